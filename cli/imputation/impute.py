@@ -150,6 +150,11 @@ NAMING = options.Naming(
     help="Only the K smoothest eigenvectors of the graph, an approximation.  [default: all]",
 )
 @click.option(
+    "--confidence",
+    is_flag=True,
+    help="Tell how far the observed vertices determine each one also where the method does without the Fourier basis.",
+)
+@click.option(
     "--dtype",
     type=click.Choice(["float32", "float64"]),
     default="float32",
@@ -175,7 +180,7 @@ def impute(ctx, **values):
     Or FILE is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
     `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Written are the tensor,
     what is observed as it was, to the bit, and for each vertex how far the observed ones determine it (`confidence`,
-    0 to 1).
+    0 to 1) where a method needed the graph's Fourier basis or --confidence is given.
 
     \b
     gpukit impute speed.csv --output filled.csv

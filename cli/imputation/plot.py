@@ -39,17 +39,24 @@ def panels(done, coordinates=None):
         found.append(lambda axis: lines.draw_methods(axis, done.rows))
     elif model.trials_ or model.holdout_history_ is not None or done.rows:
         found.append(lambda axis: draw_errors(axis, done))
-    if not lines.are_series(done):
+    if has_spectrum(done):
         found.append(lambda axis: draw_spectrum(axis, done))
     if coordinates is not None:
         found.append(lambda axis: lines.draw_map(axis, done, coordinates))
-    return found or [lambda axis: draw_spectrum(axis, done)]
+    return found or [lambda axis: draw_changes(axis, model.history_)]
+
+
+def has_spectrum(done):
+    """Whether there are slices and a Fourier basis to draw the spectrum of."""
+    return not lines.are_series(done) and done.confidence is not None
 
 
 def some_vertices(done):
-    """The vertices that miss something with the least, the middle and the most confidence."""
-    lacking = lacking_vertices(done)
-    order = lacking[np.argsort(done.model.confidence_[lacking], kind="stable")]
+    """The vertices that miss something with the least, the middle and the most confidence, or, where that is not known,
+    with the most missing first."""
+    lacking, mask = lacking_vertices(done), done.data.mask
+    known = mask.reshape(len(mask), -1).mean(axis=1) if done.confidence is None else done.confidence
+    order = lacking[np.argsort(known[lacking], kind="stable")]
     return list(dict.fromkeys(order[[0, len(order) // 2, -1]].tolist())) if len(order) else [0]
 
 
@@ -132,12 +139,11 @@ def draw_slices(axes, done, vertex):
         shown["true"] = data.truth[vertex]
     known = shown.get("true", shown["completed"])
     limits = {"vmin": float(known.min()), "vmax": float(known.max())}
+    sure = "" if done.confidence is None else f" (confidence {done.confidence[vertex]:.3f})"
     for axis, (name, values) in zip(axes, shown.items()):
         image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", **limits)
         axis.set(
-            title=f"vertex {called(data, vertex)}, {name} (confidence {model.confidence_[vertex]:.3f})"
-            if name == "completed"
-            else f"vertex {called(data, vertex)}, {name}",
+            title=f"vertex {called(data, vertex)}, {name}{sure if name == 'completed' else ''}",
             facecolor="0.85",
         )
     axes[0].figure.colorbar(image, ax=list(axes))

@@ -10,7 +10,7 @@ from gpukit.cli import amounts, report
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.imputation.serve import setting_of
-from gpukit.imputation.spectral.confidence import vertex_confidence
+from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.io import sinks
 from gpukit.persist import atomic_write
 from gpukit.timing import COMPILING
@@ -49,6 +49,11 @@ class Done(NamedTuple):
     truth: dict | None
     tail: object
     warnings: list
+
+    @property
+    def confidence(self):
+        """(N,) of the vertices; None where it was not asked for and the graph's basis not needed."""
+        return self.model.confidence_ if self.model._basis.is_made else None
 
 
 def sources(ask):
@@ -130,6 +135,9 @@ def run(ctx, ask, stages, team):
     sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
     stages.done("reading")
     model, told = fit(ask, data, stages, team)
+    if ask.confidence:
+        model._basis.get()
+        stages.done("basis")
     if ask.save_model is not None:
         model.save(ask.save_model)
     if ask.output is not None:
@@ -217,7 +225,7 @@ def stretches(seconds):
     """Seconds by part that add up: `iterations` without what is measured inside them."""
     inside = {name: spent for name, spent in seconds.items() if name not in ("basis", "iterations", COMPILING)}
     rest = {"iterations": max(seconds["iterations"] - sum(inside.values()), 0.0)} if "iterations" in seconds else {}
-    return {"basis": seconds["basis"], **inside, **rest}
+    return {**{name: seconds[name] for name in ("basis",) if name in seconds}, **inside, **rest}
 
 
 def longest_runs(mask):
@@ -271,9 +279,8 @@ def write_arrays(path, data, model):
         "tensor": model.completed_.reshape(shape),
         "observed": mask,
         "deviation": model.deviation_.reshape(shape),
-        "confidence": model.confidence_,
         "ranks": model.ranks_,
-        "frequencies": model.basis_.values,
+        **spectrum_of(model),
         **histories(model),
         "options": np.array(json.dumps(report.plain(described(model)))),
     }
@@ -281,6 +288,11 @@ def write_arrays(path, data, model):
         arrays["vertices"] = data.vertices
     with atomic_write(path) as aside, open(aside, "wb") as file:
         np.savez(file, **arrays)
+
+
+def spectrum_of(model):
+    """{"confidence", "frequencies"} of a fitted model whose graph's basis is made; else {}."""
+    return {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
 
 
 def histories(model):
@@ -319,7 +331,7 @@ def judge(ask, done):
         done = done._replace(rows=rows)
     if data.truth is not None:
         errors = errors_by_vertex(model.completed_, data.truth, ~data.mask)
-        tail = worst_tenth("truth", model.confidence_, errors)
+        tail = None if done.confidence is None else worst_tenth("truth", done.confidence, errors)
         return done._replace(truth=against(errors, data.truth), tail=tail)
     if sample is not None:
         done = done._replace(tail=worst_tenth("hidden values", *hidden_errors(model.basis_, sample, estimate)))
@@ -330,7 +342,9 @@ def hidden_errors(basis, sample, estimate):
     """(confidence (N,), Errors) on the hidden part of a Sample, by the estimate of what its parts leave out."""
     parts, completed = sample.parts, sample.tensor.copy()
     completed[~parts.kept] = estimate
-    return vertex_confidence(basis, parts.kept), errors_by_vertex(completed, sample.tensor, parts.hidden)
+    return vertex_confidence(basis, missing_shares(parts.kept)), errors_by_vertex(
+        completed, sample.tensor, parts.hidden
+    )
 
 
 def errors_by_vertex(estimate, truth, where):

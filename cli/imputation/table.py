@@ -31,7 +31,8 @@ def title(done):
     """Yield the lines above the table: what was done where, and what came out."""
     model, data = done.model, done.data
     yield f"{type(model).__name__} on {model.device_}, {model.dtype}: {impute_steps.sizes(data)}"
-    yield f"Fourier basis: {basis(model.basis_)}"
+    if model._basis.is_made:
+        yield f"Fourier basis: {basis(model.basis_)}"
     if data.mask.all():
         yield "Nothing is missing: the tensor is as it was."
         return
@@ -174,11 +175,11 @@ def judged(done):
         told = "" if relative is None else f"relative error {relative:.4g}, "
         yield f"Against the truth: {told}mean |error| {done.truth['mean_absolute']:.4g} of what was missing"
     lacking = lacking_vertices(done)
-    if not len(lacking):
+    if not len(lacking) or done.confidence is None:
         return
-    confidence = done.model.confidence_[lacking]
+    confidence = done.confidence[lacking]
     least = ", ".join(
-        f"{called(done.data, vertex)} ({sure(done.model.confidence_[vertex])})"
+        f"{called(done.data, vertex)} ({sure(done.confidence[vertex])})"
         for vertex in lacking[np.argsort(confidence, kind="stable")[:NAMED]]
     )
     yield (
@@ -217,7 +218,7 @@ def remarks(ask, done):
     if ask.output is not None:
         yield f"The completed tensor is in {ask.output}."
     else:
-        yield "Nothing was written; --output FILE keeps the completed tensor and the confidence."
+        yield "Nothing was written; --output FILE keeps the completed tensor."
 
 
 def result(ask, done, stages):
@@ -239,12 +240,7 @@ def result(ask, done, stages):
         "complete": bool(data.mask.all()),
         "decided": impute_steps.described(model)["decided"],
         "trials": [trial_result(trial) for trial in model.trials_],
-        "basis": {
-            "size": len(model.basis_.values),
-            "exact": model.basis_.exact,
-            "source": model.basis_.source,
-            "seconds": model.basis_.seconds,
-        },
+        "basis": basis_result(model) if model._basis.is_made else None,
         "rank": {
             "phase": model.rank_phase_,
             "mean": mean(model.ranks_),
@@ -258,13 +254,19 @@ def result(ask, done, stages):
         "comparison": [row._asdict() for row in done.rows],
         "baseline_wins": None if not done.rows else best is not None,
         "truth": done.truth,
-        "confidence": confidence_result(done),
+        "confidence": None if done.confidence is None else confidence_result(done),
         "seconds": stages.seconds,
         "warnings": done.warnings,
         "notes": done.model.notes_,
         "output": ask.output,
         "plot": ask.plot,
     }
+
+
+def basis_result(model):
+    """What --json prints about the Fourier basis."""
+    basis = model.basis_
+    return {"size": len(basis.values), "exact": basis.exact, "source": basis.source, "seconds": basis.seconds}
 
 
 def mean(values):
@@ -299,8 +301,8 @@ def confidence_result(done):
     lacking = lacking_vertices(done)
     vertices = [called(done.data, vertex) for vertex in lacking]
     return {
-        "mean": mean(done.model.confidence_[lacking]),
+        "mean": mean(done.confidence[lacking]),
         "vertices": vertices,
-        "values": done.model.confidence_[lacking],
+        "values": done.confidence[lacking],
         "worst_tenth": None if done.tail is None else done.tail._asdict(),
     }

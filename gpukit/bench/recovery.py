@@ -22,7 +22,7 @@ from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.estimator import GraphImputer
-from gpukit.imputation.spectral.confidence import slice_scores
+from gpukit.imputation.spectral.confidence import missing_shares, slice_scores
 from gpukit.imputation.spectral.run import Setting as Law
 from gpukit.imputation.spectral.run import impute
 
@@ -84,7 +84,7 @@ def errors(adjacency, family, missing, seed, device):
     model = GraphImputer(device=str(device).split()[0]).fit(adjacency, graph.tensor, graph.mask)
     ours = check_completed(model.completed_, graph)
     own = impute(model.place_, Law("slice", 1.0, "none", PAPERS_OWN), graph.tensor, graph.mask)
-    scores = slice_scores(model.basis_, graph.mask)
+    scores = slice_scores(model.basis_, missing_shares(graph.mask))
     truth = graph.truth[~graph.mask]
     paper = size(own.estimate - truth) / size(graph.truth)
     return Errors(ours, determined(model, graph, scores <= UNSEEN), paper, int((scores > UNSEEN).sum()))

@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit import arrayfile
 from gpukit.base import check_integer
-from gpukit.device import available_memory, free_memory
+from gpukit.device import available_memory, free_memory, reported
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
@@ -22,7 +22,7 @@ from gpukit.persist import atomic_write
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
-VERSION = 1  # of what is stored: raise it when another basis is computed from the same graph
+VERSION = 2  # of what is stored: raise it when another basis is computed from the same graph
 KIND = container.kind_of(b"GPUKITB1", "a basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
 COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
@@ -43,6 +43,63 @@ class Basis(NamedTuple):
     exact: bool
     seconds: float = 0.0
     source: str = "cpu"
+
+
+class GraphBasis:
+    """The Fourier basis of a graph, computed when one of its vectors or values is first read.
+
+    Parameters
+    ----------
+    adjacency : csr (N, N), checked, or None where `made` is given and nothing else is asked of the graph
+    size : int or None
+        How many of the smoothest eigenvectors; None for all.
+    device : gpukit.device.Device or None
+        See `fourier_basis`.
+    made : Basis or None
+        A basis that is known already.
+    """
+
+    def __init__(self, adjacency, size=None, device=None, made=None):
+        self.adjacency, self.device, self._made = adjacency, device, made
+        self.count = adjacency.shape[0] if made is None else len(made.vectors)
+        if made is not None:
+            size = len(made.values)
+        self.size = self.count if size is None else check_integer("basis_size", size, 1, self.count)
+
+    @property
+    def is_made(self):
+        """Whether it has been computed or loaded."""
+        return self._made is not None
+
+    @property
+    def exact(self):
+        """Whether it is the whole basis."""
+        return self.size == self.count
+
+    def get(self, workspace=None):
+        """Return the Basis, computed or loaded once; workspace: see fourier_basis.
+
+        Raises as fourier_basis, and DeviceMemoryError.
+        """
+        if self._made is None:
+            with reported(self.device, f"The Fourier basis of {self.count:,} vertices"):
+                self._made = fourier_basis(self.adjacency, self.size, self.device, workspace=workspace)
+        return self._made
+
+    @property
+    def values(self):
+        """(K,) float64; see Basis."""
+        return self.get().values
+
+    @property
+    def vectors(self):
+        """(N, K) float64; see Basis."""
+        return self.get().vectors
+
+    @property
+    def laplacian(self):
+        """csr (N, N) float64: the normalized Laplacian of the graph."""
+        return normalized_laplacian(self.adjacency)
 
 
 def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None):
@@ -87,7 +144,7 @@ def _require_room(count):
     raise ParameterError(
         f"a whole Fourier basis of {count:,} vertices needs {needed / 2**30:.1f} GiB, where {free / 2**30:.1f} GiB are "
         f"free, and goes up to {LARGEST_DENSE:,} vertices. Take a partial basis, an approximation: --basis-size K "
-        "(basis_size=K), the K smoothest eigenvectors, such as 500."
+        "(basis_size=K), the K smoothest eigenvectors, such as 500; or a method other than spectral, which needs none."
     )
 
 

@@ -44,7 +44,9 @@ class GraphImputer(Estimator):
     nothing was hidden; notes_: [text], what a user should know about the data; plan_ (auto.plan.Plan, what transform
     does; None for 'spectral' by itself); confidence_ (N,) float64, 0 to 1, how far each vertex's share of the graph's
     spectrum is determined by what is observed: no probability; vertices_ (N,), the labels in the order of confidence_
-    and adjacency_, or None; basis_, place_, stages_, device_.
+    and adjacency_, or None; basis_, place_, stages_, device_. confidence_ and basis_ are computed when they are first
+    read, unless 'spectral' was tried: of all methods it alone needs the graph's Fourier basis. 'auto' tries it on
+    graphs of 8,000 vertices at most, on larger ones with a basis_size.
 
     The method 'spectral' is convolutional imputation: the spectral slices of a tensor on a graph are taken to be of low
     rank. What is missing is estimated by thresholding the singular values of each slice of the graph Fourier transform,
@@ -194,7 +196,8 @@ class GraphImputer(Estimator):
         return self
 
     def prepare(self, graph, tensor=None, mask=None, times=None, team=ALONE):
-        """run.Run: the tensor checked, the graph's basis computed or loaded; arguments and errors as fit."""
+        """run.Run: the tensor checked, for method 'spectral' the graph's basis computed or loaded; arguments and
+        errors as fit."""
         from gpukit.imputation import run
 
         return run.prepare(self.check(), self.device, graph, tensor, mask, times, team)
@@ -203,7 +206,27 @@ class GraphImputer(Estimator):
     def place_(self):
         """spectral.run.Place: basis_, the device that the parameter `device` stands for, the dtype of fit."""
         self._check_fitted()
-        return Place(self.basis_, devices.resolve(self.device), self._dtype)
+        return Place(self._basis, devices.resolve(self.device), self._dtype)
+
+    @property
+    def basis_(self):
+        """graphs.basis.Basis of the graph, computed or loaded where fit did not need it.
+
+        Raises ParameterError for a graph that is too large.
+        """
+        self._check_fitted()
+        return self._basis.get()
+
+    @property
+    def confidence_(self):
+        """(N,) float64, 0 to 1; computed with basis_."""
+        self._check_fitted()
+        if self._confidence is None:
+            from gpukit.imputation.spectral.confidence import vertex_confidence
+
+            some = self._lacking.any()
+            self._confidence = vertex_confidence(self._basis.get(), self._lacking) if some else 1.0 - self._lacking
+        return self._confidence
 
     def transform(self, tensor, mask=None, times=None):
         """Another tensor on the same graph completed with what fit decided: of its form, shape and dtype.

@@ -133,7 +133,7 @@ def in_place(graph, tensor, mask, times):
 
 def again_in_place(model, tensor, mask, times):
     """taken_again() of a tensor at hand, with results where it lies."""
-    count, known, adjacency = len(model.basis_.vectors), model.vertices_, getattr(model, "adjacency_", None)
+    count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = sound(tensor)
         times = data.times if times is None else times

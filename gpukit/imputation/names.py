@@ -13,7 +13,6 @@ SIMPLE = (
     "tikhonov",
     "tikhonov-normalized",
     "feature-propagation",
-    "soft-impute",
 )
-METHODS = (*SIMPLE, "kriging", "regularized-em", "smoothness", "local", "spectral")
+METHODS = (*SIMPLE, "soft-impute", "kriging", "regularized-em", "smoothness", "local", "spectral")
 METRICS = ("absolute", "squared")

@@ -9,17 +9,17 @@ from gpukit import device as devices
 from gpukit._pool import staying
 from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
-from gpukit.graphs.basis import fourier_basis
+from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import choose, inputs
 from gpukit.imputation.asked import asked_of
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.deviations import least_of
-from gpukit.imputation.auto.spectral import packed, unpacked
+from gpukit.imputation.auto.spectral import competes, packed, unpacked
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.shared.crew import Crew
-from gpukit.imputation.spectral.confidence import vertex_confidence
+from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
 from gpukit.imputation.units import in_units, units_for
@@ -67,8 +67,10 @@ class Run(NamedTuple):
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()
-            known = {}
-            if settings.method == AUTO and not problem.ordered and problem.units is None:
+            known, spectral = {}, competes(problem)
+            if spectral:
+                place.basis.get(place.workspace)  # before methods work side by side
+            if settings.method == AUTO and spectral and not problem.ordered and problem.units is None:
                 decided = decide(settings, place, data, progress)
                 if choose.is_solved(decided[1]):
                     return self.by_spectrum(decided, progress) | {"notes_": auto.notes_of(problem)}
@@ -117,9 +119,11 @@ class Run(NamedTuple):
 
     def kept(self, setting, outcome, trials, hidden):
         """Attributes that every method leaves behind."""
-        place = self.place
+        place, basis, lacking = self.place, self.place.basis, missing_shares(self.data.mask)
+        made = {"basis": basis.get().seconds} if basis.is_made else {}
         return {
-            "confidence_": vertex_confidence(place.basis, self.data.mask),
+            "_lacking": lacking,
+            "_confidence": vertex_confidence(basis, lacking) if basis.is_made else None,
             "history_": outcome.fit.history,
             "holdout_history_": hidden,
             "trials_": trials,
@@ -129,9 +133,9 @@ class Run(NamedTuple):
             "exponent_": setting.exponent,
             "center_": setting.center,
             "options_": setting.options,
-            "basis_": place.basis,
+            "_basis": basis,
             "adjacency_": self.taken.adjacency,
-            "stages_": {"basis": place.basis.seconds, **outcome.seconds},
+            "stages_": {**made, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
             "_asked": asked_of(self.settings),
@@ -142,8 +146,9 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it; over ranks, on rank 0."""
     device, workspace = devices.resolve(device), Workspace()
     taken = inputs.taken(graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None)
-    with devices.reported(device, f"The Fourier basis of {taken.adjacency.shape[0]:,} vertices"):
-        basis = fourier_basis(taken.adjacency, settings.basis_size, device, workspace=workspace)
+    basis = GraphBasis(taken.adjacency, settings.basis_size, device)
+    if settings.method == SPECTRAL:
+        basis.get(workspace)
     crew = None if team.size == 1 else Crew(team, device, workspace)
     return Run(settings, Place(basis, device, settings.dtype, workspace, crew), taken)
 

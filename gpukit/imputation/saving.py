@@ -1,11 +1,12 @@
-"""What a file keeps of a fitted GraphImputer (gpukit.persist writes it): the basis too, which is not unique."""
+"""What a file keeps of a fitted GraphImputer (gpukit.persist writes it): the basis too, where it serves, for it is not
+unique."""
 
 import numpy as np
 
 from gpukit import persist
 from gpukit.base import check_choice
 from gpukit.errors import DataError
-from gpukit.graphs.basis import Basis
+from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation.auto import saving as plans
 from gpukit.imputation.auto.kept import spectral_of
 from gpukit.imputation.choose import Trial
@@ -17,31 +18,36 @@ from gpukit.io import trust
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
 BASIS = {"exact": bool, "seconds": int | float, "source": str}
 LARGEST = 1e6  # of an entry of a basis, whose vectors have length 1
-ARRAYS = ("completed", "confidence", "ranks")
+SHARES = ("lacking", "confidence")
+SPECTRAL = "spectral"
+ARRAYS = ("completed", "ranks")
 
 
 def packed(model):
     """(facts, arrays) of a fitted GraphImputer."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS}
-    basis = model.basis_
+    basis = model.basis_ if needs_basis(model) else None
     more = {
         "options": model.options_._asdict(),
         "dtype": model._dtype.name,
-        "basis": {"exact": basis.exact, "seconds": basis.seconds, "source": basis.source},
+        "basis": None if basis is None else {name: getattr(basis, name) for name in BASIS},
         "trials": [written(trial) for trial in model.trials_],
     }
-    arrays = {name: getattr(model, f"{name}_") for name in ARRAYS if name != "completed"}
     labels, known = holdings.packed(model)
-    arrays |= known | persist.spread("history", model.history_)
+    arrays = {"ranks": model.ranks_, "lacking": model._lacking} | known | persist.spread("history", model.history_)
+    if model._confidence is not None:
+        arrays["confidence"] = model._confidence
+    if basis is not None:
+        arrays |= {"basis.values": basis.values, "basis.vectors": basis.vectors}
     if model.holdout_history_ is not None:
         arrays |= persist.spread("holdout", model.holdout_history_)
     plan, parts = plans.packed(model)
-    return {**facts, **more, **plan, **labels}, {
-        **arrays,
-        **parts,
-        "basis.values": basis.values,
-        "basis.vectors": basis.vectors,
-    }
+    return {**facts, **more, **plan, **labels}, arrays | parts
+
+
+def needs_basis(model):
+    """Return whether a fitted model transforms by its Fourier basis."""
+    return model.plan_ is None or SPECTRAL in dict(model.plan_.members)
 
 
 def unpack(model, facts, arrays):
@@ -53,11 +59,16 @@ def unpack(model, facts, arrays):
     model.options_ = spectral_of(decided._asdict(), type(model)).options
     model._dtype = np.dtype(check_choice("dtype in its header", facts.get("dtype"), ("float32", "float64")))
     model.trials_ = [read(trial, type(model)) for trial in persist.entry_of(facts, "trials", list)]
-    model.basis_ = _basis(persist.entry_of(facts, "basis", dict), arrays)
-    _check_fitted(model.basis_, *(arrays[name] for name in ARRAYS))
-    for name in ARRAYS:
-        setattr(model, f"{name}_", arrays[name])
+    made = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
+    model.completed_, model.ranks_ = (arrays[name] for name in ARRAYS)
     plans.unpack(model, facts, arrays)
+    if made is None and needs_basis(model):
+        raise DataError("it has no Fourier basis, by which it was fitted.")
+    model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=made)
+    _check_fitted(model._basis, model.completed_, model.ranks_)
+    model._lacking, model._confidence = (_shares(name, arrays, model._basis.count) for name in SHARES)
+    if model._lacking is None and model._confidence is None:
+        raise DataError("it has neither 'lacking' nor 'confidence'.")
     holdings.unpack(model, facts, arrays)
     model.history_, model.holdout_history_ = _history(arrays, "history"), None
     if any(name.startswith("holdout.") for name in arrays):
@@ -66,6 +77,7 @@ def unpack(model, facts, arrays):
 
 def _basis(told, arrays):
     """The Basis in a file, checked."""
+    told = persist.entry_of({"basis": told}, "basis", dict)
     for name, kind in BASIS.items():
         persist.entry_of(told, name, kind)
     values, vectors = arrays["basis.values"], arrays["basis.vectors"]
@@ -78,17 +90,24 @@ def _basis(told, arrays):
     return Basis(values, vectors, **{name: told[name] for name in BASIS})
 
 
-def _check_fitted(basis, completed, confidence, ranks):
+def _check_fitted(basis, completed, ranks):
     """DataError unless what was fitted stands on the vertices of a basis."""
-    count, size = basis.vectors.shape
+    count, size = basis.count, basis.size
     trust.check_array("completed", completed, (np.float32, np.float64), (count, *[None] * min(completed.ndim - 1, 2)))
     trust.check_finite("completed", completed)
-    trust.check_array("confidence", confidence, np.float64, (count,))
-    place = trust.first(lambda block: ~((block >= 0) & (block <= 1)), confidence)
-    if place is not None:
-        raise DataError(f"confidence{list(place)} is {confidence[place]}; it is a number from 0 to 1.")
     trust.check_array("ranks", ranks, np.int32, (size if ranks.size else 0,))
     trust.check_range("ranks", ranks, 0, 1 + (min(completed.shape[1:]) if completed.ndim == 3 else 1))
+
+
+def _shares(name, arrays, count):
+    """The shares (N,) of that name in a file, checked; None where there are none."""
+    if name not in arrays:
+        return None
+    trust.check_array(name, arrays[name], np.float64, (count,))
+    place = trust.first(lambda block: ~((block >= 0) & (block <= 1)), arrays[name])
+    if place is not None:
+        raise DataError(f"{name}{list(place)} is {arrays[name][place]}; it is a number from 0 to 1.")
+    return arrays[name]
 
 
 def _history(arrays, prefix):

@@ -6,6 +6,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.device import Device, memory
 from gpukit.errors import DeviceMemoryError
+from gpukit.graphs import basis
 from gpukit.imputation import run
 from imputation.inputs import problem
 
@@ -21,18 +22,18 @@ def fail(*arguments, **options):
 
 
 @pytest.mark.parametrize(
-    "step, what",
+    "module, step, what",
     [
-        ("fourier_basis", "The Fourier basis of 30 vertices"),
-        ("decide", "The imputation"),
-        ("completed", "The imputation"),
+        (basis, "fourier_basis", "The Fourier basis of 30 vertices"),
+        (run, "decide", "The imputation"),
+        (run, "completed", "The imputation"),
     ],
 )
-def test_a_line_with_sizes(step, what, monkeypatch):
+def test_a_line_with_sizes(module, step, what, monkeypatch):
     monkeypatch.setattr(memory, "free_memory", lambda device: 1 << 30)
-    monkeypatch.setattr(run, "fourier_basis", lambda *arguments, **options: None)
+    monkeypatch.setattr(basis, "fourier_basis", lambda *arguments, **options: None)
     monkeypatch.setattr(run, "decide", lambda *arguments: (None, [], None))
-    monkeypatch.setattr(run, step, fail)
+    monkeypatch.setattr(module, step, fail)
     case = problem((3, 2))
     model = GraphImputer(method="spectral", device=GPU)
     with pytest.raises(DeviceMemoryError, match=rf"{what} ran out of memory on cuda:0 .*3\.00 GiB .*1\.00 GiB free"):

@@ -114,6 +114,6 @@ def test_a_kept_imputer_fills_in_new_readings_in_the_same_units(tmp_path):
 @pytest.mark.parametrize("size, told", [(0.0, "spreads are above 0"), (np.nan, "plan.units.size"), (1.0, "plan.units")])
 def test_damaged_units_are_refused(size, told):
     level = np.zeros(3 if size == 1 else 2)
-    arrays = {"plan.units.level": level, "plan.units.size": np.full(2, size), "basis.vectors": np.eye(2)}
+    arrays = {"plan.units.level": level, "plan.units.size": np.full(2, size), "completed": np.eye(2)}
     with pytest.raises(DataError, match=told):
         units_in(Arrays("m.gpukit", arrays))

@@ -8,7 +8,21 @@ from gpukit.imputation.regularized_em import method as regularized_em
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.soft_impute import method as soft_impute
 
-SIMPLE = (*means.METHODS, *series.METHODS, *seasonal.METHODS, *nearest.METHODS, *smoothed.METHODS, soft_impute.METHOD)
-METHODS = (*SIMPLE, kriging.METHOD, regularized_em.METHOD, smoothness.METHOD, local.METHOD, spectral.METHOD)
+SIMPLE = (*means.METHODS, *series.METHODS, *seasonal.METHODS, *nearest.METHODS, *smoothed.METHODS)
+METHODS = (
+    *SIMPLE,
+    soft_impute.METHOD,
+    kriging.METHOD,
+    regularized_em.METHOD,
+    smoothness.METHOD,
+    local.METHOD,
+    spectral.METHOD,
+)
 BY_NAME = {method.name: method for method in METHODS}
 NAMES = tuple(BY_NAME)
+
+
+def candidates_of(problem, asked):
+    """[Method] that is tried on a problem: of 'auto' all that suit, beside one that is named the simple ones."""
+    some = METHODS if asked == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[asked]))
+    return [method for method in some if method.suits(problem)]

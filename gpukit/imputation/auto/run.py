@@ -10,11 +10,12 @@ from gpukit.errors import DataError
 from gpukit.imputation import scans
 from gpukit.imputation.auto import bending, deviations, hiding
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
-from gpukit.imputation.auto.methods import BY_NAME, METHODS
+from gpukit.imputation.auto.methods import BY_NAME, candidates_of
 from gpukit.imputation.auto.mixing import costs, doubt
 from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.settling import Judged, settled
+from gpukit.imputation.auto.spectral import left_out
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
@@ -51,8 +52,8 @@ class Candidate(NamedTuple):
 def decide(problem, asked, known, progress=None):
     """(the Plan for a problem, {name: (N, T)} of members that have filled it in already).
 
-    asked: 'auto' or a method's name, which then serves by itself; the report has all methods. known: {name: setting}
-    of methods that are decided. progress: called as progress("judging", done, None, {"method", "error"}).
+    asked: 'auto' or a method's name, which then serves by itself; the report has the simple ones too. known: {name:
+    setting} of methods that are decided. progress: called as progress("judging", done, None, {"method", "error"}).
     """
     options = problem.options
     whole = problem.window(NUMBERS)
@@ -61,7 +62,8 @@ def decide(problem, asked, known, progress=None):
     if not folds:
         return unjudged(problem, asked)._replace(units=problem.units), {}
     units = units_in(folds[0])
-    trials = tried(whole, folds if 0 < units[1] < FEW else folds[:1], options.metric, progress)
+    some = folds if 0 < units[1] < FEW else folds[:1]
+    trials = tried(whole, some, candidates_of(whole, asked), options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
         raise DataError(
             f"the method {asked!r} has nothing to say about these data: they have no order or no period that it needs, "
@@ -116,7 +118,7 @@ def unjudged(problem, asked):
 def notes_of(problem):
     """[text] of what is odd about a problem."""
     if problem.units is not None:
-        return [problem.units.note, *empty_columns(problem)]
+        return [problem.units.note, *empty_columns(problem), *left_out(problem)]
     value, alike, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
     notes = []
     if alike == count:
@@ -126,7 +128,7 @@ def notes_of(problem):
             f"{alike / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
-    return notes + empty_columns(problem)
+    return notes + empty_columns(problem) + left_out(problem)
 
 
 def empty_columns(problem):
@@ -137,22 +139,22 @@ def empty_columns(problem):
     return [f"{empty:,} columns are observed on no vertex: they have the vertices' means."]
 
 
-def tried(problem, folds, metric, progress):
-    """A Candidate of every method that suits, on folds."""
+def tried(problem, folds, methods, metric, progress):
+    """A Candidate of each of some methods, on folds."""
     count, columns = problem.values.shape
     some = np.arange(columns)
     if problem.values.size > TRIAL:
         rng = np.random.default_rng(problem.options.seed)
         busy = np.flatnonzero(np.any([fold.hidden.any(axis=0) for fold in folds], axis=0))
         some = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
-    suited, numbers = [method for method in METHODS if method.suits(problem)], itertools.count(1)
+    numbers = itertools.count(1)
 
     def heard(trial):
         if progress:
             told = {"method": trial.method.name, "error": error_of(trial.residuals, metric)}
             progress("judging", next(numbers), None, told)
 
-    return side_by_side(problem, suited, lambda at: best_setting(suited[at], problem, folds, some, metric), heard)
+    return side_by_side(problem, methods, lambda at: best_setting(methods[at], problem, folds, some, metric), heard)
 
 
 def best_setting(method, problem, folds, some, metric):

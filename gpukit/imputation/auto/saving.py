@@ -48,7 +48,7 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a GraphImputer, whose basis and completed tensor are there, what `packed` took from one; DataError or
+    """Give a GraphImputer, whose completed tensor is there, what `packed` took from one; DataError or
     ParameterError for what is none."""
     told, model._asked = facts.get("plan"), asked.read(persist.entry_of(facts, "asked", dict))
     trust.check_array("deviation", arrays["deviation"], np.float64, model.completed_.shape)
@@ -60,7 +60,7 @@ def unpack(model, facts, arrays):
     if told is None:
         return
     told = persist.entry_of(facts, "plan", dict)
-    model.adjacency_ = adjacency(arrays, len(model.basis_.vectors))
+    model.adjacency_ = adjacency(arrays, len(model.completed_))
     model.plan_ = plan = read(told, arrays, type(model))
     model.method_, model.report_, model.coverage_, model.notes_ = (
         plan.method,
@@ -102,10 +102,10 @@ def read(told, arrays, estimator):
 
 
 def units_in(arrays):
-    """The Units in a file, of as many vertices as its basis has; None where there are none."""
+    """The Units in a file, of as many vertices as its tensor has; None where there are none."""
     if "plan.units.level" not in arrays:
         return None
-    found, count = arrays.gathered(Units, "plan.units"), len(arrays["basis.vectors"])
+    found, count = arrays.gathered(Units, "plan.units"), len(arrays["completed"])
     for name, array in found._asdict().items():
         trust.check_array(f"plan.units.{name}", array, np.float64, (count,))
         trust.check_finite(f"plan.units.{name}", array)

@@ -136,11 +136,10 @@ def place_variance(problem):
     """(N,): kriging's variance of vertices of which nothing is observed, from the graph alone; 1 elsewhere, and of
     vertices that are joined to none."""
     alive, out = problem.seen.any(axis=1), np.ones(len(problem.seen))
-    basis = problem.place.basis
-    if alive.all() or len(alive) > MOST or len(basis.values) < len(alive):
+    if alive.all() or len(alive) > MOST:
         return out
     rho, nu, tau = USUAL
-    K, seen = cov.covariance(basis, rho, nu), np.flatnonzero(alive)
+    K, seen = cov.covariance(problem.place.basis.laplacian, rho, nu), np.flatnonzero(alive)
     told = ~alive & ~lonely(problem)
     out[told] = cov.variance(K, cov.solved(K, seen, tau), seen, tau)[told]
     return out

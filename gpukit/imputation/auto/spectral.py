@@ -5,12 +5,29 @@ import numpy as np
 from gpukit.graphs.convert import by_vertex
 from gpukit.imputation.choose import choose, with_path
 from gpukit.imputation.inputs import Data
-from gpukit.imputation.problem import Method, always
+from gpukit.imputation.problem import Method
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.svt.plan import MOST
 
 PROBE = ("frequency", 1.0, "entry")
+LARGEST = 8_000  # vertices: LAPACK takes minutes for the whole basis of more, on two cores
+
+
+def competes(problem):
+    """Whether the Fourier basis is worth its time: the method is named, or may serve and is not too dear."""
+    method, basis = problem.options.method, problem.place.basis
+    return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= LARGEST))
+
+
+def left_out(problem):
+    """[text] of a problem whose graph is too large for the whole basis."""
+    if problem.options.method != "auto" or competes(problem):
+        return []
+    return [
+        f"the method spectral was not tried: the whole Fourier basis of {problem.place.basis.count:,} vertices would "
+        "take long. basis_size=K (--basis-size K) tries it with the K smoothest eigenvectors."
+    ]
 
 
 def settings(problem):
@@ -63,4 +80,4 @@ def decide(problem, progress):
     return packed(choose(problem.place, setting, as_data(problem), asked.seed, progress).setting)
 
 
-METHOD = Method("spectral", always, settings, fill, decide=decide)
+METHOD = Method("spectral", competes, settings, fill, decide=decide)

@@ -1,6 +1,6 @@
 """Kriging: a Gaussian process over the graph, with a Matern covariance of its normalized Laplacian.
 
-    K = U diag((1 + rho mu)^-nu) U'                     U, mu: the graph's Fourier basis
+    K = (I + rho L)^-nu                                 L: the graph's normalized Laplacian; nu = 1, 2 or 4
     x = m + K_mo (K_oo + tau I)^-1 (y - m)              m: the mean by generalized least squares
 
 rho, nu and tau are those whose leave-one-out errors are least, in closed form: with

@@ -22,10 +22,10 @@ class Solved(NamedTuple):
     Q: np.ndarray
 
 
-def covariance(basis, rho, nu):
-    """K (N, N) of a graphs.basis.Basis, its mean variance 1."""
-    weights = (1.0 + rho * np.maximum(basis.values, 0.0)) ** -nu
-    K = (basis.vectors * weights) @ basis.vectors.T
+def covariance(laplacian, rho, nu):
+    """K (N, N) of a normalized Laplacian (N, N), dense or csr, its mean variance 1; nu a whole number."""
+    dense = laplacian.toarray() if hasattr(laplacian, "toarray") else laplacian
+    K = np.linalg.matrix_power(np.linalg.inv(np.eye(len(dense)) + rho * dense), int(nu))
     return K / np.mean(np.diag(K))
 
 
@@ -55,15 +55,15 @@ def variance(K, found, seen, tau):
     return np.maximum(own, 1e-12)
 
 
-def best(basis, seen, bands, metric):
+def best(laplacian, seen, bands, metric):
     """[(rho, nu, tau)], of each band the one with the least leave-one-out error; bands: [values (n, columns)]."""
-    small = len(basis.vectors) <= MANY
+    small = laplacian.shape[0] <= MANY
     laws = {}
     for rho, nu, tau in GRID if small else COARSE:
         laws.setdefault((rho, nu), []).append(tau)
 
     def errors(law):
-        K = covariance(basis, *law)
+        K = covariance(laplacian, *law)
         found = (solved(K, seen, tau) for tau in laws[law])
         return [[error_of(left_out(one, values), metric) for values in bands] for one in found]
 

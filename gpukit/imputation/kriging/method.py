@@ -16,7 +16,7 @@ FEWEST = 3  # observed vertices
 def suits(problem):
     """Graphs that are not too large, of which some vertices are observed."""
     alive = problem.seen.any(axis=1)
-    if not FEWEST <= alive.sum() or len(alive) > MOST or len(problem.place.basis.values) < len(alive):
+    if not FEWEST <= alive.sum() or len(alive) > MOST:
         return False
     return bool((problem.ordered and not alive.all()) or patterns(problem) * alive.sum() ** 3 < WORK)
 
@@ -35,7 +35,7 @@ def settings(problem):
     some = [whole[alive, part] for part in parts]
     some = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in some]
     metric = "squared" if problem.ordered else problem.options.metric
-    found = cov.best(problem.place.basis, alive, some, metric)
+    found = cov.best(problem.place.basis.laplacian, alive, some, metric)
     return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, found)]}]
 
 
@@ -72,7 +72,7 @@ def in_time(problem, setting):
     out, count = np.zeros(whole.shape), whole.shape[1]
     edges = [part[0] for part in setting["bands"]] + [count]
     for (_, rho, nu, tau), first, end in zip(setting["bands"], edges, edges[1:]):
-        K = cov.covariance(problem.place.basis, rho, nu)
+        K = cov.covariance(problem.place.basis.laplacian, rho, nu)
         out[:, first:end] = cov.told(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
     out = fft.idct(out, axis=1, norm="ortho")
     out[alive] = np.nan
@@ -82,7 +82,7 @@ def in_time(problem, setting):
 def by_column(problem, setting):
     """Columns that are seen in the same places together."""
     _, rho, nu, tau = setting["bands"][0]
-    K, out = cov.covariance(problem.place.basis, rho, nu), np.full(problem.values.shape, np.nan)
+    K, out = cov.covariance(problem.place.basis.laplacian, rho, nu), np.full(problem.values.shape, np.nan)
     _, group = np.unique(np.packbits(problem.seen, axis=0), axis=1, return_inverse=True)
     base = level(problem, "both")
     for number in range(group.max() + 1):

@@ -26,12 +26,11 @@ from gpukit.imputation.centering import spread
 STEEP = 16
 
 
-def slice_scores(basis, mask):
+def slice_scores(basis, lacking):
     """(K,) float64, 0 to 1: the share of each spectral slice that stands on what is missing.
 
-    basis: basis.Basis, N vertices and K slices; mask (N,) or (N, m, n) bool, True = observed.
+    basis: basis.Basis, N vertices and K slices; lacking (N,): missing_shares of a mask.
     """
-    lacking = missing_shares(mask)
     rows = np.flatnonzero(lacking)
     found = by_squares(basis.vectors, rows, lambda some, squares: lacking[some] @ squares)
     return np.clip(sum(found, np.zeros(len(basis.values))), 0.0, 1.0)
@@ -46,14 +45,13 @@ def by_squares(vectors, rows, work):
     return by_rows(part, (len(rows), vectors.shape[1]))
 
 
-def vertex_confidence(basis, mask):
+def vertex_confidence(basis, lacking):
     """(N,) float64, 0 to 1: how far each vertex is determined by what is observed; 1 where nothing is missing.
 
-    basis, mask: as slice_scores takes them.
+    basis, lacking: as slice_scores takes them.
     """
-    lacking = missing_shares(mask)
     rows = np.flatnonzero(lacking)
-    found = 1.0 - slice_scores(basis, mask) ** STEEP
+    found = 1.0 - slice_scores(basis, lacking) ** STEEP
     confidence = np.ones(len(lacking))
     for some, share in by_squares(basis.vectors, rows, lambda some, squares: (some, squares @ found)):
         confidence[some] -= lacking[some] * (1.0 - share)
@@ -61,5 +59,5 @@ def vertex_confidence(basis, mask):
 
 
 def missing_shares(mask):
-    """(N,) float64: the missing share of each vertex."""
+    """(N,) float64: the missing share of each vertex, of a mask (N,) or (N, m, n) bool, True = observed."""
     return 1.0 - spread(mask).mean(axis=(1, 2))

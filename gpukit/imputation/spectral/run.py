@@ -16,7 +16,7 @@ from gpukit.timing import work_clock
 
 
 class Place(NamedTuple):
-    """Where tensors are completed: basis (basis.Basis), device (device.Device), dtype (numpy); workspace: of the run
+    """Where tensors are completed: basis (basis.GraphBasis), device (device.Device), dtype; workspace: of the run
     that completes them (device.workspace.Workspace), None between runs; crew: shared.crew.Crew of the ranks that share
     large ones, None: this process does all."""
 
@@ -53,7 +53,7 @@ class Outcome(NamedTuple):
 
 def start(place, setting, observed, mask, known=None):
     """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses; known: of an earlier session."""
-    if place.crew is not None and can_share(observed.shape, len(place.basis.values), place.crew.team.size):
+    if place.crew is not None and can_share(observed.shape, place.basis.size, place.crew.team.size):
         from gpukit.imputation.shared.session import SharedSession
 
         session = SharedSession(place.crew, place.basis, observed, mask, place.dtype)

@@ -462,3 +462,18 @@ def test_metr_la(verb, data, tmp_path):
     assert read_graph(edges=data("metr-la/adjacency.csv"), tensor=tmp_path / "speed.csv").vertices.tolist() == [
         int(sensor) for sensor in words[0]
     ]
+
+
+def test_the_confidence_is_told_where_it_is_asked_for(verb, graph, tmp_path):
+    path, data = graph(entries=True)
+    output, named = tmp_path / "full.npz", ("--method", "vertex-mean")
+    found = as_json(verb, path, *named, "--output", output)
+    assert found["basis"] is found["confidence"] is None
+    assert not {"confidence", "frequencies"} & set(written(output))
+    found = as_json(verb, path, *named, "--output", output, "--force", "--confidence")
+    assert found["basis"]["exact"] and found["seconds"]["basis"] >= 0
+    lacking = ~data.mask.reshape(30, -1).all(axis=1)
+    np.testing.assert_allclose(found["confidence"]["values"], written(output)["confidence"][lacking])
+    told = verb("impute", path, *named, "--confidence").out
+    assert "Confidence of the" in told and "Fourier basis: all" in told
+    assert "Fourier" not in verb("impute", path, *named).out

@@ -55,7 +55,9 @@ def fitted():
         made.append(mixed(gpukit.GraphImputer(iterations=4, device="cpu").fit(RING, series())))
     for model in made:
         model.stages_ = dict.fromkeys(model.stages_, 0.5)
-        model.basis_ = model.basis_._replace(seconds=0.5)
+        from gpukit.graphs.basis import GraphBasis
+
+        model._basis = GraphBasis(model.adjacency_, made=model.basis_._replace(seconds=0.5))
     return made
 
 

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.graphs.adjacency import as_adjacency
-from gpukit.graphs.basis import fourier_basis
+from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.imputation.kriging import covariance as cov
 from imputation.auto.test_auto import T, waves
 
@@ -13,10 +12,10 @@ COUNT = 14
 
 
 @pytest.fixture(scope="module")
-def basis():
+def laplacian():
     from graphs import naive
 
-    return fourier_basis(as_adjacency(naive.random_graph(COUNT, 0.4, 1) + 0.1 * naive.path_graph(COUNT)))
+    return normalized_laplacian(as_adjacency(naive.random_graph(COUNT, 0.4, 1) + 0.1 * naive.path_graph(COUNT)))
 
 
 def dense(K, seen, tau, values):
@@ -29,15 +28,22 @@ def dense(K, seen, tau, values):
     return out
 
 
-def test_what_is_told_is_the_dense_solution(basis):
-    K, seen = cov.covariance(basis, 3.0, 2.0), np.arange(0, COUNT, 2)
+@pytest.mark.parametrize("nu", [1.0, 2.0, 4.0])
+def test_the_covariance_is_that_of_the_spectrum(laplacian, nu):
+    values, vectors = np.linalg.eigh(laplacian.toarray())
+    K = (vectors * (1.0 + 3.0 * values) ** -nu) @ vectors.T
+    np.testing.assert_allclose(cov.covariance(laplacian, 3.0, nu), K / np.mean(np.diag(K)), atol=1e-12)
+
+
+def test_what_is_told_is_the_dense_solution(laplacian):
+    K, seen = cov.covariance(laplacian, 3.0, 2.0), np.arange(0, COUNT, 2)
     np.testing.assert_allclose(np.mean(np.diag(K)), 1.0)
     values = np.random.default_rng(0).normal(size=(len(seen), 3))
     np.testing.assert_allclose(cov.told(K, cov.solved(K, seen, 0.1), seen, values), dense(K, seen, 0.1, values))
 
 
-def test_errors_are_those_of_leaving_each_out(basis):
-    K, seen = cov.covariance(basis, 3.0, 2.0), np.arange(COUNT - 3)
+def test_errors_are_those_of_leaving_each_out(laplacian):
+    K, seen = cov.covariance(laplacian, 3.0, 2.0), np.arange(COUNT - 3)
     values = np.random.default_rng(0).normal(size=(len(seen), 2))
     errors = cov.left_out(cov.solved(K, seen, 0.1), values)
     for at in seen:
@@ -46,9 +52,9 @@ def test_errors_are_those_of_leaving_each_out(basis):
         np.testing.assert_allclose(errors[at], expected, rtol=1e-8)
 
 
-def test_variances_are_those_of_drawn_fields(basis):
+def test_variances_are_those_of_drawn_fields(laplacian):
     rng, tau, seen = np.random.default_rng(0), 0.2, np.arange(0, COUNT, 2)
-    K = cov.covariance(basis, 3.0, 2.0)
+    K = cov.covariance(laplacian, 3.0, 2.0)
     root = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT))
     fields = root @ rng.normal(size=(COUNT, 20_000)) + np.sqrt(tau) * rng.normal(size=(COUNT, 20_000)) + 5.0
     found = cov.solved(K, seen, tau)
@@ -57,10 +63,10 @@ def test_variances_are_those_of_drawn_fields(basis):
     np.testing.assert_allclose(errors[hidden].var(axis=1), cov.variance(K, found, seen, tau)[hidden], rtol=0.05)
 
 
-def test_the_setting_with_which_fields_were_drawn_is_near_the_best(basis):
-    rng, K = np.random.default_rng(0), cov.covariance(basis, 10.0, 2.0)
+def test_the_setting_with_which_fields_were_drawn_is_near_the_best(laplacian):
+    rng, K = np.random.default_rng(0), cov.covariance(laplacian, 10.0, 2.0)
     fields = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT)) @ rng.normal(size=(COUNT, 400))
-    smooth = cov.best(basis, np.arange(COUNT), [fields, rng.normal(size=(COUNT, 400))], "squared")
+    smooth = cov.best(laplacian, np.arange(COUNT), [fields, rng.normal(size=(COUNT, 400))], "squared")
     assert smooth[0][2] <= 0.03 and smooth[1][2] == max(cov.TAUS)
 
 

@@ -6,7 +6,7 @@ import pytest
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation.spectral.confidence import STEEP, slice_scores, vertex_confidence
+from gpukit.imputation.spectral.confidence import STEEP, missing_shares, slice_scores, vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation import naive_baselines as naive
@@ -33,8 +33,8 @@ def test_it_is_the_formula(shape, size):
     mask = np.random.default_rng(1).random(shape) > 0.3
     share = 1.0 - naive.whole(mask, (N, 3, 4)).reshape(N, -1).mean(axis=1)
     scores = [sum(share[i] * basis.vectors[i, k] ** 2 for i in range(N)) for k in range(size)]
-    np.testing.assert_allclose(slice_scores(basis, mask), scores, rtol=1e-12)
-    for i, found in enumerate(vertex_confidence(basis, mask)):
+    np.testing.assert_allclose(slice_scores(basis, missing_shares(mask)), scores, rtol=1e-12)
+    for i, found in enumerate(vertex_confidence(basis, missing_shares(mask))):
         kept = sum(basis.vectors[i, k] ** 2 * (1.0 - scores[k] ** STEEP) for k in range(size))
         assert found == pytest.approx(1.0 - share[i] * (1.0 - kept), abs=1e-12)
 
@@ -42,7 +42,7 @@ def test_it_is_the_formula(shape, size):
 def test_a_part_that_is_missing_whole_has_none_and_the_observed_have_all():
     mask = np.ones(N, bool)
     mask[51:57], mask[5] = False, False
-    found = vertex_confidence(parts(), mask)
+    found = vertex_confidence(parts(), missing_shares(mask))
     assert (found[mask] == 1.0).all()
     assert 0.99 < found[5] <= 1.0
     assert (found[51:57] < 0.01).all()
@@ -51,9 +51,9 @@ def test_a_part_that_is_missing_whole_has_none_and_the_observed_have_all():
 def test_more_missing_is_less_confidence():
     mask = np.ones(N, bool)
     mask[[5, 48, 49]] = False
-    before = vertex_confidence(parts(), mask)
+    before = vertex_confidence(parts(), missing_shares(mask))
     mask[50] = False
-    after = vertex_confidence(parts(), mask)
+    after = vertex_confidence(parts(), missing_shares(mask))
     assert (after <= before + 1e-12).all() and after[48] < before[48] - 0.1
 
 
@@ -68,6 +68,6 @@ def test_the_errors_are_where_there_is_no_confidence():
     setting = Setting("slice", 1.0, "none", Options(iterations=60))
     estimate = impute(place, setting, np.where(mask[:, None, None], truth, 0.0), mask).estimate
     error = np.linalg.norm(estimate - truth[~mask], axis=(1, 2)) / np.linalg.norm(truth[~mask], axis=(1, 2))
-    found = vertex_confidence(basis, mask)[~mask]
+    found = vertex_confidence(basis, missing_shares(mask))[~mask]
     assert (error[found < 0.5] > 0.5).all() and (found < 0.5).sum() == 6
     assert (error[found > 0.5] < 0.05).all()
