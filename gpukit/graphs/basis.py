@@ -127,13 +127,23 @@ def _computed(adjacency, size, device, workspace):
     """(values, vectors, source) of a basis that is not on disk."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
-        values, vectors = lanczos.smoothest(adjacency, size)
-        return values, _signed(np, vectors), "cpu"
+        return _partial(adjacency, size, device)
     _require_room(count)
     values, vectors, source = _dense(normalized_laplacian(adjacency), device, workspace)
     if size < count:
         values, vectors = values[:size].copy(), np.ascontiguousarray(vectors[:, :size])
     return values, vectors, source
+
+
+def _partial(adjacency, size, device):
+    """(values, vectors, source) of the smoothest eigenvectors of a large graph."""
+    cupy = _cupy(device, 8 * lanczos.ARRAYS * adjacency.shape[0] * size)
+    if cupy is None:
+        values, vectors = lanczos.smoothest(adjacency, size)
+        return values, _signed(np, vectors), "cpu"
+    with cupy.cuda.Device(device.index):
+        values, vectors = lanczos.smoothest(adjacency, size, cupy)
+    return values, _signed(np, vectors), f"cuda:{device.index}"
 
 
 def _require_room(count):

@@ -1,5 +1,5 @@
-"""The smoothest eigenvectors of a large graph, without a dense Laplacian: Lanczos on its shifted inverse, with every
-copy of a repeated eigenvalue."""
+"""The smoothest eigenvectors of a large graph, without a dense Laplacian: Lanczos, with every copy of a repeated
+eigenvalue."""
 
 import numpy as np
 
@@ -11,24 +11,27 @@ SAME = 1e-9  # eigenvalues closer than that count as equal
 TOLERANCE = 1e-11  # of a residual; the values are then right to its square over the gap
 EXTRA = 8  # vectors asked for when looking for missed ones
 SHIFT = 1e-3  # added to the Laplacian before it is inverted
-FACTOR_BYTES = 16  # of a number of a sparse factor: the number, its row and some room
+BAND = 0.1  # times the vertices: a graph of a larger bandwidth has no sparse factor to speak of
+ARRAYS = 4  # (N, K) each, of the Lanczos vectors and the eigenvectors
 
 
-def smoothest(adjacency, size):
+def smoothest(adjacency, size, cupy=None):
     """Return (values (K,) ascending, vectors (N, K)) of the K = size smallest eigenvalues of the normalized Laplacian.
 
     The eigenvalue 0 occurs once per connected component, and its vectors are known: sqrt(degree) on a component
-    (the largest first), a single vertex where it is isolated. The rest comes from ARPACK, on the space orthogonal to
-    them, from a seeded start: of (L + SHIFT I)^-1 where a factor of it fits into memory, else of 2 I - L. Because
-    Lanczos may miss copies of a repeated eigenvalue, it is run again on what is orthogonal to all found so far, until
-    nothing smoother turns up.
+    (the largest first), a single vertex where it is isolated. The rest comes from Lanczos' algorithm on the space
+    orthogonal to them, from a seeded start: cupy's, of 2 I - L, on the current GPU where the module is given; else
+    ARPACK, of (L + SHIFT I)^-1 where a sparse factor of it fits into memory, or of 2 I - L. Because Lanczos may miss
+    copies of a repeated eigenvalue, it is run again on what is orthogonal to all found so far, until nothing smoother
+    turns up.
     """
     vectors = constants(adjacency, size)
     values = np.zeros(vectors.shape[1])
-    apply, value_of = shifted_inverse(adjacency) or complement(adjacency)
+    inverse = shifted_inverse(adjacency) if cupy is None else None
+    apply, value_of = inverse or complement(adjacency, cupy)
     rng, missing, count = np.random.default_rng(0), size - len(values), adjacency.shape[0]
     while missing:
-        more, found = _largest(apply, count, vectors, missing, rng)
+        more, found = _largest(apply, vectors, missing, rng, cupy)
         more = value_of(more)
         complete = len(values) >= size and more.min() >= values[size - 1] - SAME
         if complete:
@@ -39,16 +42,18 @@ def smoothest(adjacency, size):
 
 
 def shifted_inverse(adjacency):
-    """Return (x -> (L + SHIFT I)^-1 x, eigenvalues of that -> eigenvalues of L); None where a factor may not fit.
+    """Return (x -> (L + SHIFT I)^-1 x, eigenvalues of that -> eigenvalues of L); None where no sparse factor is to be
+    expected.
 
-    A factor in the order of reverse Cuthill-McKee has at most bandwidth numbers a row; the order of minimum degree,
-    which is taken, hardly ever has more.
+    A factor in the order of reverse Cuthill-McKee has at most bandwidth numbers a row. The order of minimum degree,
+    which is taken, has a tenth of that on grids and graphs of neighbours in the plane.
     """
     from scipy import sparse
     from scipy.sparse.linalg import splu
 
     shifted = normalized_laplacian(adjacency) + SHIFT * sparse.eye_array(adjacency.shape[0])
-    if 2 * FACTOR_BYTES * shifted.shape[0] * bandwidth(shifted) > available_memory():
+    count, width = shifted.shape[0], bandwidth(shifted)
+    if width > max(BAND * count, 1) or 8 * count * width > available_memory():
         return None
     factor = splu(shifted.tocsc(), permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return factor.solve, lambda values: 1.0 / values - SHIFT
@@ -65,9 +70,13 @@ def bandwidth(matrix):
     return int(np.abs(place[entries.row] - place[entries.col]).max(initial=0))
 
 
-def complement(adjacency):
-    """Return (x -> (2 I - L) x, eigenvalues of that -> eigenvalues of L)."""
+def complement(adjacency, cupy=None):
+    """Return (x -> (2 I - L) x, eigenvalues of that -> eigenvalues of L), of cupy's arrays if the module is given."""
     laplacian = normalized_laplacian(adjacency)
+    if cupy is not None:
+        from cupyx.scipy import sparse
+
+        laplacian = sparse.csr_matrix(laplacian)
     return lambda x: 2.0 * x - laplacian @ x, lambda values: 2.0 - values
 
 
@@ -87,31 +96,43 @@ def constants(adjacency, most):
     return vectors / np.sqrt((vectors**2).sum(axis=0))
 
 
-def _largest(apply, n, known, count, rng):
-    """Return (values, vectors) of the count largest eigenvalues of a positive operator on n numbers, on the space
-    orthogonal to known's columns, which are its eigenvectors."""
-    from scipy.sparse import linalg
+def _largest(apply, known, count, rng, cupy=None):
+    """Return (values, vectors) of the count largest eigenvalues of a positive operator on N numbers, on the space
+    orthogonal to the columns of known (N, C), which are its eigenvectors."""
+    from scipy.sparse.linalg import ArpackNoConvergence
+
+    xp = np if cupy is None else cupy
+    n, known, eigsh, operator = len(known), xp.asarray(known), *_solver(cupy)
 
     def step(x):
         x = x - known @ (known.T @ x)
         y = apply(x)
         return y - known @ (known.T @ y)  # known ones go to 0, below all others
 
-    operator = linalg.LinearOperator((n, n), matvec=step, dtype=np.float64)
     try:
-        return linalg.eigsh(
-            operator,
+        values, vectors = eigsh(
+            operator((n, n), matvec=step, dtype=np.float64),
             k=count,
             which="LA",
-            v0=step(rng.standard_normal(n)),
+            v0=step(xp.asarray(rng.standard_normal(n))),
             ncv=min(n, max(2 * count + 1, 40)),
             maxiter=100 * n,
             tol=TOLERANCE,
         )
-    except linalg.ArpackNoConvergence as error:
+    except ArpackNoConvergence as error:
         raise ParameterError(
             f"the {count} smoothest eigenvectors did not converge: {error}. Take another number of them (--basis-size)."
         ) from error
+    return (values, vectors) if cupy is None else (cupy.asnumpy(values), cupy.asnumpy(vectors))
+
+
+def _solver(cupy):
+    """Return (eigsh, LinearOperator) of scipy, or of cupy's sparse package."""
+    if cupy is None:
+        from scipy.sparse import linalg
+    else:
+        from cupyx.scipy.sparse import linalg
+    return linalg.eigsh, linalg.LinearOperator
 
 
 def _merged(values, vectors, more, found):
