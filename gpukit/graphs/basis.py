@@ -4,6 +4,7 @@ The basis is not unique: eigenvectors of a repeated eigenvalue may be rotated am
 depends on the rotation. So it is stored by the content of the graph, and one basis serves generator, CPU and GPU.
 """
 
+import contextlib
 import hashlib
 import os
 from typing import NamedTuple
@@ -138,12 +139,12 @@ def _computed(adjacency, size, device, workspace):
 def _partial(adjacency, size, device):
     """(values, vectors, source) of the smoothest eigenvectors of a large graph."""
     cupy = _cupy(device, 8 * lanczos.ARRAYS * adjacency.shape[0] * size)
-    if cupy is None:
-        values, vectors = lanczos.smoothest(adjacency, size)
-        return values, _signed(np, vectors), "cpu"
-    with cupy.cuda.Device(device.index):
-        values, vectors = lanczos.smoothest(adjacency, size, cupy)
-    return values, _signed(np, vectors), f"cuda:{device.index}"
+    if cupy is not None:
+        with cupy.cuda.Device(device.index), contextlib.suppress(np.linalg.LinAlgError):
+            values, vectors = lanczos.smoothest(adjacency, size, cupy)
+            return values, _signed(np, vectors), f"cuda:{device.index}"
+    values, vectors = lanczos.smoothest(adjacency, size)  # here too where cupy's iteration breaks down: a star
+    return values, _signed(np, vectors), "cpu"
 
 
 def _require_room(count):
