@@ -6,6 +6,7 @@
 | sinks.py     | files that appear whole, pipes and standard output                               |
 | lines.py     | a block of lines cut into ranges, one a thread                                   |
 | records.py   | lines of csv to words and back, quoted fields to the letter                      |
+| notes.py     | what readers merged or left out, for the command line                            |
 | words.py     | words to numbers and ids                                                         |
 | sheet.py     | a whole text or Parquet as a frame of fields, ids and labels as they are spelled |
 | fields.py    | bytes of one line to fields, integers, decimals                                  |

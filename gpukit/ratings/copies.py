@@ -13,7 +13,7 @@ from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
-from gpukit.ratings.headers import AUTO
+from gpukit.ratings.headers import AUTO, MAYBE
 from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
@@ -45,7 +45,7 @@ def write_ratings(ratings, path):
     """
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
     suffix = check_copy(path)
-    repeats.checked(ratings)
+    ratings = repeats.checked(ratings)
     with sinks.opened(path) as file:
         writers[suffix](ratings, file)
 
@@ -93,7 +93,7 @@ def read_gkr(path, mmap=False, times=True):
 
 def _with_times(ratings, name, request):
     """ratings, or DataError when times are asked for and not there."""
-    if request.times and request.times != AUTO and ratings.times is None:
+    if request.times not in (False, AUTO, MAYBE) and ratings.times is None:
         raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
 

@@ -7,7 +7,7 @@ from gpukit.errors import DataError
 from gpukit.io.fields import QUOTE, with_commas
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline, whole_lines
-from gpukit.io.times import UNSETTLED, seconds_of
+from gpukit.io.times import MISSING, UNSETTLED, seconds_of
 from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
 from gpukit.ratings.check import check_counts, check_declared, check_range, sound
@@ -107,6 +107,8 @@ def _settle(block, rows, place):
         open_rows = np.flatnonzero(rows.times == UNSETTLED)
         for row, at, word in _words(block, open_rows, rows.starts[:, parse.TIME], place.layout):
             when = None if "_" in word else seconds_of(word)
+            if when is None and place.layout.lenient:
+                when = MISSING
             if when is None:
                 raise formats.bad_time(place.name, place.at(block, at)[0], word)
             rows.times[row] = when

@@ -7,6 +7,7 @@ from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.arrays import plain
 from gpukit.io.words import as_ids, is_integer
+from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.headers import COUNT, ITEM, RATING, by_name
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
@@ -54,6 +55,7 @@ def read_two(source, sep):
 def clicked_by_one(source):
     """The Ratings of the one user of a file of items, a line each, under a heading or none."""
     from gpukit.ratings import as_ratings
+    from gpukit.ratings.read import noted
 
     blocks = [block.tobytes() for stream in source.streams(lambda names: names[:1]) for block in stream.blocks(0)]
     lines = b"".join(blocks).decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
@@ -62,7 +64,8 @@ def clicked_by_one(source):
     if not items:
         raise DataError(f"{source.name} holds no items. Give {NEEDED}, or an item a line.")
     numbers = all(is_integer(item) for item in items)
-    return as_ratings((np.full(len(items), ONE), np.array(list(map(int, items)) if numbers else items)))
+    items = np.array(list(map(int, items)) if numbers else items)
+    return noted(as_ratings((np.full(len(items), ONE), items)), source.name, "clicks")
 
 
 def fields_of(head, sep):
@@ -86,6 +89,7 @@ def of_one(items, texts, name, duplicates):
     """Ratings of one user: item ids (n,), ratings as they are spelled (n,); a first line that is a heading is left
     out."""
     from gpukit.ratings import as_ratings
+    from gpukit.ratings.read import noted
     from gpukit.ratings.repeats import without_repeats
 
     if number(texts[0]) is None and len(texts) > 1:
@@ -96,7 +100,9 @@ def of_one(items, texts, name, duplicates):
             f"{name}: the rating {str(texts[values.index(None)])!r} of an item is not a number. Correct the line."
         )
     users, items = np.full(len(items), ONE), as_ids(items.tolist())
-    return without_repeats(as_ratings((users, items, np.array(values, np.float32)), repeats=False), duplicates)
+    ratings = as_ratings((users, items, np.array(values, np.float32)), repeats=False)
+    rule = "clicks" if are_clicks(ratings) else duplicates
+    return noted(without_repeats(ratings, duplicates), name, rule)
 
 
 def number(text):

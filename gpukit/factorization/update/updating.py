@@ -150,10 +150,10 @@ class Updating(Serving):
 
     def _first_fit(self, X, y, asked, progress):
         """fit, on what the rule for repeats leaves."""
-        from gpukit.ratings.pairs import ratings_of
-        from gpukit.ratings.repeats import without_repeats
+        from gpukit.ratings.pairs import merge_repeats, table_of
 
-        return self.fit(without_repeats(ratings_of(X, y, repeats=False), asked.duplicates), progress=progress)
+        ratings = merge_repeats(table_of(X, y), X, asked.duplicates, timed=False, stacklevel=3)
+        return self.fit(ratings, progress=progress)
 
     def _neighbors_of(self, orders, device):
         """(N, K) int32 on the host: neighbours of ratings in orders, as many as the model has."""
