@@ -82,8 +82,10 @@ def hear_reader(file, text, facts):
     context = click.get_current_context(silent=True)
     if context is None:
         return
-    read_notes().setdefault(file, {}).update(facts)
-    if text:
+    facts_of, known = read_notes().setdefault(file, {}), context.find_root().meta.setdefault("gpukit.said", set())
+    facts_of.update(facts)
+    if text and (file, text) not in known:  # some files are read twice
+        known.add((file, text))
         remark(f"{file}: {text}.", context.params.get("quiet") or context.params.get("as_json"))
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
+from gpukit.io.blank_lines import content_end, cut_blank_end
 from gpukit.io.records import words_of
 from gpukit.io.words import (
     comma_told,
@@ -57,9 +58,11 @@ class Table:
     """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
 
     named: the first line is known to be a header. commas: numbers have decimal commas in the file, and points here.
+    blank_end: the lines without content at the end of the file, which are left out.
     """
 
     named = commas = False
+    blank_end = b""
 
     def __init__(self, raw, path):
         # pandas takes a separator that begins a line for a part of the carriage return before it
@@ -71,6 +74,7 @@ class Table:
             raise DataError(f"{path} has no lines but comments.")
         head = (first[0], second[0]) if second else (first[0],)  # a header of one column has no separator
         self.separator = _separator([decoded(line).strip() for line in head])
+        self._cut_blank_end(raw)
         self.end = first.end()  # a comma and a point take as much room
         self.raw, self.commas = decimal_commas(self.raw, self.separator)
         first, second = self.raw[slice(*first.span())], second and self.raw[slice(*second.span())]
@@ -83,6 +87,14 @@ class Table:
                 f"{path}: the first line has {len(self.first)} fields, and the next one has no such mark between "
                 f"fields: {shown(decoded(second))}. {LONGER}."
             )
+
+    def _cut_blank_end(self, raw):
+        """Leave out lines without content at the end; of the raw text, comments and all, those behind them count."""
+        sep = " " if self.separator == BLANKS else self.separator
+        self.blank_end = raw[len(cut_blank_end(raw, sep, self.path)) :]
+        self.raw = self.raw[: content_end(self.raw, sep)]
+        if not self.raw:
+            raise DataError(f"{self.path} has no lines but empty ones.")
 
     def _fields(self, line):
         """The words of a line; None where a quote stays open."""

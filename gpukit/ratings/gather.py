@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._jit import numba
 from gpukit.errors import DataError
+from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.fields import QUOTE, with_commas
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline, whole_lines
@@ -269,7 +270,8 @@ class RatingsBuilder:
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape = layout.shape
         place = Position(stream.name, layout)
-        for block in whole_lines(stream.blocks(layout.skip), ord(layout.sep[0]), layout.width):
+        blocks = without_blank_end(stream.blocks(layout.skip), layout.sep, stream.name)
+        for block in whole_lines(blocks, ord(layout.sep[0]), layout.width):
             rows = parsed(block, place, (self.users, self.items))
             if len(rows.users):
                 self.users.add(rows.users, block, rows.starts[:, parse.USER], layout)

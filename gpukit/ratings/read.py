@@ -76,7 +76,9 @@ def _name_of(path):
 def _file_of(path):
     """Return the path of what can be read a second time, a file or a folder; None for a pipe."""
     path = path.path if isinstance(path, sources.Source) else path
-    return path if path is not None and (Path(path).is_file() or Path(path).is_dir()) else None
+    if path is None or str(path) in sources.STANDARD_INPUT:
+        return None
+    return path if Path(path).is_file() or Path(path).is_dir() else None
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):

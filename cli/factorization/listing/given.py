@@ -6,6 +6,7 @@ from gpukit.errors import DataError
 from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.arrays import plain
+from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.words import as_ids, is_integer
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.headers import COUNT, ITEM, RATING, by_name
@@ -58,7 +59,8 @@ def clicked_by_one(source):
     from gpukit.ratings.read import noted
 
     blocks = [block.tobytes() for stream in source.streams(lambda names: names[:1]) for block in stream.blocks(0)]
-    lines = b"".join(blocks).decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    raw = cut_blank_end(b"".join(blocks), ",", source.name)
+    lines = raw.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     items = [line.strip() for line in lines if line.strip()]
     items = items[1:] if items[:1] and plain(items[0]) in ITEM else items
     if not items:
