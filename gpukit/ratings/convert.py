@@ -8,7 +8,7 @@ from gpukit.base.arrays import as_array, axes, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
-from gpukit.io.ids import factorize
+from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import headers
 from gpukit.ratings.check import DTYPES, ONE, sound
@@ -152,6 +152,8 @@ def numbered(users, items, values, shape):
 
 def _from_triples(users, items, values=None):
     users, items = plain(users), plain(items)
+    check_types(users, "user")
+    check_types(items, "item")
     if values is None:  # pairs
         ratings = _from_triples(users, items, np.ones(len(items), np.float32))
         return replace(ratings, counts=np.ones(len(ratings), np.int32))
@@ -186,8 +188,11 @@ def _from_frame(frame, columns, times):
     else:
         extras = headers.extras_of(names, header is not None, columns, times, "The DataFrame")
     headers.check_reach((*places, *extras), frame.shape[1], "The DataFrame")
-    users, user_ids = factorize(whole_column(frame.iloc[:, places.user], "user id"), "user")
-    items, item_ids = factorize(whole_column(frame.iloc[:, places.item], "item id"), "item")
+    users, items = (whole_column(frame.iloc[:, place], f"{one} id") for one, place in zip(("user", "item"), places))
+    check_types(users, "user")
+    check_types(items, "item")
+    users, user_ids = factorize(users, "user")
+    items, item_ids = factorize(items, "item")
     optional = {}
     if extras.time >= 0:
         optional["times"] = times_of(frame.iloc[:, extras.time], times == headers.MAYBE)

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.base.arrays import aligned, as_array, plain
 from gpukit.errors import DataError
 from gpukit.io.arrays import is_frame
-from gpukit.io.ids import factorize
+from gpukit.io.ids import check_types, factorize
 from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.convert import made_of, times_of
@@ -88,10 +88,14 @@ def pairs_of(X):
     """(users (n,), items (n,)) ids of pairs: a tuple (users, items), an (n, 2) array, or a DataFrame, user and item by
     name, else its first two columns. Raises DataError for anything else."""
     if isinstance(X, tuple) and len(X) == 2:
+        check_types(plain(X[0]), "user")
+        check_types(plain(X[1]), "item")
         users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
         first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
         users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
+        check_types(users, "user")
+        check_types(items, "item")
     else:
         table = as_array(X, "X")
         if table.ndim != 2 or table.shape[1] != 2:

@@ -20,12 +20,12 @@ def read_items(path):
     Raises DataError for a missing or empty file, or one that names no item.
     """
     lines = lines_of(path, NEEDED_ITEMS)
-    for number, words in lines:
-        if not words[0]:
-            raise DataError(f"{path}, line {number:,} has no item: {' '.join(words)[:80]!r}.")
     items = [words[0] for _, words in lines]
-    if not items:
+    if not any(items):
         raise DataError(f"{path} names no item. Give {NEEDED_ITEMS}.")
+    if "" in items:
+        number, words = lines[items.index("")]
+        raise DataError(f"{path}, line {number:,} has no item: {' '.join(words)[:80]!r}.")
     return items
 
 

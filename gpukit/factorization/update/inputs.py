@@ -9,7 +9,7 @@ from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
 from gpukit.factorization.weights import counted
-from gpukit.io.ids import rows_of
+from gpukit.io.ids import check_types, rows_of
 from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import merge_repeats, table_of
@@ -190,17 +190,22 @@ def check_near(values, scale):
         )
 
 
-def lists_of(X, y, duplicates):
-    """Ratings of what recommend_for takes, each pair once; DataError without any."""
+def lists_of(X, y, duplicates, bounds):
+    """Ratings of what recommend_for takes, each pair once; DataError without any, and for one outside bounds."""
     if isinstance(X, dict):
+        check_types(list(X), "item")
         try:
             values = np.array(list(X.values()), np.float32)
         except (TypeError, ValueError) as error:
             raise DataError(f"The ratings of {{item: rating}} are no numbers ({error}).") from None
         X = np.zeros(len(X), np.int64), np.array(list(X)), values
     elif isinstance(X, list | set) and y is None and all(np.ndim(one) == 0 for one in X):  # items that one user clicked
+        check_types(X, "item")
         X = np.zeros(len(X), np.int64), np.array(list(X))
-    ratings = merge_repeats(table_of(X, y), X, duplicates, timed=False, stacklevel=3)
+    ratings = table_of(X, y)
+    if not are_pairs(ratings):
+        check_range(ratings.values, bounds, lambda row: locate(ratings, row))
+    ratings = merge_repeats(ratings, X, duplicates, timed=False, stacklevel=3)
     if not len(ratings):
         raise DataError("There are no ratings to go by: 0 rows. Give at least one.")
     return ratings
