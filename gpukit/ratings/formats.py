@@ -222,6 +222,8 @@ def _delimited(lines, name, request, format):
     else:
         extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
     named.check_reach((*places, *extras), len(words), name)
+    if by_header:
+        named.note_unread(words, places, extras, request.times, name)
     told = places.rating if places.rating >= 0 else extras.count
     if by_header:
         named.refuse_repeated(words, request.columns, name)

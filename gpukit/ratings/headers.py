@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import notes
 from gpukit.io.arrays import plain
 
 USER = {
@@ -227,6 +228,14 @@ def extras_of(names, header, columns, times, what):
     if not times:
         return extras._replace(time=-1)
     return extras if extras.time >= 0 else _no_times(what)
+
+
+def note_unread(names, places, extras, times, what):
+    """Note the columns of times, weights and counts in a header that are not read; times: as read_ratings has them."""
+    read = {*places, *(extras if times not in (False, MAYBE) else extras[1:])}
+    left = [str(names[place]) for place in extras_by_request(names) if place >= 0 and place not in read]
+    if left:
+        notes.add(what, "", left_out=left)
 
 
 def extras_at(place, count, times, what):

@@ -49,6 +49,7 @@ def _places(source, request):
     else:
         extras = headers.extras_of(source.names, True, request.columns, request.times, source.name)
     headers.check_reach((*places, *extras), len(source.names), source.name)
+    headers.note_unread(source.names, places, extras, request.times, source.name)
     return places if need else places._replace(rating=-1), extras
 
 
