@@ -25,7 +25,8 @@ def convert(source, output, null, force, as_json, quiet, **request):
 
     OUT's suffix says how: .gkr is a binary copy that loads at disk speed, .npz a scipy sparse matrix with the ids,
     .parquet and .csv have the columns user, item, rating; - writes csv on stdout. --times, and --columns
-    user,item,rating,weight,count, keep more than the ratings.
+    user,item,rating,weight,count, keep more than the ratings; of a .gkr and an .npz all is kept. A line on stderr names
+    columns of times, weights and counts that are not converted.
 
     Documents of queries (svmlight with qid:, or with FILE.query or FILE.group next to it, csv or Parquet with columns
     label and qid) become a .gkl, a binary copy that loads at disk speed, .parquet, or .txt, svmlight text (- too),
@@ -48,7 +49,7 @@ def convert(source, output, null, force, as_json, quiet, **request):
             documents = _convert_documents(source, output, stages, null, quiet)
             told = *written_documents(documents, output, stages), "documents"
         else:
-            data = _convert_ratings(source, output, stages, **request)
+            data = _convert_ratings(source, output, stages, quiet or as_json, **request)
             told = *written(data, output, stages), "ratings"
     facts, line, things = told
     show(facts, line, stages, as_json, quiet, rate=("reading", things))
@@ -88,15 +89,22 @@ def _convert_documents(source, output, stages, null, quiet):
     return documents
 
 
-def _convert_ratings(source, output, stages, **request):
+def _convert_ratings(source, output, stages, quiet, **request):
     """The Ratings read from source, by the words of read_ratings, and written to output."""
     from gpukit.ratings import read_ratings, write_ratings
-    from gpukit.ratings.copies import check_copy
+    from gpukit.ratings.copies import check_copy, is_copy
 
     check_copy(output)
     stages.done("starting")
+    request["times"] = request["times"] or ("auto" if is_copy(source) else False)
     data = read_ratings(source, **request)
     stages.done("reading")
+    for name, facts in report.read_notes().items():
+        if "left_out" in facts:
+            columns = ", ".join(facts["left_out"])
+            report.remark(
+                f"{name}: not converted: {columns}. --times keeps times, --columns weights and counts.", quiet
+            )
     write_ratings(data, output)
     stages.done("writing")
     return data

@@ -15,11 +15,13 @@ from gpukit._version import __version__
 from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
+from gpukit.io import notes
 from gpukit.runtime.start import check_threads, put_off_unused
 from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
+notes.listener = report.hear_reader
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.

@@ -48,7 +48,12 @@ def _cell(value):
 
 
 def print_json(result):
-    """Print one JSON object in ASCII; numpy values become plain ones, NaN and infinity null."""
+    """Print one JSON object in ASCII; numpy values become plain ones, NaN and infinity null.
+
+    reading: what readers merged or left out, {"file", "ratings", "merged", ...} for each file of which they say so.
+    """
+    read = read_notes()
+    result = {**result, "reading": [{"file": name, **facts} for name, facts in read.items()]} if read else result
     click.echo(json.dumps(plain(result), indent=2).replace("\x7f", "\\u007f"))
 
 
@@ -70,6 +75,24 @@ def remark(text, quiet=False):
     if not quiet:
         with contextlib.suppress(OSError):
             echo(text, err=True)
+
+
+def hear_reader(file, text, facts):
+    """Take a note of a reader: print its line, unless the command is quiet, and keep its facts for print_json."""
+    context = click.get_current_context(silent=True)
+    if context is None:
+        return
+    facts_of, known = read_notes().setdefault(file, {}), context.find_root().meta.setdefault("gpukit.said", set())
+    facts_of.update(facts)
+    if text and (file, text) not in known:  # some files are read twice
+        known.add((file, text))
+        remark(f"{file}: {text}.", context.params.get("quiet") or context.params.get("as_json"))
+
+
+def read_notes():
+    """Return {file: facts} of the notes of readers during this command."""
+    context = click.get_current_context(silent=True)
+    return {} if context is None else context.find_root().meta.setdefault("gpukit.reading", {})
 
 
 @contextlib.contextmanager

@@ -51,7 +51,7 @@ def explain(**values):
     if ask.by == "lists":
         kept.learn_lists(fitted, ask, stamp, stages)
     stages.done("reading")
-    found = fitted.explain(ask.user, ask.item, by=ask.by)
+    found = fitted.explain(ask.user, ask.item, by=ask.by, unknown="baseline")
     alike = alike_of(fitted, found, ask.count)
     stages.done("explaining")
     if ask.as_json:

@@ -38,10 +38,10 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
     with outputs.csv_rows(output, names) as writer:
         for start in range(0, len(users), TILE):
             tile = slice(start, start + TILE)
-            values = fitted.predict((users[tile], items[tile]))
+            values = fitted.predict((users[tile], items[tile]), unknown="baseline")
             stages.done("predicting")
             texts = (f"{value:{spelling}}" for value in values.tolist())
-            counts = fitted.evidence(users[tile], items[tile]) if evidence else ()
+            counts = fitted.evidence(users[tile], items[tile], unknown="zero") if evidence else ()
             writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts, *(one.tolist() for one in counts)))
             stages.done("writing")
     remark_unknown(fitted, users, items, quiet)

@@ -132,12 +132,14 @@ def answers(ask, fitted, team):
     rest on as `evidence` does)."""
     shown = filters.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
+        from gpukit.factorization.update.inputs import bounds_of
+
         how = ask.file_format, ask.columns, ask.duplicates, ask.sep
-        lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit")
+        lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit", bounds_of(fitted))
         counts = remark_unknown(fitted, lists, ask.quiet or ask.as_json)
         if fitted.feedback_ == "implicit":
             remark_without_clicks(fitted, lists, ask.quiet or ask.as_json)
-        tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown)
+        tiles = fitted.recommend_for_batches(lists, ask.count, by=ask.by, filters=shown, unknown="skip")
         return len(np.unique(lists.users)), tiles, counted_in(lists, counts, fitted)
     asked = {"n": ask.count, "by": ask.by, "filters": shown}
     if team.size > 1 and ask.everyone:
@@ -185,7 +187,11 @@ def counted_in(lists, counts, fitted):
     """As the model's `evidence`, with users' ratings counted in a file of lists: counts, one for each of its users."""
     from gpukit.io.ids import rows_of
 
-    return lambda users, items: (counts[rows_of(users, lists.user_ids)], fitted.evidence(users, items)[1])
+    of_items = fitted.rating_counts()[1]
+    return lambda users, items: (
+        counts[rows_of(users, lists.user_ids)],
+        of_items[rows_of(items, fitted.item_ids_, "item")],
+    )
 
 
 def ranked(tiles, total, title_of, stages, progress):

@@ -86,8 +86,10 @@ class Header(NamedTuple):
 
 def write(file, magic, facts, arrays):
     """Write facts (a dict for JSON) and {name: array} (numbers, booleans or fixed-width strings) to an open binary
-    file, a pipe too."""
+    file, a pipe too. Raises DataError for text with a surrogate, which reading refuses."""
     arrays = {name: _stored(array) for name, array in arrays.items()}
+    for name, array in arrays.items():
+        refuse_surrogates(name, array)
     entries = [[name, a.dtype.str, list(a.shape), _crc_of(_bytes_of(a))] for name, a in arrays.items()]
     header = json.dumps({"facts": facts, "arrays": entries}).encode()
     start = START.pack(magic, VERSION, len(header), 0)[:-4]
@@ -264,6 +266,14 @@ def _crc_of(whole):
     starts = range(0, len(whole), PIECE)
     crcs = shared_out(lambda at: pieces.checksum(whole[at : at + PIECE]), starts)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
+
+
+def refuse_surrogates(name, array):
+    """Raise DataError for the first text of an array that has a surrogate, which no file holds."""
+    if array.dtype.kind != "U" or is_legible(array):
+        return
+    word = next(word for word in array.reshape(-1) if not is_legible(np.atleast_1d(word)))
+    raise DataError(f"{str(word)!r:.80} ({name}) has a surrogate, which UTF-8 does not hold. Rename it.")
 
 
 def is_legible(array):

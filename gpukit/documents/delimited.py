@@ -38,14 +38,14 @@ def read_table(raw, name, null, dtype):
     frame = table.frame(True, spelled=[at[role] for role in ("qid", "comment") if at[role] is not None])
     features = set(columns.features)
     X = _features(table, frame, [place for place, name in enumerate(table.first) if name in features], dtype)
-    offsets, qids = queries_of(_ids(table, frame[at["qid"]]), lambda row: _where(table, row))
+    offsets, qids = queries_of(_ids(table, frame, at["qid"]), lambda row: _where(table, row))
     _fill(table, X, offsets, null)
     weights = comments = None
     if at["weight"] is not None:
         each = _whole(table, frame, at["weight"], "weight")
         weights = weights_of(each, offsets, qids, lambda row: _where(table, row))
     if at["comment"] is not None:
-        comments = text_array(_texts(frame[at["comment"]]), f"{name}: a comment")
+        comments = text_array(table.texts(frame, at["comment"]), f"{name}: a comment")
     names = text_array(columns.features, f"{name}: a column's name")
     return sound(Documents(X, _labels(table, frame, at["label"]), offsets, qids, comments, weights, names))
 
@@ -60,14 +60,9 @@ def _place(names, name):
     return None if name is None else names.index(name)
 
 
-def _texts(column):
-    """A column of text as [str]."""
-    return ["" if word is None or word != word else word.strip() for word in column]
-
-
-def _ids(table, column):
+def _ids(table, frame, place):
     """(l,) ids; DataError for a line without one."""
-    words = _texts(column)
+    words = table.texts(frame, place)
     if "" in words:
         raise DataError(f"{_where(table, words.index(''))} has no query id.")
     return as_ids(words, f"{table.path}: query")

@@ -17,6 +17,7 @@ from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import sources
+from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.lines import ONE_THREAD
 from gpukit.io.parquet import is_parquet
 from gpukit.io.words import decoded, is_number, shown
@@ -154,7 +155,8 @@ def _read_text(stream, groups, null, n_features, dtype):
     head = stream.text_head()
     groups = [] if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
-    for block in stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0):
+    blocks = stream.blocks(len(sources.BOM) if head.startswith(sources.BOM) else 0)
+    for block in without_blank_end(blocks, " ", stream.name):
         builder.add(block)
     builder.finish()
     X = assembled(builder, _width(builder.largest, n_features, stream.name))

@@ -126,12 +126,13 @@ class Factorization(Answering, Updating):
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization import weights
-        from gpukit.ratings.pairs import ratings_of
+        from gpukit.ratings.pairs import merge_repeats, ratings_of, table_of
 
         self.check()
         spec = self.device if team is None or team.size == 1 else "cpu"  # ranks hand parts of the host's on
-        ratings = ratings_where(X, y, spec, lambda: ratings_of(X, y, repeats=False))
+        ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
         ratings = weights.counted(weights.weighted(ratings, sample_weight, X, y))
+        ratings = merge_repeats(ratings, X, stacklevel=3)
         feedback, ratings = resolved(self, ratings)
         if feedback == "explicit" and choice is None:
             warn_of_counts(self, ratings)

@@ -6,9 +6,10 @@ import threading
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base import Estimator, scikit
+from gpukit.base import Estimator, check_choice, scikit
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
+from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
 
@@ -110,22 +111,26 @@ class Serving(Estimator):
         """The arrays.History where it lies: on a device that it has been made on, or on the host."""
         return self._history if str(device) == self.device_ else self._rated
 
-    def predict(self, X):
+    def predict(self, X, unknown="warn"):
         """(n,) float32 predicted ratings, within the range of the training ratings.
 
         X: pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, else its first
         two columns), Ratings, or a users x items matrix of which the stored entries are predicted. Unknown users and
-        items are predicted from what is known of the other, or the mean.
+        items are predicted from what is known of the other, or the mean, as a test set with new ones needs it; a
+        UserWarning counts them. unknown: 'warn', 'baseline' (the same without a warning) or 'error' (DataError). Raises
+        DataError for ids that are neither text nor whole numbers.
         """
         from gpukit.factorization import run
 
-        return run.unscale(self._z_of(X), self._scale)
+        return run.unscale(self._z_of(X, unknown=unknown), self._scale)
 
-    def _z_of(self, X, session_of=None):
+    def _z_of(self, X, session_of=None, unknown="baseline"):
         """(n,) float32 predictions of pairs in the units of training, by the session that session_of() gives."""
+        check_choice("unknown", unknown, PREDICTED)
         with self._reported("Predicting"):
             session = (session_of or self._session)()
             users, items = self._pairs(X)
+            report_unknown(users, items, (len(self.user_ids_), len(self.item_ids_)), unknown, stacklevel=3)
             predicted = np.empty(len(users), np.float32)
             for first in range(0, len(users), JUDGED_AT_ONCE):
                 part = slice(first, first + JUDGED_AT_ONCE)
@@ -184,11 +189,3 @@ def in_rows_of(ratings, user_ids, item_ids):
         return ratings
     users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)
     return Ratings(users[ratings.users], items[ratings.items], ratings.values, user_ids, item_ids)
-
-
-def rows_or_unknown(ids, known, what="user"):
-    """(n,) int32 rows of ids in known; len(known) where an id is unknown. Raises DataError for what are no ids."""
-    from gpukit.io.ids import rows_of
-
-    rows = rows_of(ids, known, what)
-    return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)

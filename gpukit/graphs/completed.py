@@ -10,7 +10,7 @@ from gpukit.graphs.layouts.filled import completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in
 from gpukit.graphs.table import lie_of
 from gpukit.io.sheet import BLANKS, ParquetTable, open_table
-from gpukit.io.words import shown, with_comma
+from gpukit.io.words import decoded, shown, with_comma
 from gpukit.persist import atomic_write
 
 COMMENT = re.compile(r"^[#%]|[ \t]#")  # a label that a text, read again, would not have
@@ -80,6 +80,7 @@ def _write_text(path, table, header, cells, labels):
         lines = cells.tolist()
         for line in [table.first, *lines] if header else lines:
             rows.writerow([with_comma(str(word)) for word in line] if table.commas else line)
+        file.writelines(f"{line}\n" for line in decoded(table.blank_end).splitlines() if line)
 
 
 def _refuse_comments(path, labels):

@@ -9,6 +9,8 @@ from gpukit.io.fields import text_keys
 from gpukit.io.numbering import WIDEST, are_close, ranked
 
 EMPTY = np.int32(-1)
+NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
+FLOATS = (float, np.floating)
 PARTS = 16  # ids are looked through in so many parts at once
 
 
@@ -25,6 +27,53 @@ def id_array(ids, what="user"):
     if lacking.any():
         raise DataError(f"Row {int(np.argmax(lacking)) + 1} has no {what} id. Remove such rows first.")
     return ids
+
+
+def check_types(ids, what="user"):
+    """Raise DataError for what is no id: bytes, booleans, nested lists, dicts, None, objects without text.
+
+    ids: as they are passed, one or many.
+    """
+    if isinstance(ids, list | tuple | set | frozenset):
+        each = list(ids)
+    elif isinstance(ids, NO_IDS) or ids is None:
+        each = [ids]
+    else:
+        array = np.asarray(ids)
+        if array.dtype.kind in "iufUM":
+            return
+        each = array.ravel().tolist()
+    wrong = [kind for kind in set(map(type, each)) if is_no_id(kind)]
+    if wrong:
+        one = next(one for one in each if type(one) is wrong[0])
+        raise DataError(
+            f"The {what} ids must be text or whole numbers; got {one!r:.80} ({wrong[0].__name__}). Pass a list or an "
+            "array of ids."
+        )
+    if any(one is None for one in each):
+        row = next(row for row, one in enumerate(each) if one is None)
+        raise DataError(f"Row {row + 1:,} has no {what} id. Remove such rows first.")
+
+
+def is_no_id(kind):
+    """Return True for a type whose objects are no ids, arrays and frames among them."""
+    has_text = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
+    return issubclass(kind, NO_IDS) or is_table(kind) or not has_text
+
+
+def check_fractions(ids, rows, what="user"):
+    """Raise DataError for the first of ids that is a fraction and was not found: rows (n,) -1."""
+    array = np.atleast_1d(np.asarray(ids))
+    if array.dtype.kind not in "fO":
+        return
+    for one in array[rows < 0].tolist():
+        if isinstance(one, FLOATS) and not float(one).is_integer():
+            raise DataError(f"The {what} id {one!r} is not a whole number. Pass whole numbers, or text.")
+
+
+def is_table(kind):
+    """Return True for a type of arrays, frames and columns; a scalar of numpy is none."""
+    return hasattr(kind, "shape") and not issubclass(kind, np.generic)
 
 
 def missing(ids):

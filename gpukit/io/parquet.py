@@ -5,6 +5,7 @@ import contextlib
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io.records import check_letters
 
 MAGIC = b"PAR1"
 ROWS = 1 << 18  # read at a time, fewer where there are many columns
@@ -161,6 +162,14 @@ def is_list(column):
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
+def _check_texts(columns):
+    """Raise DataError for a text in {name: array} that Parquet does not give back."""
+    for name, column in columns.items():
+        if column.dtype.kind == "U":
+            for word in set(column.tolist()):
+                check_letters(word, f"The {name}")
+
+
 def write_rows(file, columns, count, metadata=None):
     """Write a table to an open binary file, a row group at a time.
 
@@ -169,9 +178,13 @@ def write_rows(file, columns, count, metadata=None):
     """
     pyarrow, parquet = library()
     writer = None
+    for name in columns:
+        check_letters(name, "The column's name")
     for start in range(0, max(count, 1), GROUP):
         part = slice(start, min(start + GROUP, count))
-        table = pyarrow.table({name: take(part) for name, take in columns.items()})
+        taken = {name: take(part) for name, take in columns.items()}
+        _check_texts(taken)
+        table = pyarrow.table(taken)
         table = table if metadata is None else table.replace_schema_metadata(metadata)
         writer = writer or parquet.ParquetWriter(file, table.schema)
         writer.write_table(table)

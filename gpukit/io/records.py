@@ -16,7 +16,7 @@ def _patterns(sep):
     mark, blanks = " ++" if sep == " " else re.escape(sep), "[" + " \r\t".replace(sep, "") + "]"
     quoted = rf'"((?:[^"]|"")*+)"{blanks}*+(?={mark}|\n|\Z)'
     field = re.compile(rf' *+(?:{quoted}|((?!")[^{re.escape(sep)}]*+))(?:({mark})|\Z)')
-    either = rf" *+(?:{quoted}|[^{re.escape(sep)}\n]*+)"
+    either = rf"(?> *+(?:{quoted}|[^{re.escape(sep)}\n]*+))"  # once quoted, a field is not read otherwise
     return field, re.compile(rf"(?:{either}{mark})*+{either}(?=\n|\Z)")
 
 
@@ -85,7 +85,14 @@ def check_ids(ids, what):
 
 def check_word(word, what):
     """DataError for text that no file of text in UTF-8 gives back; what: names it."""
-    why = "is empty" if not word else "has a byte of 0" if "\0" in word else None
+    if not word:
+        raise DataError(f"{what} is empty, and text cannot hold it. Rename it, or write a binary copy.")
+    check_letters(word, what)
+
+
+def check_letters(word, what):
+    """DataError for text, which may be empty, with a letter that no file of text in UTF-8 gives back."""
+    why = "has a byte of 0" if "\0" in word else None
     if why is None and not word.isascii():
         try:
             word.encode()

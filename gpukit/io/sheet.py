@@ -9,7 +9,8 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
-from gpukit.io.records import words_of
+from gpukit.io.blank_lines import content_end, cut_blank_end
+from gpukit.io.records import QUOTED, lines_of, words_of
 from gpukit.io.words import (
     comma_told,
     commas_are_decimal,
@@ -36,6 +37,7 @@ CLASSES = bytes(
     for letter in range(256)
 )
 MARK, LINE_END, SHARP = re.compile(rb"[#%]"), re.compile(rb"[\r\n]"), ord("#")
+IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 RETURN = re.compile(rb"\r(?=[,;\t ])")
 ODD = (b" 00", b" 01", b" -00", b" -01", b" -0 ", b" +")
 
@@ -56,21 +58,26 @@ def open_table(path):
 class Table:
     """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
 
-    named: the first line is known to be a header. commas: numbers have decimal commas in the file, and points here.
+    named: the first line is known to be a header. written: the text without its comments. commas: numbers have decimal
+    commas in the file, and points here. blank_end: the lines without content at the end, which are left out.
     """
 
     named = commas = False
+    blank_end = b""
 
     def __init__(self, raw, path):
         # pandas takes a separator that begins a line for a part of the carriage return before it
-        self.raw, self.path, self.begin = RETURN.sub(b"\n", _without_comments(raw)), path, 0
+        self.written, self.path, self.begin = _without_comments(raw), path, 0
+        self.raw = RETURN.sub(b"\n", self.written)
         self.encoding = "utf-8" if _is_utf8(raw) else "latin-1"
-        lines = (line for line in re.finditer(rb"[^\r\n]+", self.raw) if line[0].strip())
+        head = QUOTED.sub(lambda field: re.sub(rb"[\r\n]", b"\0", field[0]), self.raw[: sources.HEAD])
+        lines = (line for line in re.finditer(rb"[^\r\n]+", head + self.raw[sources.HEAD :]) if line[0].strip())
         first, second = next(lines, None), next(lines, None)
         if first is None:
             raise DataError(f"{path} has no lines but comments.")
         head = (first[0], second[0]) if second else (first[0],)  # a header of one column has no separator
         self.separator = _separator([decoded(line).strip() for line in head])
+        self._cut_blank_end(raw)
         self.end = first.end()  # a comma and a point take as much room
         self.raw, self.commas = decimal_commas(self.raw, self.separator)
         first, second = self.raw[slice(*first.span())], second and self.raw[slice(*second.span())]
@@ -83,6 +90,14 @@ class Table:
                 f"{path}: the first line has {len(self.first)} fields, and the next one has no such mark between "
                 f"fields: {shown(decoded(second))}. {LONGER}."
             )
+
+    def _cut_blank_end(self, raw):
+        """Leave out lines without content at the end; of the raw text, comments and all, those behind them count."""
+        sep = " " if self.separator == BLANKS else self.separator
+        self.blank_end = raw[len(cut_blank_end(raw, sep, self.path)) :]
+        self.raw = self.raw[: content_end(self.raw, sep)]
+        if not self.raw:
+            raise DataError(f"{self.path} has no lines but empty ones.")
 
     def _fields(self, line):
         """The words of a line; None where a quote stays open."""
@@ -133,6 +148,26 @@ class Table:
                 f"{self.path} names {len(self.first):,} columns in its header and has {frame.shape[1]:,} below it."
             )
         return frame
+
+    def texts(self, frame, place):
+        """[str] of a column that `frame` spelled: fields in quotes to the letter, others without blanks around them;
+        commas as they are in the file."""
+        words = ["" if word is None or word != word else word.strip() for word in frame[place]]
+        if b'"' not in self.raw and not self.commas:
+            return words
+        text, sep = decoded(self.written[self.begin : len(self.raw)]).removeprefix("\n"), self.separator
+        blanks = sep == BLANKS
+        exact = [self._exact(line, place) for _, line in lines_of(text, " " if blanks else sep) if line.strip(" \t\r")]
+        return exact if len(exact) == len(words) else words
+
+    def _exact(self, line, place):
+        """The field at a place of a line, "" where it has fewer; blanks within its quotes are kept."""
+        if '"' not in line:
+            fields = line.split() if self.separator == BLANKS else line.split(self.separator)
+            return fields[place].strip() if place < len(fields) else ""
+        blanks = self.separator == BLANKS
+        fields = words_of(line.strip(" \t\r") if blanks else line, " " if blanks else self.separator) or ()
+        return fields[place] if place < len(fields) else ""
 
     def _refuse_one_long_line(self):
         """DataError where the first line below the header alone has a field more than that."""
@@ -248,7 +283,8 @@ class ParquetTable(FrameTable):
 
 
 def _separator(lines):
-    """What parts the fields of the first lines [str]."""
+    """What parts the fields of the first lines [str]; marks within quotes part nothing."""
+    lines = [IN_QUOTES.sub('""', line) for line in lines]
     mark = separator_of(lines, SEPARATORS)
     return BLANKS if mark == "," and commas_are_decimal(lines[-1]) and _are_in_blanks(lines) else mark or BLANKS
 

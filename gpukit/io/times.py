@@ -10,7 +10,7 @@ from gpukit.base.arrays import as_array, as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import MINUS, integer
 
-UNSETTLED = np.int64(-(2**63))  # what the quick parser leaves to `seconds_of`
+UNSETTLED = MISSING = np.int64(-(2**63))  # what the quick parser leaves to `seconds_of`; what is no time
 DAY = 86400
 
 
@@ -72,8 +72,11 @@ def seconds_of(text):
     return math.floor((when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp())
 
 
-def as_seconds(values, what="times"):
-    """(n,) int64 seconds of an array: whole numbers as they are, datetime64, or text; DataError naming the bad row."""
+def as_seconds(values, what="times", lenient=False):
+    """(n,) int64 seconds of an array: whole numbers as they are, datetime64, or text; DataError naming the bad row.
+
+    lenient: what is no time is MISSING instead.
+    """
     array = as_array(values, what)
     if array.dtype.kind in "Vc" or array.ndim != 1:
         raise DataError(
@@ -92,7 +95,9 @@ def as_seconds(values, what="times"):
         each = [seconds_of(word) for word in different.tolist()]
         bad = np.array([one is None for one in each], dtype=bool)[which]
         found = np.array([one or 0 for one in each], dtype=np.int64)[which]
-    if bad.any():
+    if lenient:
+        found[np.broadcast_to(bad, found.shape)] = MISSING
+    elif bad.any():
         row = int(np.argmax(bad))
         raise DataError(
             f"{what}: row {row + 1:,} has {str(array[row])!r}, which is no time. Give seconds since 1970 or "

@@ -104,8 +104,8 @@ def check_range(values, bounds, locate):
         row, (low, high) = int(outside[0]), bounds
         known = f"the model's range, {low:g} to {high:g}" if high < np.inf else "the model's range, counts from 0 up"
         raise DataError(
-            f"{locate(row)}: rating {values[row]:g} is outside {known}. Correct it, or accept it with "
-            "widen_scale=True (--widen-scale)."
+            f"{locate(row)}: rating {values[row]:g} is outside {known}. Correct it, or let the model learn from it "
+            "with widen_scale=True (gpukit update --widen-scale)."
         )
 
 

@@ -8,13 +8,13 @@ from gpukit.base.arrays import as_array, axes, plain
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
-from gpukit.io.ids import factorize
-from gpukit.io.times import as_seconds
+from gpukit.io.ids import check_types, factorize
+from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import headers
-from gpukit.ratings.check import DTYPES, ONE
+from gpukit.ratings.check import DTYPES, ONE, sound
 from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.repeats import checked
-from gpukit.ratings.table import Ratings, as_counts
+from gpukit.ratings.table import Ratings, as_counts, without_times
 
 FORMS = (
     "a scipy sparse matrix, a DataFrame with user, item and rating, a dense array (NaN or masked = not rated), a "
@@ -30,16 +30,21 @@ def as_ratings(data, columns=None, times=False, repeats=True):
     its first three); a tuple or list of arrays (users, items, values); or a dense (M, N) float array,
     NaN or masked: not rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are
     copied to the host. Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings
-    takes them. repeats: look for repeated pairs too; order_ratings, which sorts all ratings, sees them sooner. Raises
-    DataError for other types, for missing, NaN or infinite ratings, for repeated pairs, and for a dense array of two to
-    four columns (or rows) if the first two hold whole numbers only.
+    takes them. Of a repeated pair the later rating counts by the times of a DataFrame's column (timestamp, time, date)
+    or of Ratings, and `merged` of the result says how many are gone. repeats: look for repeated pairs without times
+    too; order_ratings, which sorts all ratings, sees them sooner. Raises DataError for other types, for missing, NaN or
+    infinite ratings, for repeated pairs without times, and for a dense array of two to four columns (or rows) if the
+    first two hold whole numbers only.
     """
-    return checked(_made(data, columns, times), repeats)
+    data = as_frame(data)
+    ratings = checked(made_of(data, columns, times or headers.MAYBE), repeats)
+    return without_times(ratings) if is_frame(data) and not times and ratings.times is not None else ratings
 
 
-def _made(data, columns, times):
+def made_of(data, columns=None, times=False):
+    """Ratings from what as_ratings takes, with repeated pairs; times: also headers.MAYBE."""
     if isinstance(data, Ratings):
-        return _regular(data)
+        return sound(_regular(data))
     if hasattr(data, "tocoo"):
         return _from_sparse(data)
     data = as_frame(data)
@@ -147,6 +152,8 @@ def numbered(users, items, values, shape):
 
 def _from_triples(users, items, values=None):
     users, items = plain(users), plain(items)
+    check_types(users, "user")
+    check_types(items, "item")
     if values is None:  # pairs
         ratings = _from_triples(users, items, np.ones(len(items), np.float32))
         return replace(ratings, counts=np.ones(len(ratings), np.int32))
@@ -181,11 +188,14 @@ def _from_frame(frame, columns, times):
     else:
         extras = headers.extras_of(names, header is not None, columns, times, "The DataFrame")
     headers.check_reach((*places, *extras), frame.shape[1], "The DataFrame")
-    users, user_ids = factorize(whole_column(frame.iloc[:, places.user], "user id"), "user")
-    items, item_ids = factorize(whole_column(frame.iloc[:, places.item], "item id"), "item")
+    users, items = (whole_column(frame.iloc[:, place], f"{one} id") for one, place in zip(("user", "item"), places))
+    check_types(users, "user")
+    check_types(items, "item")
+    users, user_ids = factorize(users, "user")
+    items, item_ids = factorize(items, "item")
     optional = {}
     if extras.time >= 0:
-        optional["times"] = as_seconds(whole_column(frame.iloc[:, extras.time], "time"), "The DataFrame")
+        optional["times"] = times_of(frame.iloc[:, extras.time], times == headers.MAYBE)
     if extras.weight >= 0:
         optional["weights"] = _numbers(frame, extras.weight, "weight").astype(np.float32)
     if extras.count >= 0:
@@ -195,6 +205,16 @@ def _from_frame(frame, columns, times):
     else:
         values = _numbers(frame, places.rating, "rating").astype(np.float32)
     return Ratings(users, items, values, user_ids, item_ids, **optional)
+
+
+def times_of(column, lenient):
+    """(n,) int64 times of a pandas Series; lenient: what is no time is MISSING, whatever the column holds."""
+    if not lenient:
+        return as_seconds(whole_column(column, "time"), "The DataFrame")
+    try:
+        return as_seconds(column.to_numpy(), "The DataFrame", lenient)
+    except DataError:
+        return np.full(len(column), MISSING)
 
 
 def _numbers(frame, place, what):

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
+from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError
 from gpukit.io import archives, container, parquet, sinks, sources, trust
 from gpukit.io.records import check_ids, csv_line
@@ -13,7 +14,7 @@ from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
-from gpukit.ratings.headers import AUTO
+from gpukit.ratings.headers import AUTO, MAYBE
 from gpukit.ratings.parquet import read_parquet, write_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
@@ -45,7 +46,13 @@ def write_ratings(ratings, path):
     """
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
     suffix = check_copy(path)
-    repeats.checked(ratings)
+    ratings = repeats.checked(ratings)
+    for name in IDS:
+        ids = getattr(ratings, name)
+        if suffix in (".csv", ".parquet"):
+            check_ids(ids, f"The {name[:4]} id")
+        else:
+            refuse_surrogates(name, ids)
     with sinks.opened(path) as file:
         writers[suffix](ratings, file)
 
@@ -67,6 +74,11 @@ def reader_of(source, format="auto"):
     if format == "npz" or (format == "auto" and source.holds_arrays()):
         return _read_npz
     return None
+
+
+def is_copy(source):
+    """Return True for an open Source of arrays, .gkr or .npz, which may have times, weights and counts."""
+    return isinstance(source, sources.Source) and reader_of(source) in (_read_gkr, _read_npz)
 
 
 def _read_gkr(source, request):
@@ -93,7 +105,7 @@ def read_gkr(path, mmap=False, times=True):
 
 def _with_times(ratings, name, request):
     """ratings, or DataError when times are asked for and not there."""
-    if request.times and request.times != AUTO and ratings.times is None:
+    if request.times not in (False, AUTO, MAYBE) and ratings.times is None:
         raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
 
@@ -162,8 +174,6 @@ def _write_npz(ratings, file):
 
 def _write_csv(ratings, file, rows=1 << 18):
     """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
-    check_ids(ratings.user_ids, "The user id")
-    check_ids(ratings.item_ids, "The item id")
     left = ("users", "items", "values") if are_pairs(ratings) else ("users", "items")
     columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in left}
     header = ["user", "item", *(HEADER[name] for name in columns)]

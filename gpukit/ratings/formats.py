@@ -13,7 +13,7 @@
 """
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io.records import hidden, words_of
@@ -43,7 +43,7 @@ READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pa
 @dataclass(frozen=True)
 class Layout:
     """Where things stand in a text file. skip, first_line: where the first rating is; shape: (M, N, ratings) where
-    declared; extras: the places of optional columns."""
+    declared; extras: the places of optional columns; lenient: what is no time is MISSING."""
 
     format: str
     sep: str
@@ -55,6 +55,7 @@ class Layout:
     first_line: int = 1
     shape: tuple | None = None
     extras: Extras = Extras()
+    lenient: bool = False
 
     @property
     def width(self):
@@ -81,14 +82,17 @@ def recognise(head, name, request):
     if format in ("netflix", "netflix-mm") and (request.columns or request.sep):
         raise ParameterError(f"columns and sep do not apply to {name}, which is read as {format}.")
     if format == "netflix":
-        return _netflix(lines, name, request)
-    return _matrix(lines, name, request) if format == "netflix-mm" else _delimited(lines, name, request, format)
+        layout = _netflix(lines, name, request)
+    else:
+        layout = _matrix(lines, name, request) if format == "netflix-mm" else _delimited(lines, name, request, format)
+    return replace(layout, lenient=request.times == named.MAYBE)
 
 
 @dataclass(frozen=True)
 class Request:
     """What the caller said: format or 'auto', columns or None, separator or None, whether ratings are needed (pairs
-    without them are clicks then), times ('auto': where they are there), and bounds, the (low, high) of ratings."""
+    without them are clicks then), times (see read_ratings; headers.MAYBE: only to order repeated pairs), and
+    bounds, the (low, high) of ratings."""
 
     format: str = "auto"
     columns: object = None
@@ -218,6 +222,8 @@ def _delimited(lines, name, request, format):
     else:
         extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
     named.check_reach((*places, *extras), len(words), name)
+    if by_header:
+        named.note_unread(words, places, extras, request.times, name)
     told = places.rating if places.rating >= 0 else extras.count
     if by_header:
         named.refuse_repeated(words, request.columns, name)

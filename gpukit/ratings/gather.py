@@ -4,10 +4,11 @@ import numpy as np
 
 from gpukit._jit import numba
 from gpukit.errors import DataError
+from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.fields import QUOTE, with_commas
 from gpukit.io.ids import KeyTable, word_keys
 from gpukit.io.lines import count_lines, cut, last_newline, whole_lines
-from gpukit.io.times import UNSETTLED, seconds_of
+from gpukit.io.times import MISSING, UNSETTLED, seconds_of
 from gpukit.io.words import SHOWN, decoded, is_integer, text_array
 from gpukit.ratings import formats, parse
 from gpukit.ratings.check import check_counts, check_declared, check_range, sound
@@ -107,6 +108,8 @@ def _settle(block, rows, place):
         open_rows = np.flatnonzero(rows.times == UNSETTLED)
         for row, at, word in _words(block, open_rows, rows.starts[:, parse.TIME], place.layout):
             when = None if "_" in word else seconds_of(word)
+            if when is None and place.layout.lenient:
+                when = MISSING
             if when is None:
                 raise formats.bad_time(place.name, place.at(block, at)[0], word)
             rows.times[row] = when
@@ -267,7 +270,8 @@ class RatingsBuilder:
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape = layout.shape
         place = Position(stream.name, layout)
-        for block in whole_lines(stream.blocks(layout.skip), ord(layout.sep[0]), layout.width):
+        blocks = without_blank_end(stream.blocks(layout.skip), layout.sep, stream.name)
+        for block in whole_lines(blocks, ord(layout.sep[0]), layout.width):
             rows = parsed(block, place, (self.users, self.items))
             if len(rows.users):
                 self.users.add(rows.users, block, rows.starts[:, parse.USER], layout)

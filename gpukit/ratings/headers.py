@@ -3,6 +3,7 @@
 from typing import NamedTuple
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import notes
 from gpukit.io.arrays import plain
 
 USER = {
@@ -100,6 +101,7 @@ ROLES = {"user": USER, "item": ITEM, "rating": RATING}
 MOST_UNNAMED = 4  # columns: user, item, rating and time
 FEW = 8  # columns that are all spelled out in a message
 AUTO = "auto"  # times that are read where they are there
+MAYBE = "maybe"  # as AUTO; what is no time is MISSING: such times only order the ratings of repeated pairs
 
 
 class Triple(NamedTuple):
@@ -221,11 +223,19 @@ def extras_of(names, header, columns, times, what):
         place = time_by_name(names) if header else 3
         return extras_at(place, len(names), times, what)
     extras = extras_by_request(columns)
-    if times == AUTO:
+    if times in (AUTO, MAYBE):
         return extras
     if not times:
         return extras._replace(time=-1)
     return extras if extras.time >= 0 else _no_times(what)
+
+
+def note_unread(names, places, extras, times, what):
+    """Note the columns of times, weights and counts in a header that are not read; times: as read_ratings has them."""
+    read = {*places, *(extras if times not in (False, MAYBE) else extras[1:])}
+    left = [str(names[place]) for place in extras_by_request(names) if place >= 0 and place not in read]
+    if left:
+        notes.add(what, "", left_out=left)
 
 
 def extras_at(place, count, times, what):
@@ -234,7 +244,7 @@ def extras_at(place, count, times, what):
         return Extras()
     if 0 <= place < count:
         return Extras(place)
-    return Extras() if times == AUTO else _no_times(what)
+    return Extras() if times in (AUTO, MAYBE) else _no_times(what)
 
 
 def extras_of_pairs(names, columns, times, what):
@@ -242,7 +252,7 @@ def extras_of_pairs(names, columns, times, what):
     there, and how often each pair counts, which a weight tells where there is no count."""
     named = names if columns is None else _words(columns)
     found = Extras(*(_place(named, known) for known in (TIME, WEIGHT, COUNT)))
-    if times not in (AUTO, False) and found.time < 0:
+    if times not in (AUTO, MAYBE, False) and found.time < 0:
         return _no_times(what)
     return found._replace(weight=-1, count=found.count if found.count >= 0 else found.weight)
 

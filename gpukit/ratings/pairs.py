@@ -1,15 +1,19 @@
 """Pairs of a user and an item, as predict takes them, and as fit does with y for their ratings."""
 
+import warnings
+
 import numpy as np
 
 from gpukit.base.arrays import aligned, as_array, plain
 from gpukit.errors import DataError
 from gpukit.io.arrays import is_frame
-from gpukit.io.ids import factorize
-from gpukit.ratings.convert import as_ratings
-from gpukit.ratings.headers import by_name
-from gpukit.ratings.repeats import checked
-from gpukit.ratings.table import Ratings
+from gpukit.io.ids import check_types, factorize
+from gpukit.ratings.check import sound
+from gpukit.ratings.clicks import are_clicks
+from gpukit.ratings.convert import made_of, times_of
+from gpukit.ratings.headers import MAYBE, by_name, time_by_name
+from gpukit.ratings.repeats import checked, merged_line, without_repeats
+from gpukit.ratings.table import Ratings, without_times
 
 
 def ratings_of(X, y=None, repeats=True):
@@ -17,10 +21,16 @@ def ratings_of(X, y=None, repeats=True):
 
     X: what as_ratings takes (Ratings, users x items, a DataFrame of triples); or, with y (n,) their ratings, pairs as
     pairs_of takes them. Pandas' X and y are matched by their labels. Where X is a matrix of users x items y is ignored,
-    as scikit-learn's pipelines expect. What is masked is not rated. repeats: as as_ratings. Raises DataError.
+    as scikit-learn's pipelines expect. What is masked is not rated. Of a repeated pair the later rating counts where a
+    DataFrame, or Ratings, have times, with a UserWarning that counts them. repeats: as as_ratings. Raises DataError.
     """
+    return checked(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
+
+
+def table_of(X, y=None):
+    """Ratings of what ratings_of takes, repeated pairs and all, with times where a DataFrame has a column of them."""
     if y is None or not is_pairs(X):
-        return as_ratings(X if hasattr(X, "iloc") else plain(X), repeats=repeats)
+        return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
     X, y = aligned(X=X, y=y)
     users, items = pairs_of(X)
     values = numbers(y)
@@ -28,7 +38,26 @@ def ratings_of(X, y=None, repeats=True):
         raise DataError(f"y must hold a rating a pair, {len(users):,}; its shape is {values.shape}.")
     users, user_ids = factorize(users, "user")
     items, item_ids = factorize(items, "item")
-    return checked(Ratings(users, items, values, user_ids, item_ids), repeats)
+    return sound(Ratings(users, items, values, user_ids, item_ids, pair_times(X)))
+
+
+def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
+    """Return Ratings made of X with each pair once, and warn how many were merged; clicks add up without a warning.
+
+    timed: merge only where there are times. Times that a DataFrame has serve for this alone and are left out.
+    """
+    if type(ratings) is not Ratings or (timed and ratings.times is None):
+        return ratings
+    merged = without_repeats(ratings, rule)
+    if merged.merged > ratings.merged and not are_clicks(ratings):
+        warnings.warn(f"{merged_line(merged.merged, len(merged), rule)}.", stacklevel=stacklevel + 1)
+    return merged if isinstance(X, Ratings) or merged.times is None else without_times(merged)
+
+
+def pair_times(X):
+    """Return the times (n,) int64 of pairs in a DataFrame that has a column of them, else None."""
+    place = time_by_name(list(X.columns)) if is_frame(X) else -1
+    return times_of(X.iloc[:, place], True) if place >= 0 else None
 
 
 def numbers(y):
@@ -59,10 +88,14 @@ def pairs_of(X):
     """(users (n,), items (n,)) ids of pairs: a tuple (users, items), an (n, 2) array, or a DataFrame, user and item by
     name, else its first two columns. Raises DataError for anything else."""
     if isinstance(X, tuple) and len(X) == 2:
+        check_types(plain(X[0]), "user")
+        check_types(plain(X[1]), "item")
         users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
         first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
         users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
+        check_types(users, "user")
+        check_types(items, "item")
     else:
         table = as_array(X, "X")
         if table.ndim != 2 or table.shape[1] != 2:

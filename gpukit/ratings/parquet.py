@@ -23,7 +23,7 @@ def read_parquet(source, request):
         found = {place: columns[name] for place, name in wanted.items()}
         _add_ids(builder.users, source, found[places.user], start, "user")
         _add_ids(builder.items, source, found[places.item], start, "item")
-        numbers = _numbers(source, found, places, extras, start)
+        numbers = _numbers(source, found, places, extras, start, request.times == headers.MAYBE)
         if places.rating < 0 and request.need_rating:
             counts = numbers.get("counts", ())
             numbers["values"], numbers["counts"] = values_of_pairs(len(numbers["values"]), counts)
@@ -49,6 +49,7 @@ def _places(source, request):
     else:
         extras = headers.extras_of(source.names, True, request.columns, request.times, source.name)
     headers.check_reach((*places, *extras), len(source.names), source.name)
+    headers.note_unread(source.names, places, extras, request.times, source.name)
     return places if need else places._replace(rating=-1), extras
 
 
@@ -75,16 +76,17 @@ def _add_ids(column, source, ids, start, what):
     column.add_words(words, which)
 
 
-def _numbers(source, found, places, extras, start):
-    """{name: array} of a batch's ratings and optional columns."""
+def _numbers(source, found, places, extras, start, lenient=False):
+    """{name: array} of a batch's ratings and optional columns; lenient: what is no time is MISSING."""
     rows = len(found[places.user])
     out = {"values": np.empty(rows, dtype=np.float32)}
     if places.rating >= 0:
         out["values"] = source.numbers(found[places.rating], start, "rating").astype(np.float32)
     if extras.time >= 0:
-        source.refuse_missing(found[extras.time], start, "time")
+        if not lenient:
+            source.refuse_missing(found[extras.time], start, "time")
         times = found[extras.time].to_numpy(zero_copy_only=False)
-        out["times"] = as_seconds(times, f"{source.name}, from row {start + 1:,} on")
+        out["times"] = as_seconds(times, f"{source.name}, from row {start + 1:,} on", lenient)
     if extras.weight >= 0:
         out["weights"] = source.numbers(found[extras.weight], start, "weight").astype(np.float32)
     if extras.count >= 0:

@@ -113,7 +113,7 @@ def _parse_extras(buffer, spans, rule, row, rows):
 def _identifier(buffer, start, stop, as_text):
     """(int64 id or hash, good): an id is good unless it is empty or, as_text being 0, not an integer."""
     if as_text:
-        return text_key(buffer, start, stop), stop > start
+        return text_key(buffer, start, stop, start > 0 and buffer[start - 1] == QUOTE), stop > start
     return integer(buffer, start, stop)
 
 

@@ -10,15 +10,15 @@ from pathlib import Path
 
 from gpukit import _jit
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import sources
+from gpukit.io import notes, sources
 from gpukit.io.lines import ONE_THREAD
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_clicks, are_pairs
 from gpukit.ratings.gather import RatingsBuilder
-from gpukit.ratings.headers import AUTO
-from gpukit.ratings.repeats import RULES, without_repeats
-from gpukit.ratings.table import DISTINCT, marked
+from gpukit.ratings.headers import MAYBE
+from gpukit.ratings.repeats import RULES, merged_line, without_repeats
+from gpukit.ratings.table import without_times
 
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
@@ -37,7 +37,8 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
     Pairs without a rating (two columns, or a header or `columns` without one) are clicks: their values are 1, counts
     how often each stands there, or what a column of counts (plays, quantity, duration...) adds up to.
     duplicates: 'last' (the latest by the file's times, else the last line), 'mean' or 'error' for repeated pairs (of
-    clicks the counts are summed all the same). A file with repeated pairs is read again for its times. times: read
+    clicks the counts are summed all the same); `merged` of the result counts them. A file with repeated pairs is read
+    again for its times; a pipe is read once, with its times. times: read
     the times too ('auto': where they are there), from the column that is named so, or the one after the rating where
     there is no header; seconds since 1970 are kept as they are (milliseconds too), dates become seconds.
     bounds: (low, high) that all ratings must be within, a model's scale; None accepts all.
@@ -47,22 +48,37 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
     request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times, bounds=bounds)
     if duplicates not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {duplicates!r}.")
-    ratings = _read(path, request)
+    again = None if times or duplicates != "last" else _file_of(path)
+    first = times if times or duplicates != "last" or again else MAYBE
+    ratings = _read(path, replace(request, times=first))
+    rule = "clicks" if are_clicks(ratings) else duplicates
     merged = without_repeats(ratings, duplicates, in_place=True)
-    if len(merged) == len(ratings) or duplicates != "last" or times or not _is_file(path) or are_clicks(merged):
-        return merged
-    try:
-        timed = _read(path, replace(request, times=AUTO))
-    except DataError:  # the column behind the rating holds no times
-        return merged
-    columns = without_repeats(timed, duplicates, in_place=True).columns()
-    columns.pop("times", None)
-    return marked(timed.with_columns(**columns), DISTINCT)
+    if again and merged.merged and rule != "clicks":
+        del ratings, merged
+        with notes.muted():
+            merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates, in_place=True)
+    merged = merged if times or merged.times is None else without_times(merged)
+    return noted(merged, _name_of(path), rule)
 
 
-def _is_file(path):
-    """Return whether path can be read a second time."""
-    return not isinstance(path, sources.Source) and (Path(path).is_file() or Path(path).is_dir())
+def noted(ratings, name, rule):
+    """Return Ratings of a file, and note how many were merged; rule: as repeats.merged_line has it."""
+    line = merged_line(ratings.merged, len(ratings), rule) if ratings.merged else ""
+    notes.add(name, line, ratings=len(ratings), merged=ratings.merged)
+    return ratings
+
+
+def _name_of(path):
+    """Return the name of a file or an open Source, for messages."""
+    return path.name if isinstance(path, sources.Source) else "standard input" if str(path) == "-" else str(path)
+
+
+def _file_of(path):
+    """Return the path of what can be read a second time, a file or a folder; None for a pipe."""
+    path = path.path if isinstance(path, sources.Source) else path
+    if path is None or str(path) in sources.STANDARD_INPUT:
+        return None
+    return path if Path(path).is_file() or Path(path).is_dir() else None
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):

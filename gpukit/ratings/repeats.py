@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.errors import DataError, ParameterError
+from gpukit.io.times import MISSING
 from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
@@ -16,10 +17,22 @@ MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by r
 
 def checked(ratings, repeats=True):
     """ratings, or DataError for what cannot be a table of ratings; with repeats, also for a (user, item) pair that
-    stands there twice; clicks that do are counted."""
+    stands there twice without times; clicks that do are counted, and of ratings with times the later one counts."""
     if not repeats:
         return sound(ratings)
-    return without_repeats(ratings, "last" if are_clicks(sound(ratings)) else "error")
+    is_merged = are_clicks(sound(ratings)) or ratings.times is not None
+    return without_repeats(ratings, "last" if is_merged else "error")
+
+
+def merged_line(merged, left, rule):
+    """Return a sentence, without its end, on merged ratings; rule: one of RULES, or 'clicks'."""
+    what = "clicks" if rule == "clicks" else "ratings"
+    how = {
+        "last": "the later one counts by its time, without times the last one",
+        "mean": "their mean counts",
+        "clicks": "their counts are added up",
+    }[rule]
+    return f"{merged:,} of {merged + left:,} {what} repeat a pair and were merged ({how}); {left:,} are left"
 
 
 def without_repeats(ratings, rule, in_place=False):
@@ -29,7 +42,8 @@ def without_repeats(ratings, rule, in_place=False):
     'last': the pair's latest rating by times, the last in input order where times are equal or there are none, with all
     that belongs to it; 'mean': their mean (float64
     inside), the mean of their weights, the sum of their counts, the latest time; 'error': DataError naming the
-    first repeated pair. Returns ratings itself when no pair is repeated. in_place: the arrays may be overwritten.
+    first repeated pair. Returns ratings itself when no pair is repeated; otherwise `merged` of the result is the number
+    of ratings that are gone. in_place: the arrays may be overwritten.
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
@@ -47,7 +61,8 @@ def without_repeats(ratings, rule, in_place=False):
         user, item = ratings.user_ids[ratings.users[repeated]], ratings.item_ids[ratings.items[repeated]]
         raise DataError(
             f"User {user} has rated item {item} already when it comes again as rating {repeated + 1:,}. "
-            "Take the last rating with duplicates='last' (--duplicates last), or 'mean'."
+            "Leave one of them out, give their times, or choose where there is such an argument: duplicates='last' "
+            "(--duplicates last) or 'mean'."
         )
     columns = {name: column if in_place else column.copy() for name, column in ratings.columns().items()}
     ways = dict.fromkeys(columns, LAST) if rule == "last" else dict(MERGED)
@@ -67,7 +82,7 @@ def without_repeats(ratings, rule, in_place=False):
     columns = {name: column[:count] for name, column in columns.items()}
     if "counts" in columns:
         columns["counts"] = settled(columns["counts"])
-    return marked(ratings.with_columns(**columns), DISTINCT)
+    return marked(ratings.with_columns(**columns), DISTINCT, len(ratings) - count)
 
 
 def roomy(counts):
@@ -118,7 +133,7 @@ def _first_repeat(keys, places):
 def _merge(keys, places, how, column, keep, times):
     """Clear keep (n,) at repeats, and put a pair's latest entry, their mean or sum at its first place in column (n,).
 
-    Without times (0,) the latest entry is the last one.
+    Without times (0,), or with a MISSING one among the pair's, the latest entry is the last one.
     """
     first, count, total, latest = np.int64(0), 0, 0.0, np.int64(0)
     for t in range(keys.size):
@@ -130,8 +145,9 @@ def _merge(keys, places, how, column, keep, times):
         count, total = count + 1, total + column[at]
         keep[at] = False
         if how == LAST:
-            if times.size == 0 or times[at] >= latest:
+            if times.size == 0 or latest == MISSING or times[at] == MISSING or times[at] >= latest:
                 column[first] = column[at]
-                latest = times[at] if times.size else latest
+                if times.size and latest != MISSING:
+                    latest = times[at]
         else:
             column[first] = total / count if how == MEAN else total

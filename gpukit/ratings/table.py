@@ -20,7 +20,8 @@ class Ratings:
     users (n,) int32 and items (n,) int32 are row numbers; values (n,) float32; user_ids (M,) and item_ids (N,) are the
     ids that the rows stand for (int64 or str). An explicit rating of 0 is a rating. Optional, None when not known:
     times (n,) int64, seconds since 1970-01-01 UTC; weights (n,) float32, how much a rating counts; counts (n,) int32 or
-    float32, how often an item was bought, heard, ... Weights and counts are 0 or more.
+    float32, how often an item was bought, heard, ... Weights and counts are 0 or more. merged: the number of ratings
+    that reading left out, or added up, because their pair comes again.
 
     A table made by hand is checked when it is first used (`gpukit.ratings.repeats.checked`), once: do not change its
     arrays afterwards.
@@ -34,6 +35,7 @@ class Ratings:
     times: np.ndarray | None = None
     weights: np.ndarray | None = None
     counts: np.ndarray | None = None
+    merged: int = field(default=0, init=False, repr=False, compare=False)
     _state: int = field(default=UNCHECKED, init=False, repr=False, compare=False)
 
     def __len__(self):
@@ -66,7 +68,7 @@ class Ratings:
 
     def columns(self):
         """{name: (n,) array} of the triples and of the optional columns that are there."""
-        names = (one.name for one in fields(self) if not one.name.endswith("_ids") and one.name != "_state")
+        names = (one.name for one in fields(self) if one.init and not one.name.endswith("_ids"))
         return {name: column for name in names if (column := getattr(self, name)) is not None}
 
     def with_columns(self, **columns):
@@ -149,7 +151,14 @@ def as_counts(column):
     return column.astype(np.int32 if whole else np.float32)
 
 
-def marked(ratings, state):
-    """ratings, with a note of what is known of them: UNCHECKED, SOUND or DISTINCT."""
+def marked(ratings, state, merged=0):
+    """ratings, with a note of what is known of them: UNCHECKED, SOUND or DISTINCT, and how many more were merged."""
     object.__setattr__(ratings, "_state", state)
+    object.__setattr__(ratings, "merged", ratings.merged + merged)
     return ratings
+
+
+def without_times(ratings):
+    """Return Ratings without their times; what is known of them stays known."""
+    columns = {name: column for name, column in ratings.columns().items() if name != "times"}
+    return marked(ratings.with_columns(**columns), ratings._state, ratings.merged)

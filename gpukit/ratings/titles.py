@@ -3,6 +3,7 @@
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import plain
+from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.records import lines_of, words_of
 from gpukit.io.words import is_integer
 from gpukit.ratings.headers import ITEM
@@ -21,9 +22,10 @@ def read_titles(path):
     with sources.opened(path, NEEDED) as source:
         stream = source.stream()
         stream.text_head()
-        path, text = stream.name, _decoded(stream.whole())
-    first = text.lstrip().partition("\n")[0]
+        path, raw = stream.name, stream.whole()
+    first = _decoded(raw).lstrip().partition("\n")[0]
     sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in first), ",")
+    text = _decoded(cut_blank_end(raw, sep, path))
     lines = [(number, line.rstrip("\r")) for number, line in lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {NEEDED}.")

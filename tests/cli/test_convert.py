@@ -122,3 +122,44 @@ def test_what_is_converted_to_what(source, tmp_path, capsys):
         error = capsys.readouterr().err
         assert error.startswith("Error: ") and message in error and error.count("\n") == 1
     assert not (tmp_path / "o.csv").exists() and not (tmp_path / "o.gkr").exists()
+
+
+@pytest.mark.parametrize("suffix", [".gkr", ".npz"])
+@pytest.mark.parametrize("to", [".gkr", ".npz", ".parquet", ".csv"])
+def test_copies_keep_times_weights_and_counts(verb, tmp_path, suffix, to):
+    from gpukit.ratings import as_ratings, read_ratings, write_ratings
+
+    if to == ".parquet":
+        pytest.importorskip("pyarrow")
+    made = as_ratings((["a b", " c", "7"], ["x", 'y""z', "\u2028"], [1.0, 2.0, 4.5]))
+    columns = {"times": np.array([9, 5, 7]), "weights": np.array([0.5, 1, 2], np.float32), "counts": np.arange(3)}
+    columns["counts"] = columns["counts"].astype(np.int32)
+    made = made.with_columns(**made.columns(), **columns)
+    write_ratings(made, tmp_path / f"one{suffix}")
+    assert verb("convert", tmp_path / f"one{suffix}", tmp_path / f"two{to}").code == 0
+    names = "user,item,rating,timestamp,weight,count" if to in (".csv", ".parquet") else None
+    found = read_ratings(tmp_path / f"two{to}", columns=names, times=True)
+    for name, column in made.columns().items():
+        assert getattr(found, name).tolist() == column.tolist(), name
+    assert found.user_ids.tolist() == made.user_ids.tolist() and found.item_ids.tolist() == made.item_ids.tolist()
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".parquet"])
+def test_columns_that_are_not_converted_are_named(verb, tmp_path, suffix):
+    text = "user,item,rating,timestamp,weight\n1,2,3,9,0.5\n2,2,4,5,1\n"
+    path = tmp_path / f"one{suffix}"
+    if suffix == ".parquet":
+        pytest.importorskip("pyarrow")
+        import io
+
+        pytest.importorskip("pandas").read_csv(io.StringIO(text)).to_parquet(path)
+    else:
+        path.write_text(text)
+    line = f"{path}: not converted: timestamp, weight. --times keeps times"
+    assert line in verb("convert", path, tmp_path / "two.gkr").err
+    told = verb("convert", path, tmp_path / "two.gkr", "--force", "--json")
+    assert json.loads(told.out)["reading"][0]["left_out"] == ["timestamp", "weight"] and line not in told.err
+    assert "not converted: weight." in verb("convert", path, tmp_path / "two.gkr", "--force", "--times").err
+    columns = "user,item,rating,timestamp,weight"
+    told = verb("convert", path, tmp_path / "two.gkr", "--force", "--times", "--columns", columns)
+    assert told.code == 0 and "not converted" not in told.err

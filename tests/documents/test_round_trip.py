@@ -1,5 +1,7 @@
 """Documents written and read again keep all ids and comments; text refuses those that it cannot hold."""
 
+import csv
+
 import numpy as np
 import pytest
 from odd_words import HEADERS, LOST, WORDS, drawn_words
@@ -57,3 +59,42 @@ def test_many_words_come_back(tmp_path, seed, suffix):
     made = of_words(words, words[::-1])
     write_letor(made, tmp_path / f"a.{suffix}")
     assert is_same(read_letor(tmp_path / f"a.{suffix}"), made)
+
+
+@pytest.mark.parametrize("sep", [",", ";", "\t", " "])
+@pytest.mark.parametrize("seed", range(3))
+def test_quoted_fields_of_tables_are_exact(tmp_path, sep, seed):
+    """Query ids and comments in quotes, many in a file and, of the first seed, one odd one in a file."""
+    words, path = [*dict.fromkeys([*ALL_WORDS, *drawn_words(seed, 150)])], tmp_path / "a.csv"
+    for some in [words, *([word] for word in words if not seed)]:
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file, delimiter=sep, quoting=csv.QUOTE_ALL)
+            rows.writerow(["label", "qid", "f", "comment"])
+            rows.writerows([*((1, word, 2, word) for word in some), (0, "zz", 3, "y")])
+        found = read_letor(path)
+        assert found.qids.astype(str).tolist() == [*some, "zz"] and found.comments.tolist() == [*some, "y"]
+
+
+def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):
+    """RFC 4180: quotes are doubled within quotes alone."""
+    path = tmp_path / "a.csv"
+    path.write_text('label,qid,f\n1,a""b,2\n1,"a""b",2\n0,a"b,3\n0, c ,1\n1,"c",1\n0," c ",1\n')
+    assert read_letor(path).qids.tolist() == ['a""b', 'a"b', "c", " c "]
+
+
+@pytest.mark.parametrize("word", [word for word in LOST if word], ids=ascii)
+@pytest.mark.parametrize("suffix", ["txt", "gkl", "parquet"])
+@pytest.mark.parametrize("kind", ["qid", "comment", "name"])
+def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix, kind):
+    """Surrogates and bytes of 0: a copy that holds them gives them back, any other is not written."""
+    comments = [word, "x"] if kind == "comment" else None
+    made = of_words([word, "zz"]) if kind == "qid" else of_words(["q", "zz"], comments)
+    made = made._replace(names=np.array([word])) if kind == "name" and suffix != "txt" else made
+    path = tmp_path / f"a.{suffix}"
+    try:
+        write_letor(made, path)
+    except DataError as error:
+        assert str(error).isprintable() and list(tmp_path.iterdir()) == []
+    else:
+        found = read_letor(path)
+        assert is_same(found, made) and (made.names is None or found.names.tolist() == [word])

@@ -113,3 +113,48 @@ def test_titles_and_items_with_quoted_line_ends(tmp_path):
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("item", "category"), *((word, "c") for word in words)])
     assert read_categories(path) == {"c": words} and read_items(path) == words
+
+
+def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):
+    """RFC 4180: quotes are doubled within quotes alone, so that these are two users."""
+    path = tmp_path / "quotes.csv"
+    path.write_text('user,item,rating\na""b,x,1\n"a""b",x,2\n"a""""b",y,3\na"b,y,4\n"7",x,5\n7,y,1\n')
+    assert triples(read_ratings(path)) == [
+        ("7", "x", 5, 0),
+        ("7", "y", 1, 0),
+        ('a""b', "x", 1, 0),
+        ('a""b', "y", 3, 0),
+        ('a"b', "x", 2, 0),
+        ('a"b', "y", 4, 0),
+    ]
+
+
+@pytest.mark.parametrize("word", [word for word in LOST if word], ids=ascii)
+@pytest.mark.parametrize("suffix", [".csv", ".gkr", ".npz", ".parquet"])
+def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix):
+    """Surrogates and bytes of 0: a copy that holds them gives them back, any other is not written."""
+    ratings = as_ratings((np.array([word, "b"]), np.array(["x", word]), np.ones(2, np.float32)))
+    path = tmp_path / f"a{suffix}"
+    try:
+        write_ratings(ratings, path)
+    except DataError as error:
+        assert str(error).isprintable() and list(tmp_path.iterdir()) == []
+    else:
+        assert triples(read_ratings(path)) == triples(ratings)
+
+
+def test_titles_come_back(tmp_path):
+    """Items and titles as commands write csv, many and one a file."""
+    from gpukit.cli.outputs import csv_rows
+
+    words, path = [word for seed in range(4) for word in drawn_words(seed, 200)], tmp_path / "titles.csv"
+    words = [*dict.fromkeys([*WORDS, *HEADERS, *words])]
+    titles = dict(zip(words, words[::-1], strict=True))
+    with csv_rows(str(path), ["item", "title"]) as file:
+        file.writerows(titles.items())
+    assert read_titles(path) == titles
+    assert read_items(path) == words
+    for word in words:
+        with csv_rows(str(path), ["item", "title"]) as file:
+            file.writerow([word, word])
+        assert [(str(item), title) for item, title in read_titles(path).items()] == [(word, word)]

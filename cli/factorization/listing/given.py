@@ -6,7 +6,10 @@ from gpukit.errors import DataError
 from gpukit.factorization.lists.files import lines_of
 from gpukit.io import sources
 from gpukit.io.arrays import plain
+from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.words import as_ids, is_integer
+from gpukit.ratings.check import check_range
+from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.headers import COUNT, ITEM, RATING, by_name
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
@@ -15,9 +18,9 @@ SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # separators as people name 
 SEPARATORS = ("::", "\t", ";", ",", " ")
 
 
-def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False):
+def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bounds=None):
     """The Ratings in a file; the one user of a file of two columns has the id 'new'. of_clicks: pairs user,item, or the
-    items of one user, with ratings or counts where a header names them."""
+    items of one user, with ratings or counts where a header names them. bounds: (low, high) of the ratings."""
     from gpukit.ratings import read_ratings
 
     with sources.opened(path, NEEDED) as source:
@@ -25,8 +28,8 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False):
             return clicked_by_one(source)
         of_clicks = of_clicks and not names_ratings(first_line(source.head).split(separator(source.head, sep)))
         if of_clicks or file_format != "auto" or columns is not None or fields_of(source.head, sep) != 2:
-            return read_ratings(source, file_format, columns, duplicates, sep)
-        return of_one(*read_two(source, sep), source.name, duplicates)
+            return read_ratings(source, file_format, columns, duplicates, sep, bounds=bounds)
+        return of_one(*read_two(source, sep), source.name, duplicates, bounds)
 
 
 def names_ratings(words):
@@ -35,8 +38,8 @@ def names_ratings(words):
 
 
 def read_two(source, sep):
-    """(items (n,), ratings (n,)) of a Source with two fields a line, as they are spelled; DataError naming a line that
-    has others."""
+    """(line numbers (n,), items (n,), ratings (n,)) of a Source with two fields a line, as they are spelled; DataError
+    naming a line that has others."""
     lines = lines_of(source, NEEDED, separator(source.head, sep))
     for number, words in lines:
         if len(words) != 2 or not all(words):
@@ -48,21 +51,24 @@ def read_two(source, sep):
             f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
         )
     items, texts = zip(*(words for _, words in lines))
-    return np.array(items), np.array(texts)
+    return np.array([number for number, _ in lines]), np.array(items), np.array(texts)
 
 
 def clicked_by_one(source):
     """The Ratings of the one user of a file of items, a line each, under a heading or none."""
     from gpukit.ratings import as_ratings
+    from gpukit.ratings.read import noted
 
     blocks = [block.tobytes() for stream in source.streams(lambda names: names[:1]) for block in stream.blocks(0)]
-    lines = b"".join(blocks).decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
+    raw = cut_blank_end(b"".join(blocks), ",", source.name)
+    lines = raw.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     items = [line.strip() for line in lines if line.strip()]
     items = items[1:] if items[:1] and plain(items[0]) in ITEM else items
     if not items:
         raise DataError(f"{source.name} holds no items. Give {NEEDED}, or an item a line.")
     numbers = all(is_integer(item) for item in items)
-    return as_ratings((np.full(len(items), ONE), np.array(list(map(int, items)) if numbers else items)))
+    items = np.array(list(map(int, items)) if numbers else items)
+    return noted(as_ratings((np.full(len(items), ONE), items)), source.name, "clicks")
 
 
 def fields_of(head, sep):
@@ -82,21 +88,26 @@ def separator(head, sep):
     return SPELLED.get(sep, sep) or next((one for one in SEPARATORS if one in line), ",")
 
 
-def of_one(items, texts, name, duplicates):
-    """Ratings of one user: item ids (n,), ratings as they are spelled (n,); a first line that is a heading is left
-    out."""
+def of_one(lines, items, texts, name, duplicates, bounds=None):
+    """Ratings of one user: line numbers (n,), item ids (n,), ratings as they are spelled (n,); a first line that is a
+    heading is left out. bounds: see read_lists."""
     from gpukit.ratings import as_ratings
+    from gpukit.ratings.read import noted
     from gpukit.ratings.repeats import without_repeats
 
     if number(texts[0]) is None and len(texts) > 1:
-        items, texts = items[1:], texts[1:]
+        lines, items, texts = lines[1:], items[1:], texts[1:]
     values = [number(text) for text in texts.tolist()]
     if None in values:
+        row = values.index(None)
         raise DataError(
-            f"{name}: the rating {str(texts[values.index(None)])!r} of an item is not a number. Correct the line."
+            f"{name}, line {lines[row]:,}: the rating {str(texts[row])!r} of an item is not a number. Correct the line."
         )
+    check_range(np.array(values, np.float32), bounds, lambda row: f"{name}, line {lines[row]:,}")
     users, items = np.full(len(items), ONE), as_ids(items.tolist())
-    return without_repeats(as_ratings((users, items, np.array(values, np.float32)), repeats=False), duplicates)
+    ratings = as_ratings((users, items, np.array(values, np.float32)), repeats=False)
+    rule = "clicks" if are_clicks(ratings) else duplicates
+    return noted(without_repeats(ratings, duplicates), name, rule)
 
 
 def number(text):

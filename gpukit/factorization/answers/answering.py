@@ -7,7 +7,8 @@ from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
-from gpukit.factorization.serve import MOST_ANSWERS, rows_or_unknown
+from gpukit.factorization.lookup import known_rows, rows_or_unknown
+from gpukit.factorization.serve import MOST_ANSWERS
 
 BY = ("evidence", "factors")
 LISTED = 10  # items of the lists by which a model of clicks is judged
@@ -57,33 +58,36 @@ class Answering(Recommending):
         ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
         return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
 
-    def explain(self, user, item, by="lists"):
+    def explain(self, user, item, by="lists", unknown="error"):
         """Return the score of one user and one item as the sum of its parts.
 
         Parameters
         ----------
-        user, item : one id each; for unknown ones, too: known_user and known_item say so, and their parts are 0
+        user, item : one id each
         by : 'lists', the score that `recommend` shows, or 'rating', the predicted rating; a model of clicks has one
             score. What ranks lists is learned when it is first needed, as by `recommend`.
+        unknown : 'error', DataError for an unknown user or item, or 'baseline': known_user and known_item of the result
+            say so, and their parts are 0
 
         Returns explaining.Explanation. Raises ParameterError for another `by`, DataError for what is no id.
         """
         self._check_fitted()
         by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
-        user_row = int(rows_or_unknown([user], self.user_ids_)[0])
-        item_row = int(rows_or_unknown([item], self.item_ids_, "item")[0])
+        user_row = int(known_rows([user], self.user_ids_, "user", unknown, "baseline")[0])
+        item_row = int(known_rows([item], self.item_ids_, "item", unknown, "baseline")[0])
         terms_of = explaining.rating_terms
         if by == "lists":
             from gpukit.factorization.answers.list_shares import list_terms as terms_of
         return explaining.explain(self, (user, item), user_row, item_row, by, terms_of)
 
-    def evidence(self, users, items):
+    def evidence(self, users, items, unknown="error"):
         """(ratings of each user (n,), ratings of each item (n,)) int64: how much predictions of pairs rest on.
 
-        users, items: ids, (n,) each; 0 for those that the model does not know.
+        users, items: ids, (n,) each; of those that the model does not know 0 (unknown='zero') or DataError ('error').
         """
         of_users, of_items = self.rating_counts()
-        rows = rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
+        users = known_rows(users, self.user_ids_, "user", unknown, "zero")
+        rows = users, known_rows(items, self.item_ids_, "item", unknown, "zero")
         return np.append(of_users, 0)[rows[0]], np.append(of_items, 0)[rows[1]]
 
     def rating_counts(self):

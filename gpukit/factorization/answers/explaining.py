@@ -118,7 +118,7 @@ def parts_of(rows, scale):
 def explain(model, asked, user_row, item_row, by, terms_of):
     """The Explanation of a fitted model's score for (user, item) as they were asked for, and their rows; the row behind
     the last for unknown ids; by: 'lists' or 'rating'; terms_of: rating_terms, or list_shares.list_terms."""
-    counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked)))
+    counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked), unknown="zero"))
     known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
     names = (model.user_ids_, user_row), (model.item_ids_, item_row)
     ids = (ids[row].item() if is_known else one for (ids, row), is_known, one in zip(names, known, asked))

@@ -11,7 +11,7 @@ from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers.listers import Lister, Newcomers
 from gpukit.factorization.answers.sharing import lists_by
-from gpukit.factorization.serve import rows_or_unknown
+from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.io.ids import factorize
 from gpukit.parallel import ALONE
 
@@ -156,7 +156,7 @@ def model_scores(lister, users, rows):
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
         pairs = np.repeat(users[part], rows.shape[1]), lister.item_ids[np.minimum(rows[part], n_items - 1).ravel()]
-        out[part] = lister.model.pair_scores(pairs, by=lister.by).reshape(-1, rows.shape[1])
+        out[part] = lister.model.pair_scores(pairs, by=lister.by, unknown="baseline").reshape(-1, rows.shape[1])
     out[rows >= n_items] = np.nan
     return out
 

@@ -7,7 +7,8 @@ import numpy as np
 from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
 from gpukit.evaluation.lists.clicks import clicks_in_rows, clicks_of
 from gpukit.evaluation.splits import before_last
-from gpukit.factorization.serve import in_rows_of, rows_or_unknown
+from gpukit.factorization.lookup import rows_or_unknown
+from gpukit.factorization.serve import in_rows_of
 from gpukit.ratings import Ratings
 from gpukit.ratings.pairs import pairs_of
 
@@ -93,7 +94,8 @@ class Newcomers(Lister):
         """As Lister's."""
         wanted = np.zeros(len(self.user_ids), np.bool_)
         wanted[rows_or_unknown(users, self.user_ids)] = True
-        return self.model.recommend_for_batches(self.given.take(wanted[self.given.users]), n, by=self.by)
+        given = self.given.take(wanted[self.given.users])
+        return self.model.recommend_for_batches(given, n, by=self.by, unknown="skip")
 
 
 def given_and_later(ratings, fraction=0.2, seed=0):

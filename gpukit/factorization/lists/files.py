@@ -3,6 +3,8 @@
 from gpukit.errors import DataError
 from gpukit.io import records, sources
 from gpukit.io.arrays import plain
+from gpukit.io.blank_lines import cut_blank_end
+from gpukit.io.words import decoded
 from gpukit.ratings.headers import ITEM
 
 NEEDED_ITEMS = "a file with an item's id in each line"
@@ -18,9 +20,12 @@ def read_items(path):
     Raises DataError for a missing or empty file, or one that names no item.
     """
     lines = lines_of(path, NEEDED_ITEMS)
-    items = [words[0] for _, words in lines if words[0]]
-    if not items:
+    items = [words[0] for _, words in lines]
+    if not any(items):
         raise DataError(f"{path} names no item. Give {NEEDED_ITEMS}.")
+    if "" in items:
+        number, words = lines[items.index("")]
+        raise DataError(f"{path}, line {number:,} has no item: {' '.join(words)[:80]!r}.")
     return items
 
 
@@ -50,12 +55,9 @@ def lines_of(path, needed, sep=None):
         stream = source.stream()
         stream.text_head()
         path, raw = stream.name, stream.whole()
-    try:
-        text = raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        text = raw.decode("latin-1")
-    first = text.lstrip().partition("\n")[0]
+    first = decoded(raw).removeprefix("\ufeff").lstrip().partition("\n")[0]
     sep = sep or next((sep for sep in SEPARATORS if sep in first), ",")
+    text = decoded(cut_blank_end(raw, sep, path)).removeprefix("\ufeff")
     lines = [(number, line.strip()) for number, line in records.lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {needed}.")

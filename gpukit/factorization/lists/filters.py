@@ -1,5 +1,6 @@
 """What a list may show, and what is added to scores, as a number an item."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -7,6 +8,7 @@ import numpy as np
 from gpukit.base import check_integer, check_real
 from gpukit.base.checks import said
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.lookup import NAMED, rows_or_unknown
 
 MOST = 1e6  # of a popularity weight
 
@@ -15,9 +17,9 @@ class Filters(NamedTuple):
     """What a list may show; by default everything, as it is ranked.
 
     only: item ids that lists are made of (None: all); without: item ids that are left out; ids that the model does not
-    know say nothing. min_support: ratings that an item must have. popularity: how often the logarithm of an item's
-    ratings plus 1 is added to its scores, below 0: taken away. diversity, 0 to 1: how much an item is held back for
-    being like those listed before it (lists/diversity.py).
+    know are left out with a warning. min_support: ratings that an item must have. popularity: how often the logarithm
+    of an item's ratings plus 1 is added to its scores, below 0: taken away. diversity, 0 to 1: how much an item is held
+    back for being like those listed before it (lists/diversity.py).
     """
 
     only: object = None
@@ -64,11 +66,19 @@ def worth_of(filters, item_ids, counts, unit=1.0):
 
 
 def known_rows(ids, item_ids):
-    """Rows of those ids that are known."""
-    from gpukit.io.ids import id_array, rows_of
+    """Rows of those ids that are known, with a warning that counts the others."""
+    from gpukit.io.ids import id_array
 
     ids = list(ids) if isinstance(ids, set | frozenset | dict) else ids
     if isinstance(ids, list | tuple) and not ids or isinstance(ids, np.ndarray) and not ids.size:
         return np.empty(0, np.int32)
-    rows = rows_of(id_array(ids, "item"), item_ids, "item")
-    return rows[rows >= 0]
+    rows = rows_or_unknown(ids, item_ids, "item")
+    ids, strange = id_array(ids, "item"), rows == len(item_ids)
+    if strange.any():
+        some = ", ".join(f"{one!r:.80}" for one in ids[strange][:NAMED].tolist())
+        warnings.warn(
+            f"The model does not know {strange.sum():,} of {len(ids):,} items of the filters (such as {some}): they "
+            "are left out.",
+            stacklevel=6,
+        )
+    return rows[~strange]

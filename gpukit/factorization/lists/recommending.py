@@ -1,6 +1,5 @@
 """Recommendations for users that a model knows; a mixin of the estimators."""
 
-import datetime
 import os
 import threading
 from typing import NamedTuple
@@ -10,16 +9,14 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import check_choice, check_integer
 from gpukit.device.engine import engine
-from gpukit.errors import DataError
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
+from gpukit.factorization.lookup import refuse_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import pair_keys
-from gpukit.factorization.serve import MOST_ANSWERS, Serving, rows_or_unknown
+from gpukit.factorization.serve import MOST_ANSWERS, Serving
 
 BY = ("lists", "rating")  # what recommendations are ranked by
 UNKNOWN = ("error", "popular", "skip")  # users that the model does not know
-ID_TYPES = (str, int, float, np.integer, np.floating, datetime.date)
-NAMED = 5  # unknown ids that a message names
 AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
 _learning = threading.Lock()  # of heads: threads that ask a model first share one
 os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
@@ -54,23 +51,12 @@ def select_users(users, known, unknown):
     """
     from gpukit.io.ids import id_array
 
+    rows = rows_or_unknown(users, known)
     ids = id_array(users)
-    types = set(map(type, ids.tolist()))
-    if any(issubclass(one, bool | bytes) or not issubclass(one, ID_TYPES) for one in types):
-        names = ", ".join(sorted(one.__name__ for one in types))
-        raise DataError(f"User ids must be text or whole numbers; got {names}. Pass a list or an array of ids.")
-    if any(issubclass(one, float) for one in types):
-        numbers = [one for one in ids.tolist() if isinstance(one, float)]
-        if not all(one.is_integer() for one in numbers):
-            raise DataError(f"User id {next(one for one in numbers if not one.is_integer())} is not a whole number.")
-    rows = rows_or_unknown(ids, known)
+    if unknown == "error":
+        advice = "Pass unknown='popular' for popular items, or unknown='skip'."
+        refuse_unknown(ids, rows, len(known), "user", advice)
     strange = rows == len(known)
-    if unknown == "error" and strange.any():
-        names = ", ".join(f"{one!r:.80}" for one in ids[strange][:NAMED].tolist())
-        raise DataError(
-            f"The model does not know {strange.sum():,} of {len(ids):,} users ({names}"
-            f"{', ...' if strange.sum() > NAMED else ''}). Pass unknown='popular' for popular items, or unknown='skip'."
-        )
     return (ids[~strange], rows[~strange]) if unknown == "skip" else (ids, rows)
 
 
@@ -153,10 +139,11 @@ class Recommending(Serving):
         order = np.argsort(hidden, axis=1, kind="stable")[:, : request.pool]
         return tuple(np.take_along_axis(part, order, 1) for part in (items, np.where(hidden, np.float32(np.nan), z)))
 
-    def pair_scores(self, X, by="lists"):
-        """(n,) float32: what `recommend` ranks by, of pairs as predict takes them."""
+    def pair_scores(self, X, by="lists", unknown="warn"):
+        """(n,) float32: what `recommend` ranks by, of pairs, which with `unknown` are as predict takes them."""
         ranking = self._ranking(by)
-        return self._z_of(X, ranking.session) * np.float32(ranking.scale.deviation) + np.float32(ranking.scale.mean)
+        z = self._z_of(X, ranking.session, unknown)
+        return z * np.float32(ranking.scale.deviation) + np.float32(ranking.scale.mean)
 
     def fit_lists(self):
         """Learn what lists are ranked by now, not when they are first asked for; a model of clicks has it.

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.factorization.update import inputs
 from gpukit.io import trust
 from gpukit.ratings import check
-from gpukit.ratings.pairs import ratings_of
+from gpukit.ratings.pairs import table_of
 from gpukit.ratings.table import Ratings
 
 
@@ -16,7 +16,7 @@ def part_of(X, y, known, finders, own):
         part = as_it_is(X, known, own)
         if part is not None:
             return part
-    return inputs.in_rows(inputs.unweighted(ratings_of(X, y, repeats=False)), *known, finders)
+    return inputs.in_rows(inputs.unweighted(table_of(X, y)), *known, finders)
 
 
 def as_it_is(ratings, known, own):

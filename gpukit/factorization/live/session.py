@@ -70,9 +70,9 @@ class Live:
                 self._take(self.model().partial_fit(X, y, **how))
         return self.updates_[-1]
 
-    def predict(self, X):
+    def predict(self, X, unknown="warn"):
         """(n,) float32 predicted ratings of pairs X, as the estimators' predict."""
-        return self._answering().predict(X)
+        return self._answering().predict(X, unknown)
 
     def evaluate(self, X, y=None):
         """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X."""

@@ -9,11 +9,10 @@ from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.update.fold import Given
 from gpukit.factorization.weights import counted
-from gpukit.io.ids import rows_of
+from gpukit.io.ids import check_types, rows_of
 from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_pairs
-from gpukit.ratings.pairs import ratings_of
-from gpukit.ratings.repeats import without_repeats
+from gpukit.ratings.pairs import merge_repeats, table_of
 
 FAR = 1000.0  # standard deviations: what lies beyond is no rating of the same scale
 SOME, KNOWN = 10, 30  # new ratings, and known ones, of which it can be told whether their scales are the same
@@ -45,10 +44,10 @@ def part_of(new, y, user_ids, item_ids, duplicates, taken, bounds=None):
     Ratings that are learned of those that were read; bounds: (low, high) of the ratings, see bounds_of. Raises
     DataError, ParameterError.
     """
-    ratings = ratings_of(new, y, repeats=False)
+    ratings = table_of(new, y)
     if not are_pairs(ratings):
         check_range(ratings.values, bounds, lambda row: locate(ratings, row))
-    ratings = unweighted(without_repeats(ratings, duplicates))
+    ratings = unweighted(merge_repeats(ratings, new, duplicates, timed=False, stacklevel=4))
     return in_rows(taken(ratings), user_ids, item_ids)
 
 
@@ -191,17 +190,22 @@ def check_near(values, scale):
         )
 
 
-def lists_of(X, y, duplicates):
-    """Ratings of what recommend_for takes, each pair once; DataError without any."""
+def lists_of(X, y, duplicates, bounds):
+    """Ratings of what recommend_for takes, each pair once; DataError without any, and for one outside bounds."""
     if isinstance(X, dict):
+        check_types(list(X), "item")
         try:
             values = np.array(list(X.values()), np.float32)
         except (TypeError, ValueError) as error:
             raise DataError(f"The ratings of {{item: rating}} are no numbers ({error}).") from None
         X = np.zeros(len(X), np.int64), np.array(list(X)), values
     elif isinstance(X, list | set) and y is None and all(np.ndim(one) == 0 for one in X):  # items that one user clicked
+        check_types(X, "item")
         X = np.zeros(len(X), np.int64), np.array(list(X))
-    ratings = without_repeats(ratings_of(X, y, repeats=False), duplicates)
+    ratings = table_of(X, y)
+    if not are_pairs(ratings):
+        check_range(ratings.values, bounds, lambda row: locate(ratings, row))
+    ratings = merge_repeats(ratings, X, duplicates, timed=False, stacklevel=3)
     if not len(ratings):
         raise DataError("There are no ratings to go by: 0 rows. Give at least one.")
     return ratings

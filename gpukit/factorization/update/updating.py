@@ -5,6 +5,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.factorization import settings
+from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import Serving
 from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import told
@@ -93,31 +94,37 @@ class Updating(Serving):
         self._check_fitted()
         return Live(self, self.device if device is None else device)
 
-    def recommend_for(self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, by="lists", filters=None):
+    def recommend_for(
+        self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, by="lists", filters=None, unknown="error"
+    ):
         """(user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users whose ratings are given here;
         the model stays as it is.
 
         X, y: ratings as fit takes them, of users who need not be known: what the model knows of them does not count.
         For one user also {item: rating}, of clicks [item, ...]; the user's id is then 0. Factors (by 'rating': bias,
         too) are solved for, with the items' numbers as they are (lists/head.py, implicit/fold.py, update/fold.py); the
-        neighbourhood's terms are of the ratings given. Items that the model does not know are left out of account.
-        duplicates: as partial_fit. Items given are left out unless exclude_seen is False; by, filters, scores and what
-        is missing as recommend has them. Raises ParameterError, DataError.
+        neighbourhood's terms are of the ratings given. unknown: items that the model does not know raise DataError
+        ('error'), or their ratings are left out of account ('skip'). duplicates: as partial_fit. Items given are left
+        out unless exclude_seen is False; by, filters, scores and what is missing as recommend has them. Raises
+        ParameterError, DataError, also for a rating outside scale_ and for a negative count.
         """
         from gpukit.factorization.update import inputs
 
-        ratings = inputs.lists_of(X, y, duplicates)
-        tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters))
+        self._check_fitted()
+        ratings = inputs.lists_of(X, y, duplicates, inputs.bounds_of(self))
+        tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters, unknown=unknown))
         return tuple(np.concatenate(column) for column in zip(*tiles))
 
-    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, by="lists", filters=None):
+    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
         """Generator of recommend_for's answers, a user at a time, for Ratings."""
         from gpukit.factorization.update import fold, inputs
 
         self._check_fitted()
         request, taken = self._request(n, exclude_seen, by, filters), self._taken()
         score = self._scorer(request.ranking)
-        for user, given in inputs.given_to(taken(ratings), self.item_ids_, self._scale):
+        learned = taken(ratings)
+        known_rows(learned.item_ids[np.unique(learned.items)], self.item_ids_, "item", unknown, "skip")
+        for user, given in inputs.given_to(learned, self.item_ids_, self._scale):
             pools = fold.best_of(score(given) + request.worth, given, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
 
@@ -150,10 +157,10 @@ class Updating(Serving):
 
     def _first_fit(self, X, y, asked, progress):
         """fit, on what the rule for repeats leaves."""
-        from gpukit.ratings.pairs import ratings_of
-        from gpukit.ratings.repeats import without_repeats
+        from gpukit.ratings.pairs import merge_repeats, table_of
 
-        return self.fit(without_repeats(ratings_of(X, y, repeats=False), asked.duplicates), progress=progress)
+        ratings = merge_repeats(table_of(X, y), X, asked.duplicates, timed=False, stacklevel=3)
+        return self.fit(ratings, progress=progress)
 
     def _neighbors_of(self, orders, device):
         """(N, K) int32 on the host: neighbours of ratings in orders, as many as the model has."""

@@ -59,8 +59,16 @@ def read_coordinates(path, ids=None):
     if degrees is None:
         degrees = bool((np.abs(places) <= (90, 180)).all())
         places = places if degrees else places[:, ::-1]
-    names = None if label is None else [str(one).strip() for one in frame[label]]
+    names = None if label is None else labels_of(frame[label], table)
     return chosen(Coordinates(places, names, degrees), ids, table.path)
+
+
+def labels_of(column, table):
+    """[str] labels of a column; DataError for a line without one."""
+    names = ["" if one is None or one != one else str(one).strip() for one in column]
+    if "" in names:
+        raise DataError(f"{table.path}, {table.place(names.index(''))} has no label. Correct or remove it.")
+    return names
 
 
 def columns_in(table, header):

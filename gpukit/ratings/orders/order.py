@@ -208,8 +208,9 @@ def refuse_repeats(keys, key, ratings, steps):
         pair = int(steps.fetch(keys[at : at + 1])[0]) >> key.item.shift
         user, item = pair >> key.item.width, pair & ((1 << key.item.width) - 1)
         raise DataError(
-            f"User {ratings.user_ids[user]} has rated item {ratings.item_ids[item]} more than once. Take the last "
-            "rating of each pair with duplicates='last' (--duplicates last), or their mean with 'mean'."
+            f"User {ratings.user_ids[user]} has rated item {ratings.item_ids[item]} more than once. Leave one of "
+            "them out, give their times, or choose where there is such an argument: duplicates='last' (--duplicates "
+            "last) or 'mean'."
         )
 
 

@@ -153,3 +153,13 @@ def test_a_heading_above_items_that_are_numbers(tmp_path):
         file = write_rows(tmp_path / "mine.csv", [heading.split(","), (1, 4), (2, 3.5)])
         found = read_lists(file, "auto", None, "last", None)
         assert found.item_ids.tolist() == [1, 2] and found.values.tolist() == [4.0, 3.5]
+
+
+@pytest.mark.parametrize("text", ["a01,5\na02,50\n", "item,rating\na01,50\n", "u,a01,5\nu,a02,50\n", "u,a01,-1\n"])
+def test_ratings_outside_the_scale_are_refused(refused, model_file, tmp_path, text):
+    path = tmp_path / "mine.csv"
+    path.write_text(text)
+    value = -1 if "-1" in text else 50
+    line = text.count("\n")
+    told = refused("recommend", model_file, "--ratings", path, "--by", "rating", "--device", "cpu")
+    assert f"{path}, line {line}: rating {value} is outside the model's range, 1 to 5" in told

@@ -105,8 +105,8 @@ def test_ratings_of_another_scale(verb, refused, model_file, tmp_path):
     bad, out = write_rows(tmp_path / "bad.csv", rows), tmp_path / "out.gpukit"
     line = refused("update", model_file, bad, "--model", out)
     assert f"{bad}, line 1: rating 20 is outside the model's range, 1 to 5" in line and not out.exists()
-    result = verb("recommend", model_file, "--ratings", bad)
-    assert result.code == 2 and "lie beyond all" in result.err
+    line = refused("recommend", model_file, "--ratings", bad, "--by", "rating")
+    assert f"{bad}, line 1: rating 20 is outside the model's range, 1 to 5" in line
 
 
 def test_a_night_told_twice(verb, model_file, new, tmp_path):

@@ -21,7 +21,7 @@ def test_the_parts_add_up_to_the_prediction(fitted):
     asked = pairs(fitted)
     predicted = fitted.predict(tuple(np.array(column) for column in zip(*asked)))
     for (user, item), value in zip(asked, predicted.tolist()):
-        found = fitted.explain(user, item, by="rating")
+        found = fitted.explain(user, item, by="rating", unknown="baseline")
         total = sum(getattr(found, name) for name in PARTS) + sum(one.share for one in found.rated)
         assert total == pytest.approx(found.total, abs=1e-9)
         assert found.prediction == pytest.approx(value, abs=4e-6) and (found.user, found.item) == (user, item)
@@ -67,10 +67,10 @@ def test_rated_neighbours_are_the_users_ratings(fitted):
 
 
 def test_what_is_unknown_has_no_part(fitted):
-    nobody = fitted.explain(-1, fitted.item_ids_[3], by="rating")
+    nobody = fitted.explain(-1, fitted.item_ids_[3], by="rating", unknown="baseline")
     assert (nobody.known_user, nobody.known_item, nobody.user_ratings) == (False, True, 0)
     assert nobody.user_bias == nobody.factors == 0 and nobody.rated == () and nobody.item_bias != 0
-    nothing = fitted.explain("?", "?", by="rating")
+    nothing = fitted.explain("?", "?", by="rating", unknown="baseline")
     assert nothing.total == nothing.mean and (nothing.user, nothing.item) == ("?", "?")
 
 
@@ -88,7 +88,7 @@ def test_biases_alone(bare):
 def test_evidence_counts_ratings(fitted):
     ratings = planted()
     users, items = np.array([7, 17, -1]), np.array([1, 99, 4])
-    of_users, of_items = fitted.evidence(users, items)
+    of_users, of_items = fitted.evidence(users, items, unknown="zero")
     assert of_users.tolist() == [*(int((ratings.user_ids[ratings.users] == one).sum()) for one in (7, 17)), 0]
     assert of_items.tolist() == [int((ratings.item_ids[ratings.items] == one).sum()) for one in items]
     assert sum(fitted.rating_counts()[0]) == sum(fitted.rating_counts()[1]) == len(ratings)
@@ -150,9 +150,10 @@ def test_the_rest_of_the_ratings_gives_the_rest_of_the_score(fitted):
 
 def test_lists_of_the_unknown_and_other_scores(fitted):
     item = fitted.item_ids_[3]
-    nobody = fitted.explain(-1, item)
+    nobody = fitted.explain(-1, item, unknown="baseline")
     assert not nobody.known_user and nobody.rated == () and nobody.prediction == pytest.approx(nobody.item_bias)
     assert nobody.prediction == pytest.approx(float(fitted.pair_scores(([-1], [item]))[0]), abs=1e-7)
-    assert fitted.explain(7, -1).prediction == 0.0 and not fitted.explain(7, -1).known_item
+    nothing = fitted.explain(7, -1, unknown="baseline")
+    assert nothing.prediction == 0.0 and not nothing.known_item
     with pytest.raises(ParameterError, match="by"):
         fitted.explain(7, item, by="popularity")

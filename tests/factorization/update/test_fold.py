@@ -75,9 +75,9 @@ def test_more_than_are_left(fitted):
 
 def test_items_that_are_not_known_count_for_nothing(fitted):
     listed = dict(zip(fitted.item_ids_[:9].tolist(), [1, 2, 3, 4, 5, 4, 3, 2, 1]))
-    own, more = fitted.recommend_for(listed), fitted.recommend_for({**listed, 10**7: 5})
+    own, more = fitted.recommend_for(listed), fitted.recommend_for({**listed, 10**7: 5}, unknown="skip")
     assert own[1].tolist() == more[1].tolist()
-    nothing = fitted.recommend_for({10**7: 5}, n=40)
+    nothing = fitted.recommend_for({10**7: 5}, n=40, unknown="skip")
     general = fitted.recommend([-1], 40, unknown="popular")
     np.testing.assert_allclose(np.sort(nothing[2][0]), np.sort(general[1][0]), rtol=1e-4)
 

@@ -236,9 +236,10 @@ def test_clicks_are_no_ratings(early):
 @pytest.mark.parametrize("value", [3e38, -1e5])
 def test_ratings_of_another_scale_are_refused(early, value):
     far = np.array([7]), np.array([1]), np.array([value], np.float32)
-    for work in (lambda new: copy.copy(early).partial_fit(new, widen_scale=True), early.recommend_for):
-        with pytest.raises(DataError, match="standard deviations from the mean .*1 to 5.*Correct it, or train again"):
-            work(far)
+    with pytest.raises(DataError, match="standard deviations from the mean .*1 to 5.*Correct it, or train again"):
+        copy.copy(early).partial_fit(far, widen_scale=True)
+    with pytest.raises(DataError, match=r"Row 1 \(user 7, item 1\): rating .* is outside the model's range, 1 to 5"):
+        early.recommend_for(far)
 
 
 def test_more_values_than_levels(early):

@@ -24,7 +24,7 @@ def answer(path, use):
     lists, model = read_lists(path, "auto", None, "last", None), models.fitted(use["model"])
     if use["learn"] and lists.user_ids.dtype.kind == "i":  # as the model's are
         model = copy.copy(model).partial_fit(lists, rows=use["rows"])
-    tiles = list(model.recommend_for_batches(lists, 3))
+    tiles = list(model.recommend_for_batches(lists, 3, unknown="skip"))
     items, scores = ([row for tile in tiles for row in tile[part].tolist()] for part in (1, 2))
     return {"model": None, "items": items, "scores": scores, "known": model.item_ids_}
 

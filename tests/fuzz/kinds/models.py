@@ -107,7 +107,7 @@ def factorization(path, use):
         model.explain(users[one % len(users)].item(), items[one].item(), by="rating")
         for one in range(min(9, len(items)))
     ]
-    unknown = model.predict((np.array(["?", "?"]), np.array(["?", "!"])))
+    unknown = model.predict((np.array(["?", "?"]), np.array(["?", "!"])), unknown="baseline")
     arrays = ("user_factors_", "item_factors_", "user_bias_", "item_bias_", "neighbors_")
     more = ("explicit_influences_", "implicit_influences_", "user_baseline_", "item_baseline_")
     out |= {name: getattr(model, name) for name in (*arrays, *more) if hasattr(model, name)}
@@ -117,7 +117,8 @@ def factorization(path, use):
     pairs = [np.array([getattr(one, name) for one in said]) for name in ("user", "item")]
     out["explained_by_predict"] = model.predict(tuple(pairs))
     out |= {f"rated_{name}": array for name, array in model._rated._asdict().items()}
-    by, given = "rating" if model.feedback_ == "explicit" else "lists", dict.fromkeys(items[:2].tolist(), 1.0)
+    by, value = ("rating", model.scale_[0]) if model.feedback_ == "explicit" else ("lists", 1.0)
+    given = dict.fromkeys(items[:2].tolist(), value)
     out |= dict(zip(("folded", "folded_scores"), model.recommend_for(given, n=3, by=by)[1:]))
     out |= {"mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
     if len(users) and len(items):

@@ -1,0 +1,81 @@
+"""Lines without content at the end of a text: empty, or of empty fields, as spreadsheets write them (,, and ;;)."""
+
+import functools
+import re
+
+import numpy as np
+
+from gpukit.io import notes
+
+WINDOW = 1 << 12  # bytes at the end of a block in which its last lines are looked for first
+
+
+@functools.cache
+def _pattern(sep):
+    """The pattern (of bytes) of a line of empty fields, quoted or not; sep: the separator, ' ' for any blanks."""
+    if sep == " ":
+        return re.compile(rb'(?:[ \t]|(?<![^ \t\n])""(?![^ \t\r\n]))*+[\r\n]*')
+    blanks = "[" + " \t".replace(sep, "") + "]*+"
+    field = rf'{blanks}(?:""{blanks})?+'
+    return re.compile(rf"{field}(?:{re.escape(sep)}{field})*+[\r\n]*".encode())
+
+
+def content_end(raw, sep):
+    """Return the place in a text (bytes) behind its last line that has content."""
+    pattern, end = _pattern(sep), len(raw)
+    while end:
+        start = raw.rfind(b"\n", 0, end - 1) + 1
+        if not pattern.fullmatch(raw, start, end):
+            break
+        end = start
+    return end
+
+
+def cut_blank_end(raw, sep, name):
+    """Return a text (bytes) without the lines at its end that have no content, and note their number.
+
+    sep: the separator of its fields, ' ' for any blanks; name: the file's.
+    """
+    end = content_end(raw, sep)
+    note_blank(name, count_lines(raw[end:]))
+    return raw[:end]
+
+
+def without_blank_end(blocks, sep, name):
+    """Yield blocks of whole lines (uint8) without the last lines that have no content; as cut_blank_end.
+
+    A block is valid until the next one is asked for.
+    """
+    kept = np.empty(0, np.uint8)
+    for block in blocks:
+        end = _block_end(block, sep)
+        if not end:
+            kept = np.concatenate((kept, block))
+            continue
+        whole, end = (np.concatenate((kept, block)), len(kept) + end) if len(kept) else (block, end)
+        kept = whole[end:].copy()
+        yield whole[:end]
+    note_blank(name, count_lines(kept.tobytes()))
+
+
+def count_lines(raw):
+    """Return the number of lines of a text (bytes), of which the last may have no end."""
+    return raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw))
+
+
+def note_blank(name, count):
+    """Note how many lines without content at the end of a file were left out."""
+    if count:
+        lines = "1 empty line" if count == 1 else f"{count:,} empty lines"
+        notes.add(name, f"{lines} at the end of the file left out", empty_lines=count)
+
+
+def _block_end(block, sep):
+    """`content_end` of a block; only its last bytes are looked at where these tell."""
+    window = WINDOW
+    while True:
+        tail = block[-window:].tobytes()
+        end = content_end(tail, sep)
+        if end or window >= len(block):
+            return len(block) - len(tail) + end
+        window *= 16
