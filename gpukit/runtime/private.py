@@ -9,18 +9,29 @@ import contextlib
 import functools
 import os
 import stat
+import tempfile
 import warnings
 from pathlib import Path
+
+from gpukit.errors import ParameterError
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 
 
 def base_folder():
-    """Return the folder of all caches: $GPUKIT_CACHE, or gpukit/ in the user's cache folder."""
+    """Return the folder of all caches: $GPUKIT_CACHE, or gpukit/ in the user's cache folder.
+
+    A user without a home has one in the folder for temporary files. Raises ParameterError for a ~ of nobody.
+    """
     given = os.environ.get("GPUKIT_CACHE")
-    if given:
-        return Path(given).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gpukit"
+    try:
+        if given:
+            return Path(given).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gpukit"
+    except RuntimeError:
+        if given:
+            raise ParameterError(f"GPUKIT_CACHE={given!r} names the home of nobody. Correct it, or unset it.") from None
+        return Path(tempfile.gettempdir(), f"gpukit-{os.geteuid()}")
 
 
 def make_folder(folder):
