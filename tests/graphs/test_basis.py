@@ -14,6 +14,7 @@ from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.graphs.basis import fourier_basis
 from gpukit.io import container
+from gpukit.runtime import private
 from graphs import naive
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
@@ -276,3 +277,47 @@ def test_a_gpu_computes_the_same_basis():
 
     on_gpu, on_cpu = (fourier_basis(GRAPHS["random"], device=resolve(one), cache=False) for one in ("cuda", "cpu"))
     assert np.allclose(on_gpu.vectors, on_cpu.vectors, atol=1e-9) and np.allclose(on_gpu.values, on_cpu.values)
+
+
+# --- what is trusted
+
+
+def of_another(monkeypatch, path):
+    """Let a file, folder or link be another user's; root gives nothing away here, so that it holds for every user."""
+    inode, owner_of = path.lstat().st_ino, private.owner_of
+    monkeypatch.setattr(private, "owner_of", lambda status: 12345 if status.st_ino == inode else owner_of(status))
+
+
+OPENED = {
+    "a file": lambda monkeypatch, file: file.chmod(0o666),
+    "a file of the group": lambda monkeypatch, file: file.chmod(0o660),
+    "its folder": lambda monkeypatch, file: file.parent.chmod(0o777),
+    "its folder, sticky": lambda monkeypatch, file: file.parent.chmod(0o1777),
+    "the cache": lambda monkeypatch, file: file.parent.parent.chmod(0o770),
+    "above": lambda monkeypatch, file: file.parent.parent.parent.chmod(0o777),
+    "another's file": lambda monkeypatch, file: of_another(monkeypatch, file),
+    "another's folder": lambda monkeypatch, file: of_another(monkeypatch, file.parent),
+    "another's above": lambda monkeypatch, file: of_another(monkeypatch, file.parent.parent),
+}
+
+
+@pytest.mark.parametrize("case", OPENED)
+def test_a_basis_that_others_may_change_is_computed_anew(folder, monkeypatch, case):
+    private.warn_once.cache_clear()
+    fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    assert fourier_basis(GRAPHS["path"]).source == "cache"
+    OPENED[case](monkeypatch, file)
+    with pytest.warns(UserWarning, match="is not used: .*(may be changed by|belongs to another user)"):
+        assert fourier_basis(GRAPHS["path"]).source == "cpu"
+
+
+def test_a_basis_does_not_overwrite_what_a_link_in_its_place_leads_to(folder, tmp_path):
+    fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    file.unlink()
+    (tmp_path / "precious").write_text("mine")
+    file.symlink_to(tmp_path / "precious")
+    assert fourier_basis(GRAPHS["path"]).source == "cpu"
+    assert (tmp_path / "precious").read_text() == "mine" and not file.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600
