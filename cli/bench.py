@@ -58,7 +58,8 @@ def bench(names, shapes, scale, workers, output, device):
     """Measure NAMES (all of them without any) and print a line each: what, shape, p20, p50, p80, unit.
 
     Real data is found in the folder that GPUKIT_DATA names. Answers are checked before they are timed. A benchmark that
-    measures nothing under these options is an error, after the others have run.
+    measures nothing under these options says why; it is an error, after the others have run, where it was named, or
+    where none measured anything.
 
     \b
     gpukit bench epochs hashing --scale 0.01
@@ -77,10 +78,14 @@ def bench(names, shapes, scale, workers, output, device):
             report.echo(f"{row.what} | {row.shape} | {line[6]} {line[7]} {line[8]} {row.unit} | {row.note}")
             if output is not None:
                 record.append(output, [line])
-        if not measured and names:
+        if not measured:
             empty.append(name)
-    if empty:
+            if not names:  # those of a whole run that do not apply are no error
+                report.echo(f"bench {name} measured nothing: {reason(conditions)}.", err=True)
+    if names and empty:
         raise ParameterError(f"bench {', '.join(empty)} measured nothing: {reason(conditions)}.")
+    if len(empty) == len(NAMES):
+        raise ParameterError(f"none of the {len(NAMES)} benchmarks measured anything: {reason(conditions)}.")
 
 
 def reason(conditions):

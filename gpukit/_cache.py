@@ -26,7 +26,7 @@ from types import SimpleNamespace
 import numba
 
 from gpukit import _dependencies
-from gpukit.runtime import aside, private
+from gpukit.runtime import private
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
 SETTINGS = (  # of numba, that change the code
@@ -157,6 +157,9 @@ class _OnDisk:
             if file := self._file(signature, data.codegen):
                 _write(Path(file), self._dumps(self._impl.reduce(data)))
                 _remove_unused()
+        except PermissionError as error:  # others may write there, which is said by then, or this user may not
+            if error.errno is not None:
+                _warn(error.strerror)
         except Exception as error:
             _warn(error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}")
 
@@ -218,22 +221,18 @@ def _read(file):
     """
     with private.opened_file(file) as stream:
         whole = stream.read()
-    content = whole[DIGEST:]
-    if _digest(file, content) != whole[:DIGEST]:
-        raise ValueError(f"{file} is damaged")
-    with contextlib.suppress(OSError):  # the folder may be another's
-        os.utime(file)
+        content = whole[DIGEST:]
+        if _digest(file, content) != whole[:DIGEST]:
+            raise ValueError(f"{file} is damaged")
+        with contextlib.suppress(OSError):  # the folder may be another's
+            os.utime(stream.fileno())
     return content
 
 
 def _write(file, content):
     """Write a file whole or not at all: others may read, and write the same, meanwhile."""
-    private.make_folder(file.parent)
-    if fault := private.folder_fault(file.parent):
-        return private.warn_once(f"{file.parent}", fault)
-    with aside.replacing(file) as place:
+    with private.replacing(file) as place:
         place.write_bytes(_digest(file, content) + content)
-        place.chmod(0o600)
 
 
 def _digest(file, content):
@@ -245,6 +244,8 @@ def _digest(file, content):
 def _remove_unused():
     """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers."""
     oldest = time.time() - UNUSED
+    if private.folder_fault(cache_folder()):  # others could lead it elsewhere
+        return
     for folder in _entries(cache_folder().parent, COMPILERS, stat.S_ISDIR):
         for entry in _entries(folder, ENTRY, stat.S_ISREG):
             if entry.stat(follow_symlinks=False).st_mtime < oldest:

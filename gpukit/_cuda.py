@@ -5,7 +5,10 @@ import functools
 
 from gpukit import timing
 from gpukit._jit import attach, recorded  # (which sets the environment first)
-from numba import cuda
+from gpukit.runtime import settings
+
+with settings.parsed():
+    from numba import cuda
 from numba.core import config, types
 
 __all__ = [

@@ -4,11 +4,14 @@ import contextlib
 import functools
 import os
 
+from gpukit.runtime import settings
 from gpukit.runtime.start import check_threads
 
 check_threads()
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
-import numba  # (which reads the environment)
+with settings.parsed():
+    import numba  # (which reads the environment)
+settings.check_settings()
 import numba.extending
 from numba.core.registry import CPUDispatcher
 

@@ -6,7 +6,6 @@ depends on the rotation. So it is stored by the content of the graph, and one ba
 
 import contextlib
 import hashlib
-import os
 from typing import NamedTuple
 
 import numpy as np
@@ -19,7 +18,6 @@ from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.graphs.gpu_vectors import keep_vectors
 from gpukit.io import container
-from gpukit.persist import atomic_write
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
@@ -233,11 +231,7 @@ def _keep(file, values, vectors):
     if file is None:
         return
     try:
-        private.make_folder(file.parent)
-        if fault := private.folder_fault(file.parent):
-            return private.warn_once(f"{file.parent}", fault)
-        with atomic_write(file) as aside, open(aside, "wb") as stream:
-            os.fchmod(stream.fileno(), 0o600)
+        with private.replacing(file) as place, open(place, "wb") as stream:
             container.write_arrays(stream, KIND, {"values": values, "vectors": vectors}, name=file.name)
     except (OSError, DataError):
         return

@@ -21,7 +21,7 @@ from gpukit.persist import atomic_write
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
 OPTIONAL = ("mask", "vertices", "truth", "times")
-KNOWN = {"tensor", "adjacency", "edges", "weights", *OPTIONAL, *PARTS, *(f"adjacency_{part}" for part in PARTS)}
+GRAPH = {"adjacency", "edges", "weights", *PARTS, *(f"adjacency_{part}" for part in PARTS)}
 NEEDED = (
     "tensor (N, m, n), (N, n) or (N,), NaN = missing; and adjacency (N, N), or adjacency_data, "
     "adjacency_indices, adjacency_indptr, adjacency_shape (or these as scipy.sparse.save_npz names them), or "
@@ -65,7 +65,7 @@ def read_graph(
         return _beside(edges, tensor if path is None else path, lies)
     with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
         if near == Near() and (source.holds_arrays() or _is_array(source)):
-            return _whole(_arrays(source), source.name, lies)
+            return _whole(_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name, lies)
         return _made(_values(source, None, near.ids(), lies), near, lies)
 
 
@@ -81,8 +81,6 @@ def _whole(found, path, lies):
     """The GraphTensor of an archive that has all."""
     if lies.layout is not None or lies.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
-    if "tensor" not in found:
-        raise DataError(f"{path} has no array named tensor. Found: {_listed(found)}. Needed: {NEEDED}.")
     optional = {name: found.get(name) for name in OPTIONAL}
     return as_graph_tensor(_graph(found, path), found["tensor"], slice_shape=lies.slice_shape, **optional)
 
@@ -104,7 +102,7 @@ def read_edges(path):
         return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.holds_arrays():
-            found = _arrays(source)
+            found = _arrays(source, {*GRAPH, "vertices"}, _check_graph)
             return _graph(found, source.name), found.get("vertices")
         if source.head.startswith(archives.NPY):
             return archives.read_npy(source), None
@@ -131,14 +129,7 @@ def _values(source, graph, ids, lies):
     if source.head.startswith(archives.NPY):
         return Values(_turned(archives.read_npy(source), lies.layout))
     if source.holds_arrays():
-        found = _arrays(source)
-        if "tensor" not in found:
-            raise DataError(
-                f"{source.name} has no array named tensor. Found: {_listed(found)}. Optional: mask, vertices, times."
-            )
-        if _has_graph(found):
-            raise ParameterError(f"{source.name} brings its graph: leave edges, coordinates and distances out.")
-        return _of_archive(found, lies.layout)
+        return _of_archive(_arrays(source, {"tensor", *OPTIONAL}, _check_values), lies.layout)
     table = open_table(source)
     roles = roles_in(table, ids, lies.layout, lies.columns)
     if roles is not None:
@@ -199,11 +190,6 @@ def _is_array(source):
     return source.head.startswith(archives.NPY) or str(source.name).lower().endswith(".npz")
 
 
-def _has_graph(found):
-    """Whether an archive has a graph, or parts of one."""
-    return bool({"adjacency", "edges", *PARTS, *(f"adjacency_{part}" for part in PARTS)} & set(found))
-
-
 def _turned(array, layout):
     """A tensor from a file; a table of two axes with a column a vertex is turned."""
     if layout == "columns" and array.ndim == 2:
@@ -211,16 +197,83 @@ def _turned(array, layout):
     return array
 
 
-def _graph(found, path):
-    """The graph in the arrays of an archive, in a form that as_adjacency takes."""
+def _check_whole(path, headers, read):
+    """DataError for an archive that is no graph with values by its arrays' names, dtypes and shapes; see read_npz."""
+    _check_tensor(path, headers, f"Needed: {NEEDED}")
+    count = _check_graph(path, headers, read)
+    shape = headers["tensor"].shape
+    if count is not None and shape[0] != count:
+        raise DataError(
+            f"{path}: the tensor has {shape[0]:,} slices (its shape is {shape}), but the graph has {count:,} vertices. "
+            "The first axis of the tensor is that of the vertices."
+        )
+
+
+def _check_values(path, headers, read):
+    """DataError for an archive that holds no values alone, by its arrays' names, dtypes and shapes; see read_npz."""
+    _check_tensor(path, headers, "Optional: mask, vertices, times")
+    if (GRAPH - {"weights"}) & set(headers):
+        raise ParameterError(f"{path} brings its graph: leave edges, coordinates and distances out.")
+
+
+def _check_tensor(path, headers, needed):
+    """DataError unless there is a tensor of numbers, and what belongs to it is no larger."""
+    if "tensor" not in headers:
+        raise DataError(f"{path} has no array named tensor. Found: {_listed(headers)}. {needed}.")
+    tensor = headers["tensor"]
+    archives.check_header(path, headers, "tensor", "biuf", (None,) * max(1, len(tensor.shape)))
+    for name in OPTIONAL:
+        archives.check_size(path, headers, name, tensor.size, "in the tensor")
+
+
+def _check_graph(path, headers, read):
+    """The number of vertices of the graph in an archive, None where it does not say; DataError for what is no graph by
+    its arrays' names, dtypes and shapes."""
+    form = _form(headers, path)
+    shape = headers[form].shape if form in headers else ()
+    if form == "edges" or (len(shape) == 2 and shape[1] == 2 != shape[0]):  # a list of edges under either name
+        archives.check_header(path, headers, form, "biuf", (None, 2))
+        archives.check_header(path, headers, "weights", "biuf", shape[:1])
+        return None
+    if form == "adjacency":
+        count = shape[0] if shape else None
+        archives.check_header(path, headers, "adjacency", "biuf", (count, count))
+    else:
+        count = _check_parts(path, headers, form, read)
+    archives.check_header(path, headers, "vertices", "iuU", (count,))
+    return count
+
+
+def _check_parts(path, headers, prefix, read):
+    """The number of vertices of a CSR matrix; DataError where the Headers of its parts do not fit."""
+    data, indices, indptr, shape = (prefix + part for part in PARTS)
+    try:
+        archives.check_header(path, headers, shape, "iu", (2,))
+        count = int(read(shape)[0])
+        archives.check_header(path, headers, data, "biuf", (None,))
+        archives.check_header(path, headers, indices, "iu", headers[data].shape)
+        archives.check_header(path, headers, indptr, "iu", (count + 1,))
+    except DataError as error:
+        raise DataError(f"{error} The parts of its adjacency do not make a CSR matrix.") from error
+    return count
+
+
+def _form(found, path):
+    """'adjacency', 'edges', or the prefix of CSR parts' names in an archive; DataError unless it has one graph."""
     kinds = [name for name in ("adjacency", "edges") if name in found]
     csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in found for part in PARTS)]
     if len(kinds) + len(csr) != 1:
         what = "more than one graph" if kinds or csr else "no graph"
         raise DataError(f"{path} has {what}. Found: {_listed(found)}. Needed: {NEEDED}.")
-    if csr:
-        return _from_parts([found[csr[0] + part] for part in PARTS], path)
-    return found["adjacency"] if kinds == ["adjacency"] else (found["edges"], found.get("weights"))
+    return (kinds + csr)[0]
+
+
+def _graph(found, path):
+    """The graph in the arrays of an archive, in a form that as_adjacency takes."""
+    form = _form(found, path)
+    if form == "edges":
+        return found["edges"], found.get("weights")
+    return found["adjacency"] if form == "adjacency" else _from_parts([found[form + part] for part in PARTS], path)
 
 
 def _from_parts(parts, path):
@@ -241,14 +294,15 @@ def _listed(found):
     return ", ".join(found) or "nothing"
 
 
-def _arrays(source):
-    """{name: array} of an .npz in an open Source; one that is none of a graph's is not read, and None."""
+def _arrays(source, wanted, check):
+    """{name: array} of an .npz in an open Source; one that is not wanted is not read, and None; check: of the Headers,
+    as read_npz takes it, after the name."""
     if not source.holds_arrays():
         raise DataError(
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
             "--tensor FILE; a graph is made of --coordinates or --distances."
         )
-    found, names = archives.read_npz(source, KNOWN)
+    found, names = archives.read_npz(source, wanted, lambda *declared: check(source.name, *declared))
     return {name: found.get(name) for name in names}
 
 

@@ -1,8 +1,8 @@
 """numpy's own files, .npz and .npy, that people hand in: read without believing what they say of themselves.
 
 A member's bytes are counted before any is unpacked: its .npy header must ask for exactly as many as the archive says
-that it has, and no more than its packed bytes can hold. Only members with wanted names are unpacked; of the others the
-name alone is compared with the one that stands before their bytes.
+that it has, and no more than its packed bytes can hold. Only members with wanted names are unpacked, after the headers
+of all of them were checked; of the others the name alone is compared with the one that stands before their bytes.
 """
 
 import contextlib
@@ -12,6 +12,7 @@ import tokenize
 import zipfile
 import zlib
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 
@@ -21,6 +22,7 @@ from gpukit.errors import DataError, GpukitError
 from gpukit.io import sources
 
 NPY = b"\x93NUMPY"  # how a .npy begins
+KINDS = {"biuf": "real numbers", "iu": "whole numbers", "iuU": "ids", "SU": "text"}  # of dtypes
 DENSEST = 1040  # bytes that deflate makes of one, at most
 AT_ONCE = 1 << 20
 END = struct.Struct("<4s4H2LH")  # the end of an archive, before its comment; the fifth is the count of members
@@ -31,16 +33,60 @@ DAMAGE = (
 )
 
 
-def read_npz(path, wanted):
-    """({name: array}, all names) of an .npz, a path or an open Source; only arrays with wanted names are read. Raises
-    DataError for what is damaged, holds Python objects, or says more of itself than its bytes can hold."""
+class Header(NamedTuple):
+    """What a .npy file says of its array before the data."""
+
+    shape: tuple
+    in_columns: bool
+    dtype: np.dtype
+
+    @property
+    def size(self):
+        """Entries of the array."""
+        return prod(self.shape)
+
+
+def read_npz(path, wanted, check=None):
+    """({name: array}, all names) of an .npz, a path or an open Source; only arrays with wanted names are read.
+
+    check: called before any data is unpacked, with {name: Header, None for those not wanted} and a function that reads
+    one small array by name; raises DataError for what is missing or does not fit. Raises DataError for what is damaged,
+    holds Python objects, or says more of itself than its bytes can hold.
+    """
     with sources.opened(path) as source, _told(source.name):
         archive, name = source.archive(), source.name
         members = _members(name, archive)
         for info in members.values():
             archive.open(info).close()  # which compares the two places that a name stands in
-        found = {one: _unpacked(f"{name} ({one})", archive, info) for one, info in members.items() if one in wanted}
+        titles = {one: f"{name} ({one})" for one in members if one in wanted}
+        headers = {one: _declared(titles[one], archive, info) for one, info in members.items() if one in wanted}
+        if check is not None:
+            everything = dict.fromkeys(members) | headers
+            check(everything, lambda one: _unpacked(titles[one], archive, members[one]))
+        found = {one: _unpacked(titles[one], archive, members[one]) for one in headers}
     return found, list(members)
+
+
+def check_header(path, headers, name, kinds, shape):
+    """DataError unless the Header of a name, where there is one, has a dtype of these kinds and this shape (None: any
+    size)."""
+    header = headers.get(name)
+    if header is None:
+        return
+    fits = len(header.shape) == len(shape) and all(size in (None, has) for size, has in zip(shape, header.shape))
+    if not fits or header.dtype.kind not in kinds:
+        wanted = ", ".join("n" if size is None else f"{size:,}" for size in shape)
+        raise DataError(
+            f"{path}: {name} holds {header.dtype} of shape {header.shape}, not {KINDS[kinds]} of shape "
+            f"({wanted}{',' * (len(shape) == 1)})."
+        )
+
+
+def check_size(path, headers, name, most, of):
+    """DataError when the array of a name, where there is one, has more entries than what it belongs to."""
+    header = headers.get(name)
+    if header is not None and header.size > most:
+        raise DataError(f"{path}: {name} has {header.size:,} entries, more than there are {of}, {most:,}.")
 
 
 def read_npy(path):
@@ -64,22 +110,31 @@ def _members(path, archive):
     return members
 
 
+def _declared(name, archive, info):
+    """The Header of a member, checked against the sizes that the archive says, and against the memory there is."""
+    _check_packed(name, info)
+    with archive.open(info) as stream:
+        return _checked_header(name, stream, info.file_size)
+
+
 def _unpacked(name, archive, info):
-    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
-        raise DataError(f"{name} is packed in another way than numpy packs. Write it again with numpy.savez.")
-    if info.file_size > DENSEST * (info.compress_size + 1):
-        raise DataError(f"{name} claims {info.file_size:,} bytes, which its {info.compress_size:,} packed cannot hold.")
+    """The array of a member."""
     with archive.open(info) as stream:
         return _read(name, stream, info.file_size)
 
 
+def _check_packed(name, info):
+    """DataError for a member packed otherwise than by numpy, or one that claims more than its bytes can hold."""
+    if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        raise DataError(f"{name} is packed in another way than numpy packs. Write it again with numpy.savez.")
+    if info.file_size > DENSEST * (info.compress_size + 1):
+        raise DataError(f"{name} claims {info.file_size:,} bytes, which its {info.compress_size:,} packed cannot hold.")
+
+
 def _read(name, stream, size):
     """The array in a stream of so many bytes, a .npy file."""
-    shape, in_columns, dtype = _header(name, stream)
-    needed, has = prod(shape) * dtype.itemsize, size - stream.tell()
-    if needed != has:
-        raise DataError(f"{name} is damaged or cut short: {dtype} of shape {shape} has {needed:,} bytes, not {has:,}.")
-    require_host(needed, f"Reading {name}")
+    shape, in_columns, dtype = _checked_header(name, stream, size)
+    needed = prod(shape) * dtype.itemsize
     raw, at = np.empty(needed, np.uint8), 0
     while at < needed:
         piece = stream.read(min(AT_ONCE, needed - at))
@@ -94,8 +149,20 @@ def _read(name, stream, size):
     return array
 
 
+def _checked_header(name, stream, size):
+    """The Header at the start of a stream of so many bytes; DataError unless the data behind it has its size."""
+    header = _header(name, stream)
+    needed, has = header.size * header.dtype.itemsize, size - stream.tell()
+    if needed != has:
+        raise DataError(
+            f"{name} is damaged or cut short: {header.dtype} of shape {header.shape} has {needed:,} bytes, not {has:,}."
+        )
+    require_host(needed, f"Reading {name}")
+    return header
+
+
 def _header(name, stream):
-    """(shape, whether in Fortran's order, dtype) that a .npy file declares."""
+    """The Header that a .npy file declares."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(stream)
     if version not in readers:
@@ -111,7 +178,7 @@ def _header(name, stream):
         )
     if dtype.kind not in "biufcSUMm" or not dtype.itemsize or any(size < 0 for size in shape):
         raise DataError(f"{name} holds {dtype} of shape {shape}, not numbers or text.")
-    return shape, in_columns, dtype
+    return Header(shape, in_columns, dtype)
 
 
 @contextlib.contextmanager

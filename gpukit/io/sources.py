@@ -12,8 +12,10 @@ cannot seek and must is written to a temporary file first.
 import contextlib
 import gzip
 import io
+import itertools
 import lzma
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -25,12 +27,14 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import packed
+from gpukit.io.records import hidden
 from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
 FIRST = 1 << 18  # bytes of the first block: a small file is not worth the memory of a large one
 HEAD = 1 << 16  # bytes by which a format is told, or as many more as its first lines take
-FIRST_LINES = 3  # without comments
+FIRST_LINES = 3
+CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # a line that tells a format
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
 NEWLINE = 10
@@ -221,12 +225,13 @@ def _open(path):
 
 
 def _tells(start):
-    """Whether the first bytes of a text hold FIRST_LINES whole lines with something in them, comments aside, or a
-    byte of 0, which no text has."""
+    """Return True when the first bytes of a text hold FIRST_LINES whole lines, or a byte of 0, which no text has.
+
+    Blank lines, comments and Netflix's lines of movies do not count; line ends within quotes end no line.
+    """
     if b"\0" in start:
         return True
-    lines = (line for line in start[: start.rfind(b"\n") + 1].split(b"\n") if line.strip())
-    return sum(1 for line in lines if line[:1] not in (b"%", b"#")) >= FIRST_LINES
+    return len(list(itertools.islice(CONTENT.finditer(hidden(start)), FIRST_LINES))) == FIRST_LINES
 
 
 def _short(name):
@@ -288,12 +293,24 @@ class Stream:
         self.name, self.raw, self.plain, self.unended = name, raw, plain, False
 
     def head(self, size=HEAD):
-        """The first bytes, so many or as many as FIRST_LINES lines that are no comments take, up to BLOCK: whole lines,
-        where the first is not longer. They are read again."""
+        """Return the first whole lines: of size bytes, or as many as FIRST_LINES lines take (see _tells).
+
+        They are read again. Raises DataError where LONGEST_LINE bytes do not hold them.
+        """
         with translated(self.name):
-            while len(start := self.raw.peek(size)) == size and size < BLOCK and not _tells(start):
+            while len(start := self.raw.peek(size)) == size and not _tells(start):
+                self._refuse_long_head(start)
                 size *= 2
         return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
+
+    def _refuse_long_head(self, start):
+        """Raise DataError when the first bytes reach LONGEST_LINE and still do not hold the lines that are needed."""
+        if len(start) >= LONGEST_LINE:
+            number = start.count(b"\n") + 1
+            raise DataError(
+                f"{self.name}, line {number:,}, does not end within the first "
+                f"{LONGEST_LINE >> 20:,} MiB, the limit for a line: it is no text file of a table."
+            )
 
     def text_head(self, needed="Save it as text in UTF-8."):
         """The head of a text; DataError for what is none, or in UTF-16: bytes of 0, lines that end in CR alone."""
@@ -370,6 +387,7 @@ class Stream:
         """store with more room behind what is in it: BLOCK bytes in all, or twice as much."""
         if len(store) > LONGEST_LINE:
             raise DataError(
-                f"{self.name} has a line of more than {LONGEST_LINE >> 20} MiB: it is no text file of a table."
+                f"{self.name} has a line of more than {LONGEST_LINE >> 20:,} MiB, the limit: it is no text file of a "
+                "table."
             )
         return store + bytearray(BLOCK + 1 - len(store) if len(store) <= BLOCK else len(store))

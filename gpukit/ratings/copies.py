@@ -1,6 +1,7 @@
 """Files of whole columns: gpukit's binary copy (.gkr, see io/container.py), which loads at disk speed, scipy's .npz,
 Parquet; and csv out."""
 
+import contextlib
 from dataclasses import fields
 from pathlib import Path
 
@@ -123,13 +124,10 @@ def read_npz(path, times=True):
     """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
     wanted = {*PARTS, *OPTIONAL[not times :], *IDS}
     with sources.opened(path) as source:
-        name, (found, _) = source.name, archives.read_npz(source, wanted)
-    try:
+        name = source.name
+        found, _ = archives.read_npz(source, wanted, lambda *declared: _check_headers(name, *declared))
+    with _refused(name):
         matrix = _matrix(found)
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
-    if not all(one in found for one in IDS):
-        check.check_declared(name, matrix.shape, len(matrix.data))
     plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
     also = {one: array for one, array in found.items() if one in (*OPTIONAL, *IDS)}
     ratings = Ratings(**{**plain.columns(), **{one: getattr(plain, one) for one in IDS}, **also})
@@ -139,15 +137,73 @@ def read_npz(path, times=True):
     return ratings
 
 
+@contextlib.contextmanager
+def _refused(name):
+    """What does not make a matrix as DataError."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError) as error:
+        raise DataError(f"{name} is not a scipy sparse matrix (save_npz), or is damaged: {error}.") from error
+
+
+def _check_headers(name, headers, read):
+    """DataError for an .npz that is no matrix of ratings by its arrays' names, dtypes and shapes; see read_npz."""
+    _check_there(name, headers, ("format", "shape"))
+    archives.check_size(name, headers, "format", 1, "formats of a matrix")
+    archives.check_size(name, headers, "shape", 2, "axes of a matrix")
+    with _refused(name):
+        kind, shape = _kind_and_shape({one: read(one) for one in ("format", "shape")})
+    _check_there(name, headers, WAYS[kind])
+    count = headers["data"].size
+    if not all(one in headers for one in IDS):
+        check.check_declared(name, shape, count)
+    for one, sizes in _shapes(kind, shape, headers["data"].shape).items():
+        archives.check_header(name, headers, one, "biuf" if one == "data" else "iu", sizes)
+    for one, most in zip(IDS, shape):
+        archives.check_size(name, headers, one, most, "rows and columns")
+    for one in OPTIONAL:
+        archives.check_size(name, headers, one, count, "ratings")
+
+
+def _check_there(name, headers, needed):
+    """DataError for an array that is missing."""
+    lacking = [one for one in needed if one not in headers]
+    if lacking:
+        raise DataError(
+            f"{name} is not a scipy sparse matrix (save_npz): it has no array named {lacking[0]}. Found: "
+            f"{', '.join(headers) or 'nothing'}."
+        )
+
+
+def _shapes(kind, shape, data):
+    """{name: shape} that the arrays of a matrix must have, None for any size; data: the shape of its data."""
+    count = data[0] if data else 0
+    block = max(1, data[1]) if kind == "bsr" and len(data) == 3 else 1
+    lines = shape[kind == "csc"] // block + 1
+    return {
+        "coo": {"data": (None,), "row": (count,), "col": (count,)},
+        "csr": {"data": (None,), "indices": (count,), "indptr": (lines,)},
+        "csc": {"data": (None,), "indices": (count,), "indptr": (lines,)},
+        "bsr": {"data": (None, None, None), "indices": (count,), "indptr": (lines,)},
+        "dia": {"data": (None, None), "offsets": (count,)},
+    }[kind]
+
+
+def _kind_and_shape(found):
+    """(format, (rows, columns)) of an .npz of scipy's; ValueError for others."""
+    kind, shape = str(found["format"].astype(str)[()]), tuple(found["shape"].tolist())
+    if kind not in WAYS:
+        raise ValueError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
+    if len(shape) != 2 or not all(isinstance(size, int) and 0 <= size < 2**31 for size in shape):
+        raise ValueError(f"its shape is {shape}")
+    return kind, shape
+
+
 def _matrix(found):
     """The COO matrix in the arrays of an .npz of scipy's."""
     import scipy.sparse
 
-    kind, shape = str(found["format"].astype(str)[()]), tuple(found["shape"].tolist())
-    if kind not in WAYS:
-        raise DataError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
-    if len(shape) != 2 or not all(isinstance(size, int) and 0 <= size < 2**31 for size in shape):
-        raise DataError(f"its shape is {shape}")
+    kind, shape = _kind_and_shape(found)
     data, *places = (found[name] for name in WAYS[kind])
     if kind == "coo":
         for name, indices, size in zip(("row", "col"), places, shape):

@@ -35,6 +35,7 @@ WIDE = 12  # columns, more than tables of ratings have: one for each item
 SEPARATORS = ("\t", ",", ";", "|", " ")
 DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # a first line by which Excel parts columns
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
+BLANKS = re.compile(rb"(?:[^\S\n]*+\n)*+")  # lines with nothing on them
 BINARY_MAGIC = b"GPUKITR1"
 BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
 READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pattern"), 4: ("general",)}
@@ -135,6 +136,8 @@ class _Lines:
 
     def skip_blank(self, comment=None):
         """Go to the first line with something on it (and no comment sign); False at the end."""
+        self.start = BLANKS.match(self.head, self.start).end()
+        self._read()
         while self.start < len(self.head) and (not self.text.strip() or (comment and self.text.startswith(comment))):
             self.advance()
         return self.start < len(self.head)

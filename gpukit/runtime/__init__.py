@@ -1,10 +1,11 @@
 """What surrounds a process of gpukit, kept from hurting it.
 
-| file       | what it does                                                                                  |
-|------------|-----------------------------------------------------------------------------------------------|
-| threads.py | the threading layer of compiled loops; what a layer cannot bear of threads and forks          |
-| aside.py   | files and folders made aside and renamed; what a killed process left behind is removed        |
-| private.py | folders and files of caches that no other user can change                                    |
-| started.py | how many processes mpiexec or srun have started, and which one this is                         |
-| start.py   | what a command's process leaves out while it imports                                          |
+| file        | what it does                                                                           |
+|-------------|----------------------------------------------------------------------------------------|
+| threads.py  | the threading layer of compiled loops; what a layer cannot bear of threads and forks   |
+| aside.py    | files and folders made aside and renamed; what a killed process left behind is removed |
+| private.py  | folders and files of caches that no other user can change                              |
+| settings.py | variables of the environment that numba cannot use, refused in one line                |
+| started.py  | how many processes mpiexec or srun have started, and which one this is                 |
+| start.py    | what a command's process leaves out while it imports                                   |
 """

@@ -19,17 +19,19 @@ LONGEST = 255  # bytes of a name, where the file system does not say
 
 
 @contextlib.contextmanager
-def replacing(target, folder=False):
+def replacing(target, folder=False, mode=None):
     """The path of an empty file (or folder) beside target, a Path; when all went well it takes target's place.
 
     On any failure (Ctrl-C too) it is removed. A file that it replaces leaves it its mode and, where that is allowed,
-    its owner and group. Raises OSError.
+    its owner and group, unless mode says what the file's is from the first moment on. Raises OSError.
     """
     remove_dead(target.parent)
     part, lock = _beside(target), None
     try:
-        lock = _begun(part, folder)
-        if not folder and target.exists():
+        lock = _begun(part, folder, mode or 0o666)
+        if mode is not None:
+            os.fchmod(lock, mode)  # whatever the umask took
+        elif not folder and target.exists():
             _inherit(target, lock)
         yield part
         os.replace(part, target)
@@ -73,14 +75,14 @@ def _beside(target):
     return target.with_name(f".{name}{ending}")
 
 
-def _begun(part, folder):
+def _begun(part, folder, mode):
     """A descriptor of part, made and locked."""
     while True:
         if folder:
             part.mkdir()
             lock = os.open(part, os.O_RDONLY | os.O_CLOEXEC)
         else:
-            lock = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666)
+            lock = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
         with contextlib.suppress(OSError):  # a file system without locks: then nothing is removed either
             fcntl.flock(lock, fcntl.LOCK_EX)
         if part.exists():  # else another process took it for dead, just before it was locked

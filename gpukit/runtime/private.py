@@ -2,35 +2,85 @@
 
 Cached code is executed, and a cached basis is believed, so both are read only where no other user may write: the file
 and each folder above it belong to this user or to root, and neither group nor others may write to them. A folder above
-with the sticky bit, such as /tmp, is accepted: others cannot rename or remove what is not theirs there.
+with the sticky bit, such as /tmp, is accepted: others cannot rename or remove what is not theirs there. Of symbolic
+links on the way the owner counts, and the folders that they are in and lead to.
 """
 
 import contextlib
+import errno
 import functools
 import os
 import stat
+import tempfile
 import warnings
 from pathlib import Path
 
+from gpukit.errors import ParameterError
+from gpukit.runtime import aside
+
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
+MOST_LINKS = 40  # of a path, as Linux has it
 
 
 def base_folder():
-    """Return the folder of all caches: $GPUKIT_CACHE, or gpukit/ in the user's cache folder."""
+    """Return the folder of all caches: $GPUKIT_CACHE, or gpukit/ in the user's cache folder.
+
+    A user without a home has one in the folder for temporary files. Raises ParameterError for a ~ of nobody.
+    """
     given = os.environ.get("GPUKIT_CACHE")
-    if given:
-        return Path(given).expanduser()
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gpukit"
+    try:
+        if given:
+            return Path(given).expanduser()
+        return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gpukit"
+    except RuntimeError:
+        if given:
+            raise ParameterError(f"GPUKIT_CACHE={given!r} names the home of nobody. Correct it, or unset it.") from None
+        return Path(tempfile.gettempdir(), f"gpukit-{os.geteuid()}")
 
 
 def make_folder(folder):
-    """Create a folder and those missing above it, all with mode 0700 whatever the umask."""
+    """Create a folder and those missing above it, all with mode 0700 whatever the umask; none below an untrusted one.
+
+    Raises PermissionError, after a warning, where others may change what is in the folder.
+    """
     folder = Path(folder)
-    if not folder.is_dir():
-        make_folder(folder.parent)
+    missing = []
+    while not os.path.lexists(folder):
+        missing.append(folder)
+        folder = folder.parent
+    fault = folder_fault(folder, is_above=bool(missing))
+    for one in reversed(missing if fault is None else ()):
         with contextlib.suppress(FileExistsError):
-            os.mkdir(folder, 0o700)
-            os.chmod(folder, 0o700)  # whatever the umask took
+            os.mkdir(one, 0o700)
+            _restore_mode(one)
+    fault = fault or folder_fault(missing[0] if missing else folder)
+    if fault:
+        warn_once(f"{missing[0] if missing else folder}", fault)
+        raise PermissionError(fault)
+
+
+def _restore_mode(folder):
+    """Give a new folder the bits of 0700 that the umask took; the folder that was opened, not what is there now."""
+    if os.lstat(folder).st_mode & stat.S_IRWXU == stat.S_IRWXU:
+        return
+    descriptor = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        if owner_of(os.fstat(descriptor)) == os.geteuid():
+            os.chmod(f"/proc/self/fd/{descriptor}", 0o700)
+    finally:
+        os.close(descriptor)
+
+
+@contextlib.contextmanager
+def replacing(file):
+    """The path of a new file with mode 0600 that takes the place of `file`, a link too, when all went well.
+
+    Raises PermissionError where others may change what is in its folder, OSError where it cannot be written.
+    """
+    file = Path(file)
+    make_folder(file.parent)
+    with aside.replacing(file, mode=0o600) as place:
+        yield place
 
 
 @contextlib.contextmanager
@@ -41,35 +91,66 @@ def opened_file(file):
     """
     file = Path(file)
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-    with open(descriptor, "rb") as stream:
-        fault = _fault(os.fstat(descriptor)) or folder_fault(file.parent)
+    try:
+        status = os.fstat(descriptor)
+        fault = _fault(status) or folder_fault(file.parent)
+        if not fault and not stat.S_ISREG(status.st_mode):
+            fault = "is not a regular file"
         if fault:
             warn_once(f"{file.parent}", fault)
             raise PermissionError(fault)
-        yield stream
+        with open(descriptor, "rb", closefd=False) as stream:
+            yield stream
+    finally:
+        os.close(descriptor)
 
 
-@functools.cache
-def folder_fault(folder):
-    """Return why others may change what is in a folder, or None; checked once a process."""
-    folder = Path(os.path.realpath(folder))
-    for above in (folder, *folder.parents):
-        status = os.stat(above)
-        sticky = above != folder and status.st_mode & stat.S_ISVTX
-        fault = _fault(status, WRITABLE_BY_OTHERS if not sticky else 0)
+def folder_fault(folder, is_above=False):
+    """Return why others may change what is in a folder (is_above: in one below it), or None.
+
+    Asked each time: a relative path leads elsewhere once the process has changed its folder.
+    """
+    *above, last = _passed(folder)
+    for path in (*above, last):
+        status = os.lstat(path)
+        sticky = (path != last or is_above) and status.st_mode & stat.S_ISVTX
+        open_to_others = stat.S_ISLNK(status.st_mode) or sticky  # the mode of a link says nothing
+        if not stat.S_ISLNK(status.st_mode) and not stat.S_ISDIR(status.st_mode):
+            raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
+        fault = _fault(status, 0 if open_to_others else WRITABLE_BY_OTHERS)
         if fault:
-            return f"{above} {fault}"
+            return f"{path} {fault}"
     return None
 
 
+def _passed(folder):
+    """Return the folders and symbolic links that the path of a folder goes through, from / to the folder itself."""
+    here, rest = Path("/"), list(Path(os.getcwd(), folder).parts[::-1])
+    passed, links = [Path("/")], 0
+    while rest:
+        part = rest.pop()
+        here = here.parent if part == ".." else here / part  # an absolute link begins anew
+        passed.append(here)
+        if here.is_symlink():
+            links += 1
+            if links > MOST_LINKS:
+                raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
+            rest += Path(os.readlink(here)).parts[::-1]
+            here = here.parent
+    return [*passed, here]
+
+
+def owner_of(status):
+    """Return the user id in an os.stat_result."""
+    return status.st_uid
+
+
 def _fault(status, forbidden=WRITABLE_BY_OTHERS):
-    """Return why a file or folder of this os.stat_result may be changed by others, or None."""
-    if status.st_uid not in (0, os.geteuid()):
-        return f"belongs to another user ({status.st_uid})"
+    """Return why a file, folder or link of this os.stat_result may be changed by others, or None."""
+    if owner_of(status) not in (0, os.geteuid()):
+        return f"belongs to another user ({owner_of(status)})"
     if status.st_mode & forbidden:
         return f"may be changed by its group or by others (mode {stat.S_IMODE(status.st_mode):o})"
-    if not stat.S_ISDIR(status.st_mode) and not stat.S_ISREG(status.st_mode):
-        return "is not a regular file"
     return None
 
 

@@ -14,6 +14,7 @@ from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.graphs.basis import fourier_basis
 from gpukit.io import container
+from gpukit.runtime import private
 from graphs import naive
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
@@ -292,3 +293,47 @@ def test_the_smoothest_on_a_gpu(monkeypatch, name, size):
     assert found.source == ("cpu" if name == "star" else "cuda:0")
     assert np.allclose(mu, np.linalg.eigvalsh(L)[:size], rtol=0, atol=1e-10) and (np.diff(mu) >= 0).all()
     assert np.abs(L @ U - U * mu).max() < 1e-8 and np.abs(U.T @ U - np.eye(size)).max() < 1e-10
+
+
+# --- what is trusted
+
+
+def of_another(monkeypatch, path):
+    """Let a file, folder or link be another user's; root gives nothing away here, so that it holds for every user."""
+    inode, owner_of = path.lstat().st_ino, private.owner_of
+    monkeypatch.setattr(private, "owner_of", lambda status: 12345 if status.st_ino == inode else owner_of(status))
+
+
+OPENED = {
+    "a file": lambda monkeypatch, file: file.chmod(0o666),
+    "a file of the group": lambda monkeypatch, file: file.chmod(0o660),
+    "its folder": lambda monkeypatch, file: file.parent.chmod(0o777),
+    "its folder, sticky": lambda monkeypatch, file: file.parent.chmod(0o1777),
+    "the cache": lambda monkeypatch, file: file.parent.parent.chmod(0o770),
+    "above": lambda monkeypatch, file: file.parent.parent.parent.chmod(0o777),
+    "another's file": lambda monkeypatch, file: of_another(monkeypatch, file),
+    "another's folder": lambda monkeypatch, file: of_another(monkeypatch, file.parent),
+    "another's above": lambda monkeypatch, file: of_another(monkeypatch, file.parent.parent),
+}
+
+
+@pytest.mark.parametrize("case", OPENED)
+def test_a_basis_that_others_may_change_is_computed_anew(folder, monkeypatch, case):
+    private.warn_once.cache_clear()
+    fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    assert fourier_basis(GRAPHS["path"]).source == "cache"
+    OPENED[case](monkeypatch, file)
+    with pytest.warns(UserWarning, match="is not used: .*(may be changed by|belongs to another user)"):
+        assert fourier_basis(GRAPHS["path"]).source == "cpu"
+
+
+def test_a_basis_does_not_overwrite_what_a_link_in_its_place_leads_to(folder, tmp_path):
+    fourier_basis(GRAPHS["path"])
+    (file,) = folder.iterdir()
+    file.unlink()
+    (tmp_path / "precious").write_text("mine")
+    file.symlink_to(tmp_path / "precious")
+    assert fourier_basis(GRAPHS["path"]).source == "cpu"
+    assert (tmp_path / "precious").read_text() == "mine" and not file.is_symlink()
+    assert file.stat().st_mode & 0o777 == 0o600

@@ -1,5 +1,6 @@
 """Archives of numpy's that people hand in: nothing that they say of themselves is believed before it is seen."""
 
+import contextlib
 import io
 import os
 import tracemalloc
@@ -11,6 +12,8 @@ import scipy.sparse
 
 from gpukit.errors import DataError, DeviceMemoryError
 from gpukit.graphs import read_graph
+from gpukit.graphs.read import read_edges
+from gpukit.graphs.tensor import Graph
 from gpukit.io import archives
 from gpukit.ratings import Ratings, read_ratings, write_ratings
 
@@ -37,15 +40,21 @@ def packed(path, members, how=zipfile.ZIP_DEFLATED):
     return path
 
 
-def refused(work, *arguments, match):
-    """What is refused in one line, without taking memory."""
+@contextlib.contextmanager
+def little_memory():
+    """What takes less than 64 MiB at its peak."""
     tracemalloc.start()
     try:
-        with pytest.raises(DataError, match=match) as caught:
-            work(*arguments)
+        yield
         assert tracemalloc.get_traced_memory()[1] < 64 << 20
     finally:
         tracemalloc.stop()
+
+
+def refused(work, *arguments, match):
+    """What is refused in one line, without taking memory."""
+    with little_memory(), pytest.raises(DataError, match=match) as caught:
+        work(*arguments)
     assert "\n" not in str(caught.value)
 
 
@@ -96,10 +105,11 @@ def test_other_ways_of_packing(tmp_path, how):
     )
 
 
-def bomb(path, megabytes, name):
-    """An archive of which one member unpacks to so many megabytes of zeros."""
+def bomb(path, megabytes, name, others=None):
+    """An archive of which one member unpacks to so many megabytes of zeros; others: {name: array} in it."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        archive.writestr("tensor.npy", npy(SMALL))
+        for one, array in ({"tensor": SMALL} if others is None else others).items():
+            archive.writestr(f"{one}.npy", npy(array))
         with archive.open(f"{name}.npy", "w") as member:
             member.write(npy(np.zeros(0), shape=(megabytes << 17,)))
             for _ in range(megabytes):
@@ -113,6 +123,71 @@ def test_a_bomb_under_another_name_is_not_unpacked(tmp_path):
     assert list(archives.read_npz(path, {"tensor"})[0]) == ["tensor"]
     assert tracemalloc.get_traced_memory()[1] < 20 << 20
     tracemalloc.stop()
+
+
+HUGE = 100  # MiB that a member unpacks to; `refused` allows 64
+LARGE = HUGE << 17  # float64 in it
+CSR = {"format": np.array(b"csr"), "shape": np.array([2, 2])}
+ROWS = {"indices": np.array([0, 1], np.int32), "indptr": np.array([0, 1, 2], np.int32)}
+COO = {"format": np.array(b"coo"), "shape": np.array([2, 2]), "col": np.arange(2)}
+RING = np.array([[0.0, 1], [1, 0]])
+CROWDED = {  # what else is in the archive, the member that is huge, what is said
+    "ratings without a format": (read_ratings, {}, "data", "no array named format. Found: data"),
+    "ratings without a shape": (read_ratings, {"format": CSR["format"]}, "data", "no array named shape"),
+    "ratings without pointers": (read_ratings, {**CSR, "indices": ROWS["indices"]}, "data", "no array named indptr"),
+    "ratings of an unknown format": (read_ratings, {**CSR, "format": np.array(b"xyz")}, "data", "its format is 'xyz'"),
+    "a huge format": (read_ratings, {}, "format", "no array named shape"),
+    "a huge format and a shape": (read_ratings, {"shape": CSR["shape"]}, "format", "13,107,200 entries.* formats"),
+    "a huge shape": (read_ratings, {"format": CSR["format"]}, "shape", "shape has 13,107,200 entries"),
+    "data without indices": (read_ratings, {**CSR, **ROWS}, "data", r"indices holds int32 of shape \(2,\)"),
+    "pointers of another shape": (
+        read_ratings,
+        {**CSR, "data": np.ones(2), "indices": ROWS["indices"]},
+        "indptr",
+        r"indptr holds float64 of shape \(13107200,\), not whole numbers of shape \(3,\)",
+    ),
+    "places without data": (read_ratings, {**COO, "data": np.ones(2)}, "row", "row holds .*not whole numbers of sh"),
+    "ids beyond the shape": (read_ratings, {**CSR, **ROWS, "data": np.ones(2)}, "user_ids", "more than there are rows"),
+    "weights beyond the data": (read_ratings, {**CSR, **ROWS, "data": np.ones(2)}, "weights", "more than there are ra"),
+    "a graph without a tensor": (read_graph, {"adjacency": RING}, "truth", "no array named tensor. Found: adj"),
+    "a tensor without a graph": (read_graph, {}, "tensor", "has no graph. Found: tensor"),
+    "a tensor of another size": (read_graph, {"adjacency": RING}, "tensor", "the tensor has 13,107,200 slices"),
+    "a tensor of text": (read_graph, {"adjacency": RING, "tensor": np.array(["a"])}, "edges", "tensor holds <U1"),
+    "a mask beyond": (read_graph, {"adjacency": RING, "tensor": np.ones(2)}, "mask", "mask has 13,107,200 entries"),
+    "weights beyond the edges": (
+        read_graph,
+        {"edges": np.array([[0, 1], [1, 2], [2, 0]]), "tensor": np.ones(3)},
+        "weights",
+        r"weights holds float64 of shape \(13107200,\), not real numbers of shape \(3,\)",
+    ),
+    "vertices beyond": (read_graph, {"adjacency": RING, "tensor": np.ones(2)}, "vertices", "vertices has 13,107,200"),
+    "parts beyond": (
+        read_graph,
+        {"tensor": np.ones(2), "shape": CSR["shape"], **ROWS},
+        "data",
+        r"indices holds int32 of shape \(2,\).* do not make a CSR matrix",
+    ),
+    "edges of one column": (lambda path: read_graph(edges=path, tensor=path), {}, "edges", r"not .* shape \(n, 2\)"),
+    "values without a tensor": (
+        lambda path: read_graph(edges=Graph(scipy.sparse.csr_array(RING), None), tensor=path),
+        {},
+        "mask",
+        "no array named tensor. Found: mask. Optional",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CROWDED)
+def test_names_and_headers_are_checked_before_data_is_unpacked(tmp_path, case):
+    read, others, name, message = CROWDED[case]
+    path = bomb(tmp_path / "a.npz", HUGE, name, others)
+    refused(read, path, match=message)
+
+
+def test_values_of_an_archive_are_not_unpacked_for_its_graph(tmp_path):
+    path = bomb(tmp_path / "a.npz", HUGE, "tensor", {"edges": np.array([[0, 1], [1, 2], [0, 2]])})
+    with little_memory():
+        assert read_edges(path)[1] is None
 
 
 def test_a_bomb_larger_than_the_memory(tmp_path, monkeypatch):

@@ -147,6 +147,52 @@ def test_a_line_without_end(tmp_path, monkeypatch):
         list(source.stream().blocks())
 
 
+@pytest.mark.parametrize("line", [1, 2, 3, 4])
+def test_a_line_longer_than_a_block_is_read_wherever_it_is(tmp_path, monkeypatch, line):
+    monkeypatch.setattr(sources, "BLOCK", 1 << 18)
+    lines = ["user,item,rating", "u1,a,3", "u2,b,4", "u3,c,5", "u4,d,1"]
+    user = "u" * (1 << 19)
+    lines[line] = f"{user},{lines[line].partition(',')[2]}"
+    (tmp_path / "a.csv").write_text("\n".join(lines) + "\n")
+    table = ratings.read_ratings(tmp_path / "a.csv")
+    assert len(table) == 4 and user in table.user_ids.tolist()
+
+
+@pytest.mark.parametrize(
+    "start",
+    [
+        "\n" * 300_000 + "user,item,rating\n",
+        "sep=,\nuser,item,rating\n" + " \n" * 150_000,
+        '"user' + "\n" * 300_000 + '",item,rating\n',
+        "%%MatrixMarket matrix coordinate real general\n" + "% nothing\n" * 30_000 + "2 2 2\n",
+    ],
+    ids=["blanks", "separator", "quoted", "comments"],
+)
+def test_ratings_behind_a_long_beginning_are_read(tmp_path, monkeypatch, start):
+    monkeypatch.setattr(sources, "BLOCK", 1 << 18)
+    rows = "1 1 3\n2 2 4\n"
+    columns = "1,2,3" if start.startswith('"') else None
+    (tmp_path / "a.csv").write_text(start + (rows if start.startswith("%") else rows.replace(" ", ",")))
+    read = ratings.read_ratings(tmp_path / "a.csv", columns=columns and "user,item,rating")
+    assert len(read) == 2 and read.values.tolist() == [3, 4]
+
+
+def test_movies_without_ratings_do_not_hide_those_below(tmp_path):
+    movies = "".join(f"{movie}:\n" for movie in range(1, 20_000))
+    (tmp_path / "movies.txt").write_text(f"{movies}7,3,2005-09-06\n8,4,2005-09-06\n")
+    assert len(ratings.read_ratings(tmp_path / "movies.txt")) == 2
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_a_line_beyond_the_limit_is_named(tmp_path, monkeypatch, lines):
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 20)
+    start = "user,item,rating\n" + "1,2,3\n"
+    start = "".join(start.splitlines(keepends=True)[:lines])
+    (tmp_path / "a.csv").write_text(start + "9" * (1 << 21) + ",2,3\n")
+    with pytest.raises(DataError, match=rf"a.csv, line {lines + 1}, does not end within the first 1 MiB, the limit"):
+        ratings.read_ratings(tmp_path / "a.csv")
+
+
 def test_a_spooled_pipe_leaves_nothing(tmp_path, monkeypatch):
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     end, other = os.pipe()

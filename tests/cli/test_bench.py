@@ -1,0 +1,40 @@
+"""gpukit bench: benchmarks that measure nothing say so."""
+
+import pytest
+
+from gpukit.bench import NAMES
+from gpukit.bench.record import Row
+from gpukit.cli import bench
+
+ROW = Row("sorting", "random", "generated", [1.0, 2.0, 3.0], "ms", "a note")
+
+
+@pytest.fixture
+def measuring(monkeypatch, verb):
+    """measuring({names}, words) -> the result of bench where only the benchmarks of those names measure something."""
+
+    def run(some, *words):
+        monkeypatch.delenv("GPUKIT_DATA", raising=False)
+        monkeypatch.setattr(bench, "find", lambda name: lambda conditions: [ROW] if name in some else [])
+        return verb("bench", "--device", "cpu", *words)
+
+    return run
+
+
+def test_each_benchmark_that_measures_nothing_says_why(measuring):
+    result = measuring({"sort"} if "sort" in NAMES else {NAMES[0]})
+    assert result.code == 0 and len(result.out.splitlines()) == 1
+    lines = result.err.splitlines()
+    assert len(lines) == len(NAMES) - 1 and all("measured nothing: it needs a GPU" in line for line in lines)
+
+
+def test_a_run_that_measures_nothing_at_all_fails(measuring):
+    result = measuring(set())
+    assert result.code == 2 and not result.out
+    assert result.err.splitlines()[-1].startswith(f"Error: none of the {len(NAMES)} benchmarks measured anything: it")
+
+
+def test_a_named_benchmark_that_measures_nothing_fails_after_the_others(measuring):
+    result = measuring({NAMES[0]}, NAMES[0], NAMES[1], "--shape", "netflix")
+    assert result.code == 2 and len(result.out.splitlines()) == 1
+    assert result.err.startswith(f"Error: bench {NAMES[1]} measured nothing: it has no shape netflix")

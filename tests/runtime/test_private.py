@@ -1,0 +1,179 @@
+"""Caches that others could change: links, owners, modes, folders that are swapped, files that are none."""
+
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from gpukit import _cache
+from gpukit.runtime import private
+
+
+@pytest.fixture
+def of_another(monkeypatch):
+    """of_another(path): lets a file, folder or link be another user's, whoever runs the test."""
+    owner_of, others = private.owner_of, set()
+    monkeypatch.setattr(private, "owner_of", lambda status: 12345 if status.st_ino in others else owner_of(status))
+    return lambda path: others.add(path.lstat().st_ino)
+
+
+@pytest.fixture
+def cache(tmp_path):
+    """A folder with a file `entry` in it, below a folder `open` that all may write to, with the sticky bit."""
+    (tmp_path / "home" / "cache").mkdir(parents=True)
+    (tmp_path / "home" / "cache" / "entry").write_bytes(b"content")
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o1777)
+    return tmp_path / "home" / "cache"
+
+
+def content(folder):
+    with private.opened_file(folder / "entry") as stream:
+        return stream.read()
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+def test_a_link_counts_by_its_owner_and_its_folder(cache, tmp_path, of_another):
+    link = tmp_path / "open" / "link"
+    link.symlink_to(cache)
+    assert content(cache) == content(link) == b"content"
+    (tmp_path / "open").chmod(0o777)  # who may write there may lead the link elsewhere
+    with pytest.raises(PermissionError, match="open may be changed"):
+        content(link)
+    (tmp_path / "open").chmod(0o1777)
+    of_another(link)
+    with pytest.raises(PermissionError, match="link belongs to another user"):
+        content(link)
+    assert content(cache) == b"content"
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+def test_all_links_on_the_way_count(cache, tmp_path, of_another):
+    (tmp_path / "first").symlink_to("open/second")
+    (tmp_path / "open" / "second").symlink_to("../home")
+    (tmp_path / "home" / "third").symlink_to(cache)
+    folder = tmp_path / "first" / "third"
+    assert content(folder) == b"content"
+    of_another(tmp_path / "open" / "second")
+    with pytest.raises(PermissionError, match="second belongs to another user"):
+        content(folder)
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+def test_what_a_link_leads_to_counts(cache, tmp_path):
+    link = tmp_path / "link"
+    link.symlink_to(cache)
+    (tmp_path / "home").chmod(0o777)
+    with pytest.raises(PermissionError, match="home may be changed"):
+        content(link)
+
+
+def test_links_in_a_circle_end(tmp_path):
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    with pytest.raises(OSError, match="symbolic links"):
+        private.folder_fault(tmp_path / "a")
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+def test_a_relative_folder_is_checked_where_the_process_is(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path / "home")
+    assert content(Path("cache")) == b"content"
+    (tmp_path / "other" / "cache").mkdir(parents=True)
+    (tmp_path / "other" / "cache" / "entry").write_bytes(b"forged")
+    (tmp_path / "other").chmod(0o777)
+    monkeypatch.chdir(tmp_path / "other")
+    with pytest.raises(PermissionError, match="other may be changed"):
+        content(Path("cache"))
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+@pytest.mark.parametrize("name", ["a fifo", "a link", "a folder", "a hard link of another's"])
+def test_what_is_no_file_of_this_user_is_not_read(cache, tmp_path, of_another, name):
+    entry = cache / "entry"
+    entry.unlink()
+    (tmp_path / "other").write_bytes(b"forged")
+    if name == "a fifo":
+        os.mkfifo(entry)
+    elif name == "a link":
+        entry.symlink_to(tmp_path / "other")
+    elif name == "a folder":
+        entry.mkdir()
+    else:
+        os.link(tmp_path / "other", entry)
+        of_another(tmp_path / "other")
+    before = len(os.listdir("/proc/self/fd"))
+    with pytest.raises(OSError):
+        content(cache)
+    assert len(os.listdir("/proc/self/fd")) == before
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+def test_nothing_is_made_below_a_folder_of_others(tmp_path):
+    (tmp_path / "open").mkdir()
+    (tmp_path / "open").chmod(0o777)
+    with pytest.raises(PermissionError):
+        private.make_folder(tmp_path / "open" / "cache" / "code")
+    assert not list((tmp_path / "open").iterdir())
+    (tmp_path / "open").chmod(0o1777)
+    private.make_folder(tmp_path / "open" / "cache" / "code")
+    assert stat.S_IMODE((tmp_path / "open" / "cache").stat().st_mode) == 0o700
+
+
+@pytest.mark.parametrize("umask", [0o000, 0o777])
+def test_a_folder_has_its_mode_at_once_and_a_link_in_its_place_keeps_its_own(tmp_path, monkeypatch, umask):
+    """Another user may swap a folder that was made for a link until its mode is set."""
+    mkdir, precious = os.mkdir, tmp_path / "precious"
+    precious.mkdir()
+    precious.chmod(0o755)
+    seen = []
+
+    def swapping(path, mode):
+        mkdir(path, mode)
+        seen.append(stat.S_IMODE(os.lstat(path).st_mode))
+        os.rename(path, tmp_path / "aside")
+        os.symlink(precious, path)
+
+    before = os.umask(umask)
+    try:
+        private.make_folder(tmp_path / "plain")
+        assert stat.S_IMODE((tmp_path / "plain").stat().st_mode) == 0o700
+        monkeypatch.setattr(os, "mkdir", swapping)
+        private.make_folder(tmp_path / "cache")
+    finally:
+        os.umask(before)
+    assert seen[0] & 0o077 == 0 and stat.S_IMODE(precious.stat().st_mode) == 0o755
+
+
+def test_a_new_file_is_private_from_its_first_moment(tmp_path):
+    """A file that others could open for a moment they could write to for good."""
+    file = tmp_path / "cache" / "entry"
+    private.make_folder(file.parent)
+    file.write_bytes(b"old")
+    file.chmod(0o666)
+    before = os.umask(0)
+    try:
+        with private.replacing(file) as place:
+            assert stat.S_IMODE(place.stat().st_mode) == 0o600
+            place.write_bytes(b"new")
+    finally:
+        os.umask(before)
+    assert file.read_bytes() == b"new" and stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.filterwarnings("ignore:The cache")
+def test_old_entries_of_a_folder_that_others_may_change_stay(tmp_path, monkeypatch):
+    """Another user may lead the clean-up elsewhere."""
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
+    folder = _cache.cache_folder()
+    private.make_folder(folder)
+    old = folder / f"a.b-{'0' * 32}-{'0' * 32}.nbc"
+    old.write_bytes(b"")
+    os.utime(old, (0, 0))
+    folder.parent.chmod(0o777)
+    _cache._remove_unused.__wrapped__()
+    assert old.exists()
+    folder.parent.chmod(0o700)
+    _cache._remove_unused.__wrapped__()
+    assert not old.exists()

@@ -1,0 +1,69 @@
+"""Variables of the environment that numba or gpukit cannot use: one line, exit code 2."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gpukit.errors import ParameterError
+from gpukit.runtime import private, settings
+
+WRONG = {
+    "NUMBA_OPT": ("abc", "", "4"),
+    "NUMBA_DEBUG": ("x",),
+    "NUMBA_ENABLE_CUDASIM": ("maybe",),
+    "NUMBA_BOUNDSCHECK": ("two\nlines",),
+    "NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO": ("x",),
+    "NUMBA_THREADING_LAYER": ("foo",),
+    "NUMBA_THREADING_LAYER_PRIORITY": ("tbb", "x y z"),
+    "NUMBA_CPU_NAME": ("nonsense",),
+    "NUMBA_CPU_FEATURES": ("zz", "+zz"),
+    "NUMBA_NUM_THREADS": ("abc",),
+    "GPUKIT_CACHE": ("~nobody-has-this-name/x",),
+}
+
+
+@pytest.mark.parametrize("name, value", [(name, value) for name, values in WRONG.items() for value in values])
+def test_a_wrong_variable_is_named_in_one_line(tmp_path, name, value):
+    (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
+    left = {one: text for one, text in os.environ.items() if not one.startswith("NUMBA_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "gpukit", "convert", tmp_path / "r.csv", tmp_path / "r.gkr"],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**left, "PYTHONPATH": os.pathsep.join(sys.path), name: value},
+    )
+    assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1, done.stderr
+    assert done.stderr.startswith(f"Error: {name}=") and value.partition("\n")[0] in done.stderr
+    assert not (tmp_path / "r.gkr").exists()
+
+
+@pytest.mark.parametrize(
+    "right",
+    [{}, {"NUMBA_CPU_NAME": "generic"}, {"NUMBA_CPU_NAME": "host"}, {"NUMBA_CPU_NAME": "", "NUMBA_CPU_FEATURES": ""}],
+)
+def test_processors_that_llvm_knows(right):
+    settings.check_settings(right)
+
+
+def test_other_warnings_of_an_import_stay_warnings():
+    with pytest.warns(RuntimeWarning, match="something else"), settings.parsed():
+        __import__("warnings").warn("something else", RuntimeWarning, stacklevel=1)
+
+
+def test_a_cache_of_nobody_is_refused_and_a_user_without_a_home_has_one(monkeypatch):
+    monkeypatch.setenv("GPUKIT_CACHE", "~nobody-has-this-name")
+    with pytest.raises(ParameterError, match="GPUKIT_CACHE='~nobody-has-this-name'"):
+        private.base_folder()
+
+    def homeless():
+        raise RuntimeError("Could not determine home directory.")
+
+    for name in ("GPUKIT_CACHE", "XDG_CACHE_HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr("tempfile.tempdir", "/somewhere")
+    assert str(private.base_folder()) == f"/somewhere/gpukit-{os.geteuid()}"
