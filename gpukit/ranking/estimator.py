@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     device: object
     precondition: bool
     chosen: object = None  # held_out.Chosen, where C was "auto"
+    loose: bool = False  # for trials, whose minimum need not be certified
 
 
 class RankSVM(Estimator):
@@ -44,7 +45,8 @@ class RankSVM(Estimator):
     n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
     steps; stop_reason_: 'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps /
     10, which is more), 'rounding' (float64 cannot certify more) or 'max_iter'; converged_: whether it is 'converged';
-    history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
+    history_ (a dict a Newton step: f, gradient, cg_steps, radius, and C where it is
+    a softer one's, see docs/ranking.md); solver_, device_; scaling_;
     timings_ (seconds: choose, prepare, precondition, training, compiling). Where C was chosen, chosen_ (C, scale, the
     metric's name, its value with them and with C = 1 on what was held out, the gain of the best trial, its standard
     error) and trials_, a dict a trial. A sparse X of more than 2^20 columns is trained on those that have entries:

@@ -152,7 +152,9 @@ def chosen_on(validation, inputs, settings, scales, weights, group):
     begun, trials = work_clock(), []
     for scale in scales:
         with contextlib.suppress(DataError), np.errstate(over="ignore", invalid="ignore"):
-            trained = run.Run(inputs, settings._replace(scale=scale, eps=EPS, max_iter=MOST_STEPS), weights, group)
+            trained = run.Run(
+                inputs, settings._replace(scale=scale, eps=EPS, max_iter=MOST_STEPS, loose=True), weights, group
+            )
             trials += trials_on(validation, trained, scale)
     if not trials:
         return None
@@ -191,6 +193,7 @@ def chosen_of(sample, settings, scales, question=None):
         device="cpu",
         eps=EPS,
         max_iter=MOST_STEPS,
+        loose=True,
         precondition=settings.precondition and narrow,
     )
     with np.errstate(over="ignore", invalid="ignore"):
