@@ -11,6 +11,7 @@ With a validation set the paths are trained on the whole training set, and the b
 
 import contextlib
 import json
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import run, serve
 from gpukit.ranking.inputs import Inputs, Queries, query_weights
 from gpukit.ranking.solvers.choose import stored_values
-from gpukit.ranking.solvers.path import Question
+from gpukit.ranking.solvers.path import Question, Validation, read_set
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
@@ -133,6 +134,21 @@ def check_defined(inputs, question):
     ).reasons
     if not question.metric.startswith("pa") and question.metric in reasons:
         raise DataError(f"C cannot be chosen by {question.metric}: {reasons[question.metric]}. Choose another metric.")
+
+
+def judge_of(validation, eval_sets, question):
+    """Return the path.Validation on which C is chosen: of Documents or (X, y, qid), else of the last inputs.Inputs.
+
+    None where there is none, or, with a warning, where the labels of the last do not define the metric.
+    """
+    if validation is not None:
+        return Validation(read_set(validation), question).check_defined()
+    if not eval_sets:
+        return None
+    try:
+        return Validation(eval_sets[-1], question).check_defined()
+    except DataError as error:
+        warnings.warn(f"C is chosen on parts of the training set, not on the last eval set. {error}", stacklevel=4)
 
 
 def told(chosen, team):
