@@ -203,8 +203,10 @@ def newton_point(problem, small, inverse):
     x, residual = np.zeros(problem.n), problem.target()
     direction, falls = inverse(residual), []
     size = float(residual @ direction)
-    while len(falls) < min(3 * problem.n + 20, MOST) and float(residual @ residual) > 2.0 * small:
+    while len(falls) < min(3 * problem.n + 20, MOST) and float(residual @ residual) > 2.0 * small and size > 0.0:
         image, curvature = problem.product(direction)
+        if not 0.0 < curvature < np.inf:  # the numbers are too small or too large for float64
+            break
         alpha = size / curvature
         x, residual = x + alpha * direction, residual - alpha * image
         falls.append(0.5 * alpha * size)
@@ -228,7 +230,8 @@ def search(problem, at, x):
         if abs(slope) <= FLAT * abs(first):
             break
         low, high = (low, length) if slope > 0 else (length, high)
-        length -= slope / problem.product(step)[1]
+        curvature = problem.product(step)[1]
+        length -= slope / curvature if curvature > 0.0 else np.inf
         if not low < length < high:
             length = 2.0 * low if high == np.inf else 0.5 * (low + high)
     return new

@@ -70,8 +70,8 @@ def check_not_too_large(C, numbers):
     """Raise DataError where C made numbers overflow."""
     if not np.isfinite(numbers).all():
         raise DataError(
-            f"With C={C:g} the objective is beyond the largest number of float64. Choose a smaller C, or scale the "
-            "features (--scale deviation, scale='deviation')."
+            f"With C={C:g} the objective is beyond the largest number of float64. Choose a smaller C or smaller "
+            "weights of queries, or scale the features (--scale deviation, scale='deviation')."
         )
 
 
@@ -93,7 +93,7 @@ class Objective:
         row = self._walk(w, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
             f, gradient = 0.5 * float(w @ w) + self.C * max(float(row[-1]), 0.0), w + 2.0 * self.C * row[:-1]
-        check_not_too_large(self.C, np.append(gradient, f))
+            check_not_too_large(self.C, [f, gradient @ gradient])
         return f, gradient
 
     def product(self, v):
@@ -102,7 +102,9 @@ class Objective:
         Two or three preconditioned steps bear products in float32; hundreds of plain ones would become more.
         """
         row = self._walk(v, 0.0, self.exact)
-        return v + 2.0 * self.C * row[:-1], float(v @ v) + 2.0 * self.C * float(row[-1])
+        with np.errstate(over="ignore", invalid="ignore"):
+            image, curvature = v + 2.0 * self.C * row[:-1], float(v @ v) + 2.0 * self.C * float(row[-1])
+        return image, curvature
 
     def target(self):
         """Return 2 C X'A'e (n,) at the last point evaluated: H times the Newton point."""
@@ -124,7 +126,7 @@ class Objective:
         if not (total > 0.0 and below > 0.0):
             return 0.0
         t, noise = total / below, self.noise(w, f)
-        cross = 2.0 * EPSILON * self.C * float(np.sqrt(self.size.squares(w) * self.size.squares(u)))
+        cross = 2.0 * EPSILON * self.C * float(np.sqrt(self.size.squares(w)) * np.sqrt(self.size.squares(u)))
         return max(0.5 * t * total - 2.0 * t * noise - t * t * (cross + 2.0 * share * noise), 0.0)
 
     def score_noise(self, w):
@@ -139,7 +141,7 @@ class Objective:
 
     def score_error(self, pairs, loss, score):
         """Return what rounding of scores makes of the loss, over EPSILON."""
-        return 4.0 * score * float(np.sqrt(pairs * loss)) + 4.0 * EPSILON * pairs * score**2
+        return 4.0 * score * float(np.sqrt(pairs) * np.sqrt(loss)) + 4.0 * EPSILON * pairs * score * score
 
     def sharp(self, w):
         """Return (f(w), a bound of its error), where f is added pair by pair; None where that is not possible."""
@@ -181,4 +183,5 @@ class Size(NamedTuple):
 
     def squares(self, w):
         """Return a bound of the squares that sums over pairs add up and subtract at w."""
-        return (np.sqrt(self.pairs) + float(self.spread @ np.abs(w))) ** 2
+        root = float(np.sqrt(self.pairs)) + float(self.spread @ np.abs(w))
+        return root * root

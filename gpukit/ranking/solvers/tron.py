@@ -137,9 +137,11 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
     most = max(2 * len(g), 5)  # rounding takes more steps than unknowns where features depend on each other
     for done in range(most):
         left = 0.5 * float(residual @ residual)
-        if np.sqrt(size) <= target and (fall > 0.5 * allowed or left <= 0.5 * allowed):
+        if size == 0.0 or np.sqrt(size) <= target and (fall > 0.5 * allowed or left <= 0.5 * allowed):
             return Step(step, residual, float(np.sqrt(square)), done)
         curved, curvature = problem.product(direction)
+        if not 0.0 < curvature < np.inf:  # the numbers are too small or too large for float64
+            return Step(step, residual, float(np.sqrt(square)), done)
         alpha = size / curvature
         cross, own = float(step @ image), float(direction @ image)
         grown = square + alpha * (2.0 * cross + alpha * own)
