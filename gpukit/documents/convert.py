@@ -14,7 +14,7 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
     """Documents from arrays or a DataFrame.
 
     X: (l, n) numbers, dense or scipy sparse, float32 or (all else) float64; a DataFrame, of which y and qid may name
-    columns, the others being features, whose names are kept unless they count from 0; or Documents, made by hand,
+    columns, the others being features, whose names are kept as text; or Documents, made by hand,
     which are checked. y: (l,) the relevance; whole labels beyond 2^53 stay int64. qid: (l,) ids, int64 or text; the
     documents of a query are brought together, queries in the order of their first documents. group: instead of qid,
     how many documents each query has, one after the other; the ids are then 1 to m. weights: (m,) of the queries, in
@@ -24,7 +24,7 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
     if isinstance(X, Documents):
         return sound(_regular(X))
     X, y, qid = _columns(as_frame(X), y, qid)
-    names, matrix = given_names(feature_names(X)), _features(X)
+    names, matrix = feature_names(X), _features(X)
     y = _relevance(y, matrix.shape[0])
     order, offsets, qids = _queries(qid, group, matrix.shape[0])
     if comments is not None:

@@ -173,6 +173,8 @@ def test_columns_are_matched_by_labels_that_are_no_text(labels):
     model = RankSVM(1.0, device="cpu").fit(X, at.y, at.qid)
     np.testing.assert_array_equal(model.predict(X.iloc[:, [2, 0, 1]]), model.predict(X))
     np.testing.assert_array_equal(model.predict(X.to_numpy()), model.predict(X))
+    documents = as_documents(X.iloc[:, [1, 2, 0]], at.y, at.qid)
+    np.testing.assert_array_equal(model.predict(documents), model.predict(as_documents(X, at.y, at.qid)))
 
 
 def test_columns_that_count_from_0_are_no_names():
