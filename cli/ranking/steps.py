@@ -85,7 +85,8 @@ def fit(ask, job, parts, stages, team):
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
             chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
-            model.fit(parts["train"], validation=chosen_on, metric=question(ask), progress=tell, team=team)
+            sets = None if chosen_on is None else [chosen_on]
+            model.fit(parts["train"], eval_set=sets, metric=question(ask), progress=tell, team=team)
         else:
             model.fit_path(
                 parts["train"],

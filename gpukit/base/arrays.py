@@ -149,12 +149,21 @@ def as_labels(name, values):
 
     Raises DataError as as_numbers does, and for unsigned labels that neither dtype holds.
     """
-    values = as_numbers(name, values)
+    values, given = as_numbers(name, values), values
+    if values.dtype.kind == "f":
+        check_whole(name, given)
     if values.dtype.kind not in "iu" or not values.size or -EXACT <= values.min() <= values.max() <= EXACT:
         return values.astype(np.float64, copy=False)
-    if values.max() >= 2**63:
-        raise DataError(f"{name} holds {values.max()}: whole labels are at most 2^63 - 1. Rank or scale them.")
+    check_whole(name, values.max(keepdims=True).astype(object))
     return values.astype(np.int64, copy=False)
+
+
+def check_whole(name, values):
+    """DataError for whole labels that int64 does not hold, of a list or an array of objects."""
+    values = [] if hasattr(values, "dtype") and values.dtype != object else np.ravel(np.asarray(values, object))
+    for one in values:
+        if isinstance(one, abstract.Integral) and not -(2**63) <= one < 2**63:
+            raise DataError(f"{name} holds {one}: whole labels are at most 2^63 - 1. Rank or scale them.")
 
 
 def ordered_floats(values):

@@ -14,12 +14,12 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
     """Documents from arrays or a DataFrame.
 
     X: (l, n) numbers, dense or scipy sparse, float32 or (all else) float64; a DataFrame, of which y and qid may name
-    columns, the others being features, whose names are kept where all are text; or Documents, made by hand, which are
-    checked. y: (l,) the relevance; whole labels beyond 2^53 stay int64. qid: (l,) ids, int64 or text; the documents of
-    a query are brought together, queries in the order of their first documents. group: instead of qid, how many
-    documents each query has, one after the other; the ids are then 1 to m. weights: (m,) of the queries, in that
-    order. comments: (l,) text. Raises DataError, naming the place, for what is missing, not a number, not finite or
-    does not fit together.
+    columns, the others being features, whose names are kept as text; or Documents, made by hand,
+    which are checked. y: (l,) the relevance; whole labels beyond 2^53 stay int64. qid: (l,) ids, int64 or text; the
+    documents of a query are brought together, queries in the order of their first documents. group: instead of qid,
+    how many documents each query has, one after the other; the ids are then 1 to m. weights: (m,) of the queries, in
+    that order. comments: (l,) text. Raises DataError, naming the place, for what is missing, not a number, not finite
+    or does not fit together.
     """
     if isinstance(X, Documents):
         return sound(_regular(X))
@@ -39,9 +39,14 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
 
 
 def feature_names(X):
-    """(n,) str names of a DataFrame's columns, or None unless all of them are text; other things have no names."""
+    """(n,) names of a DataFrame's columns, as text whatever they are; None for other things, which have no names."""
     columns = list(X.columns) if is_frame(X) else []
-    return np.array(columns, str) if columns and all(isinstance(name, str) for name in columns) else None
+    return np.array([str(name) for name in columns]) if columns else None
+
+
+def given_names(names):
+    """Names (n,), or None where they are 0 to n - 1, as pandas counts columns that were given none."""
+    return None if names is None or np.array_equal(names, np.arange(len(names)).astype(str)) else names
 
 
 def _regular(documents):

@@ -30,7 +30,7 @@ MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan"
 UNKNOWN = [*(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN"]  # for pandas
 EMPTY = "Correct it, or leave the field empty where the value is missing."
 LONGER = "Mend the line; or, if it is the table's header, take away what stands above it"
-NO_NUMBERS = "Nor is anything else in its column: leave the column out, or make it the first if it says when."
+NO_NUMBERS = "Nor is anything else in its column: leave the column out. Times of sensors are the first column."
 # Bytes as classes, and what integers look like in them that are not spelled as Python prints them: 007, +7, -0.
 CLASSES = bytes(
     {48: 48, 43: 43, 45: 45}.get(letter, 49 if 49 <= letter <= 57 else 32 if letter in b' \t\r\n,;"' else 46)

@@ -12,7 +12,8 @@ Algorithm 1, P-SWX Algorithm 2. The level tree takes P-SWX's place (solver="scan
     arrays.py      arrays that kernels and twins take together
     session.py     a Problem at work on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
     shared.py      over the ranks of a parallel.Team, each with some of the queries
-    solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner
+    solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
+                   hard_margins.py: a path of C where a trust region crawls
                    choose.py: which solver, device, threads; path.py: C on a grid, by validation
                    held_out.py: C and the scale where they are left open
                    counting.py: DCM and OST on the CPU; sparse_gram.py: the preconditioner of a CSR matrix

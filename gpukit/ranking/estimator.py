@@ -24,6 +24,7 @@ class Settings(NamedTuple):
     device: object
     precondition: bool
     chosen: object = None  # held_out.Chosen, where C was "auto"
+    loose: bool = False  # for trials, whose minimum need not be certified
 
 
 class RankSVM(Estimator):
@@ -44,7 +45,8 @@ class RankSVM(Estimator):
     n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
     steps; stop_reason_: 'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps /
     10, which is more), 'rounding' (float64 cannot certify more) or 'max_iter'; converged_: whether it is 'converged';
-    history_ (a dict a Newton step: f, gradient, cg_steps, radius); solver_, device_; scaling_;
+    history_ (a dict a Newton step: f, gradient, cg_steps, radius, and C where it is
+    a softer one's, see docs/ranking.md); solver_, device_; scaling_;
     timings_ (seconds: choose, prepare, precondition, training, compiling). Where C was chosen, chosen_ (C, scale, the
     metric's name, its value with them and with C = 1 on what was held out, the gain of the best trial, its standard
     error) and trials_, a dict a trial. A sparse X of more than 2^20 columns is trained on those that have entries:
@@ -113,20 +115,22 @@ class RankSVM(Estimator):
         that is worked on is read where it lies if it is float32 or float64 in C order, the documents of a query stand
         side by side and scale is 'none'; else it is copied to the host, as y and qid are. eval_set: [Documents or
         (X, y)], which are not trained on; eval_group or eval_qid: a list with the group or qid of each (X, y). Their
-        metrics are in evals_result_. validation: Documents, or (X, y, qid), on which C 'auto' is chosen instead of on
-        parts of X; never trained on. metric: a name of evaluation.evaluate, by which C 'auto' is chosen, or a
-        solvers.path.Question. progress: called as
+        metrics are in evals_result_. C 'auto' is chosen on the last of them instead of on parts of X; with C named,
+        they are reported alone. metric: a name of evaluation.evaluate, by which C 'auto' is chosen, or a
+        solvers.path.Question. validation: deprecated, Documents or (X, y, qid); eval_set=[...]. progress: called as
         progress("training", Newton step, None, {"f", "gradient"}). team: a parallel.Team; every rank hands in the same
         data, works on its share of the queries, and has the same model at the end.
 
         Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
-        max_iter or rounding ended it, and when all weights are 0.
+        max_iter or rounding ended it, when all weights are 0, and when the last eval set does not define the metric.
         """
         from gpukit.ranking import inputs, serve
 
         sets = [inputs.read(*one) for one in inputs.eval_sets(eval_set, eval_group, eval_qid)]
-        given = {"group": group, "query_weight": query_weight, "feature_names": feature_names}
-        run = self.prepare(X, y, qid, **given, team=team, validation=validation, metric=metric)
+        given = {"group": group, "query_weight": query_weight, "feature_names": feature_names, "metric": metric}
+        if validation is not None:
+            warnings.warn("validation= is deprecated: write eval_set=[...] instead.", FutureWarning, stacklevel=2)
+        run = self.prepare(X, y, qid, **given, team=team, validation=validation, eval_sets=sets)
         self.set_trained(run, run.settings.C, run.train(run.settings.C, progress=progress))
         if eval_set is not None:
             self.evals_result_ = {f"validation_{at}": serve.measured(self, one) for at, one in enumerate(sets)}
@@ -145,18 +149,18 @@ class RankSVM(Estimator):
         choose=True,
         validation=None,
         metric="pa",
+        eval_sets=(),
     ):
         """run.Run: all that does not depend on C, ready to train, with settings that leave nothing open.
 
-        choose: whether C "auto" is chosen from the data. Other arguments and errors as fit.
+        choose: whether C "auto" is chosen from the data. eval_sets: [inputs.Inputs]. Other arguments and errors as fit.
         """
         from gpukit.ranking import inputs, run
         from gpukit.ranking.solvers import held_out, path
 
         settings, team = self.check(), team or ALONE
         question = path.Question(metric) if isinstance(metric, str) else metric
-        used = validation is not None and choose and settings.C == "auto"
-        judge = path.Validation(path.arguments(validation), question) if used else None
+        judge = held_out.judge_of(validation, eval_sets, question) if choose and settings.C == "auto" else None
         weights = inputs.weights_given(query_weight, X)
         read = inputs.narrowed(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
         settings = held_out.settled(read, settings, weights, group, team, choose, judge, question)

@@ -20,7 +20,7 @@ from gpukit.base.arrays import (
 from gpukit.device import gpu_count
 from gpukit.device.engine import engine
 from gpukit.documents.check import check_names
-from gpukit.documents.convert import as_documents, feature_names
+from gpukit.documents.convert import as_documents, feature_names, given_names
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
@@ -100,7 +100,9 @@ def is_wide(X, names):
 
 
 def narrowed(inputs):
-    """Inputs without the columns of a wide sparse X that have no entry: their weights would be 0."""
+    """Inputs to learn from: without names that count from 0, and without the columns of a wide sparse X that have no
+    entry, whose weights would be 0."""
+    inputs = inputs._replace(names=given_names(inputs.names))
     X = inputs.X
     if not is_wide(X, inputs.names):
         return inputs

@@ -24,6 +24,11 @@ class Problem(NamedTuple):
         """|P|, the preference pairs of all queries."""
         return int(self.tree.pair_counts().sum()) // 2
 
+    @property
+    def weighted_pairs(self):
+        """The weights of all preference pairs, added up."""
+        return float(self.tree.pair_counts() @ self.weights[self.tree.query]) / 2
+
 
 def make_problem(X, y, offsets, weights=None):
     """Problem of documents in the order of their queries; raises DataError when no query has two levels."""

@@ -14,11 +14,12 @@ from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
 from gpukit.ranking.shared import SharedSession, own_part
-from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
-from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner
+from gpukit.ranking.solvers.hard_margins import find_minimum
+from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner, Size
 from gpukit.timing import Clock
 
+FAR = 10.0  # deviations from 0 that features on a GPU are taken to have at most
 VECTORS = 10  # of features, which conjugate gradients have at once
 
 
@@ -52,14 +53,33 @@ class Run:
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
             self.problem, n = self._scaled(own_part(whole, y, team)), X.shape[1]
+            pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
             del whole, X  # what was scaled is not kept beside what came of it
             self.session = self._session(n)
         with self.stage("precondition"):
             self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
+            self.size = None if team.rank else self._size(pairs, largest)
 
     def _scaled(self, problem):
         """A Problem with its features scaled; None stays None."""
         return problem and problem._replace(X=self.scaling.apply(problem.X, problem.tree.offsets))
+
+    def _size(self, pairs, largest):
+        """The Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
+        spread, documents = np.sqrt(self.preconditioner.variances), np.sqrt(2.0 * pairs)
+        if largest is None:
+            largest = FAR / documents * spread
+        if self.solver != "scan":
+            spread = np.maximum(spread, documents * largest)
+        return Size(pairs, largest, spread, self.constant)
+
+    def _largest(self, X, on_host):
+        """The largest value of each scaled feature, (n,), without its sign; None where X is on a GPU."""
+        if not on_host or self.scaling.kind == "query":
+            return np.ones(X.shape[1]) if on_host else None
+        low, high = scaling.ranges(X)
+        shift, factor = (self.scaling.low, self.scaling.factor) if self.scaling.kind != "none" else (0.0, 1.0)
+        return np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor
 
     def _session(self, n):
         """The session of the problem on this device; a team's, of n features, of the rank's own part."""
@@ -87,13 +107,12 @@ class Run:
                 result = self.session.serve()
             self.unit_norm = result.start_norm / C
             return result
-        objective = Objective(self.session, C, self.preconditioner)
+        objective = Objective(self.session, C, self.preconditioner, self.size)
         w = np.zeros(self.session.n) if w is None else w
         start_norm = None if self.unit_norm is None else C * self.unit_norm
         with self.stage("training"):
-            result = tron.minimize(
-                objective, w, self.settings.eps, self.settings.max_iter, start_norm, progress or (lambda *news: None)
-            )
+            settings, news = self.settings, progress or (lambda *news: None)
+            result = find_minimum(objective, w, settings.eps, settings.max_iter, start_norm, news, settings.loose)
         self.unit_norm = result.start_norm / C
         return result if self.team.size == 1 else self.session.finish(result)
 

@@ -74,6 +74,16 @@ def dense_range(X):
     return lows.min(axis=0), highs.max(axis=0)
 
 
+def ranges(X):
+    """Smallest and largest value of each column of a host X, (n,) float64 each; 0 counts where X is sparse."""
+    if not hasattr(X, "indptr"):
+        return dense_range(X)
+    low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
+    np.minimum.at(low, X.indices, X.data)
+    np.maximum.at(high, X.indices, X.data)
+    return low, high
+
+
 def _sparse_range(X):
     if X.nnz and X.data.min() < 0:
         raise DataError(

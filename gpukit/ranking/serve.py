@@ -7,6 +7,7 @@ from gpukit import device as devices
 from gpukit.base.arrays import Resident, aligned
 from gpukit.device.engine import engine
 from gpukit.documents.columns import places_of, taken
+from gpukit.documents.convert import given_names
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
@@ -95,6 +96,7 @@ def in_order(X, names, width, known):
     """
     if isinstance(known, Occurring):
         return known.select(X)
+    names, known = numbered(names, known, width)
     if names is not None and known is not None:
         places = places_of(known, names, "X")
         return X if places is None else taken(X, places)
@@ -110,6 +112,19 @@ def in_order(X, names, width, known):
             f"columns (read_letor(path, n_features={width}) fills in zeros)."
         )
     return X
+
+
+def numbered(names, known, width):
+    """(names, known) of a frame and a model, where columns that count from 0 are names to those that count as well.
+
+    Next to other names they are none, as those of an array.
+    """
+    counted = {str(column) for column in range(width)}
+    if names is not None and known is None and set(names.tolist()) == counted:
+        known = np.arange(width).astype(str)
+    if known is not None and given_names(names) is None and set(np.asarray(known).tolist()) != counted:
+        names = None
+    return names, known
 
 
 def of_model(model, X, names):

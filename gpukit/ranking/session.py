@@ -5,6 +5,7 @@ import numpy as np
 from gpukit.ranking import level_tree as trees
 from gpukit.ranking.arrays import Partners, Ranks, Sums, Walk
 from gpukit.ranking.problem import share_out
+from gpukit.ranking.solvers.counting import loss_of_pairs
 
 
 class Session:
@@ -30,6 +31,12 @@ class Session:
     def gram_diagonal(self):
         """(n,) float64: the diagonal of `gram`, in one pass over X."""
         return self.matrix.gram_diagonal(self.offsets, self.ranks.query, self._pulls())
+
+    def pair_loss(self):
+        """The loss of the pairs at the scores at hand, added pair by pair; None on a GPU and for too many pairs."""
+        if not isinstance(self.scores, np.ndarray):
+            return None
+        return loss_of_pairs(self.scores, self.problem.tree, self.problem.weights)
 
     def _pulls(self):
         """(l,) of the device: how many pairs each document is in, times its query's weight."""

@@ -50,6 +50,9 @@ class SharedSession:
         """See session.Session."""
         return self._answer(WALK, v, margin, exact)
 
+    def pair_loss(self):
+        """No sum pair by pair over ranks."""
+
     def gram(self):
         """See session.Session."""
         return self._answer(GRAM, np.zeros(0))

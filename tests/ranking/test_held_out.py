@@ -170,12 +170,34 @@ def test_a_file_keeps_the_choice(tmp_path):
 def test_the_best_on_the_validation_set_is_taken(metric):
     X, y, qid = documents(queries=30, scales=10.0 ** np.linspace(-3, 3, 10))
     held = documents(queries=20, scales=10.0 ** np.linspace(-3, 3, 10), seed=9)
-    model = RankSVM(device="cpu").fit(X, np.abs(y), qid, validation=(held[0], np.abs(held[1]), held[2]), metric=metric)
+    sets = {"eval_set": [(X, np.abs(y)), (held[0], np.abs(held[1]))], "eval_qid": [qid, held[2]]}
+    model = RankSVM(device="cpu").fit(X, np.abs(y), qid, **sets, metric=metric)
     assert model.chosen_["held_out"] == "validation" and len(model.trials_) == 18
     assert model.chosen_[metric] == max(trial[metric] for trial in model.trials_)
     offsets = np.append(np.flatnonzero(np.diff(held[2], prepend=-1)), len(held[2]))
     again = evaluate(np.abs(held[1]), model.predict(held[0]), offsets)[metric]
     assert again == pytest.approx(model.chosen_[metric], abs=0.01)
+    assert model.evals_result_["validation_1"][metric] == again
+    with pytest.warns(FutureWarning, match="validation= is deprecated: write eval_set="):
+        old = RankSVM(device="cpu").fit(
+            X, np.abs(y), qid, validation=(held[0], np.abs(held[1]), held[2]), metric=metric
+        )
+    np.testing.assert_array_equal(old.coef_, model.coef_)
+
+
+def test_an_eval_set_without_the_metric_is_reported_alone():
+    X, y, qid = documents(queries=30)
+    with pytest.warns(
+        UserWarning, match="parts of the training set, not on the last eval set. The validation set has no"
+    ):
+        model = RankSVM(device="cpu").fit(X, y, qid, eval_set=[(X, np.ones(len(y)))], eval_qid=[qid])
+    assert model.chosen_["held_out"] == "queries" and "validation_0" in model.evals_result_
+
+
+def test_a_named_c_is_not_chosen_on_an_eval_set():
+    X, y, qid = documents(queries=30)
+    model = RankSVM(0.5, device="cpu").fit(X, y, qid, eval_set=[(X, y)], eval_qid=[qid])
+    assert model.C_ == 0.5 and not hasattr(model, "chosen_") and "validation_0" in model.evals_result_
 
 
 @pytest.mark.parametrize(
@@ -198,8 +220,8 @@ def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monk
     monkeypatch.setattr(ScanSession, "walk", walk)
     RankSVM(1.0, device="cpu").fit(X, y, group=lengths)
     once, passes[0] = passes[0], 0
-    held = (X, y, np.repeat(np.arange(len(lengths)), lengths)) if validated else None
-    RankSVM(device="cpu").fit(X, y, group=lengths, validation=held)
+    held = {"eval_set": [(X, y)], "eval_group": [lengths]} if validated else {}
+    RankSVM(device="cpu").fit(X, y, group=lengths, **held)
     assert passes[0] <= 11 * once
 
 

@@ -11,6 +11,7 @@ With a validation set the paths are trained on the whole training set, and the b
 
 import contextlib
 import json
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -21,7 +22,7 @@ from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import run, serve
 from gpukit.ranking.inputs import Inputs, Queries, query_weights
 from gpukit.ranking.solvers.choose import stored_values
-from gpukit.ranking.solvers.path import Question
+from gpukit.ranking.solvers.path import Question, Validation, read_set
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
@@ -135,6 +136,21 @@ def check_defined(inputs, question):
         raise DataError(f"C cannot be chosen by {question.metric}: {reasons[question.metric]}. Choose another metric.")
 
 
+def judge_of(validation, eval_sets, question):
+    """Return the path.Validation on which C is chosen: of Documents or (X, y, qid), else of the last inputs.Inputs.
+
+    None where there is none, or, with a warning, where the labels of the last do not define the metric.
+    """
+    if validation is not None:
+        return Validation(read_set(validation), question).check_defined()
+    if not eval_sets:
+        return None
+    try:
+        return Validation(eval_sets[-1], question).check_defined()
+    except DataError as error:
+        warnings.warn(f"C is chosen on parts of the training set, not on the last eval set. {error}", stacklevel=4)
+
+
 def told(chosen, team):
     """What rank 0 chose, on all ranks."""
     if team.size == 1:
@@ -152,7 +168,9 @@ def chosen_on(validation, inputs, settings, scales, weights, group):
     begun, trials = work_clock(), []
     for scale in scales:
         with contextlib.suppress(DataError), np.errstate(over="ignore", invalid="ignore"):
-            trained = run.Run(inputs, settings._replace(scale=scale, eps=EPS, max_iter=MOST_STEPS), weights, group)
+            trained = run.Run(
+                inputs, settings._replace(scale=scale, eps=EPS, max_iter=MOST_STEPS, loose=True), weights, group
+            )
             trials += trials_on(validation, trained, scale)
     if not trials:
         return None
@@ -191,6 +209,7 @@ def chosen_of(sample, settings, scales, question=None):
         device="cpu",
         eps=EPS,
         max_iter=MOST_STEPS,
+        loose=True,
         precondition=settings.precondition and narrow,
     )
     with np.errstate(over="ignore", invalid="ignore"):

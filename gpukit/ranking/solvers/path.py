@@ -40,7 +40,7 @@ class Best(NamedTuple):
 
 def regularization_path(model, train, validation, grid, question, query_weight=None, progress=None, team=None):
     """See RankSVM.fit_path; model is fitted and returned."""
-    values, judge = checked_grid(grid), Validation(arguments(validation), question)
+    values, judge = checked_grid(grid), Validation(read_set(validation), question).check_defined()
     run = model.prepare(*arguments(train), query_weight=query_weight, team=team, choose=False)
     judge.stand_by(run)
     path, best, w = [], None, None
@@ -67,6 +67,12 @@ def arguments(documents):
     raise DataError(f"train and validation are Documents, or (X, y, qid); got {type(documents).__name__}.")
 
 
+def read_set(documents):
+    """Return the inputs.Inputs of Documents or (X, y, qid)."""
+    X, y, qid = (*arguments(documents), None, None)[:3]
+    return read(X, y, qid, None)
+
+
 def entry(run, C, result, seconds, metrics):
     """A row of path_."""
     return {
@@ -88,17 +94,20 @@ def value(row, question):
 class Validation:
     """The validation set; its features are scaled once."""
 
-    def __init__(self, documents, question):
+    def __init__(self, inputs, question):
         check_choice("metric", question.metric, METRICS)
-        X, y, qid = (*documents, None, None)[:3]
-        self.question, self.inputs = question, read(X, y, qid, None)
-        self.y, self.offsets = self.inputs.queries.ordered(self.inputs.y), self.inputs.queries.offsets
-        reasons = self.measure(np.zeros(len(self.y))).reasons
-        if question.metric in reasons:
+        self.question, self.inputs = question, inputs
+        self.y, self.offsets = inputs.queries.ordered(inputs.y), inputs.queries.offsets
+
+    def check_defined(self):
+        """Raise DataError where the labels do not define the metric; return self."""
+        metric, reasons = self.question.metric, self.measure(np.zeros(len(self.y))).reasons
+        if metric in reasons:
             raise DataError(
-                f"The validation set has no {question.metric}: its {len(self.y):,} documents have labels from "
-                f"{self.y.min():g} to {self.y.max():g}, and {reasons[question.metric]}. Choose by another metric."
+                f"The validation set has no {metric}: its {len(self.y):,} documents have labels from "
+                f"{self.y.min():g} to {self.y.max():g}, and {reasons[metric]}. Choose by another metric."
             )
+        return self
 
     def stand_by(self, run):
         """Take the scaling and the columns of the training set (run.Run)."""

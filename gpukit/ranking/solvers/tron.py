@@ -1,19 +1,18 @@
 """TRON: the trust-region Newton method with conjugate gradients (Algorithm 1), preconditioned.
 
-The problem is seen through three questions, answered on whatever device holds the documents:
+The problem is seen through five questions, the first two answered on whatever device holds the documents:
 
-    evaluate(w) -> f, gradient        moves the point at which products are taken
-    product(v)  -> H v, v'H v         generalized Hessian at that point (Eq. 8)
-    inverse(r)  -> M^-1 r             of a fixed preconditioner, or None
+    evaluate(w)    -> f, gradient        moves the point at which products are taken
+    product(v)     -> H v, v'H v         generalized Hessian at that point (Eq. 8)
+    inverse(r)     -> M^-1 r             of a fixed preconditioner, or None
+    floor(w, f, g) -> a lower bound of min f, from one evaluation
+    noise(w, f)    -> a bound of what rounding makes of f
 
 Vectors have one number a feature, so they stay on the host. Rules: Lin, Weng and Keerthi 2008, as Lee and Lin's
 rankSVM runs them; the radius starts at ||g|| (Algorithm 1's printed 0 would never move). With a preconditioner all
 lengths but the stopping rule's are those of M: ||s||_M, ||g||_M^-1.
 
-Stopping. H - I is positive semidefinite everywhere, so f(w) - min f <= ||g||^2 / 2, and the quadratic model falls by at
-most ||r||^2 / 2 more after conjugate gradients that leave the residual r. The lower of ||g||^2 / 2 and the Newton
-decrement, that is the model's whole fall, is the gap that certifies a point. Where features have large units, rounding
-keeps ||g|| up, and the decrement certifies.
+Stopping. The gap, f with its noise less the highest of the floors, certifies a point: f(w) - min f is at most that.
 """
 
 from typing import NamedTuple
@@ -25,21 +24,17 @@ SHRINK, KEEP, GROW = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
 CG_TOLERANCE = 0.1
 SETTLED = 1e-12  # relative reductions that rounding leaves
 HIDDEN = 1e-9  # up to which rounding may hide a relative reduction: sums over pairs cancel
-TRUSTED = 20  # steps after which a line search replaces the trust region
-SEARCHES, FLAT = 8, 0.3  # evaluations of a line search; the share of the slope at which it ends
 GAP = 0.1  # the gap allowed, relative to f, over eps
 CERTIFIED = 1e-6  # the gap, relative to f, up to which a point is a minimum
 
 
 class Step(NamedTuple):
-    """Result of conjugate gradients: step, its residual -g - H s, its length in M, the CG steps taken; decrement: an
-    upper bound of the fall of the whole quadratic model."""
+    """Result of conjugate gradients: step, its residual -g - H s, its length in M, the CG steps taken."""
 
     step: np.ndarray
     residual: np.ndarray
     length: float
     steps: int
-    decrement: float
 
 
 class Result(NamedTuple):
@@ -60,68 +55,51 @@ class Result(NamedTuple):
         return self.gap <= CERTIFIED * abs(self.objective)
 
 
-def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None):
+def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None, loose=False):
     """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0) and the
-    gap is at most GAP * eps * |f|, or until rounding hides what is left of f and ||g|| no longer halves."""
+    gap is at most GAP * eps * |f|, or until rounding hides what is left of f and ||g|| no longer halves.
+
+    loose: the fall of the last step stands in for the gap where that is smaller, and nothing is certified.
+    """
     w = np.array(w, np.float64)
     if start_norm is None and w.any():
         start_norm = float(np.linalg.norm(problem.evaluate(np.zeros_like(w))[1]))
     f, g = problem.evaluate(w)
     if start_norm is None:
         start_norm = float(np.linalg.norm(g))
-    radius, history, decrement = None, [], np.inf
+    radius, history, floor, last = None, [], problem.floor(w, f, g), np.inf
 
     def result(stopped):
-        size = float(np.linalg.norm(g))
-        return Result(w, f, size, stopped, history, start_norm, min(0.5 * size * size, decrement))
+        gap = max(f + problem.noise(w, f) - floor, 0.0)
+        return Result(w, f, float(np.linalg.norm(g)), stopped, history, start_norm, gap)
 
     while len(history) < max_iter:
         size, allowed = float(np.linalg.norm(g)), GAP * eps * abs(f)
         progress("training", len(history), None, {"f": f, "gradient": size / max(start_norm, 1e-300)})
-        if size <= eps * start_norm and min(0.5 * size * size, decrement) <= allowed:
+        gap = f + problem.noise(w, f) - floor
+        if size <= eps * start_norm and min(gap, last if loose else gap) <= allowed:
             return result("converged")
-        first, searching = radius is None, len(history) >= TRUSTED
-        norm = preconditioned_norm(problem, g)
-        found = conjugate_gradients(problem, g, np.inf if searching else norm if first else radius, allowed)
-        if searching:
-            found = line_search(problem, w, g, found)
-        radius = found.length if first or searching else radius
+        norm, first = preconditioned_norm(problem, g), radius is None
+        limit = norm if first else radius
+        found = conjugate_gradients(problem, g, limit, allowed)
+        radius = found.length if first else radius
         slope = float(g @ found.step)
         predicted = -0.5 * (slope - found.step @ found.residual)
         trial, trial_gradient = problem.evaluate(w + found.step)
+        floor = max(floor, problem.floor(w + found.step, trial, trial_gradient))
         actual = f - trial
         if 0 < predicted <= HIDDEN * abs(f) and preconditioned_norm(problem, trial_gradient) < norm:
             actual = predicted  # a step that cannot be seen in f must not shrink the radius to its own length
         radius = next_radius(radius, found.length, actual, predicted, trial - f - slope, slope)
         if actual > ACCEPT * predicted:
-            w, f, g, decrement = w + found.step, trial, trial_gradient, found.decrement + abs(actual - predicted)
+            w, f, g = w + found.step, trial, trial_gradient
+            last = np.inf if found.length >= limit else predicted + abs(actual - predicted)
         history.append({"f": f, "gradient": float(np.linalg.norm(g)), "cg_steps": found.steps, "radius": radius})
         if settled(f, actual, predicted) and history[-1]["gradient"] > size / 2:
             return result("settled")
         if actual <= ACCEPT * predicted:
             f, g = problem.evaluate(w)
     return result("max_iter")
-
-
-def line_search(problem, w, g, found):
-    """Return the Step scaled to where f, which is convex, is lowest along it, by its slope.
-
-    A trust region follows hard margins, whose pairs change with every step, in hundreds of small steps.
-    """
-    low, high, length = (0.0, float(g @ found.step)), None, 1.0
-    for _ in range(SEARCHES):
-        slope = float(problem.evaluate(w + length * found.step)[1] @ found.step)
-        if abs(slope) <= FLAT * abs(low[1]):
-            break
-        if slope > 0:
-            high = length, slope
-        else:
-            low = length, slope
-        length = 2 * length if high is None else low[0] - low[1] * (high[0] - low[0]) / (high[1] - low[1])
-    if length == 1.0:
-        return found
-    residual = length * found.residual - (1.0 - length) * g
-    return Step(length * found.step, residual, length * found.length, found.steps, np.inf)
 
 
 def settled(f, actual, predicted):
@@ -149,7 +127,7 @@ def next_radius(radius, length, actual, predicted, curvature, slope):
 def conjugate_gradients(problem, g, radius, allowed=0.0):
     """Minimize g's + s'Hs / 2 within ||s||_M <= radius, until the residual is a tenth of g (Eq. 2).
 
-    Where the fall so far is within `allowed`, go on until the decrement is too, or known not to be.
+    Where the fall so far is within `allowed`, go on until ||residual||^2 / 2 is too, which then certifies the point.
     """
     step, residual = np.zeros_like(g), -g
     z = problem.inverse(residual) if problem.inverse else residual
@@ -159,21 +137,23 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
     most = max(2 * len(g), 5)  # rounding takes more steps than unknowns where features depend on each other
     for done in range(most):
         left = 0.5 * float(residual @ residual)
-        if np.sqrt(size) <= target and (fall > 0.5 * allowed or left <= 0.5 * allowed):
-            return Step(step, residual, float(np.sqrt(square)), done, fall + left)
+        if size == 0.0 or np.sqrt(size) <= target and (fall > 0.5 * allowed or left <= 0.5 * allowed):
+            return Step(step, residual, float(np.sqrt(square)), done)
         curved, curvature = problem.product(direction)
+        if not 0.0 < curvature < np.inf:  # the numbers are too small or too large for float64
+            return Step(step, residual, float(np.sqrt(square)), done)
         alpha = size / curvature
         cross, own = float(step @ image), float(direction @ image)
         grown = square + alpha * (2.0 * cross + alpha * own)
         if grown > radius * radius:
             alpha = to_boundary(square, cross, own, radius)
-            return Step(step + alpha * direction, residual - alpha * curved, radius, done + 1, np.inf)
+            return Step(step + alpha * direction, residual - alpha * curved, radius, done + 1)
         fall += 0.5 * alpha * size
         step, residual, square = step + alpha * direction, residual - alpha * curved, grown
         z = problem.inverse(residual) if problem.inverse else residual
         size, before = float(residual @ z), size
         direction, image = z + size / before * direction, residual + size / before * image
-    return Step(step, residual, float(np.sqrt(square)), most, fall + 0.5 * float(residual @ residual))
+    return Step(step, residual, float(np.sqrt(square)), most)
 
 
 def to_boundary(square, cross, own, radius):

@@ -1,6 +1,7 @@
 """What fit and score take: numbers as labels, ids and weights; groups and eval sets as other rankers have them."""
 
 import datetime
+import warnings
 from decimal import Decimal
 from fractions import Fraction
 
@@ -159,3 +160,54 @@ def test_weighted_scores_count_pairs_by_query():
     by_document = np.repeat(weights, np.diff(at.offsets))
     assert model.score(at.X, at.y, at.qid, sample_weight=by_document) == pytest.approx(expected, rel=1e-15)
     assert model.score(at.X, at.y, at.qid, np.ones(len(at.y))) == model.score(at.X, at.y, at.qid)
+
+
+@pytest.mark.parametrize("labels", [[2, 0, 1], [0, 1, 2], [7, "a", None], [(0, 1), (0, 2), (1, 1)]], ids=str)
+def test_columns_are_matched_by_labels_that_are_no_text(labels):
+    """Numbers, and what is mixed, were taken by position, so that other orders gave other scores without a word."""
+    import pandas as pd
+
+    at = make()
+    X = pd.DataFrame({at: column for at, column in enumerate(at.X[:, :3].T)})
+    X.columns = pd.Index(labels, tupleize_cols=True)
+    model = RankSVM(1.0, device="cpu").fit(X, at.y, at.qid)
+    np.testing.assert_array_equal(model.predict(X.iloc[:, [2, 0, 1]]), model.predict(X))
+    np.testing.assert_array_equal(model.predict(X.to_numpy()), model.predict(X))
+    documents = as_documents(X.iloc[:, [1, 2, 0]], at.y, at.qid)
+    np.testing.assert_array_equal(model.predict(documents), model.predict(as_documents(X, at.y, at.qid)))
+
+
+def test_columns_that_count_from_0_are_no_names():
+    """An array and a frame of any names can be ranked by the model, in the same order, and other orders are matched."""
+    import pandas as pd
+
+    at = make()
+    X = pd.DataFrame(at.X)
+    model = RankSVM(1.0, device="cpu").fit(X, at.y, at.qid)
+    assert not hasattr(model, "feature_names_in_")
+    np.testing.assert_array_equal(model.predict(X[[4, 3, 0, 1, 2]]), model.predict(at.X))
+    np.testing.assert_array_equal(model.predict(X.set_axis(list("abcde"), axis=1)), model.predict(at.X))
+    named = RankSVM(1.0, device="cpu").fit(X.set_axis(list("abcde"), axis=1), at.y, at.qid)
+    np.testing.assert_array_equal(named.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("weight", [1e140, 1e150, 1e300])
+def test_weights_beyond_float64_are_one_line_or_train(weight):
+    """Squares of the gradient overflow before the objective does."""
+    at = make()
+    model = RankSVM(1.0, device="cpu")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", RuntimeWarning)
+            model.fit(at.X, at.y, at.qid, query_weight=np.full(6, weight))
+    except DataError as error:
+        assert weight > 1e140 and "smaller weights of queries" in str(error)
+    else:
+        assert weight < 1e160 and np.isfinite(model.coef_).all()
+
+
+@pytest.mark.parametrize("largest", [2**63 + 1, 2**70])
+def test_labels_beyond_int64_are_refused_by_their_size(largest):
+    at = make()
+    with pytest.raises(DataError, match=f"y holds {largest}[0-9]*: whole labels are at most"):
+        RankSVM(1.0, device="cpu").fit(at.X, [largest] * len(at.y), at.qid)

@@ -1,0 +1,264 @@
+"""The minimum where a trust region crawls: Newton's method along a path of C, each minimum the start of the next.
+
+Where a model can order nearly all pairs, the features' units decide how hard the margins are: the loss of features of
+size 1e9 weighs 1e18 times as much against w'w / 2. Few pairs stay active, they change with every step, and what w'w / 2
+decides is hidden by rounding of the gradient. Four things help.
+
+A softer C comes first. Its minimum is near the next one's, and its floors are floors of every larger C.
+
+The Newton point x of the active pairs solves H x = 2 C X'A'e from x = 0, without a preconditioner. So x is a sum of
+differences of documents at every step, and directions that no active pair has stay exactly 0, however large C is. Only
+where that does not reach a minimum, as for features of very different units, is there a preconditioner.
+
+A line search finds the lowest point on the way to x, by the slope: f is convex, and piecewise a parabola.
+
+Where pairs can all be ordered, w of a softer C is lengthened until no pair is active. There f = w'w / 2 without a sum
+that rounding could spoil, for any C.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.ranking.solvers import tron
+
+TRUSTED = 20  # steps of the trust region before it is left, then of line searches before they are
+RATIO = 30.0  # of each C of the path to the last
+SOLVED = 1e-3  # of f, the gap at which a softer C is left; above it the preconditioner is tried, or no more
+HARD = 1e-12  # relative fall of f at which Newton steps at one C end
+ENERGY = 1e-4  # of the gap allowed: conjugate gradients end when their last steps lowered the model by less
+LAST = 6  # steps that are looked at
+MOST = 1000  # conjugate gradient steps
+SEARCHES, FLAT = 20, 0.1  # evaluations of a line search; the share of the slope at which it ends
+NOISY = 0.01  # of f, above which rounding leaves no direction
+ORDERED = 0.01  # of f, up to which the loss of a softer C may be nothing after lengthening w
+SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the gap allowed; its multiples that are tried
+
+
+class Point(NamedTuple):
+    """w, with f and its gradient there."""
+
+    w: np.ndarray
+    f: float
+    g: np.ndarray
+
+
+class Place(NamedTuple):
+    """w, f and ||g|| there, and what rounding makes of f."""
+
+    w: np.ndarray
+    f: float
+    gradient: float
+    noise: float
+
+
+def find_minimum(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None, loose=False):
+    """Return the tron.Result of tron.minimize, helped by line searches and the path where it does not end in time.
+
+    loose: see there; the path is not taken.
+    """
+    result = tron.minimize(problem, w, eps, min(max_iter, TRUSTED), start_norm, progress, loose)
+    search_on = Searches(problem, eps, max_iter, progress).go_on
+    if not is_done(result, eps):
+        result = search_on(result)
+    if not (loose or is_done(result, eps)) and len(result.history) < max_iter:
+        result = Path(problem, eps, result, max_iter, progress).follow()
+    while result.stopped == "max_iter" and len(result.history) < max_iter:
+        result = search_on(result)
+    return result
+
+
+def is_done(result, eps):
+    """Whether the gap of a tron.Result is certified to be small enough."""
+    allowed = tron.GAP * eps * abs(result.objective)
+    return result.stopped == "converged" or (result.stopped == "settled" and result.gap <= allowed)
+
+
+class Searches(NamedTuple):
+    """Newton steps with a line search, for which conjugate gradients are preconditioned and end early."""
+
+    problem: object
+    eps: float
+    max_iter: int
+    progress: object
+
+    def go_on(self, result):
+        """Return the tron.Result after TRUSTED more steps; 'settled' where rounding hides what they bring."""
+        problem, history, floor = self.problem, list(result.history), result.objective - result.gap
+        at, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
+        for left in range(min(TRUSTED, self.max_iter - len(history)), -1, -1):
+            floor, before = max(floor, problem.floor(*at)), gap
+            gap, allowed = max(at.f + problem.noise(at.w, at.f) - floor, 0.0), tron.GAP * self.eps * at.f
+            self.progress("training", len(history), None, news(at))
+            if gap <= allowed and norm(at.g) <= self.eps * result.start_norm:
+                stopped = "converged"
+            elif hidden and gap > 0.5 * before:
+                stopped = "settled"
+            if stopped != "max_iter" or not left:
+                break
+            found = tron.conjugate_gradients(problem, at.g, np.inf, allowed)
+            new = search(problem, at, at.w + found.step)
+            hidden, at = new.f >= at.f - problem.noise(at.w, at.f), new
+            history.append({**news(at), "cg_steps": found.steps, "radius": None})
+        kept = result._replace(stopped=stopped, history=history, gap=gap)
+        return kept._replace(w=at.w, objective=at.f, gradient=norm(at.g))
+
+
+class Path:
+    """Newton steps for rising C from 0, after a tron.Result that did not converge; floor: the best bound of min f."""
+
+    def __init__(self, problem, eps, result, max_iter, progress):
+        self.problem, self.eps, self.before = problem, eps, result
+        self.history, self.most, self.progress = list(result.history), max_iter, progress
+        self.floor = result.objective - result.gap
+        self.inverses = [lambda C: lambda r: r, problem.preconditioner.inverse]
+
+    def follow(self):
+        """Return the tron.Result of the lowest place found: on the path, lengthened, or the one before."""
+        w, before = np.zeros_like(self.before.w), self.before
+        noise = self.problem.noise(before.w, before.objective)
+        places = [Place(before.w, before.objective, before.gradient, noise)]
+        for C in path_of(self.problem):
+            stage = self.problem.at(C)
+            at = self.best(stage, w)
+            w, noisy = at.w, stage.noise(at.w, at.f) > NOISY * at.f
+            places += lengthened(self.problem, stage, at, SLACK * tron.GAP * self.eps) + sharp(self.problem, at)
+            result = self.result(lowest(places), "converged")
+            if result.gap <= tron.GAP * self.eps * result.objective and len(places) > 1:
+                return result
+            if noisy:
+                break
+        at = Point(w, *self.problem.evaluate(w))
+        places.append(Place(w, at.f, norm(at.g), self.problem.noise(*at[:2])))
+        best = lowest(places)
+        hidden = noisy or self.problem.noise(best.w, best.f) > tron.GAP * self.eps * best.f
+        return self.result(best, "settled" if hidden else "max_iter")
+
+    def result(self, place, stopped):
+        """Return the tron.Result at a Place."""
+        gap, kept = max(place.f + place.noise - self.floor, 0.0), self.before._replace(history=self.history)
+        return kept._replace(w=place.w, objective=place.f, gradient=place.gradient, stopped=stopped, gap=gap)
+
+    def best(self, stage, w):
+        """Return the lowest Point of `solve`, without a preconditioner or with it: what the last C did well with."""
+        points = []
+        for _ in self.inverses:
+            points.append(self.solve(stage, w))
+            if points[-1].f - stage.floor(*points[-1]) <= SOLVED * points[-1].f:
+                break
+            self.inverses = self.inverses[1:] + self.inverses[:1]
+        return min(points, key=lambda point: point.f)
+
+    def solve(self, stage, w):
+        """Return the Point where Newton steps at one C end: certified, or lowering f by next to nothing."""
+        at, scale, inverse = Point(w, *stage.evaluate(w)), 0.0, self.inverses[0](stage.C)
+        while len(self.history) < self.most:
+            scale = max(scale, stage.floor(*at))
+            self.floor = max(self.floor, stage.floor(*at, self.problem.C))
+            last = stage.C == self.problem.C or is_ordered(at)
+            if at.f + stage.noise(at.w, at.f) - scale <= (tron.GAP * self.eps if last else SOLVED) * at.f:
+                break
+            self.progress("training", len(self.history), None, news(at))
+            x, steps = newton_point(stage, ENERGY * tron.GAP * self.eps * scale, inverse)
+            new = search(stage, at, x)
+            if not new.f < at.f:
+                break
+            at, before = new, at
+            self.history.append({**news(at), "cg_steps": steps, "radius": None, "C": stage.C})
+            if before.f - at.f <= HARD * at.f:
+                break
+        self.floor = max(self.floor, stage.floor(*at, self.problem.C))
+        return at
+
+
+def lowest(places):
+    """Return the Place with the smallest upper bound of f."""
+    return min(places, key=lambda place: place.f + place.noise)
+
+
+def news(at):
+    """What is reported of a Point."""
+    return {"f": at.f, "gradient": norm(at.g)}
+
+
+def norm(vector):
+    """||vector||."""
+    return float(np.linalg.norm(vector))
+
+
+def path_of(problem):
+    """Return the C of the path: from where no feature's loss curves f more than w'w / 2 does."""
+    grid, C = [], problem.softest()
+    while C < problem.C:
+        grid.append(C)
+        C *= RATIO
+    return [*grid, problem.C]
+
+
+def newton_point(problem, small, inverse):
+    """Return (the minimum of the quadratic model, the conjugate gradient steps it took), of the point last evaluated.
+
+    It ends when LAST steps lowered the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
+    """
+    x, residual = np.zeros(problem.n), problem.target()
+    direction, falls = inverse(residual), []
+    size = float(residual @ direction)
+    while len(falls) < min(3 * problem.n + 20, MOST) and float(residual @ residual) > 2.0 * small and size > 0.0:
+        image, curvature = problem.product(direction)
+        if not 0.0 < curvature < np.inf:  # the numbers are too small or too large for float64
+            break
+        alpha = size / curvature
+        x, residual = x + alpha * direction, residual - alpha * image
+        falls.append(0.5 * alpha * size)
+        z = inverse(residual)
+        size, before = float(residual @ z), size
+        direction = z + size / before * direction
+        if len(falls) >= LAST and sum(falls[-LAST:]) <= small:
+            break
+    return x, len(falls)
+
+
+def search(problem, at, x):
+    """Return the Point on the way to x, or beyond, where f is about lowest: Newton's method, kept in a bracket."""
+    step = x - at.w
+    first, low, high, length = float(at.g @ step), 0.0, np.inf, 1.0
+    if not first < 0:
+        return at
+    for _ in range(SEARCHES):
+        new = Point(at.w + length * step, *problem.evaluate(at.w + length * step))
+        slope = float(new.g @ step)
+        if abs(slope) <= FLAT * abs(first):
+            break
+        low, high = (low, length) if slope > 0 else (length, high)
+        curvature = problem.product(step)[1]
+        length -= slope / curvature if curvature > 0.0 else np.inf
+        if not low < length < high:
+            length = 2.0 * low if high == np.inf else 0.5 * (low + high)
+    return new
+
+
+def is_ordered(at):
+    """Whether the loss at a Point is so small a part of f that all pairs may be in order."""
+    return at.f - 0.5 * float(at.w @ at.w) <= ORDERED * at.f
+
+
+def sharp(problem, at):
+    """Return [the Place at a Point of a softer problem, f added pair by pair], or [] where pairs are not in order."""
+    found = problem.sharp(at.w) if is_ordered(at) else None
+    return [] if found is None else [Place(at.w, found[0], norm(problem.evaluate(at.w)[1]), found[1])]
+
+
+def lengthened(problem, stage, at, slack):
+    """Return [the Place of a problem on the ray through a Point of a softer one where no pair is active], or [].
+
+    slack: what is tried first for the largest slack of a pair.
+    """
+    if not is_ordered(at):
+        return []
+    noise = 4.0 * problem.score_noise(at.w)
+    for longer in LENGTHS:
+        w = at.w / (1.0 - longer * slack)
+        if np.array_equal(problem.evaluate(w)[1], w):
+            w = w * (1.0 + noise)  # rounding may have hidden an active pair
+            return [Place(w, 0.5 * float(w @ w), norm(w), 0.0)]
+    return []
