@@ -12,6 +12,7 @@ from gpukit.imputation import serve
 from gpukit.imputation.asked import bounds
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
+from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -222,8 +223,6 @@ class GraphImputer(Estimator):
         """(N,) float64, 0 to 1; computed with basis_."""
         self._check_fitted()
         if self._confidence is None:
-            from gpukit.imputation.spectral.confidence import vertex_confidence
-
             some = self._lacking.any()
             self._confidence = vertex_confidence(self._basis.get(), self._lacking) if some else 1.0 - self._lacking
         return self._confidence

@@ -11,6 +11,8 @@ from gates.gates import KERNEL_DECORATORS, holds_kernels, jitted, tree_of, twin_
 HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba, mpi4py starts MPI
     "mpi4py",
     "cupy",
+    "cupyx",
+    "llvmlite",
     "implicit",
     "matplotlib",
     "networkx",
