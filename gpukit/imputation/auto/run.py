@@ -62,7 +62,7 @@ def decide(problem, asked, known, progress=None):
     if not folds:
         return unjudged(problem, asked)._replace(units=problem.units), {}
     units = units_in(folds[0])
-    some = folds if 0 < units[1] < FEW else folds[:1]
+    some = folds if asked != "auto" or 0 < units[1] < FEW else folds[:1]
     trials = tried(whole, some, candidates_of(whole, asked), options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
         raise DataError(

@@ -392,3 +392,14 @@ def test_what_is_filled_in_ends_where_what_is_observed_does():
     rare = np.where(truth == 0, 0.01, truth)
     rare[np.argmax(seen[:, 0]), 0] = 0.0  # one value of 2,400
     assert GraphImputer(method="spectral", device="cpu").fit(ring(), rare, seen).completed_[~seen].min() < 0
+
+
+@pytest.mark.parametrize("method", ["vertex-mean", "interpolation"])
+def test_the_report_of_a_named_method_has_the_errors_that_others_have_when_named(method):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    model = GraphImputer(method=method, device="cpu").fit(ring(), truth, seen)
+    other = GraphImputer(method="two-way-mean", device="cpu").fit(ring(), truth, seen)
+    found, expected = ({row.name: row.error for row in one.report_} for one in (model, other))
+    assert set(found) == set(expected) and not {"local", "spectral"} & set(found)
+    assert found["two-way-mean"] == pytest.approx(expected["two-way-mean"], rel=0.02)
+    assert found[method] == pytest.approx(expected[method], rel=0.02)
