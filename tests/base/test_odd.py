@@ -149,7 +149,7 @@ def test_huge_ids_are_unknown_and_missing_ones_refused(fitted):  # noqa: F811
         for one, other in zip(model.recommend([user], n=3, unknown="popular"), unknown, strict=True):
             np.testing.assert_array_equal(one, other)
     for users, message in (
-        ([[1, 2]], "one after the other"),
+        ([[1, 2]], "must be text or whole numbers"),
         ([np.nan], "Row 1 has no user id"),
         ([None], "Row 1"),
         ([7.5], "not a whole number"),

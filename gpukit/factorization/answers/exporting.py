@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.arrayfile import refuse_surrogates
 from gpukit.io import container, parquet, sinks
 from gpukit.io.records import check_ids, csv_line
 
@@ -40,6 +41,8 @@ def export(model, path, side, vectors):
     """Write what Answering.export says."""
     suffix = check_export(path)
     sides = ("users", "items") if side == "both" else (side,)
+    for one in sides:
+        refuse_surrogates(f"{one[:-1]}_ids", getattr(model, f"{one[:-1]}_ids_"))
     with sinks.opened(path) as file:
         if suffix == ".npz":
             np.savez(file, **arrays_of(model, sides, vectors))
