@@ -118,11 +118,14 @@ def as_array(values, what, dtype=None):
 
 
 def as_numbers(name, values):
-    """values as an array of real numbers; integers, booleans and floats keep their dtype, objects become float64.
+    """values as an array of real numbers; integers, booleans and floats keep their dtype, objects and longer floats
+    become float64.
 
     Raises DataError for text, dates, durations, complex numbers and records, which numpy would convert silently.
     """
     values = as_array(values, name)
+    if values.dtype.kind == "f" and values.dtype.itemsize > 8:
+        return _narrowed(name, values)
     if values.dtype.kind in "biuf":
         return values
     needed = f"{name} must {'hold' if values.ndim > 1 else 'be'} numbers"
@@ -141,7 +144,21 @@ def as_numbers(name, values):
     try:
         return values.astype(np.int64 if whole else np.float64)
     except OverflowError:
-        raise DataError(f"{name} holds a number that is larger than float64 holds. Scale them.") from None
+        raise too_large(name) from None
+
+
+def too_large(name):
+    """Return the DataError of numbers beyond float64."""
+    return DataError(f"{name} holds a number that is larger than float64 holds. Scale them.")
+
+
+def _narrowed(name, values):
+    """Longer floats as float64; DataError where that would make a number infinite."""
+    with np.errstate(over="ignore"):
+        narrow = values.astype(np.float64)
+    if (np.isinf(narrow) & np.isfinite(values)).any():
+        raise too_large(name)
+    return narrow
 
 
 def as_labels(name, values):

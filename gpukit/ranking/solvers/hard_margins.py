@@ -30,7 +30,7 @@ ENERGY = 1e-4  # of the gap allowed: conjugate gradients end when their last ste
 LAST = 6  # steps that are looked at
 MOST = 1000  # conjugate gradient steps
 SEARCHES, FLAT = 20, 0.1  # evaluations of a line search; the share of the slope at which it ends
-NOISY = 0.01  # of f, above which rounding leaves no direction
+NOISY = 10.0  # of f, a bound of rounding above which a harder C is not tried: the bound is far above most errors
 ORDERED = 0.01  # of f, up to which the loss of a softer C may be nothing after lengthening w
 SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the gap allowed; its multiples that are tried
 
@@ -110,7 +110,7 @@ class Path:
     def __init__(self, problem, eps, result, max_iter, progress):
         self.problem, self.eps, self.before = problem, eps, result
         self.history, self.most, self.progress = list(result.history), max_iter, progress
-        self.floor = result.objective - result.gap
+        self.floor, self.scale = result.objective - result.gap, 0.0
         self.inverses = [lambda C: lambda r: r, problem.preconditioner.inverse]
 
     def follow(self):
@@ -122,12 +122,14 @@ class Path:
             stage = self.problem.at(C)
             at = self.best(stage, w)
             w, noisy = at.w, stage.noise(at.w, at.f) > NOISY * at.f
-            places += lengthened(self.problem, stage, at, SLACK * tron.GAP * self.eps) + sharp(self.problem, at)
+            if is_ordered(at):
+                places += lengthened(self.problem, at, SLACK * tron.GAP * self.eps) + sharp(self.problem, w)
             result = self.result(lowest(places), "converged")
             if result.gap <= tron.GAP * self.eps * result.objective and len(places) > 1:
                 return result
             if noisy:
                 break
+        places += sharp(self.problem, w) + sharp(self.problem, before.w)
         at = Point(w, *self.problem.evaluate(w))
         places.append(Place(w, at.f, norm(at.g), self.problem.noise(*at[:2])))
         best = lowest(places)
@@ -151,15 +153,15 @@ class Path:
 
     def solve(self, stage, w):
         """Return the Point where Newton steps at one C end: certified, or lowering f by next to nothing."""
-        at, scale, inverse = Point(w, *stage.evaluate(w)), 0.0, self.inverses[0](stage.C)
+        at, inverse = Point(w, *stage.evaluate(w)), self.inverses[0](stage.C)
         while len(self.history) < self.most:
-            scale = max(scale, stage.floor(*at))
+            self.scale = max(self.scale, stage.floor(*at))  # of softer C too: minima rise with C
             self.floor = max(self.floor, stage.floor(*at, self.problem.C))
             last = stage.C == self.problem.C or is_ordered(at)
-            if at.f + stage.noise(at.w, at.f) - scale <= (tron.GAP * self.eps if last else SOLVED) * at.f:
+            if at.f + stage.noise(at.w, at.f) - self.scale <= (tron.GAP * self.eps if last else SOLVED) * at.f:
                 break
             self.progress("training", len(self.history), None, news(at))
-            x, steps = newton_point(stage, ENERGY * tron.GAP * self.eps * scale, inverse)
+            x, steps = newton_point(stage, ENERGY * tron.GAP * self.eps * self.scale, inverse)
             new = search(stage, at, x)
             if not new.f < at.f:
                 break
@@ -219,9 +221,12 @@ def newton_point(problem, small, inverse):
 
 
 def search(problem, at, x):
-    """Return the Point on the way to x, or beyond, where f is about lowest: Newton's method, kept in a bracket."""
+    """Return the Point on the way to x, or beyond, where f is about lowest.
+
+    Newton's method, in a bracket that is halved where a step does not halve it.
+    """
     step = x - at.w
-    first, low, high, length = float(at.g @ step), 0.0, np.inf, 1.0
+    first, low, high, length, width = float(at.g @ step), 0.0, np.inf, 1.0, np.inf
     if not first < 0:
         return at
     for _ in range(SEARCHES):
@@ -232,8 +237,9 @@ def search(problem, at, x):
         low, high = (low, length) if slope > 0 else (length, high)
         curvature = problem.product(step)[1]
         length -= slope / curvature if curvature > 0.0 else np.inf
-        if not low < length < high:
+        if not low < length < high or high - low > 0.5 * width:
             length = 2.0 * low if high == np.inf else 0.5 * (low + high)
+        width = high - low
     return new
 
 
@@ -242,19 +248,17 @@ def is_ordered(at):
     return at.f - 0.5 * float(at.w @ at.w) <= ORDERED * at.f
 
 
-def sharp(problem, at):
-    """Return [the Place at a Point of a softer problem, f added pair by pair], or [] where pairs are not in order."""
-    found = problem.sharp(at.w) if is_ordered(at) else None
-    return [] if found is None else [Place(at.w, found[0], norm(problem.evaluate(at.w)[1]), found[1])]
+def sharp(problem, w):
+    """Return [the Place of a problem at w, f added pair by pair], or [] where that is not possible."""
+    found = problem.sharp(w)
+    return [] if found is None else [Place(w, found[0], norm(problem.evaluate(w)[1]), found[1])]
 
 
-def lengthened(problem, stage, at, slack):
+def lengthened(problem, at, slack):
     """Return [the Place of a problem on the ray through a Point of a softer one where no pair is active], or [].
 
     slack: what is tried first for the largest slack of a pair.
     """
-    if not is_ordered(at):
-        return []
     noise = 4.0 * problem.score_noise(at.w)
     for longer in LENGTHS:
         w = at.w / (1.0 - longer * slack)

@@ -211,3 +211,14 @@ def test_labels_beyond_int64_are_refused_by_their_size(largest):
     at = make()
     with pytest.raises(DataError, match=f"y holds {largest}[0-9]*: whole labels are at most"):
         RankSVM(1.0, device="cpu").fit(at.X, [largest] * len(at.y), at.qid)
+
+
+@pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="longdouble is float64 here")
+@pytest.mark.parametrize("what", ["X", "y"])
+def test_long_floats_beyond_float64_are_refused_by_their_size(what):
+    """They became inf, with a warning of numpy, and inf was named as what is wrong."""
+    at = make()
+    given = {"X": at.X.astype(np.longdouble), "y": at.y.astype(np.longdouble) + 1}
+    given[what] = given[what] * np.longdouble("1e400")
+    with pytest.raises(DataError, match=f"{what} holds a number that is larger than float64 holds"):
+        RankSVM(1.0, device="cpu").fit(given["X"], given["y"], at.qid)
