@@ -16,7 +16,6 @@ from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.io import notes
-from gpukit.runtime.private import base_folder
 from gpukit.runtime.start import check_threads, put_off_unused
 from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
@@ -153,7 +152,6 @@ def run(arguments=None):
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
             check_threads()
-            base_folder()
             told()
             gpukit.invoke(ctx)
         sys.stdout.flush()

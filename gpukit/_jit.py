@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 
-from gpukit.runtime import settings
+from gpukit.runtime import private, settings
 from gpukit.runtime.start import check_threads
 
 check_threads()
@@ -12,6 +12,7 @@ os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small probl
 with settings.parsed():
     import numba  # (which reads the environment)
 settings.check_settings()
+private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compiled
 import numba.extending
 from numba.core.registry import CPUDispatcher
 

@@ -6,6 +6,8 @@ import re
 import tempfile
 import warnings
 
+from llvmlite import binding
+
 from gpukit.errors import ParameterError
 
 UNPARSED = re.compile(r"Environment variable '(NUMBA_\w+)' is defined but its associated value '(.*)' could", re.DOTALL)
@@ -44,8 +46,6 @@ def check_settings(environment=os.environ):
 
 def _complaint(processor, features):
     """What LLVM writes to standard error about a processor and its features."""
-    from llvmlite import binding
-
     with tempfile.TemporaryFile() as file:
         kept = os.dup(STANDARD_ERROR)
         os.dup2(file.fileno(), STANDARD_ERROR)

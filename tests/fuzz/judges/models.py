@@ -51,7 +51,9 @@ def _lists(items, scores, known):
 
 
 def facts(answer):
-    """What a model says of how it was made."""
+    """What a model says of how it was made; it is saved as it was."""
+    if not answer.get("saved_alike", True):
+        return "saved, loaded and saved again it is another file"
     history, timings = answer["facts"].get("history_"), answer["facts"].get("timings_")
     if isinstance(history, list) and not all(isinstance(entry, dict) for entry in history):
         return f"history_ is {str(history)[:80]}"
@@ -82,6 +84,7 @@ def factorization(answer, files):
         or _unrated(answer)
         or _predicted(answer)
         or _explained(answer)
+        or _exported(answer)
         or facts(answer)
     )
 
@@ -101,6 +104,23 @@ def _explained(answer):
     largest = _largest(answer)
     if largest < LARGE and not np.allclose(found, told, rtol=0, atol=CLOSE * largest):
         return f"explained as {told}, predicted {found}"
+    return None
+
+
+def _exported(answer):
+    """An export has the model's ids and numbers."""
+    if "exported" not in answer:
+        return None
+    found, ids = answer["exported"], [*answer["users"].tolist(), *answer["items"].tolist()]
+    names = {"user_ids": "users", "item_ids": "items", "user_factors": "user_factors_", "item_bias": "item_bias_"}
+    for name, shown in names.items():
+        if not np.array_equal(found[name], answer[shown]):
+            return f"{name} is exported as {str(found[name])[:80]}"
+    if "csv_ids" not in found:
+        return None
+    bias = np.concatenate((answer["user_bias_"], answer["item_bias_"]))
+    if found["csv_ids"] != list(map(str, ids)) or not np.array_equal(found["csv_bias"].astype(np.float32), bias):
+        return f"csv has ids {found['csv_ids'][:5]} and biases {found['csv_bias'][:5]}"
     return None
 
 

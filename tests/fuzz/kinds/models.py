@@ -1,5 +1,6 @@
 """Model files of every estimator, loaded and used."""
 
+import csv
 import functools
 import tempfile
 from pathlib import Path
@@ -88,7 +89,34 @@ def loaded(path):
     facts = {
         name: getattr(model, name) for name in ("history_", "timings_", "stages_", "device_") if hasattr(model, name)
     }
-    return model, {"class": type(model).__name__, "shown": shown, "facts": facts}
+    out = {"class": type(model).__name__, "shown": shown, "facts": facts, "saved_alike": is_saved_alike(model)}
+    return model, out
+
+
+def is_saved_alike(model):
+    """Whether what is saved of a model is saved the same once it was loaded."""
+    import gpukit
+
+    with tempfile.TemporaryDirectory() as folder:
+        first, second = Path(folder, "1"), Path(folder, "2")
+        model.save(first)
+        gpukit.load_model(first).save(second)
+        return first.read_bytes() == second.read_bytes()
+
+
+def exported(model):
+    """What other programs find in an export: the arrays of an .npz, the ids and numbers of a csv."""
+    with tempfile.TemporaryDirectory() as folder:
+        arrays, table = Path(folder, "e.npz"), Path(folder, "e.csv")
+        model.export(arrays)
+        with np.load(arrays) as held:
+            found = {name: held[name] for name in ("user_ids", "item_ids", "user_factors", "item_bias")}
+        if all(text.isprintable() for text in map(str, (*model.user_ids_.tolist(), *model.item_ids_.tolist()))):
+            model.export(table)
+            rows = list(csv.reader(table.read_text("utf-8").splitlines()))[1:]
+            found["csv_ids"] = [row[1] for row in rows]
+            found["csv_bias"] = np.array([row[3] for row in rows], np.float64)
+    return found
 
 
 def factorization(path, use):
@@ -120,6 +148,7 @@ def factorization(path, use):
     by, value = ("rating", model.scale_[0]) if model.feedback_ == "explicit" else ("lists", 1.0)
     given = dict.fromkeys(items[:2].tolist(), value)
     out |= dict(zip(("folded", "folded_scores"), model.recommend_for(given, n=3, by=by)[1:]))
+    out |= {"exported": exported(model)}
     out |= {"mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
     if len(users) and len(items):
         model.partial_fit((users[:1], items[:1]), None if by == "lists" else np.array([model.mean_]))

@@ -106,6 +106,12 @@ def reshape(array, rng):
         return array
 
 
+def single(array, rng):
+    """One number of it, of no axis."""
+    flat = array.ravel()
+    return np.array(flat[int(rng.integers(flat.size))], array.dtype) if flat.size else array
+
+
 def dtype(array, rng):
     """Another dtype."""
     kind = np.dtype(DTYPES[rng.integers(len(DTYPES))])
@@ -129,6 +135,7 @@ ARRAY = (
     longer,
     narrower,
     reshape,
+    single,
     dtype,
 )
 
