@@ -392,3 +392,15 @@ def test_what_is_filled_in_ends_where_what_is_observed_does():
     rare = np.where(truth == 0, 0.01, truth)
     rare[np.argmax(seen[:, 0]), 0] = 0.0  # one value of 2,400
     assert GraphImputer(method="spectral", device="cpu").fit(ring(), rare, seen).completed_[~seen].min() < 0
+
+
+def test_series_that_alternate_are_filled_in_as_with_their_times():
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(4, 260))
+    for t in range(1, values.shape[1]):
+        values[:, t] -= 0.7 * values[:, t - 1]
+    seen = rng.random(values.shape) > 0.2
+    given = np.where(seen, values, np.nan)
+    models = [GraphImputer(device="cpu").fit(None, given, times=times) for times in (None, np.arange(260))]
+    errors = [np.abs(model.completed_ - values)[~seen].mean() for model in models]
+    assert errors[0] <= 1.02 * errors[1]
