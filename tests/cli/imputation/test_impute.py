@@ -469,7 +469,6 @@ def test_times_reach_the_fit_and_the_output(verb, arrays, tmp_path, cut):
     at, tensor = np.sort(np.random.default_rng(0).choice(10**6, 30, replace=False)), smooth(shape=(30,))
     tensor[3, 4:9] = np.nan
     (tmp_path / "times.txt").write_text("\n".join(map(str, at)))
-    model = GraphImputer(device="cpu").fit(None, tensor, times=at) if not cut else None
     for given, more in (({"times": at}, ()), ({}, ("--times", tmp_path / "times.txt"))):
         path = arrays(edges=np.array(RING), tensor=tensor, **given)
         result = verb("impute", path, "--output", tmp_path / "o.npz", "--force", *cut, *more, *CPU)
