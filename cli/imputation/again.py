@@ -10,7 +10,7 @@ from gpukit.graphs.tensor import Graph
 from gpukit.persist import atomic_write
 
 TAKEN = {  # options that say what is read and written, and where
-    *("path", "tensor", "layout", "columns", "missing_value", "slice_shape", "output", "force", "model"),
+    *("path", "tensor", "times", "layout", "columns", "missing_value", "slice_shape", "output", "force", "model"),
     *("save_model", "window", "device", "quiet", "as_json", "seed"),
 }
 
@@ -72,9 +72,7 @@ def write(ask, data, completed, dtype):
         return steps.write_table(ask, data, completed.astype(dtype))
     shape = completed.shape
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
-    arrays = {"tensor": completed, "observed": mask}
-    if data.vertices is not None:
-        arrays["vertices"] = data.vertices
+    arrays = {"tensor": completed, "observed": mask, **steps.labels(data)}
     with atomic_write(ask.output) as aside, open(aside, "wb") as file:
         np.savez(file, **arrays)
 

@@ -58,6 +58,12 @@ NAMING = options.Naming(
     help="What the columns of a table of readings are, in order, e.g. time,sensor,-,value (-: kept as it is).",
 )
 @click.option(
+    "--times",
+    metavar="FILE",
+    help="The times of the columns, where FILE has none: dates or numbers, one a line, or an .npy. An .npz may have "
+    "them as its array `times`.",
+)
+@click.option(
     "--missing-value",
     type=float,
     metavar="V",
@@ -178,9 +184,10 @@ def impute(ctx, **values):
     the same table comes back, what was observed as it was.
 
     Or FILE is an .npz with `tensor` (N, m, n) or (N, n), NaN for missing, and `adjacency` (N, N), or its CSR parts, or
-    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`. Written are the tensor,
-    what is observed as it was, to the bit, and for each vertex how far the observed ones determine it (`confidence`,
-    0 to 1) where a method needed the graph's Fourier basis or --confidence is given.
+    `edges` (E, 2) [`weights`]; optional `mask` (True = observed), `vertices` (ids), `truth`, `times` (numbers or dates,
+    one for each place of the last axis). Written are the tensor, what is observed as it was, to the bit, `times`, and
+    for each vertex how far the observed ones determine it (`confidence`, 0 to 1) where a method needed the graph's
+    Fourier basis or --confidence is given.
 
     \b
     gpukit impute speed.csv --output filled.csv

@@ -63,6 +63,7 @@ def sources(ask):
     graphs = [one for one in (ask.edges, ask.coordinates, ask.distances) if one is not None]
     if len(graphs) > 1:
         raise ParameterError("the graph is in --edges, --coordinates or --distances: give one of the three.")
+    graphs += [] if ask.times is None else [ask.times]
     return [*graphs, values_file(ask), *([] if ask.model is None else [ask.model])]
 
 
@@ -153,7 +154,7 @@ def load(ask, edges=None):
     """The GraphTensor of the options; edges: a Graph in place of the file."""
     from gpukit.graphs import read_graph
 
-    asked = ("tensor", "slice_shape", "layout", "columns", "coordinates", "distances")
+    asked = ("tensor", "slice_shape", "layout", "columns", "coordinates", "distances", "times")
     edges = ask.edges if edges is None else edges
     with report.warnings_told(ask.quiet or ask.as_json):
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
@@ -284,8 +285,7 @@ def write_arrays(path, data, model):
         **histories(model),
         "options": np.array(json.dumps(report.plain(described(model)))),
     }
-    if data.vertices is not None:
-        arrays["vertices"] = data.vertices
+    arrays |= labels(data)
     with atomic_write(path) as aside, open(aside, "wb") as file:
         np.savez(file, **arrays)
 
@@ -293,6 +293,15 @@ def write_arrays(path, data, model):
 def spectrum_of(model):
     """{"confidence", "frequencies"} of a fitted model whose graph's basis is made; else {}."""
     return {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
+
+
+def labels(data):
+    """{vertices, times}: those that a GraphTensor has, the times one for each place of the last axis as handed in."""
+    found = {} if data.vertices is None else {"vertices": data.vertices}
+    if data.times is None:
+        return found
+    flat = data.given is not None and len(data.given) < 3
+    return found | {"times": data.times.ravel() if flat else data.times}
 
 
 def histories(model):

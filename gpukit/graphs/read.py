@@ -14,6 +14,7 @@ from gpukit.graphs.near.files import Near
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
+from gpukit.graphs.time_axis import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
 from gpukit.persist import atomic_write
@@ -40,6 +41,7 @@ def read_graph(
     coordinates=None,
     distances=None,
     neighbors=None,
+    times=None,
 ):
     """The GraphTensor in the .npz file `path`, or of values in the file `tensor` (or `path`) and a graph.
 
@@ -50,12 +52,13 @@ def read_graph(
     order is that of the values (of a long table that of the graph), and vertices that only they have are isolated.
     Without edges the graph is that of the nearest, by the files coordinates or distances (see near/files.py),
     neighbors to each, or else by correlation of the values.
+    times: a file with the times of the columns, one a line or .npy, where the values' file has none (see read_times).
     slice_shape: (m, n): slices of rows of
     m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
     not clear.
     """
     slice_shape = None if slice_shape is None else check_slice(slice_shape)
-    lies = Lies(layout, columns, slice_shape)
+    lies = Lies(layout, columns, slice_shape, times)
     near = Near(coordinates, distances, neighbors)
     if sum(one is not None for one in (edges, coordinates, distances)) > 1:
         raise ParameterError("the graph is of edges, of coordinates or of distances: give one of the three.")
@@ -66,15 +69,25 @@ def read_graph(
     with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
         if near == Near() and (source.holds_arrays() or _is_array(source)):
             return _whole(_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name, lies)
-        return _made(_values(source, None, near.ids(), lies), near, lies)
+        found = _values(source, None, near.ids(), lies)
+        return _made(found._replace(times=lies.times_of(found.times, source.name)), near, lies)
 
 
 class Lies(NamedTuple):
-    """What was said of how values lie: layout, columns, slice_shape."""
+    """What was said of how values lie: layout, columns, slice_shape; times: a file of them."""
 
     layout: str | None
     columns: object
     slice_shape: tuple | None
+    times: object = None
+
+    def times_of(self, own, path):
+        """The times of the file of values, checked, or those of the file of times; ParameterError where both have."""
+        if self.times is None:
+            return own
+        if own is not None:
+            raise ParameterError(f"{path} has times of its own: leave times (--times) out.")
+        return read_times(self.times)
 
 
 def _whole(found, path, lies):
@@ -82,6 +95,7 @@ def _whole(found, path, lies):
     if lies.layout is not None or lies.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
     optional = {name: found.get(name) for name in OPTIONAL}
+    optional["times"] = lies.times_of(check_times(optional["times"], path), path)
     return as_graph_tensor(_graph(found, path), found["tensor"], slice_shape=lies.slice_shape, **optional)
 
 
@@ -114,6 +128,7 @@ def _beside(edges, tensor, lies):
     graph, ids = read_edges(edges)
     with sources.opened(tensor, "the values of the graph's vertices") as source:
         tensor, (values, mask, names, times) = source.name, _values(source, graph, ids, lies)
+        times = lies.times_of(times, tensor)
     also = {"mask": mask, "slice_shape": lies.slice_shape, "times": times}
     if ids is None or len(ids) == len(values) and names is None:
         return as_graph_tensor(graph, values, vertices=names if ids is None else ids, **also)
@@ -129,7 +144,8 @@ def _values(source, graph, ids, lies):
     if source.head.startswith(archives.NPY):
         return Values(_turned(archives.read_npy(source), lies.layout))
     if source.holds_arrays():
-        return _of_archive(_arrays(source, {"tensor", *OPTIONAL}, _check_values), lies.layout)
+        found = _arrays(source, {"tensor", *OPTIONAL}, _check_values)
+        return _of_archive(found | {"times": check_times(found.get("times"), source.name)}, lies.layout)
     table = open_table(source)
     roles = roles_in(table, ids, lies.layout, lies.columns)
     if roles is not None:

@@ -4,9 +4,10 @@ import numpy as np
 
 from gpukit._pool import by_rows
 
-ALIKE = 0.9  # neighbouring columns are in order where they differ by less than this share of what any two differ by
 FEWEST_COLUMNS = 8
-PAIRS = 1 << 18  # of numbers, that the order is told from
+LAGS = 1, 2, 3, 4, 7, 12, 24  # columns: next to each other, and quarters, weekdays, months and hours apart
+PERMUTATIONS, LEVEL = 199, 0.02  # level: the share of tables without an order that pass for ordered
+MOST_COLUMNS, MOST_ROWS = 1024, 256  # that the order is tested on
 DAY, WEEK = 86_400, 7 * 86_400  # seconds
 SHORTEST, LONGEST = 4, 4096  # periods in columns
 REACH = 0.8  # of the columns, up to which values are compared with later ones
@@ -23,24 +24,53 @@ def rising(times):
     return times if len(times) > 1 and (np.diff(times) > 0).all() else None
 
 
-def in_time(values, seen):
-    """Whether neighbouring columns (N, T) are more alike than any two columns of a vertex."""
-    count = values.shape[1]
-    if count < FEWEST_COLUMNS:
+def in_time(values, seen, shape=(1, 1)):
+    """Return True if columns of series (N, T) depend on earlier ones, by a two-sided permutation test.
+
+    The autocorrelation of ranks is compared with that of permuted columns: at each of LAGS, and as the sum and the
+    difference of the first two, which are of one sign where like follows like and alternate where unlike does. Matrices
+    of shape (m, n) are permuted by rows and by columns, because low rank alone makes their entries dependent.
+    """
+    if values.shape[1] < FEWEST_COLUMNS or not seen.any():
         return False
-    rows = np.linspace(0, len(values) - 1, min(len(values), max(1, PAIRS // count))).astype(int)
-    values, seen = values[np.unique(rows)], seen[np.unique(rows)]
-    near = difference(values, seen, np.arange(1, count), np.arange(count - 1))
-    rng = np.random.default_rng(0)  # any two columns: at one distance they may be alike, as a period apart
-    far = [difference(values, seen, rng.permutation(count), np.arange(count)) for _ in range(3)]
-    far = [one for one in far if np.isfinite(one)]
-    return bool(far) and near < ALIKE * float(np.mean(far))
+    row = shape[1] if min(shape) > 1 else 1
+    ranks, known = center_ranks(*select_block(values, seen, row))
+    products, pairs = ranks.T @ ranks, known.T @ known
+    columns, rng = np.arange(ranks.shape[1]).reshape(-1, row), np.random.default_rng(0)
+    orders = [columns] + [rng.permutation(rng.permutation(columns), axis=1) for _ in range(PERMUTATIONS)]
+    lags = sorted(lag for lag in {*LAGS, row} if lag <= columns.size // 2)
+    found = np.array([correlate_lags(products, pairs, order.ravel(), lags) for order in orders])
+    spread = found.std(axis=0)
+    away = np.divide(found - found.mean(axis=0), spread, out=np.zeros_like(found), where=spread > 0)
+    both = (away[:, :1] + [1, -1] * away[:, 1:2]) / np.sqrt(2)
+    farthest = np.abs(np.hstack((away, both))).max(axis=1)
+    return bool(farthest[0] > 0 and np.count_nonzero(farthest >= farthest[0]) <= LEVEL * len(orders))
 
 
-def difference(values, seen, some, others):
-    """The mean absolute difference of values in columns and in others; NaN where no two are seen."""
-    both = seen[:, some] & seen[:, others]
-    return float(np.abs(values[:, some] - values[:, others])[both].mean()) if both.any() else np.nan
+def select_block(values, seen, row):
+    """Select (values, seen) of MOST_ROWS rows at most, in the MOST_COLUMNS successive columns with most values."""
+    alive = np.flatnonzero(seen.any(axis=1))
+    rows = alive[np.unique(np.linspace(0, len(alive) - 1, MOST_ROWS).astype(int))]
+    width = min(values.shape[1], max(row, MOST_COLUMNS // row * row))
+    before = np.r_[0, np.cumsum(np.count_nonzero(seen, axis=0))]
+    starts = np.arange(0, values.shape[1] - width + 1, row)
+    start = starts[np.argmax(before[starts + width] - before[starts])]
+    return values[rows, start : start + width], seen[rows, start : start + width]
+
+
+def center_ranks(values, seen):
+    """Return (ranks of each row's observed values, mean 0 and deviation 1, 0 elsewhere; seen as numbers)."""
+    ranks = np.zeros(values.shape)
+    for out, value, there in zip(ranks, values, seen):
+        rising = np.sort(value[there])
+        out[there] = np.searchsorted(rising, value[there]) + np.searchsorted(rising, value[there], "right")
+    return scaled(ranks, seen), seen.astype(np.float64)
+
+
+def correlate_lags(products, pairs, order, lags):
+    """Return, by lag, the sum of products of columns a lag apart in an order, over the root of the number of pairs."""
+    places = [(order[:-lag], order[lag:]) for lag in lags]
+    return [products[place].sum() / np.sqrt(max(1.0, pairs[place].sum())) for place in places]
 
 
 def period_of(values, seen, shape, times=None):

@@ -144,7 +144,7 @@ def as_problem(adjacency, data, place, options, times=None):
             "give the values in other units."
         )
     at = None if times is None else rising(times)
-    if times is None and in_time(values, seen):
+    if times is None and in_time(values, seen, data.tensor.shape[1:]):
         at = np.arange(values.shape[1], dtype=np.float64)
     period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else at)
     return Problem(adjacency, values, seen, at, period, data.tensor.shape[1:], place, options)

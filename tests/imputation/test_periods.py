@@ -97,8 +97,53 @@ def test_half_a_period_is_none():
 
 def test_an_order_is_told_from_values_alone():
     values, seen = masked(daily(300, 50))
-    shuffled = np.random.default_rng(1).permutation(300)
-    assert in_time(values, seen) and not in_time(values[:, shuffled], seen[:, shuffled])
+    mixed = np.random.default_rng(1).permutation(300)
+    assert in_time(values, seen) and not in_time(values[:, mixed], seen[:, mixed])
+
+
+def autoregress(coefficients, shape, seed=0):
+    """Series (N, T) of an autoregression with coefficients at lags 1, 2, ..., from noise."""
+    values = np.random.default_rng(seed).normal(size=shape)
+    for t in range(len(coefficients), shape[1]):
+        values[:, t] += sum(one * values[:, t - lag] for lag, one in enumerate(coefficients, 1))
+    return values
+
+
+@pytest.mark.parametrize("coefficients", [(-0.7,), (-0.4,), (0.4,), (0, 0.5), (0, -0.5), (-0.5, -0.5)], ids=str)
+@pytest.mark.parametrize("shape", [(2, 300), (6, 100)], ids=str)
+def test_dependence_of_either_sign_is_an_order(coefficients, shape):
+    seen = np.random.default_rng(3).random(shape) > 0.1
+    for seed in range(5):
+        assert in_time(np.where(seen, autoregress(coefficients, shape, seed), 0), seen)
+
+
+@pytest.mark.parametrize("shape", [(1, 20), (3, 40), (10, 200), (100, 9)], ids=str)
+def test_shuffled_columns_seldom_look_ordered(shape):
+    rng = np.random.default_rng(0)
+    found = [in_time(*shuffled(rng, np.cumsum(rng.normal(size=shape), axis=1))) for _ in range(100)]
+    assert np.mean(found) <= 0.05
+
+
+def shuffled(rng, values):
+    """(values, seen) with a tenth missing and the columns in random order."""
+    values, seen = values[:, rng.permutation(values.shape[1])], rng.random(values.shape) > 0.1
+    return np.where(seen, values, 0), seen
+
+
+def test_low_rank_alone_is_no_order():
+    rng = np.random.default_rng(0)
+    found = []
+    for _ in range(60):
+        left, right = rng.normal(size=(20, 10, 2)), rng.normal(size=(20, 8, 2))
+        values = np.einsum("vir,vjr->vij", left, right).reshape(20, 80)
+        found.append(in_time(values, np.ones(values.shape, bool), (10, 8)))
+    assert np.mean(found) <= 0.06
+
+
+def test_ties_and_constants_are_no_order():
+    values = np.where(np.random.default_rng(1).random((5, 60)) < 0.02, 1.0, 0.0)
+    assert not in_time(values, np.ones(values.shape, bool))
+    assert not in_time(np.zeros((3, 40)), np.ones((3, 40), bool))
 
 
 def test_columns_a_period_apart_do_not_hide_the_order():

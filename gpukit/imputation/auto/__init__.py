@@ -10,6 +10,7 @@
 | mixing.py       | shares of the methods, a row for each kind                                                  |
 | bending.py      | estimates bent to the middle of the hidden values beside them                               |
 | deviations.py   | how far off a filled value is likely to be, by what was hidden                              |
+| growth.py       | how series change over the distance, beyond their ends                                      |
 | signs.py        | what errors grow with                                                                       |
 | plan.py         | what was decided; a problem filled in by it                                                 |
 | run.py          | from a problem to judged methods                                                            |

@@ -3,11 +3,13 @@
     deviation = scale of the kind * exp(strength * beta' (f - mean of f) / spread of f)
 
 f: logarithms of what errors grow with (signs.py), beta by least squares of log |error|, one for vertices that are
-hidden whole and one for all other values; the strength of each is the one that tells a fold's errors best when learned
-on the other folds. The scale of a kind is such that the middle 90 % of a normal distribution has 90 % of its errors,
-on folds that it was not learned on; of few vertices that are hidden whole a little more, as one more would need (Vovk
-et al., Algorithmic Learning in a Random World, 2005). Runs in time need no more: of days to come, the folds farther in
-err more than what they stand for. No deviation is 0: that nothing differed so far does not say that nothing will.
+hidden whole, one for values beyond the first or last of their series, and one for all others; the strength of each is
+the one that tells a fold's errors best when learned on the other folds. Values beyond an end are a kind of their own:
+their deviations grow with the distance as the series itself changes (growth.py), to a power that is found likewise.
+The scale of a kind is such that the middle 90 % of a normal distribution has 90 % of its errors, on folds that it was
+not learned on; of few vertices that are hidden whole, and of few folds with values beyond an end, a little more, as one
+more would need (Vovk et al., Algorithmic Learning in a Random World, 2005). No deviation is 0: that nothing differed so
+far does not say that nothing will.
 """
 
 from typing import NamedTuple
@@ -15,9 +17,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation.auto.places import KINDS, NEVER
+from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.auto.signs import SIGNS
 
+BEYOND = KINDS  # the kind of values before the first and after the last of their series
+WHOLE, INNER, ENDS = 0, 1, 2  # groups of kinds, each with a law
+GROUPS = np.r_[WHOLE, np.full(KINDS - 1, INNER), ENDS]
 ENOUGH = 50  # errors of a kind
 MANY = 400  # errors of a group, to learn beta from
 RIDGE = 0.02  # of the errors' number
@@ -33,16 +38,22 @@ WIDE, HALF = 1.6448536, 0.6744898  # deviations on either side of a normal distr
 
 
 class Deviations(NamedTuple):
-    """by_kind (KINDS,) float64; law (2, 3, SIGNS) float64: mean and spread of f, and beta, of vertices that are hidden
-    whole and of other values; coverage {0.5: share, 0.9: share} of hidden values within their intervals."""
+    """by_kind (KINDS + 1,) float64; law (3, 3, SIGNS) float64: mean and spread of f, and beta, of the groups; coverage
+    {0.5: share, 0.9: share} of hidden values within their intervals; growth (2,) float64: the usual change beyond ends,
+    and the power of it that deviations there grow with; zeros where values beyond ends are like others."""
 
     by_kind: np.ndarray
     law: np.ndarray
     coverage: dict
+    growth: np.ndarray
 
-    def at(self, kinds, signs):
-        """Deviations of values of those kinds (values,) with signs (values, SIGNS)."""
-        return self.by_kind[kinds] * np.exp(exponents(self.law, kinds, signs))
+    def at(self, kinds, signs, changes=None):
+        """Deviations of values of those kinds (values,) with signs (values, SIGNS); changes (values,): the usual change
+        of values beyond an end, else 0."""
+        if changes is None or self.growth[0] == 0:
+            return self.by_kind[kinds] * np.exp(exponents(self.law, kinds, signs))
+        kinds = np.where(changes > 0, BEYOND, kinds)
+        return self.by_kind[kinds] * np.exp(exponents(self.law, kinds, signs)) * grown(changes, self.growth)
 
 
 class Errors(NamedTuple):
@@ -56,6 +67,11 @@ class Errors(NamedTuple):
         """Those of an index or a mask."""
         return Errors(*(part[chosen] for part in self))
 
+    def relative(self, changes, growth):
+        """Errors with values beyond an end as that kind, their residuals relative to how they grow."""
+        kinds = np.where(changes > 0, BEYOND, self.kinds)
+        return self._replace(residuals=self.residuals / grown(changes, growth), kinds=kinds)
+
 
 def together(parts):
     """Errors of all folds."""
@@ -64,7 +80,18 @@ def together(parts):
 
 def constant(deviation):
     """Deviations that are one number everywhere."""
-    return Deviations(np.full(KINDS, deviation), flat(), {})
+    return Deviations(np.full(KINDS + 1, deviation), flat(), {}, steady())
+
+
+def steady():
+    """The growth of deviations that do not differ beyond ends."""
+    return np.zeros(2)
+
+
+def grown(changes, growth):
+    """Factors by which deviations grow with the changes (values,) beyond an end; 1 where a change is 0."""
+    usual, power = growth
+    return np.where(changes > 0, changes / usual, 1.0) ** power
 
 
 def least_of(values, count):
@@ -76,9 +103,37 @@ def least_of(values, count):
 
 def flat():
     """A law that says nothing."""
-    law = np.zeros((2, 3, SIGNS))
+    law = np.zeros((3, 3, SIGNS))
     law[:, 1] = 1.0
     return law
+
+
+def learn_growing(parts, changes, units=MANY, least=0.0):
+    """Deviations of [Errors] and the [changes (values,)] of growth.py, a fold each; others as learned()."""
+    above = np.concatenate(changes)
+    count, above = len(above), above[above > 0]
+    if len(above) < min(ENOUGH, max(1, count // 2)):
+        return learned(parts, units, least)
+    found, usual = [], np.exp(np.log(above).mean())
+    for power in STRENGTHS if sum(bool((one > 0).any()) for one in changes) > 1 else STRENGTHS[:1]:
+        growth = np.array([usual, power])
+        relative = [part.relative(one, growth) for part, one in zip(parts, changes)]
+        found.append((surprise_beyond(relative, changes, growth), growth, relative))
+    _, growth, relative = min(found, key=lambda one: one[0])
+    return learned(relative, units, least)._replace(growth=growth)
+
+
+def surprise_beyond(parts, changes, growth):
+    """The surprise of the errors beyond an end, as known from the other folds; 0 of one fold."""
+    step = max(1, sum(len(part.residuals) for part in parts) // MOST)
+    few = [part.some(slice(None, None, step)) for part in parts]
+    beyond = [part.some(part.kinds == BEYOND) for part in few]
+    if sum(bool(len(part.residuals)) for part in beyond) < 2:
+        return 0.0
+    factors = grown(np.concatenate([one[::step] for one in changes]), growth)[together(few).kinds == BEYOND]
+    beyond = [part for part in beyond if len(part.residuals)]
+    sizes = left_out(beyond, strengths_of(beyond))
+    return surprise(factors * together(beyond).residuals, factors * sizes)
 
 
 def learned(parts, units=MANY, least=0.0):
@@ -86,29 +141,34 @@ def learned(parts, units=MANY, least=0.0):
     errors, step = together(parts), max(1, sum(len(part.residuals) for part in parts) // MOST)
     few = [part.some(slice(None, None, step)) for part in parts]
     if len(few) < 2:
-        found, told, sizes = fitted(errors, (1.0, 1.0)), errors, None
+        found, told, sizes = fitted(errors, STRENGTHS[:1] * 3), errors, None
     else:
         told, strengths = together(few), strengths_of(few)
         found, sizes = fitted(errors, strengths), left_out(few, strengths)
     sizes = found.at(told.kinds, told.signs) if sizes is None else sizes
-    one_more = min(MOST_SHARE, SHARE * (1.0 + 1.0 / max(units, 1)))
-    factors = [widened(told, sizes, told.kinds == NEVER, one_more), widened(told, sizes, told.kinds != NEVER, SHARE)]
-    by_kind = found.by_kind * np.where(np.arange(KINDS) == NEVER, *factors)
-    sizes = np.maximum(sizes * np.where(told.kinds == NEVER, *factors), least)
+    ends = sum(bool((part.kinds == BEYOND).any()) for part in parts)
+    wanted = one_more(units), SHARE, one_more(ends)
+    factors = np.array([widened(told, sizes, GROUPS[told.kinds] == group, one) for group, one in enumerate(wanted)])
+    by_kind, sizes = found.by_kind * factors[GROUPS], np.maximum(sizes * factors[GROUPS[told.kinds]], least)
     shares = {share: coverage(told.residuals, sizes, z) for share, z in ((0.5, HALF), (0.9, WIDE))}
-    return Deviations(np.maximum(by_kind, least), found.law, shares)
+    return Deviations(np.maximum(by_kind, least), found.law, shares, steady())
+
+
+def one_more(count):
+    """The share of `count` units that is to be held, that one more is held with the probability SHARE."""
+    return min(MOST_SHARE, SHARE * (1.0 + 1.0 / max(count, 1)))
 
 
 def fitted(errors, strengths):
-    """Deviations of Errors without a coverage; strengths of the law, of vertices that are hidden whole and others."""
+    """Deviations of Errors without a coverage; strengths of the law, one a group."""
     law = flat()
     for group, strength in enumerate(strengths):
-        some = (errors.kinds == NEVER) == (group == 0)
+        some = GROUPS[errors.kinds] == group
         if np.count_nonzero(some) >= MANY:
             law[group] = law_of(np.abs(errors.residuals[some]), errors.signs[some])
             law[group, 2] *= strength
     shrunk = np.exp(-exponents(law, errors.kinds, errors.signs)) * errors.residuals
-    return Deviations(scales(shrunk, errors.kinds), law, {})
+    return Deviations(scales(shrunk, errors.kinds), law, {}, steady())
 
 
 def left_out(parts, strengths):
@@ -120,8 +180,8 @@ def left_out(parts, strengths):
 def strengths_of(parts):
     """The strengths with which the folds' errors are told best by the others."""
     told, best = together(parts), []
-    tried = [left_out(parts, (strength, strength)) for strength in STRENGTHS]
-    for group in (told.kinds == NEVER, told.kinds != NEVER):
+    tried = [left_out(parts, (strength,) * 3) for strength in STRENGTHS]
+    for group in (GROUPS[told.kinds] == number for number in (WHOLE, INNER, ENDS)):
         scores = [surprise(told.residuals[group], sizes[group]) for sizes in tried]
         best.append(STRENGTHS[int(np.argmin(scores))] if group.any() else 1.0)
     return tuple(best)
@@ -136,7 +196,7 @@ def surprise(residuals, deviations):
 
 def widened(errors, sizes, some, share):
     """The factor by which deviations (values,) of some errors are to be multiplied, that intervals hold a share."""
-    if np.count_nonzero(some) < ENOUGH:
+    if np.count_nonzero(some) < ENOUGH and not (errors.kinds[some] == BEYOND).any():
         return 1.0
     needed = np.abs(errors.residuals[some]) / np.maximum(sizes[some], 1e-300)
     return float(np.clip(np.quantile(needed, share) / WIDE, *WIDENED))
@@ -155,7 +215,7 @@ def exponents(law, kinds, signs):
     """beta' (f - mean) / spread of values, within bounds."""
 
     def told(rows):
-        mean, spread, beta = np.moveaxis(law[np.where(kinds[rows] == NEVER, 0, 1)], 1, 0)
+        mean, spread, beta = np.moveaxis(law[GROUPS[kinds[rows]]], 1, 0)
         away = np.clip((signs[rows] - mean) / spread, -FARTHEST, FARTHEST)
         return np.clip(np.einsum("ij,ij->i", away, beta), -WIDEST, WIDEST)
 
@@ -163,13 +223,16 @@ def exponents(law, kinds, signs):
 
 
 def scales(residuals, kinds):
-    """(KINDS,) scales of residuals: of a kind where it has enough, else of all like it, else of all."""
-    by_kind = np.full(KINDS, scale(residuals))
-    for group in (kinds == NEVER, kinds != NEVER):
-        if np.count_nonzero(group) >= ENOUGH:
-            by_kind[NEVER if kinds[group][0] == NEVER else slice(NEVER + 1, None)] = scale(residuals[group])
-    for kind in range(KINDS):
-        if np.count_nonzero(kinds == kind) >= ENOUGH:
+    """(KINDS + 1,) scales of residuals: of a kind where it has enough, else of all of its group, else of all; of values
+    beyond an end always their own, where there are any."""
+    by_kind = np.full(KINDS + 1, scale(residuals))
+    for group in (WHOLE, INNER):
+        some = GROUPS[kinds] == group
+        if np.count_nonzero(some) >= ENOUGH:
+            by_kind[GROUPS == group] = scale(residuals[some])
+    for kind in range(KINDS + 1):
+        count = np.count_nonzero(kinds == kind)
+        if count >= ENOUGH or (kind == BEYOND and count):
             by_kind[kind] = scale(residuals[kinds == kind])
     return by_kind
 

@@ -98,8 +98,9 @@ def runs_laid_over(seen, free, rng, how):
     here = lost = np.zeros(pattern.shape, bool)
     ordered, anywhere = how
     if ordered:
-        pattern, ahead, beside = ends.parted(pattern, anywhere)
-        here, lost = ends.laid(inner, free[alive], ahead[:, rng.permutation(len(alive))])
+        pattern, ahead, beside, alone = ends.parted(pattern, anywhere)
+        ahead = ahead[:, rng.permutation(len(alive))]
+        here, lost = ends.laid(inner, free[alive], np.maximum(ahead, ends.draw_rows(alone, rng)))
         here = here | ends.of_others(inner, free[alive] & ~lost, beside, rng)
     taken, at_ends, most = (seen & ~free)[alive] | lost, here, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(here), 0

@@ -7,6 +7,7 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation.auto.bending import bent
 from gpukit.imputation.auto.deviations import Deviations
+from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.mixing import combined
@@ -63,5 +64,6 @@ def joined(problem, plan, estimates):
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
     by_rows(served, missing.shape)
-    deviation[missing] = plan.deviations.at(found[missing], signs_of(problem, field, estimates, missing))
+    signs, changes = signs_of(problem, field, estimates, missing), changes_beyond(problem, missing)
+    deviation[missing] = plan.deviations.at(found[missing], signs, changes)
     return Filled(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))

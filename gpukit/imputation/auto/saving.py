@@ -39,6 +39,7 @@ def packed(model):
         "plan.bends": plan.bends,
         "plan.deviations": plan.deviations.by_kind,
         "plan.law": plan.deviations.law,
+        "plan.growth": plan.deviations.growth,
     }
     if plan.units is not None:
         arrays |= persist.spread("plan.units", plan.units)
@@ -89,16 +90,21 @@ def read(told, arrays, estimator):
     bends = arrays["plan.bends"]
     trust.check_array("plan.bends", bends, np.float64, (2, 2, KNOTS))
     trust.check_finite("plan.bends", bends)
-    trust.check_array("plan.law", law, np.float64, (2, 3, SIGNS))
+    trust.check_array("plan.law", law, np.float64, (3, 3, SIGNS))
     trust.check_finite("plan.law", law)
     trust.check_array("plan.shares", shares, np.float64, (KINDS, len(members)))
-    trust.check_array("plan.deviations", by_kind, np.float64, (KINDS,))
+    trust.check_array("plan.deviations", by_kind, np.float64, (KINDS + 1,))
+    growth = arrays["plan.growth"]
+    trust.check_array("plan.growth", growth, np.float64, (2,))
+    trust.check_finite("plan.growth", growth)
+    if growth[0] < 0 or not 0 <= growth[1] <= 1:
+        raise DataError(f"plan.growth is {growth.tolist()}; it is a change from 0 on and a power from 0 to 1.")
     trust.check_finite("plan.shares", shares, 2.0)
     trust.check_finite("plan.deviations", by_kind)
     coverage = dict(pairs("coverage", persist.entry_of(told, "coverage", list)))
     rows = [row_of(one) for one in persist.entry_of(told, "rows", list)]
     notes = [str(note) for note in persist.entry_of(told, "notes", list)]
-    return Plan(members, shares, bends, Deviations(by_kind, law, coverage), rows, notes, units_in(arrays))
+    return Plan(members, shares, bends, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
 
 
 def units_in(arrays):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.auto import bending, deviations
+from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
 from gpukit.imputation.auto.mixing import combined, drawn, shares_of
 from gpukit.imputation.auto.places import kinds
@@ -30,8 +31,10 @@ def settled(folds, judged, trials, metric, free):
     fields = [combined([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
     bends = bends_of(folds, found, fields, metric) if free else bending.straight()
     errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
+    changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     left, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    known = deviations.learned(errors, counted(folds, found)[0], deviations.least_of(left.values[left.seen], hidden))
+    least = deviations.least_of(left.values[left.seen], hidden)
+    known = deviations.learn_growing(errors, changes, counted(folds, found)[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((one.name for one in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)

@@ -477,3 +477,42 @@ def test_the_confidence_is_told_where_it_is_asked_for(verb, graph, tmp_path):
     told = verb("impute", path, *named, "--confidence").out
     assert "Confidence of the" in told and "Fourier basis: all" in told
     assert "Fourier" not in verb("impute", path, *named).out
+
+
+@pytest.mark.parametrize("cut", [(), ("--slice", "6x5")], ids=["series", "slices"])
+def test_times_reach_the_fit_and_the_output(verb, arrays, tmp_path, cut):
+    at, tensor = np.sort(np.random.default_rng(0).choice(10**6, 30, replace=False)), smooth(shape=(30,))
+    tensor[3, 4:9] = np.nan
+    (tmp_path / "times.txt").write_text("\n".join(map(str, at)))
+    for given, more in (({"times": at}, ()), ({}, ("--times", tmp_path / "times.txt"))):
+        path = arrays(edges=np.array(RING), tensor=tensor, **given)
+        result = verb("impute", path, "--output", tmp_path / "o.npz", "--force", *cut, *more, *CPU)
+        assert result.code == 0, result
+        found = written(tmp_path / "o.npz")
+        assert found["times"].ravel().tolist() == at.tolist()
+        again = read_graph(edges=arrays(edges=np.array(RING)), tensor=tmp_path / "o.npz")
+        assert again.times.ravel().tolist() == at.tolist()
+
+
+def test_times_of_new_readings_for_a_model(verb, arrays, tmp_path):
+    tensor, model = smooth(shape=(40,)), tmp_path / "m.gpukit"
+    tensor[3, 4:9] = np.nan
+    (tmp_path / "times.txt").write_text("\n".join(map(str, range(1000, 1040))))
+    path = arrays(edges=np.array(RING), tensor=tensor)
+    first = verb("impute", path, "--times", tmp_path / "times.txt", "--save-model", model, *CPU)
+    assert first.code == 0, first
+    np.save(tmp_path / "new.npy", np.where(np.arange(5) == 2, np.nan, tensor[:, :5]))
+    (tmp_path / "next.txt").write_text("\n".join(map(str, range(1040, 1045))))
+    again = ("--times", tmp_path / "next.txt", "--model", model, "--output", tmp_path / "o.npz")
+    result = verb("impute", tmp_path / "new.npy", *again, *CPU)
+    assert result.code == 0, result
+    assert written(tmp_path / "o.npz")["times"].tolist() == list(range(1040, 1045))
+
+
+def test_times_that_do_not_fit_are_refused_in_one_line(refused, arrays, tmp_path):
+    (tmp_path / "times.txt").write_text("1\n2\n3\n")
+    path = arrays(edges=np.array(RING), tensor=smooth())
+    line = refused("impute", path, "--times", tmp_path / "times.txt", *CPU)
+    assert "times has the shape (3,); it needs one for each place of the tensor's last axis, (5,)." in line
+    line = refused("impute", arrays(edges=np.array(RING), tensor=smooth(), times=np.arange(5)), "--times", path, *CPU)
+    assert "has times of its own: leave times (--times) out" in line

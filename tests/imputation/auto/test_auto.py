@@ -403,3 +403,15 @@ def test_the_report_of_a_named_method_has_the_errors_that_others_have_when_named
     assert set(found) == set(expected) and not {"local", "spectral"} & set(found)
     assert found["two-way-mean"] == pytest.approx(expected["two-way-mean"], rel=0.02)
     assert found[method] == pytest.approx(expected[method], rel=0.02)
+
+
+def test_series_that_alternate_are_filled_in_as_with_their_times():
+    rng = np.random.default_rng(2)
+    values = rng.normal(size=(4, 260))
+    for t in range(1, values.shape[1]):
+        values[:, t] -= 0.7 * values[:, t - 1]
+    seen = rng.random(values.shape) > 0.2
+    given = np.where(seen, values, np.nan)
+    models = [GraphImputer(device="cpu").fit(None, given, times=times) for times in (None, np.arange(260))]
+    errors = [np.abs(model.completed_ - values)[~seen].mean() for model in models]
+    assert errors[0] <= 1.02 * errors[1]

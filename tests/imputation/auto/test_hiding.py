@@ -90,12 +90,31 @@ def test_sensors_that_begin_late_are_told_at_those_times():
     assert any(hidden[:, 60:].any() for hidden, _ in folds)
 
 
-@pytest.mark.parametrize("rows, anywhere", [(20, True), (12, False)])
-def test_to_learn_from_and_where_few_can_tell_they_are_moved(rows, anywhere):
-    seen = begun_late(rows)
-    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0, anywhere=anywhere)
+def test_to_learn_from_they_are_moved():
+    seen = begun_late(20)
+    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0, anywhere=True)
     places = np.concatenate([np.nonzero(hidden)[1] for hidden, _ in folds])
     assert np.ptp(places) > 100 and all((hidden == lost).all() for hidden, lost in folds)
+
+
+def test_where_few_can_tell_any_row_loses_its_end():
+    seen = np.ones((5, 100), bool)
+    seen[1, -12:] = False
+    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0)
+    assert len(folds) >= hiding.FOLDS and len({int(np.flatnonzero(hidden.any(axis=1))[0]) for hidden, _ in folds}) > 2
+    for hidden, lost in folds:
+        (row,) = np.flatnonzero(hidden.any(axis=1))
+        begin = hidden[row].argmax()
+        assert hidden[row, begin : begin + 12].all() and hidden.sum() == 12
+        assert not (seen & ~lost)[row, begin:].any() and lost.sum() == seen[row, begin:].sum()
+
+
+def test_runs_longer_than_half_of_what_is_left_are_hidden_shorter():
+    seen = np.ones((6, 100), bool)
+    seen[:, -40:] = False
+    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0)
+    assert [int(hidden.sum()) for hidden, _ in folds] == [6 * 15] * 2
+    assert folds[0].values[:, 45:60].all() and folds[1].values[:, 30:45].all() and folds[1].lost[:, 30:60].all()
 
 
 def test_a_few_at_both_ends():

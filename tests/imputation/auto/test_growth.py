@@ -1,0 +1,102 @@
+"""Deviations beyond the ends of series: they grow with the distance and with how the series changes."""
+
+import numpy as np
+import pytest
+
+from gpukit import GraphImputer
+from gpukit.imputation.auto import deviations, growth, places
+from gpukit.persist import load_model
+from imputation.auto.test_auto import asked
+
+
+def trends(seed=0, count=6, columns=120):
+    """Series (N, T) that rise by 0.2 to 3 a column, with noise."""
+    rng = np.random.default_rng(seed)
+    slopes = np.linspace(0.2, 3, count)[:, None]
+    return slopes * np.arange(columns) + rng.normal(size=(count, columns))
+
+
+def drifts(seed, count=8, columns=150):
+    """Series (N, T) whose changes are random walks: trends that turn slowly."""
+    return np.cumsum(np.cumsum(np.random.default_rng(seed).normal(size=(count, columns)), axis=1), axis=1)
+
+
+def covered(values, missing):
+    """(the share of what is missing within intervals of 90 %, deviations) of a fit without it."""
+    given = np.where(missing, np.nan, values)
+    model = GraphImputer(device="cpu").fit(None, given, times=np.arange(values.shape[1]))
+    within = np.abs(model.completed_ - values) <= deviations.WIDE * model.deviation_
+    return within[missing].mean(), model
+
+
+def test_what_is_beyond_ends():
+    seen = np.array([[0, 1, 0, 1, 0, 0], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
+    expected = np.zeros((3, 6), bool)
+    expected[0, [0, 4, 5]] = True
+    np.testing.assert_array_equal(growth.beyond_ends(seen), expected)
+    found = growth.changes_beyond(asked(np.ones((3, 6)), seen), ~seen)
+    assert (found > 0).tolist() == [True, False, True, True] + [False] * 6
+    assert not growth.changes_beyond(asked(np.ones((3, 6)), seen, False), ~seen).any()
+
+
+@pytest.mark.parametrize("kind, power", [("trend", 1.0), ("walk", 0.5), ("noise", 0.0)])
+def test_changes_grow_as_the_series_does(kind, power):
+    rng, seen = np.random.default_rng(0), np.ones((20, 600), bool)
+    seen[:, 400:] = False
+    noise = rng.normal(size=seen.shape)
+    values = {"trend": 2.0 * np.arange(600) + noise, "walk": np.cumsum(noise, axis=1), "noise": noise}[kind]
+    found = growth.usual_change(np.where(seen, values, 0), seen)[:, 399 + np.array([8, 64, 200])].mean(axis=0)
+    np.testing.assert_allclose(np.diff(np.log(found)), power * np.diff(np.log([8, 64, 200])), atol=0.3)
+    if kind == "trend":
+        np.testing.assert_allclose(found, [16, 128, 400], rtol=0.05)
+
+
+def test_series_too_short_for_changes_have_those_of_others():
+    seen = np.zeros((3, 8), bool)
+    seen[0, :6], seen[1, 3] = True, True
+    found = growth.usual_change(np.arange(8.0) * np.ones((3, 8)), seen)
+    assert np.isfinite(found).all() and (found > 0).all() and found[1, 7] > found[1, 4]
+
+
+@pytest.mark.parametrize("power", [1.0, 0.0])
+def test_errors_say_how_deviations_grow(power):
+    rng, parts, changes = np.random.default_rng(0), [], []
+    for _ in range(4):
+        changes.append(np.exp(rng.uniform(0, 3, 300)))
+        signs = rng.normal(size=(300, deviations.SIGNS))
+        errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
+        parts.append(deviations.Errors(errors, np.full(300, places.KINDS - 1), signs))
+    found = deviations.learn_growing(parts, changes)
+    assert found.growth[1] == power
+    low, high = found.at(np.full(2, places.KINDS - 1), np.zeros((2, deviations.SIGNS)), np.array([1.0, 20.0]))
+    assert 1.5 < low < 3.5 and abs(high / low / 20**power - 1) < 1e-9
+
+
+def test_few_values_beyond_ends_are_like_others():
+    rng = np.random.default_rng(0)
+    part = deviations.Errors(rng.normal(size=400), np.full(400, 2), rng.normal(size=(400, deviations.SIGNS)))
+    changes = np.r_[np.ones(10), np.zeros(390)]
+    found, plain = deviations.learn_growing([part, part], [changes] * 2), deviations.learned([part, part])
+    np.testing.assert_array_equal(found.at(part.kinds, part.signs, changes), plain.at(part.kinds, part.signs))
+
+
+def test_deviations_at_the_end_grow_with_distance_and_slope(tmp_path):
+    values, missing = trends(), np.zeros((6, 120), bool)
+    missing[:, -20:] = True
+    share, model = covered(values, missing)
+    found = model.deviation_[:, -20:]
+    assert (found[1:, -1] > 4 * found[1:, 0]).all() and (found[-1] > 2 * found[0]).all() and share >= 0.85
+    model.save(tmp_path / "m.gpukit")
+    np.testing.assert_array_equal(
+        load_model(tmp_path / "m.gpukit").plan_.deviations.growth, model.plan_.deviations.growth
+    )
+
+
+@pytest.mark.parametrize("rows, length", [(8, 20), (1, 12), (1, 30), (8, 60)])
+def test_intervals_beyond_the_end_hold_what_they_promise(rows, length):
+    shares = []
+    for seed in range(6):
+        values, missing = drifts(seed), np.zeros((8, 150), bool)
+        missing[:rows, -length:] = True
+        shares.append(covered(values, missing)[0])
+    assert 0.8 <= np.mean(shares) <= 1.0
