@@ -96,7 +96,7 @@ def wide_form(frame, mask, vertices, labelled):
     order, ids = order_of(side, vertices, turned)
     refuse_words(frame)
     refuse_calendar(frame)
-    array, seen = labels.numbers(frame, "tensor", turned)[order], mask_of(mask, frame, turned, order)
+    array, seen = labels.numbers(without_signs(frame), "tensor", turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
 
     def give(array, known):
@@ -119,6 +119,20 @@ def refuse_words(frame):
             f"the table has words, no readings, in {told}: leave such columns out, frame.drop(columns=[{names}]); "
             "times belong in the index, frame.index = pandas.to_datetime(...)."
         )
+
+
+def without_signs(frame):
+    """The frame with NaN in columns that hold nothing but signs of missing values, such as NA and ?."""
+    empty = [name for name in frame.columns if frame[name].dtype.kind == "O" and says_nothing(frame[name])]
+    frame = frame.copy(deep=False) if empty else frame
+    for name in empty:
+        frame[name] = np.nan
+    return frame
+
+
+def says_nothing(column):
+    """True where every cell is a word that stands for missing, or missing."""
+    return all(isinstance(one, str) and one.strip().lower() in MISSING for one in column.dropna())
 
 
 def refuse_calendar(frame):
