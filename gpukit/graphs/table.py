@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.graphs.layouts import apart, clocks, moments
-from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
+from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, refuse_labels, role_of, side_of
 from gpukit.graphs.layouts.roles import CLOCK
 from gpukit.graphs.text import is_number
 from gpukit.io.sheet import MISSING, Table, open_table
@@ -101,7 +101,9 @@ def _lie_alone(table, ids, layout, spelled):
         return found, frame
     labels = _first_labels(table.first[0], words, header, known)
     head = table.first[labels is not None :] if header else None
-    side, values = side_of(table.path, labels, head, layout, known), list(range(labels is not None, frame.shape[1]))
+    name = table.first[0] if header else None
+    side = side_of(table.path, labels, head, layout, known, name)
+    values = list(range(labels is not None, frame.shape[1]))
     return Lie(header, labels, head, side, values, len(frame)), frame
 
 
@@ -121,6 +123,8 @@ def _first_labels(name, words, header, known):
     """The words of the first column where it holds labels or times; None where it holds values."""
     if header and known and name in known:
         return None
+    if header and role_of(name) == "sensor" and len(set(words)) == len(words) and all(map(str.isdecimal, words)):
+        return words
     return words if (header and names_times(name)) or are_dates(words) else _texts(words)
 
 
@@ -155,6 +159,8 @@ def _lie_in_columns(table, frame, words, given):
         return None
     if not values:
         raise DataError(f"{table.path} has no column of numbers.")
+    if layout is None and not timed_apart and not (known and known & {names[place] for place in values}):
+        refuse_labels(table.path, names[0] if header else None, labels)
     head = [names[place] for place in values] if header else None
     return Lie(header, labels, head, "columns", values, found.rows, seconds, found.kept)
 

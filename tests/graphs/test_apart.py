@@ -110,6 +110,31 @@ def test_columns_without_a_number_stay_empty(tmp_path):
     assert out == text.replace("?", "7.25").replace("-02,,", "-02,7.25,")
 
 
+@pytest.mark.parametrize(
+    "head, names, error",
+    [
+        (",a,b", "xyz", "labels its lines 'x', 'y', ..., which are no times.*--layout rows or --layout columns"),
+        ("name,a,b,c", "xyz", "labels its lines 'x', 'y'"),
+        ("station,a,b", [401, 407, 403], "labels its lines '401', '407'"),
+        ("station,a,b", "xxyyzz", "labels its lines 'x', 'x'"),
+        ("time,a,b", [1, 2, 3] * 2, "6 lines at 3 times, and no column tells such lines apart.*--layout columns"),
+        ("date,a", ["2020-01-01", "2020-01-02"] * 3, "6 lines at 2 times, and no column tells"),
+    ],
+)
+def test_labels_that_are_no_times_are_refused(tmp_path, head, names, error):
+    lines = [",".join([str(name), *["1.5", "2.5", "x"][: head.count(",")]]) for name in names]
+    (tmp_path / "t.csv").write_text("\n".join([head, *lines]) + "\n")
+    with pytest.raises(DataError, match=error):
+        read_graph(tmp_path / "t.csv")
+    assert len(read_graph(tmp_path / "t.csv", layout="columns").tensor) == min(head.count(","), 2)
+
+
+def test_stations_above_steps_are_sensors(tmp_path):
+    (tmp_path / "t.csv").write_text("station,0,1,2\n401,1,2,3\n403,4,,6\n402,7,8,9\n")
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == [401, 403, 402] and data.tensor[2, 0].tolist() == [7, 8, 9]
+
+
 NAMED = {  # a table whose last column the graph names, and the table with every gap as 7.25
     "empty": (
         "time,a,b,c\n2020-01-01,1,2,\n2020-01-02,?,4,\n",
@@ -206,7 +231,7 @@ def test_a_first_line_that_is_like_the_second_is_no_header(tmp_path):
         ("Date;Time;a;b\n01/03/2020;true;1.5;2\n01/03/2020;true;;3\n", 1),  # a column of the words true and false
         ("Date;Time;a;b\n01/03/2020;10:00;-3.5e38;2\n01/03/2020;11:00;-3.5e38;\n", 1),  # beyond float32
         ("\ufeff\ufeff01/03/2020;10:00;1.5;2\n01/03/2020;11:00;;3\n02/03/2020;11:00;1.5;3\n", 1),
-        ("Country,Code,1990,,1992,1993\na,aaa,1e39,,-2.5,\nb,bbb,1e39,,,0.5\n", 2),
+        ("step,Code,1990,,1992,1993\na,aaa,1e39,,-2.5,\nb,bbb,1e39,,,0.5\n", 2),
         ("time;a;b;c\t7\n2020-01-01;2,5;;\n2020-01-02;1,5;1,5;\n", 1),
     ],
 )

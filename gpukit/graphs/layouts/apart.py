@@ -131,6 +131,11 @@ def refuse_readings(path, names, frame, times, values):
                 f"is a reading, say of what: --columns {told} (columns=) for {names[value]}; if {names[at]} is a "
                 "sensor itself, --layout columns."
             )
+    raise DataError(
+        f"{path} has {len(when):,} lines at {len(moments):,} times, and no column tells such lines apart: if they are "
+        "readings of several sensors, add a column that says of which; if they follow each other in time, --layout "
+        "columns (layout='columns')."
+    )
 
 
 def refuse_lines(path, names, frame, values):
