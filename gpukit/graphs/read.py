@@ -69,7 +69,10 @@ def read_graph(
     with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
         if near == Near() and (source.holds_arrays() or _is_array(source)):
             return _whole(_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name, lies)
-        found = _values(source, None, near.ids(), lies)
+        ids = near.ids()
+        found = _values(source, None, ids, lies)
+        if found.ids is not None and ids is not None:
+            near.warn_of_absent(ids, found.ids, source.name)
         return _made(found._replace(times=lies.times_of(found.times, source.name)), near, lies)
 
 
@@ -188,7 +191,7 @@ def _places(ids, names, count, path):
     if lacking:
         raise DataError(
             f"{path} has no values for vertex {lacking[0]!r}, nor for {len(lacking) - 1:,} others, of the "
-            f"edges' {len(ids):,}. Give every vertex its values, nan where they are missing."
+            f"edges' {len(ids):,}. Give every vertex its values, nan or an empty column where they are missing."
         )
     return np.array([rows[one] for one in ids.tolist()], dtype=np.int64)
 

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.graphs.layouts import apart, clocks, moments
-from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
+from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, refuse_labels, role_of, side_of
 from gpukit.graphs.layouts.roles import CLOCK
 from gpukit.graphs.text import is_number
 from gpukit.io.sheet import MISSING, Table, open_table
@@ -91,24 +91,26 @@ def lie_of(table, count=None, ids=None, layout=None, length=None, spelled=1):
 
 def _lie_alone(table, ids, layout, spelled):
     """(Lie, frame) of a table that no graph tells the sides of."""
-    header = _has_header(table, None)
-    frame = table.frame(header, spelled=spelled)
     known = None if ids is None else set(map(str, ids))
+    header = _has_header(table, None) or _names_sensors(table, known)
+    frame = table.frame(header, spelled=spelled)
     words = _words(frame)
     found = _lie_in_rows(table, frame, words, layout, known) if header else None
-    found = found or _lie_in_columns(table, frame, words, layout, header)
+    found = found or _lie_in_columns(table, frame, words, (layout, header, known))
     if found is not None:
         return found, frame
-    labels = words if (header and names_times(table.first[0])) or are_dates(words) else _texts(words)
+    labels = _first_labels(table.first[0], words, header, known)
     head = table.first[labels is not None :] if header else None
-    side, values = side_of(table.path, labels, head, layout, known), list(range(labels is not None, frame.shape[1]))
+    name = table.first[0] if header else None
+    side = side_of(table.path, labels, head, layout, known, name)
+    values = list(range(labels is not None, frame.shape[1]))
     return Lie(header, labels, head, side, values, len(frame)), frame
 
 
 def _lie_in_rows(table, frame, words, layout, known):
     """The Lie of a table whose columns are times behind those that say what each line is of; None of another."""
     span = apart.times_from(table.first) if layout in (None, "rows") else None
-    if span is None or are_dates(words):
+    if span is None or are_dates(words) or (known and layout is None and set(table.first[slice(*span)]) <= known):
         return None
     first, end = span
     labels = apart.label_of(frame, range(first), known)
@@ -117,12 +119,25 @@ def _lie_in_rows(table, frame, words, layout, known):
     return Lie(True, labels, table.first[first:end], "rows", list(range(first, end)), len(frame))
 
 
-def _lie_in_columns(table, frame, words, layout, header):
-    """The Lie of a table with a sensor a column and others beside them, or times in several; None of another."""
+def _first_labels(name, words, header, known):
+    """The words of the first column where it holds labels or times; None where it holds values."""
+    if header and known and name in known:
+        return None
+    if header and role_of(name) == "sensor" and len(set(words)) == len(words) and all(map(str.isdecimal, words)):
+        return words
+    return words if (header and names_times(name)) or are_dates(words) else _texts(words)
+
+
+def _lie_in_columns(table, frame, words, given):
+    """The Lie of a table with a sensor a column and others beside them, or times in several; None of another.
+
+    given: (layout, header, known labels of sensors).
+    """
+    layout, header, known = given
     if layout not in (None, "columns"):
         return None
     names = _names(table, header)
-    found = apart.apart_of(names, frame)
+    found = apart.apart_of(names, frame, known or ())
     body, seconds = frame.iloc[: found.rows], None
     if found.parts is not None:
         words, timed = clocks.joined(body, found.parts).tolist(), found.parts.places
@@ -131,8 +146,9 @@ def _lie_in_columns(table, frame, words, layout, header):
         timed = (found.time or 0,)
         as_read = timed == (0,) and frame[0].dtype.kind == "O"
         words = words[: found.rows] if as_read else clocks.words_of(body[timed[0]]).tolist()
-    clock = seconds is not None or found.time is not None or (header and names_times(names[0])) or are_dates(words)
-    labels = words if clock else _texts(words)
+    timed_apart = seconds is not None or found.time is not None
+    labels = words if timed_apart else _first_labels(names[0], words, header, known)
+    clock = timed_apart or (labels is not None and ((header and names_times(names[0])) or are_dates(words)))
     others = {*found.kept, *(timed if labels is not None else ())}
     values = [place for place in range(frame.shape[1]) if place not in others]
     if clock and layout is None:
@@ -143,6 +159,8 @@ def _lie_in_columns(table, frame, words, layout, header):
         return None
     if not values:
         raise DataError(f"{table.path} has no column of numbers.")
+    if layout is None and not timed_apart and not (known and known & {names[place] for place in values}):
+        refuse_labels(table.path, names[0] if header else None, labels)
     head = [names[place] for place in values] if header else None
     return Lie(header, labels, head, "columns", values, found.rows, seconds, found.kept)
 
@@ -178,6 +196,12 @@ def _has_header(table, known):
     ):
         return True
     return _are_names(first) and any("." in word for word in second)
+
+
+def _names_sensors(table, known):
+    """True when the first line has different labels of known sensors behind its first field, and the second has not."""
+    first, second = table.first[1:], table.second[1:]
+    return bool(known and first and set(first) <= known and len(set(first)) == len(first) and not set(second) <= known)
 
 
 def _is_alike(first, second):

@@ -28,7 +28,7 @@ from gpukit.imputation.centering import spread
 from gpukit.imputation.tables.clock import clock_of
 from gpukit.imputation.tables.forms import form_of
 from gpukit.imputation.tables.suspects import suspects
-from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
 
@@ -110,13 +110,13 @@ def in_place(graph, tensor, mask, times):
         graph = sound(graph)
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
         return in_time(graph.adjacency, data, graph.times if times is None else times, graph.vertices)
-    if tensor is None and is_frame(as_frame(graph)):
+    if tensor is None and is_labelled(graph):
         graph, tensor = None, graph
     if tensor is None:
         raise DataError("a graph alone has nothing to fill in: give the tensor too, or a GraphTensor.")
     names = None if graph is None else of_graph(graph)
     known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
-    form = form_of(tensor, mask, known, is_frame(graph)) if is_frame(as_frame(tensor)) else None
+    form = form_of(tensor, mask, known, is_frame(graph))
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     elif graph is not None:
@@ -143,7 +143,7 @@ def again_in_place(model, tensor, mask, times):
             tensor, mask = tensor[order], mask[order]
         found = in_time(adjacency, read(tensor, mask, count), times, known)
         return found if order is None else found._replace(give=by_places(order))
-    form = form_of(tensor, mask, count if known is None else known) if is_frame(as_frame(tensor)) else None
+    form = form_of(tensor, mask, count if known is None else known)
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     return in_time(adjacency, read(tensor, mask, count), times, known, form)
@@ -166,8 +166,15 @@ def by_places(order):
 def in_time(adjacency, data, times, vertices=None, form=None, notes=()):
     """Taken of Data in the order in which they were handed in."""
     clock = clock_of(times_of(times, data))
-    give = None if form is None else form.give
-    return Taken(adjacency, clock.forth(data), clock, vertices, give, [*notes, *clock.notes, *suspects(data, vertices)])
+    give, own = (None, []) if form is None else (form.give, form.notes)
+    notes = [*notes, *own, *clock.notes, *suspects(data, vertices)]
+    return Taken(adjacency, clock.forth(data), clock, vertices, give, notes)
+
+
+def is_labelled(values):
+    """Return True for frames and Series, of other libraries too."""
+    values = as_frame(values)
+    return is_frame(values) or is_series(values)
 
 
 def count_of(tensor):

@@ -10,6 +10,11 @@ def is_frame(data):
     return hasattr(data, "columns") and hasattr(data, "iloc")
 
 
+def is_series(data):
+    """True for a pandas Series; pandas is not imported for it."""
+    return hasattr(data, "to_frame") and hasattr(data, "iloc")
+
+
 def as_frame(data):
     """A pandas DataFrame of a frame of another library (polars, pyarrow, ... : whatever has to_pandas); other things
     as they are."""

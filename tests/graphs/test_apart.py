@@ -110,6 +110,91 @@ def test_columns_without_a_number_stay_empty(tmp_path):
     assert out == text.replace("?", "7.25").replace("-02,,", "-02,7.25,")
 
 
+@pytest.mark.parametrize(
+    "head, names, error",
+    [
+        (",a,b", "xyz", "labels its lines 'x', 'y', ..., which are no times.*--layout rows or --layout columns"),
+        ("name,a,b,c", "xyz", "labels its lines 'x', 'y'"),
+        ("station,a,b", [401, 407, 403], "labels its lines '401', '407'"),
+        ("station,a,b", "xxyyzz", "labels its lines 'x', 'x'"),
+        ("time,a,b", [1, 2, 3] * 2, "6 lines at 3 times, and no column tells such lines apart.*--layout columns"),
+        ("date,a", ["2020-01-01", "2020-01-02"] * 3, "6 lines at 2 times, and no column tells"),
+    ],
+)
+def test_labels_that_are_no_times_are_refused(tmp_path, head, names, error):
+    lines = [",".join([str(name), *["1.5", "2.5", "x"][: head.count(",")]]) for name in names]
+    (tmp_path / "t.csv").write_text("\n".join([head, *lines]) + "\n")
+    with pytest.raises(DataError, match=error):
+        read_graph(tmp_path / "t.csv")
+    assert len(read_graph(tmp_path / "t.csv", layout="columns").tensor) == min(head.count(","), 2)
+
+
+def test_stations_above_steps_are_sensors(tmp_path):
+    (tmp_path / "t.csv").write_text("station,0,1,2\n401,1,2,3\n403,4,,6\n402,7,8,9\n")
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == [401, 403, 402] and data.tensor[2, 0].tolist() == [7, 8, 9]
+
+
+NAMED = {  # a table whose last column the graph names, and the table with every gap as 7.25
+    "empty": (
+        "time,a,b,c\n2020-01-01,1,2,\n2020-01-02,?,4,\n",
+        "time,a,b,c\n2020-01-01,1,2,7.25\n2020-01-02,7.25,4,7.25\n",
+    ),
+    "signs": (
+        "time,a,b,c\n2020-01-01,1,2,NA\n2020-01-02,3,4,?\n",
+        "time,a,b,c\n2020-01-01,1,2,7.25\n2020-01-02,3,4,7.25\n",
+    ),
+    "counts": ("date;hour;a;b;no\n2020-01-01;1;?;2;1\n2020-01-01;2;3;4;2\n",) * 2,
+    "station": ("date;hour;a;b;site\n2020-01-01;1;?;2;5\n2020-01-01;2;3;4;5\n",) * 2,
+    "first": ("t,a,b\n,1,2\n,3,?\n", "t,a,b\n7.25,1,2\n7.25,3,7.25\n"),
+    "calendar": (
+        "time,year,month\n2020-01-01,2020,1\n2020-01-02,2020,\n",
+        "time,year,month\n2020-01-01,2020,1\n2020-01-02,2020,7.25\n",
+    ),
+    "numbers": (
+        "time,401,402,403\n2020-01-01,1,2,\n2020-01-02,3,4,\n",
+        "time,401,402,403\n2020-01-01,1,2,7.25\n2020-01-02,3,4,7.25\n",
+    ),
+    "years": ("x,1990,1991,1992\n1,1,2,\n2,3,4,\n", "x,1990,1991,1992\n1,1,2,7.25\n2,3,4,7.25\n"),
+}
+
+
+@pytest.mark.parametrize("kind", NAMED)
+@pytest.mark.parametrize("way", ["coordinates", "distances"])
+def test_columns_that_the_graph_names_are_sensors(tmp_path, kind, way):
+    given, wanted = NAMED[kind]
+    header = given.splitlines()[0].replace(";", ",").split(",")
+    names = [name for name in header if name not in ("time", "date", "hour")]
+    (tmp_path / "t.csv").write_text(given)
+    lines = [f"{name},{at},{at % 2}" for at, name in enumerate(names)]
+    pairs = [f"{one},{other},1" for one, other in zip(names, names[1:])]
+    (tmp_path / "g.csv").write_text("\n".join(["label,x,y", *lines] if way == "coordinates" else pairs) + "\n")
+    data = read_graph(tmp_path / "t.csv", **{way: tmp_path / "g.csv"})
+    assert data.vertices.astype(str).tolist() == names
+    seen = np.broadcast_to(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], data.tensor.shape)[:, 0]
+    out = tmp_path / "o.csv"
+    write_completed(out, tmp_path / "t.csv", np.where(seen, 0, 7.25), seen, data.vertices, alone=True)
+    assert out.read_text() == wanted.replace("?", "7.25")
+
+
+def test_words_in_a_column_that_the_graph_names_are_an_error(tmp_path):
+    (tmp_path / "t.csv").write_text("time,a,b,c\n2020-01-01,1,2,off\n2020-01-02,3,,off\n")
+    (tmp_path / "g.csv").write_text("label,x,y\na,1,1\nb,2,1\nc,3,1\n")
+    with pytest.raises(DataError, match="line 2: 'off' .column 4. is not a number"):
+        read_graph(tmp_path / "t.csv", coordinates=tmp_path / "g.csv")
+
+
+@pytest.mark.parametrize("way", ["coordinates", "distances"])
+def test_labels_without_a_column_are_named(tmp_path, way):
+    (tmp_path / "t.csv").write_text("time,a,b\n2020-01-01,1,2\n2020-01-02,3,\n")
+    lines = {"coordinates": "label,x,y\na,1,1\nb,2,1\nc,3,1\nd,1,2\n", "distances": "a,b,1\nb,c,2\nc,d,1\n"}
+    (tmp_path / "g.csv").write_text(lines[way])
+    with pytest.warns(
+        UserWarning, match="g.csv names 'c', 'd', which .*t.csv does not have: left out. An empty column"
+    ):
+        read_graph(tmp_path / "t.csv", **{way: tmp_path / "g.csv"})
+
+
 def test_long_tables_with_times_in_several_columns(tmp_path):
     rows = [f"{s},{2020},1,{day},{day}.5" for s in "xy" for day in range(1, 6) if (s, day) != ("y", 3)]
     (tmp_path / "t.csv").write_text("\n".join(["station,year,month,day,value", *rows]) + "\n")
@@ -146,7 +231,7 @@ def test_a_first_line_that_is_like_the_second_is_no_header(tmp_path):
         ("Date;Time;a;b\n01/03/2020;true;1.5;2\n01/03/2020;true;;3\n", 1),  # a column of the words true and false
         ("Date;Time;a;b\n01/03/2020;10:00;-3.5e38;2\n01/03/2020;11:00;-3.5e38;\n", 1),  # beyond float32
         ("\ufeff\ufeff01/03/2020;10:00;1.5;2\n01/03/2020;11:00;;3\n02/03/2020;11:00;1.5;3\n", 1),
-        ("Country,Code,1990,,1992,1993\na,aaa,1e39,,-2.5,\nb,bbb,1e39,,,0.5\n", 2),
+        ("step,Code,1990,,1992,1993\na,aaa,1e39,,-2.5,\nb,bbb,1e39,,,0.5\n", 2),
         ("time;a;b;c\t7\n2020-01-01;2,5;;\n2020-01-02;1,5;1,5;\n", 1),
     ],
 )

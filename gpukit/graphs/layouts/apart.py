@@ -32,15 +32,24 @@ class Apart(NamedTuple):
     rows: int
 
 
-def apart_of(names, frame):
-    """The Apart of a table with a sensor a column: the names of its columns, and all of it as a frame."""
+def apart_of(names, frame, known=frozenset()):
+    """The Apart of a table with a sensor a column: the names of its columns, and all of it as a frame.
+
+    known: labels of the graph or of the coordinates. Columns with these names are sensors, whatever they hold.
+    """
     rows = _rows(frame)
     body = frame.iloc[:rows]
+    sensors = {at for at, name in enumerate(names) if name in known}
+    names = ["" if at in sensors else name for at, name in enumerate(names)]
     parts = clocks.parts_of(names, body)
+    if parts and sensors & set(parts.places):
+        parts = None
     time = None if parts else _time(names, body)
     found = set(parts.places if parts else () if time is None else (time,))
-    first = {0} if not found and len(names) > 1 else set()  # labels, if it has any
-    kept = [at for at in range(len(names)) if at not in found | first and _is_kept(names[at], body[at], bool(found))]
+    others = set(range(len(names))) - found - sensors
+    if not found and len(names) > 1:
+        others.discard(0)  # labels, if it has any
+    kept = [at for at in sorted(others) if _is_kept(names[at], body[at], bool(found))]
     return Apart(parts, time, tuple(kept), rows)
 
 
@@ -122,6 +131,11 @@ def refuse_readings(path, names, frame, times, values):
                 f"is a reading, say of what: --columns {told} (columns=) for {names[value]}; if {names[at]} is a "
                 "sensor itself, --layout columns."
             )
+    raise DataError(
+        f"{path} has {len(when):,} lines at {len(moments):,} times, and no column tells such lines apart: if they are "
+        "readings of several sensors, add a column that says of which; if they follow each other in time, --layout "
+        "columns (layout='columns')."
+    )
 
 
 def refuse_lines(path, names, frame, values):

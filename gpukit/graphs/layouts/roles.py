@@ -11,6 +11,7 @@ from gpukit.io.words import is_number
 
 ROLES = ("time", "sensor", "value")
 IGNORED = "-"
+WEAK = ("id", "name", "variable")  # names of a sensor's column that other columns have too
 NAMES = {
     "time": {
         "time",
@@ -38,7 +39,7 @@ NAMES = {
     "sensor": {
         *("sensor", "station", "node", "vertex", "detector", "location", "site", "device", "unit", "meter", "series"),
         *("country", "state", "region", "province", "county", "city", "firm", "company", "ticker", "symbol", "subject"),
-        *("id", "name", "variable"),
+        *WEAK,
     },
     "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
 }  # of columns, without case and signs; a sensor's may end in id, no, number, code or name
@@ -78,7 +79,7 @@ def has_names(names):
 def sensor_of(names):
     """The place of the column that is called a sensor's, one that is more than an id or a name first."""
     found = [at for at, name in enumerate(names) if is_called(name, "sensor")]
-    return min(found, key=lambda at: plain(names[at]) in ("id", "name", "variable"))
+    return min(found, key=lambda at: plain(names[at]) in WEAK)
 
 
 def is_one(names, frame):

@@ -1,5 +1,6 @@
 """Coordinates and distances in files."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -13,6 +14,8 @@ from gpukit.graphs.near.series import graph_from_series
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, is_number, shown
+
+NAMED = 3  # labels in a message
 
 
 class Near(NamedTuple):
@@ -41,6 +44,19 @@ class Near(NamedTuple):
         given = numbers(values, "the tensor")
         whole = sliced(given)
         return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
+
+    def warn_of_absent(self, ids, names, path):
+        """Warn of labels in the file that the table of values has not; the graph is made without them."""
+        there = set(map(str, names))
+        absent = [name for name in map(str, ids) if name not in there]
+        if absent:
+            more = f" and {len(absent) - NAMED:,} others" if len(absent) > NAMED else ""
+            source = self.distances if self.coordinates is None else self.coordinates
+            warnings.warn(
+                f"{source} names {', '.join(map(shown, absent[:NAMED]))}{more}, which {path} does not have: left out. "
+                "An empty column (or row) of that name is filled in.",
+                stacklevel=2,
+            )
 
 
 def read_coordinates(path, ids=None):

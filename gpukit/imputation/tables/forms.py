@@ -7,14 +7,13 @@ import numpy as np
 from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels
-from gpukit.graphs.layouts import moments
-from gpukit.graphs.layouts.alone import are_dates, names_times
+from gpukit.graphs.layouts.alone import names_times
 from gpukit.graphs.layouts.clocks import parts_of
 from gpukit.graphs.layouts.filled import completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in
-from gpukit.io.arrays import as_frame, is_frame
+from gpukit.imputation.tables import readings, sides
+from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING, FrameTable
-from gpukit.io.times import as_seconds
 from gpukit.io.words import as_ids, is_number, shown
 
 SHOWN = 3  # columns in a message
@@ -28,6 +27,7 @@ class Form(NamedTuple):
     vertices      (N,) ids
     give          give(array of the tensor's shape, known): it in the form that was handed in; known: whether its cells
                   are those that were observed where they were (False: of deviations)
+    notes         [text], what a user should know
     """
 
     tensor: np.ndarray
@@ -35,45 +35,103 @@ class Form(NamedTuple):
     times: object
     vertices: np.ndarray
     give: object
+    notes: list = []
 
 
 def form_of(tensor, mask, vertices, labelled=False):
-    """The Form of a DataFrame (wide, either way, or long) or of what has to_pandas; None of arrays without labels.
+    """The Form of a DataFrame (wide, either way, or long), a Series or of what has to_pandas; None of bare arrays.
 
     vertices: (N,) labels of the graph, N where it has none, None where there is no graph: the vertices are sorted then.
     labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that are not the
     graph's, and for what does not say which side the vertices are.
     """
     frame = as_frame(tensor)
+    if is_series(frame):
+        return series_form(frame, mask, vertices, labelled)
     if not is_frame(frame):
         return None
     if frame is not tensor and hasattr(tensor, "dims"):  # xarray's
         found = form_of(frame, mask, vertices, labelled)
         return found._replace(give=lambda array, known: tensor.copy(data=np.asarray(found.give(array, known))))
-    table = FrameTable("the table", frame) if _counted(frame.index) and frame.shape[1] >= 3 and len(frame) else None
+    if frame.columns.nlevels > 1:
+        return leveled_form(frame, mask, vertices, labelled)
+    if readings.is_stacked(frame):
+        return stacked_form(frame, mask, vertices, labelled)
+    found = readings.in_columns(frame)
+    if found is not None:
+        return readings_form(frame, found, mask, vertices)
+    table = (
+        FrameTable("the table", frame)
+        if readings.is_numbered(frame.index) and frame.shape[1] >= 3 and len(frame)
+        else None
+    )
     roles = None if table is None else roles_in(table)
     if roles is not None:
         return long_form(table, frame, roles, mask, vertices)
     return wide_form(frame, mask, vertices, labelled)
 
 
-def long_form(table, frame, roles, mask, vertices):
-    """The Form of a table of readings."""
+def series_form(series, mask, vertices, labelled):
+    """The Form of a Series: a table of one column, or, with the graph's labels as its index, a value a vertex."""
+    name = "value" if series.name is None else series.name
+    mask = mask.to_frame(name) if is_series(mask) else mask
+    found = form_of(series.to_frame(name), mask, vertices, labelled)
+
+    def give(array, known):
+        return found.give(array, known).iloc[:, 0].rename(series.name)
+
+    return found._replace(give=give)
+
+
+def leveled_form(frame, mask, vertices, labelled):
+    """The Form of a frame whose columns have levels: those of the one level in which they differ are their labels."""
+    levels = [frame.columns.get_level_values(at) for at in range(frame.columns.nlevels)]
+    differing = [level for level in levels if level.nunique() > 1]
+    timed = [at for at, level in enumerate(levels) if sides.has_times(level)]
+    if len(differing) > 1 and timed:
+        raise DataError(f"the table's columns have times in level {timed[0]}: give frame.stack({timed[0]}).")
+    names = differing[0] if len(differing) == 1 else [str(one) for one in frame.columns]
+    found = form_of(frame.set_axis(names, axis=1), mask, vertices, labelled)
+    return found._replace(give=lambda array, known: found.give(array, known).set_axis(frame.columns, axis=1))
+
+
+def stacked_form(frame, mask, vertices, labelled):
+    """The Form of a frame whose index has levels: times in several of them, or sensors and times of readings."""
+    known = set(map(str, vertices.tolist())) if isinstance(vertices, np.ndarray) else None
+    times = readings.time_index(frame, known)
+    if times is None:
+        return readings_form(frame, readings.in_levels(frame, known), mask, vertices)
+    mask = mask.set_axis(times) if hasattr(mask, "set_axis") and mask.index.equals(frame.index) else mask
+    found = wide_form(frame.set_axis(times), mask, vertices, labelled)
+    return found._replace(give=lambda array, known: found.give(array, known).set_axis(frame.index))
+
+
+def readings_form(frame, found, mask, vertices):
+    """The Form of rows of readings, see readings.unstacked."""
+    refuse_mask(mask)
+    values, seconds, ids, give, notes = readings.unstacked(frame, found, vertices)
+    return Form(values, None, seconds, ids, give, notes)
+
+
+def refuse_mask(mask):
+    """DataError for a mask of a table of readings."""
     if mask is not None:
         raise DataError("a table of readings has no mask: leave out the readings that are missing, or their values.")
+
+
+def long_form(table, frame, roles, mask, vertices):
+    """The Form of a table of readings."""
+    refuse_mask(mask)
     known = vertices if isinstance(vertices, np.ndarray) else None
     long = long_of(table, *roles, known)
-    if vertices is not None and len(long.ids) > (vertices if known is None else len(known)):
-        raise DataError(
-            f"the readings are of {len(long.ids):,} sensors, {str(long.ids[-1])!r} among them, which the graph has "
-            "not. Leave them out, or give the graph these labels."
-        )
+    readings.refuse_others(long.ids, vertices)
     if known is None:
         long = in_order(long)
 
     def give(array, known):
         observed = np.isfinite(long.values) if known else np.zeros(long.values.shape, bool)
-        return completed_frame(long, array, observed, list).set_axis(frame.columns, axis=1).infer_objects()
+        made = completed_frame(long, array, observed, list).set_axis(frame.columns, axis=1).infer_objects()
+        return made.set_axis(frame.index) if len(made) == len(frame) else made
 
     return Form(long.values, None, long.seconds, long.ids, give)
 
@@ -86,26 +144,27 @@ def in_order(long):
 
 def wide_form(frame, mask, vertices, labelled):
     """The Form of times by sensors, or sensors by times."""
-    index = None
-    if _counted(frame.index) and frame.shape[1] > 1 and is_clock(frame.columns[0], frame.iloc[:, 0]):
-        index, frame = frame.iloc[:, 0], frame.set_index(frame.columns[0])
-    turned = are_columns(frame, vertices)
+    rows = None
+    if readings.is_numbered(frame.index) and frame.shape[1] > 1 and is_clock(frame.columns[0], frame.iloc[:, 0]):
+        rows, frame = frame.index, frame.set_index(frame.columns[0])
+    turned = sides.are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
     if labelled and not isinstance(vertices, np.ndarray) and not _counted(side):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
     order, ids = order_of(side, vertices, turned)
+    sides.refuse_repeats(other, sides.SIDES[not turned])
     refuse_words(frame)
     refuse_calendar(frame)
-    array, seen = labels.numbers(frame, "tensor", turned)[order], mask_of(mask, frame, turned, order)
+    array, seen = labels.numbers(without_signs(frame), "tensor", turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
 
     def give(array, known):
         out = np.empty(array.shape, array.dtype)
         out[order] = array
         made = frame.__class__(out.T if turned else out, index=frame.index, columns=frame.columns)
-        return made if index is None else made.reset_index()
+        return made if rows is None else made.reset_index().set_axis(rows)
 
-    return Form(array, seen, times_of(other), ids, give)
+    return Form(array, seen, sides.times_of(other), ids, give, sides.notes_on(other))
 
 
 def refuse_words(frame):
@@ -121,10 +180,24 @@ def refuse_words(frame):
         )
 
 
+def without_signs(frame):
+    """The frame with NaN in columns that hold nothing but signs of missing values, such as NA and ?."""
+    empty = [name for name in frame.columns if frame[name].dtype.kind == "O" and says_nothing(frame[name])]
+    frame = frame.copy(deep=False) if empty else frame
+    for name in empty:
+        frame[name] = np.nan
+    return frame
+
+
+def says_nothing(column):
+    """True where every cell is a word that stands for missing, or missing."""
+    return all(isinstance(one, str) and one.strip().lower() in MISSING for one in column.dropna())
+
+
 def refuse_calendar(frame):
     """DataError for columns that are called year, month and so on, and are times, not readings."""
     names = list(map(str, frame.columns))
-    parts = parts_of(names, frame.set_axis(range(len(names)), axis=1)) if _counted(frame.index) else None
+    parts = parts_of(names, frame.set_axis(range(len(names)), axis=1)) if readings.is_numbered(frame.index) else None
     if parts is not None:
         told, first = [names[place] for place in parts.places], ".assign(day=1)" * (len(parts.places) == 2)
         raise DataError(
@@ -144,22 +217,6 @@ def first_of_words(column):
 def is_clock(name, column):
     """Whether the first column of a frame that is only counted holds the times."""
     return column.dtype.kind == "M" or (column.dtype.kind not in "biuf" and names_times(str(name)))
-
-
-def are_columns(frame, vertices):
-    """Whether a column is a vertex: by labels, by which side is dates, by size."""
-    if isinstance(vertices, np.ndarray):
-        known, sides = set(map(str, vertices.tolist())), (frame.index, frame.columns)
-        shares = [len(known & set(map(str, side))) / max(1, len(side)) for side in sides]
-        if shares[0] != shares[1]:
-            return shares[1] > shares[0]
-    dated = [has_times(side) for side in (frame.index, frame.columns)]
-    if dated[0] != dated[1]:
-        return dated[0]
-    if vertices is None:
-        return True
-    count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
-    return len(frame) != count and frame.shape[1] == count
 
 
 def order_of(side, vertices, turned):
@@ -188,27 +245,6 @@ def mask_of(mask, frame, turned, order):
         mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
     mask = np.asarray(mask)
     return (mask.T if turned and mask.ndim == 2 else mask)[order] if len(mask.shape) else mask
-
-
-def has_times(side):
-    """Whether labels are dates."""
-    return side.dtype.kind == "M" or hasattr(side, "to_timestamp") or are_texts_of_dates(side)
-
-
-def are_texts_of_dates(side):
-    """Whether labels are texts that spell dates."""
-    return side.dtype.kind not in "biufM" and all(isinstance(one, str) for one in side) and are_dates(list(side))
-
-
-def times_of(side):
-    """(T,) int64 seconds of labels, or None."""
-    if hasattr(side, "to_timestamp"):
-        side = side.to_timestamp()
-    if hasattr(side, "tz") and side.tz is not None:
-        side = side.tz_convert("UTC").tz_localize(None)
-    if side.dtype.kind == "M":
-        return as_seconds(side.to_numpy(dtype="datetime64[ns]"))
-    return moments.seconds(list(side)) if are_texts_of_dates(side) else None
 
 
 def _axis(turned):

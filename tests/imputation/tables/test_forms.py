@@ -228,3 +228,12 @@ def test_columns_that_are_no_readings_are_named(frame):
         imputer().fit(months)
     kept = frame.astype(object).where(frame.notna(), "?")
     np.testing.assert_allclose(imputer().fit(kept.replace("?", np.nan)).completed_, imputer().fit(frame).completed_)
+
+
+@pytest.mark.parametrize("nothing", [np.nan, None, pandas.NA, pandas.NaT, "", "NA", "?"])
+def test_sensors_without_a_reading_are_filled_in(frame, nothing):
+    expected = imputer().fit_transform(graph(), frame.assign(s3=np.nan))
+    given = frame.assign(s3=pandas.Series([nothing] * T, frame.index, dtype=object))
+    got = imputer().fit_transform(graph(), given)
+    assert expected.notna().all(axis=None) and got.index.equals(TIMES)
+    np.testing.assert_array_equal(got.to_numpy(float), expected.to_numpy())

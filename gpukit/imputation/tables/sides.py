@@ -1,0 +1,132 @@
+"""The two sides of a frame: which one is time, and when its labels are."""
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.graphs.labels import counted
+from gpukit.graphs.layouts import moments
+from gpukit.graphs.layouts.alone import are_dates, role_of
+from gpukit.graphs.layouts.roles import REPEATED
+from gpukit.io.times import as_seconds
+from gpukit.io.words import shown
+
+SIDES = ("rows", "columns")
+
+
+def are_columns(frame, vertices):
+    """Return True where a column is a vertex: by labels, by which side is dates, by size, by the names of the sides.
+
+    vertices: (N,) labels of the graph, N where it has none, None without a graph. DataError where nothing says it and
+    the labels of the rows are no times.
+    """
+    sides = frame.index, frame.columns
+    if isinstance(vertices, np.ndarray):
+        known = set(map(str, vertices.tolist()))
+        shares = [len(known & set(map(str, side))) / max(1, len(side)) for side in sides]
+        if shares[0] != shares[1]:
+            return shares[1] > shares[0]
+    dated = [has_times(side) for side in sides]
+    if dated[0] != dated[1]:
+        return dated[0]
+    if vertices is None:
+        return are_columns_by_names(frame)
+    count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
+    return len(frame) != count and frame.shape[1] == count
+
+
+def are_columns_by_names(frame):
+    """Return True where a column is a sensor, by the names of the sides; else a row follows another by its labels."""
+    roles = [role_of(side.name) for side in (frame.index, frame.columns)]
+    if roles[0] != roles[1]:
+        turned = roles[0] == "time" or roles[1] == "sensor"
+        if "time" in roles or can_follow(frame.index if turned else frame.columns):
+            return turned
+    elif can_follow(frame.index):
+        return True
+    raise DataError(
+        f"the table's rows are labelled {named(frame.index)}, its columns {named(frame.columns)}: no times, so which "
+        "side is time is not clear. Name it: frame.rename_axis(index='time') if the rows follow each other in time, "
+        "frame.rename_axis(columns='time') if the columns do (DataArray: rename the dimension)."
+    )
+
+
+def named(side):
+    """The first two labels of a side, for a message."""
+    return ", ".join(shown(str(one)) for one in side[:2]) + (", ..." if len(side) > 2 else "")
+
+
+def can_follow(side):
+    """Return True for labels that may be times: dates, numbers that rise or fall, counts, or any below such a name."""
+    side = plain_side(side)
+    if counted(side) or has_times(side) or role_of(side.name) == "time":
+        return True
+    return side.dtype.kind in "iuf" and (side.is_monotonic_increasing or side.is_monotonic_decreasing)
+
+
+def notes_on(side):
+    """[text] on the labels of the side that is time, where they are no times."""
+    if can_follow(side):
+        return []
+    return [
+        f"the labels {named(side)} are no times: they count as in order of time where neighbouring values are alike."
+    ]
+
+
+def refuse_repeats(side, where):
+    """DataError for labels of the side of time that come again and again, as in a table with a line a reading."""
+    different = side.nunique()
+    if different > 1 and len(side) >= REPEATED * different:
+        raise DataError(
+            f"the table has {len(side):,} {where} at {different:,} times ({named(side.unique())}). If each is a "
+            "reading of one of several sensors, say of which: frame.set_index(NAME_OF_THE_SENSOR_COLUMN, append=True). "
+            "If they follow each other in time, leave the labels out: frame.reset_index(drop=True)."
+        )
+
+
+def plain_side(side):
+    """An index with its labels in the dtype that they have by themselves: no categories, intervals or objects."""
+    import pandas
+
+    if isinstance(side, pandas.IntervalIndex):
+        side = side.left.rename(side.name)
+    if isinstance(side.dtype, pandas.CategoricalDtype):
+        side = pandas.Index(list(side), name=side.name)
+    if side.dtype == object and not isinstance(side, pandas.MultiIndex):
+        kind = pandas.api.types.infer_dtype(side, skipna=False)
+        if kind in ("date", "datetime", "datetime64"):
+            return pandas.to_datetime(side, utc=True)
+        if kind in ("period", "timedelta", "timedelta64"):
+            return pandas.Index(list(side), name=side.name)
+    return side
+
+
+def has_times(side):
+    """Return True for labels that are dates, periods or durations."""
+    side = plain_side(side)
+    return side.dtype.kind in "Mm" or hasattr(side, "to_timestamp") or are_texts_of_dates(side)
+
+
+def are_texts_of_dates(side):
+    """Return True for labels that are texts that spell dates."""
+    return side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side) and are_dates(list(side))
+
+
+def times_of(side):
+    """(T,) int64 seconds of labels, or None for what are no times."""
+    side = plain_side(side)
+    if hasattr(side, "to_timestamp"):
+        side = side.to_timestamp()
+    if hasattr(side, "tz") and side.tz is not None:
+        side = side.tz_convert("UTC").tz_localize(None)
+    if side.dtype.kind == "M":
+        return as_seconds(side.to_numpy(dtype="datetime64[ns]"))
+    if side.dtype.kind == "m":
+        return side.to_numpy(dtype="timedelta64[s]").astype(np.int64)
+    if role_of(side.name) == "time" and are_whole(side):
+        return as_seconds(side.to_numpy())
+    return moments.seconds(list(side)) if are_texts_of_dates(side) else None
+
+
+def are_whole(side):
+    """Return True for labels that are whole numbers, as floats too."""
+    return side.dtype.kind in "iu" or (side.dtype.kind == "f" and bool((side == np.floor(side)).all()))
