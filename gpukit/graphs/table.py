@@ -6,23 +6,26 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
+from gpukit.graphs.column_types import BOOLEAN, FLOAT, WHOLE, ColumnTypes, type_of_words, types_of_frame
 from gpukit.graphs.layouts import apart, clocks, moments
 from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, side_of
 from gpukit.graphs.layouts.roles import CLOCK
 from gpukit.graphs.text import is_number
-from gpukit.io.sheet import MISSING, Table, open_table
+from gpukit.io.sheet import MISSING, FrameTable, Table, open_table
 from gpukit.io.words import as_ids, refuse_repeated
 
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
 
 
 class Values(NamedTuple):
-    """values (N, ...), NaN where missing; mask, ids (N,), times: None where the file has none."""
+    """values (N, ...), NaN where missing; mask, ids (N,), times, types (column_types.ColumnTypes): None where the file
+    has none."""
 
     values: np.ndarray
     mask: np.ndarray | None = None
     ids: np.ndarray | None = None
     times: np.ndarray | None = None
+    types: object = None
 
 
 class Lie(NamedTuple):
@@ -69,7 +72,33 @@ def read_table(path, count=None, ids=None, layout=None, length=None):
     if times is None and other and (are_dates(other) or clock or (found.layout == "rows" and apart.are_years(other))):
         times = moments.seconds(other)
     refuse_repeated(own or (), f"{table.path} names the {found.layout.removesuffix('s')}")
-    return Values(values, None, None if own is None else as_ids(own), times)
+    types = types_in(table, found, frame, values)
+    return Values(values, None, None if own is None else as_ids(own), times, types)
+
+
+def types_in(table, found, frame, values):
+    """Return the ColumnTypes of the values (N, T) of a Lie, or None: Parquet's of its columns, a text's of its sensors.
+
+    A sensor of a text is whole if none of its observed values is spelled with a point or an exponent; one without any
+    is as all others are.
+    """
+    by_vertex = found.layout == "columns"
+    if isinstance(table, FrameTable):
+        return types_of_frame(frame.iloc[: found.rows, found.values], by_vertex)
+    seen = ~np.isnan(values)
+    kept = seen.any(axis=1)
+    some = np.flatnonzero(kept & ((values % 1 == 0) | ~seen).all(axis=1))
+    if not len(some):
+        return None
+    words = table.frame(found.header, [found.values[at] for at in some] if by_vertex else len(table.first) + 1)
+    words = words.iloc[: found.rows][found.values]
+    types = (FLOAT, WHOLE, BOOLEAN)
+    codes = np.zeros(len(values), np.int64)
+    for at in some:
+        codes[at] = types.index(type_of_words((words.iloc[:, at] if by_vertex else words.iloc[at])[seen[at]]))
+    if len(np.unique(codes[kept])) == 1:
+        codes[:] = codes[kept][0]
+    return ColumnTypes(types, codes[:, None]) if codes.any() else None
 
 
 def lie_of(table, count=None, ids=None, layout=None, length=None, spelled=1):

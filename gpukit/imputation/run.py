@@ -51,7 +51,7 @@ class Run(NamedTuple):
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
         kept, taken = self.found(progress), self.taken
-        filled, spread = kept.pop("completed_"), kept.pop("deviation_")
+        filled, spread = taken.fit_types(kept.pop("completed_"), self.settings), kept.pop("deviation_")
         return kept | {
             "completed_": taken.back(filled),
             "deviation_": taken.back(spread, known=False),
@@ -142,6 +142,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it; over ranks, on rank 0."""
     device, workspace = devices.resolve(device), Workspace()
     taken = inputs.taken(graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None)
+    taken.check_bounds(settings)
     with devices.reported(device, f"The Fourier basis of {taken.adjacency.shape[0]:,} vertices"):
         basis = fourier_basis(taken.adjacency, settings.basis_size, device, workspace=workspace)
     crew = None if team.size == 1 else Crew(team, device, workspace)

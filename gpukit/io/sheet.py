@@ -194,8 +194,11 @@ class Table:
 
     def _spelled(self, column):
         """(rows,) float64 of a column of words and numbers."""
-        words = ["" if word is None or word != word else str(word) for word in column]
+        cells = zip(column, column.isna())
+        words = ["" if gap else str(word) for word, gap in cells]
         missing = [word.strip().lower() in MISSING for word in words]
+        if {word.lower() for word, gap in zip(words, missing) if not gap} <= {"false", "true"}:
+            words = [str(int(word.lower() == "true")) for word in words]
         for row, word in enumerate(words):
             if not missing[row] and not is_number(word, finite=False):
                 wrong = f"has {told}" if (told := comma_told(word)) else f"is not a number. {_advice(words)}"

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.column_types import boolean_words
 from gpukit.graphs.layouts import clocks
 from gpukit.graphs.layouts.alone import are_dates
 from gpukit.graphs.layouts.moments import compact
@@ -60,8 +61,8 @@ def _rows(frame):
 def _missing(column):
     """(rows,) bool: the fields of a column that say nothing."""
     if column.dtype.kind in "biufM":
-        return column.isna().to_numpy()
-    return np.array([word is None or word != word or str(word).strip().lower() in MISSING for word in column], bool)
+        return column.isna().to_numpy(bool)
+    return np.array([gap or str(word).strip().lower() in MISSING for word, gap in zip(column, column.isna())], bool)
 
 
 def _time(names, frame):
@@ -79,7 +80,8 @@ def _looks(column):
 
 
 def _is_kept(name, column, timed):
-    """Whether a column is no sensor: words, nothing at all, or, beside times, numbers of lines or of one station."""
+    """Whether a column is no sensor: words, nothing at all, booleans that lack none, or, beside times, numbers of lines
+    or of one station."""
     head, count = column.iloc[: clocks.FEW], len(column)
     if timed and count > 1 and (plain(name) in COUNTS or is_called(name, "sensor")):
         words = clocks.words_of(column)
@@ -89,6 +91,9 @@ def _is_kept(name, column, timed):
             return bool((np.diff(words.astype(np.int64)) == 1).all())
     if column.dtype.kind in "iufM":
         return bool(column.isna().all())
+    gaps = _missing(column)
+    if boolean_words(column[~gaps]) is not None:
+        return not gaps.any()
     return not _some_number(head) and not _some_number(column)
 
 

@@ -7,11 +7,12 @@ import numpy as np
 from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels
+from gpukit.graphs.column_types import refill_frame, types_of_frame
 from gpukit.graphs.layouts import moments
 from gpukit.graphs.layouts.alone import are_dates, names_times
 from gpukit.graphs.layouts.clocks import parts_of
-from gpukit.graphs.layouts.filled import completed_frame
-from gpukit.graphs.layouts.long import long_of, roles_in
+from gpukit.graphs.layouts.filled import completed_as, completed_frame
+from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.sheet import MISSING, FrameTable
 from gpukit.io.times import as_seconds
@@ -28,6 +29,7 @@ class Form(NamedTuple):
     vertices      (N,) ids
     give          give(array of the tensor's shape, known): it in the form that was handed in; known: whether its cells
                   are those that were observed where they were (False: of deviations)
+    types         graphs.column_types.ColumnTypes of the tensor, or None
     """
 
     tensor: np.ndarray
@@ -35,6 +37,7 @@ class Form(NamedTuple):
     times: object
     vertices: np.ndarray
     give: object
+    types: object = None
 
 
 def form_of(tensor, mask, vertices, labelled=False):
@@ -72,10 +75,13 @@ def long_form(table, frame, roles, mask, vertices):
         long = in_order(long)
 
     def give(array, known):
-        observed = np.isfinite(long.values) if known else np.zeros(long.values.shape, bool)
-        return completed_frame(long, array, observed, list).set_axis(frame.columns, axis=1).infer_objects()
+        if not known:
+            found = completed_frame(long, array, np.zeros(long.values.shape, bool), list).infer_objects()
+        else:
+            found = completed_as(long, array, np.isfinite(long.values))
+        return found.set_axis(frame.columns, axis=1)
 
-    return Form(long.values, None, long.seconds, long.ids, give)
+    return Form(long.values, None, long.seconds, long.ids, give, type_of_long(table, long))
 
 
 def in_order(long):
@@ -98,14 +104,32 @@ def wide_form(frame, mask, vertices, labelled):
     refuse_calendar(frame)
     array, seen = labels.numbers(frame, "tensor", turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
+    types, observed = types_of_frame(frame, turned), is_observed(array, seen)
 
-    def give(array, known):
+    def as_frame_lies(array):
         out = np.empty(array.shape, array.dtype)
         out[order] = array
-        made = frame.__class__(out.T if turned else out, index=frame.index, columns=frame.columns)
+        return out.T if turned else out
+
+    def give(array, known):
+        cells = as_frame_lies(array)
+        if known:
+            made = refill_frame(frame, cells, ~as_frame_lies(observed))
+        else:
+            made = frame.__class__(cells, index=frame.index, columns=frame.columns)
         return made if index is None else made.reset_index()
 
-    return Form(array, seen, times_of(other), ids, give)
+    types = None if types is None else types.at(order)
+    return Form(array, seen, times_of(other), ids, give, types)
+
+
+def is_observed(array, mask):
+    """Return which cells of (N, T) values are observed; mask: (N,) or (N, T) as it was handed in, or None."""
+    seen = np.isfinite(array)
+    if mask is None or np.shape(mask) not in (array.shape, array.shape[:1]):
+        return seen  # a mask of another shape is refused later
+    mask = np.asarray(mask) == 1
+    return seen & (mask if mask.ndim == 2 else mask[:, None])
 
 
 def refuse_words(frame):
