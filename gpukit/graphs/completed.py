@@ -1,7 +1,5 @@
 """A table of values again, what was missing filled in: the lines, labels and order of the file that was read."""
 
-import csv
-import re
 from typing import NamedTuple
 
 import numpy as np
@@ -11,11 +9,11 @@ from gpukit.graphs.column_types import BOOLEAN, FLOAT, boolean_words, refill
 from gpukit.graphs.layouts.filled import completed_as, completed_frame
 from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long
 from gpukit.graphs.table import lie_of, types_in
+from gpukit.io.records import check_word, csv_line
 from gpukit.io.sheet import BLANKS, FrameTable, ParquetTable, open_table
-from gpukit.io.words import shown, with_comma
+from gpukit.io.words import decimal_commas, shown, with_comma, with_point
 from gpukit.persist import atomic_write
 
-COMMENT = re.compile(r"^[#%]|[ \t]#")  # a label that a text, read again, would not have
 SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 
 
@@ -93,8 +91,10 @@ def _write_long(path, table, long, completed, observed, as_parquet, spelling):
 
 def _write_text(path, table, header, cells, labels):
     """Write rows of words, of which `labels` are the first; DataError for labels that a text would lose."""
-    _refuse_comments(path, [*labels, *(table.first if header else ())])
-    if header and not any(name.strip() for name in table.first[1:]):
+    for label in (*labels, *(table.first if header else ())):
+        if label:
+            check_word(label, f"{path}: the label")
+    if header and not any(table.first[1:]):
         raise DataError(
             f"{path}: the columns' names are blank ({shown(table.first[-1])}), and a text would read them as values. "
             "Write a file.parquet instead."
@@ -102,17 +102,21 @@ def _write_text(path, table, header, cells, labels):
     separator = getattr(table, "separator", ",")
     separator = " " if separator == BLANKS else separator
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
-        rows = csv.writer(file, delimiter=separator, lineterminator="\n")
         lines = cells.tolist()
         for line in [table.first, *lines] if header else lines:
-            rows.writerow([with_comma(str(word)) for word in line] if table.commas else line)
+            file.write(csv_line(map(with_comma, map(str, line)) if table.commas else line, separator))
+        file.flush()
+        if any(map(with_point, {*labels, *table.first})) and has_decimal_commas(aside, separator) != table.commas:
+            raise DataError(
+                f"{path}: a label such as {shown(next(filter(with_point, [*labels, *table.first])))} would be read as "
+                "a number with a decimal comma. Rename it, or write a file.parquet instead."
+            )
 
 
-def _refuse_comments(path, labels):
-    """DataError for a label that begins a comment where a text is read."""
-    wrong = next((label for label in labels if COMMENT.search(label)), None)
-    if wrong is not None:
-        raise DataError(f"{path}: the label {shown(wrong)} would be a comment in a text. Write a file.parquet instead.")
+def has_decimal_commas(path, separator):
+    """Return whether the numbers of a text would be read with decimal commas."""
+    with open(path, "rb") as file:
+        return decimal_commas(file.read(), BLANKS if separator == " " else separator)[1]
 
 
 def _write_parquet(path, table, found, frame, filled, missing):

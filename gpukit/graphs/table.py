@@ -123,7 +123,7 @@ def _lie_alone(table, ids, layout, spelled):
     header = _has_header(table, None)
     frame = table.frame(header, spelled=spelled)
     known = None if ids is None else set(map(str, ids))
-    words = _words(frame)
+    words = table.words(frame[0])
     found = _lie_in_rows(table, frame, words, layout, known) if header else None
     found = found or _lie_in_columns(table, frame, words, layout, header)
     if found is not None:
@@ -140,7 +140,7 @@ def _lie_in_rows(table, frame, words, layout, known):
     if span is None or are_dates(words):
         return None
     first, end = span
-    labels = apart.label_of(frame, range(first), known)
+    labels = apart.label_of({at: table.words(frame[at]) for at in range(first)}, known)
     if apart.are_years(table.first[first:end]) and _texts(labels) is None:  # ids of sensors, above numbers
         return None
     return Lie(True, labels, table.first[first:end], "rows", list(range(first, end)), len(frame))
@@ -181,11 +181,6 @@ def _names(table, header):
     return table.first if header else [f"column {place + 1}" for place in range(len(table.first))]
 
 
-def _words(frame):
-    """The first column as [str]."""
-    return ["" if word is None or word != word else str(word).strip() for word in frame[0]]
-
-
 def _texts(words):
     """words, or None where all are numbers or missing."""
     return None if all(is_number(word) or word.lower() in MISSING for word in words) else words
@@ -198,6 +193,8 @@ def _has_header(table, known):
     if not any(first) and not is_number(second[0]):
         raise DataError(f"{table.path}: the first line names no column. Name them there, or take the line away.")
     if known is not None and known <= set(first):
+        return True
+    if first[0] and names_times(first[0]) and _is_time(second[0]) and not _is_time(first[0]):
         return True
     alike = len(first) == len(second) and all(map(_is_alike, first, second))
     if alike and any(map(_is_time, first)) and any(map(is_number, filter(None, first))):
@@ -238,7 +235,7 @@ def _one_more(shape, count, length):
 def _labels(table, frame, header, known, sides):
     """The first column as a list of str where it holds no values, else None."""
     count, length = sides
-    words = _words(frame)
+    words = table.words(frame[0])
     text = _texts(words) is not None
     unnamed = header and not table.first[0]
     more = frame.shape[1] == count + 1 and len(frame) != count

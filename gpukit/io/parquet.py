@@ -92,7 +92,7 @@ class Reader:
             frame = self._as_pandas(table)
             for name, column in zip(table.column_names, table.columns, strict=True):
                 _keep_integers(pandas, frame, name, column)
-        return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
+        return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index(allow_duplicates=True)
 
     def _as_pandas(self, table):
         """A DataFrame; DataError where what pandas wrote beside the columns is damaged."""

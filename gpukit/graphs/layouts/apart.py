@@ -179,13 +179,12 @@ def are_years(names):
     return len({int(b) - int(a) for a, b in zip(names, names[1:])}) == 1
 
 
-def label_of(frame, places, known=None):
-    """[str] what each line is of, by the columns at places: by one that names vertices that are known [str], or by the
-    first whose words differ, or by all that are words together."""
-    words = {at: clocks.words_of(frame[at]).tolist() for at in places}
+def label_of(words, known=None):
+    """[str] what each line is of, by columns of words {place: [str]}: by one that names vertices that are known [str],
+    or by the first whose words differ, or by all that are words together."""
     matching = [one for one in words.values() if known and set(one) & known]
     differing = [one for one in words.values() if len(set(one)) == len(one) and all(one)]
     if matching or differing:
         return (matching or differing)[0]
     texts = [one for one in words.values() if not all(is_number(word) for word in one if word)]
-    return [", ".join(filter(None, some)) for some in zip(*texts)] if texts else words[places[0]]
+    return [", ".join(filter(None, some)) for some in zip(*texts)] if texts else next(iter(words.values()))

@@ -97,11 +97,17 @@ def long_of(table, roles, header, ids=None):
     different values of a sensor at one time."""
     frame = table.frame(header, spelled=0 if table.named else len(table.first))
     where = table.place
-    vertex, ids = sensors(words_of(frame[roles.sensor]), ids, lambda row: f"{table.path}, {where(row)}")
+    vertex, ids = sensors(labels_of(table, frame[roles.sensor]), ids, lambda row: f"{table.path}, {where(row)}")
     time, moments, seconds = times(frame, roles.time, lambda row: f"{table.path}, {where(row)}")
     numbers = table.numbers(frame[[roles.value]]).ravel()
     values = pivoted(vertex, time, numbers, (len(ids), len(moments)), Named(ids, moments, table))
     return Long(roles, header, vertex, time, ids, moments, seconds, values, frame)
+
+
+def labels_of(table, column):
+    """A pandas Series of str: the labels in a column."""
+    words = words_of(column)
+    return words if column.dtype.kind in "biuf" else words.__class__(table.words(column), words.index)
 
 
 def type_of_long(table, long):

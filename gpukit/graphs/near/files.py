@@ -59,7 +59,7 @@ def read_coordinates(path, ids=None):
     if degrees is None:
         degrees = bool((np.abs(places) <= (90, 180)).all())
         places = places if degrees else places[:, ::-1]
-    names = None if label is None else [str(one).strip() for one in frame[label]]
+    names = None if label is None else table.words(frame[label])
     return chosen(Coordinates(places, names, degrees), ids, table.path)
 
 
@@ -110,7 +110,7 @@ def read_distances(path):
         return checked(frame.assign(**{"2": table.numbers(frame[[2]]).ravel()})[[0, 1, "2"]], table)
     frame = table.frame(header, spelled=1 if header else 0)
     labelled = header and len(frame) == frame.shape[1] - 1
-    rows = [str(one).strip() for one in frame[0]] if labelled else None
+    rows = table.words(frame[0]) if labelled else None
     array = table.numbers(frame.drop(columns=0) if labelled else frame)
     if array.shape[0] != array.shape[1]:
         raise DataError(
@@ -129,5 +129,5 @@ def checked(frame, table):
     if holes.any():
         at = int(np.argmax(holes))
         raise DataError(f"{table.path}, {table.place(at)}: a distance is two vertices and a number.")
-    ends = {at: [str(word).strip() for word in frame[at]] for at in (0, 1)}
+    ends = {at: table.words(frame[at]) for at in (0, 1)}
     return frame.assign(**{str(at): words for at, words in ends.items()})[["0", "1", "2"]]
