@@ -3,6 +3,12 @@
 import contextlib
 from pathlib import Path
 
+import numpy as np
+
+from gpukit.persist import atomic_write
+
+ROUNDING = 1e-6  # of the largest number: a range that is smaller is float32's rounding
+
 
 @contextlib.contextmanager
 def picture(path, width, height=3.6, **subplots):
@@ -19,12 +25,25 @@ def canvas(path, width, height):
     """An empty figure that is written to path (png, pdf or svg), whole or not at all; width, height: inches."""
     from matplotlib.figure import Figure
 
-    from gpukit.persist import atomic_write
-
     figure = Figure(figsize=(width, height), layout="constrained")
     yield figure
     with atomic_write(path) as aside:
         figure.savefig(aside, dpi=150, format=Path(path).suffix.lower().lstrip("."))
+
+
+def limits_of(values):
+    """Return (least, greatest) of what a scale shows, and whether the finite values differ by more than rounding.
+
+    A scale of values that do not differ reaches a tenth of their size, or 1, to either side of them.
+    """
+    known = np.asarray(values, np.float64)
+    known = known[np.isfinite(known)]
+    low, high = (float(known.min()), float(known.max())) if known.size else (0.0, 0.0)
+    size = max(abs(low), abs(high))
+    if high - low > ROUNDING * size:
+        return low, high, True
+    middle, margin = low / 2 + high / 2, size / 10 or 1.0
+    return middle - margin, middle + margin, False
 
 
 def curves(points, labels, bases, path):

@@ -48,7 +48,7 @@ def run(ctx, ask, stages):
         model.save(ask.save_model)
     stages.done("filling")
     if ask.output is not None:
-        write(ask, data, completed, model.dtype)
+        write(ask, data, completed, model)
         stages.done("writing")
     show(ask, data, model, stages)
 
@@ -64,12 +64,12 @@ def graph_of(model, path):
     return Graph(adjacency, model.vertices_)
 
 
-def write(ask, data, completed, dtype):
-    """The table again, in digits of dtype, or an .npz with tensor and observed."""
+def write(ask, data, completed, model):
+    """The table again, or an .npz with tensor and observed."""
     from gpukit.graphs.completed import is_table
 
     if is_table(ask.output):
-        return steps.write_table(ask, data, completed.astype(dtype))
+        return steps.write_table(ask, data, model, completed)
     shape = completed.shape
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
     arrays = {"tensor": completed, "observed": mask, **steps.labels(data)}

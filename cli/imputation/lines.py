@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.cli.imputation.steps import longest_runs
 from gpukit.cli.imputation.table import called
+from gpukit.cli.pictures import ROUNDING, limits_of
 
 SHOWN = 3  # sensors
 AROUND = 2.0  # times the gap, on either side of it
@@ -57,18 +58,28 @@ def draw_series(axis, done, gap):
     if data.truth is not None:
         axis.plot(at, data.truth[vertex, 0, some], color="0.6", linewidth=1, linestyle="--", label="true")
     axis.plot(at, value, color="C1", linewidth=1.2, label="filled in")
-    band = np.where(seen, 0.0, SIGMAS * deviation)
-    axis.fill_between(at, value - band, value + band, where=~seen | near(~seen), color="C1", alpha=0.25, label="90 %")
+    draw_band(axis, at, value, np.where(seen, 0.0, SIGMAS * deviation))
     axis.plot(at, np.where(seen, value, np.nan), color="C0", marker=".", markersize=3, linewidth=1, label="observed")
     axis.set(title=f"{called(data, vertex)}: {end - first:,} of {T:,} missing in a row")
+    low, high, differ = limits_of(value)
+    if not differ and not (deviation > ROUNDING * max(abs(low), abs(high))).any():
+        axis.set_ylim(low, high)
     axis.grid(alpha=0.3)
     axis.legend(fontsize=7)
 
 
-def near(mask):
-    """Places beside those of a mask, so that bands reach what is observed."""
-    padded = np.pad(mask, 1)
-    return padded[:-2] | padded[2:]
+def draw_band(axis, at, value, band):
+    """Draw value - band to value + band: an area over several places in a row, a bar over one alone; nothing where the
+    band has no width."""
+    wide = band > ROUNDING * max(np.abs(value).max(), band.max())
+    padded = np.pad(wide, 1)
+    alone = wide & ~padded[:-2] & ~padded[2:]
+    low, high = value - band, value + band
+    if (wide & ~alone).any():
+        axis.fill_between(at, low, high, where=wide & ~alone, color="C1", alpha=0.25, linewidth=0, label="90 %")
+    if alone.any():
+        label = None if (wide & ~alone).any() else "90 %"
+        axis.vlines(at[alone], low[alone], high[alone], color="C1", alpha=0.25, linewidth=3, label=label)
 
 
 def draw_methods(axis, rows):
@@ -93,7 +104,11 @@ def draw_map(axis, done, found):
     deviation = np.where(done.model.deviation_ > 0, done.model.deviation_, np.nan).reshape(len(x), -1)
     lacking = np.isfinite(deviation).any(axis=1)
     axis.scatter(x[~lacking], y[~lacking], color="0.6", s=10, zorder=2)
-    image = axis.scatter(x[lacking], y[lacking], c=np.nanmean(deviation[lacking], axis=1), s=25, zorder=3)
+    means = np.nanmean(deviation[lacking], axis=1)
+    low, high, differ = limits_of(means)
+    image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, vmin=low, vmax=high)
     names = ("longitude", "latitude") if found.degrees else ("x", "y")
-    axis.set(title="standard deviation of what was filled in", xlabel=names[0], ylabel=names[1])
-    axis.figure.colorbar(image, ax=axis)
+    alike = "" if differ or not len(means) else f": {means[0]:.3g}"
+    axis.set(title=f"standard deviation of what was filled in{alike}", xlabel=names[0], ylabel=names[1])
+    if differ:
+        axis.figure.colorbar(image, ax=axis)

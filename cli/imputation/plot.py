@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.cli.imputation import lines
 from gpukit.cli.imputation.table import called, lacking_vertices, law
-from gpukit.cli.pictures import canvas
+from gpukit.cli.pictures import canvas, limits_of
 from gpukit.imputation.centering import mean_of
 
 FREQUENCIES = 200  # of the spectrum, evenly spaced over the slices
@@ -138,12 +138,15 @@ def draw_slices(axes, done, vertex):
     if data.truth is not None:
         shown["true"] = data.truth[vertex]
     known = shown.get("true", shown["completed"])
-    limits = {"vmin": float(known.min()), "vmax": float(known.max())}
     sure = "" if done.confidence is None else f" (confidence {done.confidence[vertex]:.3f})"
+    low, high, differ = limits_of(known)
     for axis, (name, values) in zip(axes, shown.items()):
-        image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", **limits)
+        image = axis.imshow(np.ma.masked_invalid(values), aspect="auto", interpolation="nearest", vmin=low, vmax=high)
         axis.set(
             title=f"vertex {called(data, vertex)}, {name}{sure if name == 'completed' else ''}",
             facecolor="0.85",
         )
-    axes[0].figure.colorbar(image, ax=list(axes))
+    if differ:
+        axes[0].figure.colorbar(image, ax=list(axes))
+    else:
+        axes[-1].set_xlabel(f"all {known.flat[0]:.4g}")

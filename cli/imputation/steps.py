@@ -255,13 +255,13 @@ def write(ask, data, model):
     from gpukit.graphs.completed import is_table
 
     if is_table(ask.output):
-        return write_table(ask, data, model.completed_.astype(model.dtype))
+        return write_table(ask, data, model, model.completed_)
     return write_arrays(ask.output, data, model)
 
 
-def write_table(ask, data, completed):
+def write_table(ask, data, model, completed):
     """The table as it was read, with what was missing filled in."""
-    from gpukit.graphs.completed import write_completed
+    from gpukit.graphs.completed import Spelling, write_completed
 
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
@@ -269,6 +269,7 @@ def write_table(ask, data, completed):
     length = None if ask.slice_shape is None else m * n
     alone = ask.edges is None and ask.model is None
     told = {"ids": data.vertices, "layout": ask.layout, "length": length, "columns": ask.columns, "alone": alone}
+    told["spelling"] = Spelling(np.dtype(model.dtype), model._asked.minimum, model._asked.maximum)
     write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **told)
 
 

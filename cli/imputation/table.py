@@ -37,7 +37,8 @@ def title(done):
         yield "Nothing is missing: the tensor is as it was."
         return
     if model.plan_ is not None and not len(model.history_.change):
-        yield f"Method: {', '.join(name for name, _ in model.plan_.members)}, as hidden values decided"
+        decided = ", as hidden values decided" if model.method == "auto" and model.report_ else ""
+        yield f"Method: {', '.join(name for name, _ in model.plan_.members)}{decided}"
         return
     yield f"Weights {law(model.weights_, model.exponent_)}, center {model.center_}; {steps(model)}"
     yield (

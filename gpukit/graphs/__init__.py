@@ -8,6 +8,7 @@
 | basis.py, lanczos.py     | the graph Fourier basis, kept on disk; a partial one of a large graph     |
 | gpu_vectors.py           | the basis's vectors on a GPU                                              |
 | tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); is it sound?                         |
+| column_types.py          | dtypes of what was handed in: whole numbers, booleans, floats, bounds     |
 | convert.py               | `as_graph_tensor`: arrays and frames, checked                             |
 | labels.py                | frames put in the order of the vertices, by their labels                  |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |

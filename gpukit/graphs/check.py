@@ -6,6 +6,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.column_types import ColumnTypes
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io import trust
 
@@ -37,6 +38,8 @@ def sound(data):
         _check_vertices(data.vertices, count)
     if data.given is not None:
         _check_given(data.given, shape)
+    if data.types is not None:
+        _check_types(data.types, (shape[0], shape[1] * shape[2]))
     return data._replace(adjacency=adjacency)
 
 
@@ -46,6 +49,12 @@ def _check_vertices(vertices, count):
     twice = trust.repeated(vertices)
     if twice is not None:
         raise DataError(f"GraphTensor.vertices has {twice} twice; ids must differ.")
+
+
+def _check_types(types, shape):
+    sizes = np.shape(getattr(types, "codes", None))
+    if not isinstance(types, ColumnTypes) or len(sizes) != 2 or any(one not in (1, n) for one, n in zip(sizes, shape)):
+        raise DataError(f"GraphTensor.types is {types!r:.80}, not the types of {shape[0]:,} x {shape[1]:,} cells.")
 
 
 def _check_given(given, shape):

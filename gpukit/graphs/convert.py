@@ -7,11 +7,12 @@ from gpukit.base.arrays import as_array, axes, beside
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
 from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.column_types import types_of
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io.times import as_seconds
 
 
-def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None, times=None):
+def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None, times=None, types=None):
     """The GraphTensor of a graph (any form that as_adjacency takes) and a tensor over its N vertices.
 
     tensor: (N, m, n), (N, n) or (N,) real numbers, taken as slices of 1 x n and 1 x 1; slice_shape=(m, n) makes
@@ -20,12 +21,13 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
     vertices) have labels, its rows or columns are those that the labels say.
     mask: bool or 0 and 1, (N,) or the tensor's shape, True = observed; what it hides is not kept. None: all but NaN. A
     mask of whole slices becomes (N,). vertices: (N,) ids; None: the graph's labels, if it has any. truth: the tensor's
-    shape, no NaN. times: of the last axis of the tensor as given, seconds or dates; a DataFrame brings its own. No
-    input is changed.
+    shape, no NaN. times: of the last axis of the tensor as given, seconds or dates; a DataFrame brings its own.
+    types: column_types.ColumnTypes of the tensor as given; None: those of its dtype. No input is changed.
     Raises DataError for infinities, NaN where the mask says observed, an N that is not the graph's, labels that are not
     the graph's, shapes that do not fit, nothing observed; all that as_adjacency raises; ParameterError for slice_shape.
     """
     names = labels.of_graph(graph) if vertices is None else _ids(vertices)
+    types = types_of(tensor) if types is None else types
     tensor, when = labels.aligned(tensor, names, "tensor")
     mask, truth = (labels.aligned(one, names, what)[0] for one, what in ((mask, "mask"), (truth, "truth")))
     given = numbers(tensor, "the tensor")
@@ -44,7 +46,7 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
         truth = _truth(numbers(truth, "truth"), given.shape, values)
     times = _times(when if times is None else times, given.shape, values.shape)
     shape = values.shape if slice_shape is not None else given.shape
-    return GraphTensor(adjacency, _filled(values, seen), seen, names, truth, times, shape)
+    return GraphTensor(adjacency, _filled(values, seen), seen, names, truth, times, types, shape)
 
 
 def is_list(graph):

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.column_types import is_object
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
@@ -115,6 +116,8 @@ def numbers(frame, what, turned):
     if all(str(kind) == "bool" for kind in frame.dtypes):
         array = frame.to_numpy()
     else:
+        if any(map(is_object, frame.dtypes)):
+            frame = frame.where(frame.notna(), np.nan)  # pandas' NA is no number to numpy
         try:
             array = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:

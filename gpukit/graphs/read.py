@@ -9,7 +9,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
-from gpukit.graphs.layouts.long import long_of, roles_in, warn_of_others
+from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long, warn_of_others
 from gpukit.graphs.near.files import Near
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
@@ -105,7 +105,7 @@ def _whole(found, path, lies):
 def _made(found, near, lies):
     """The GraphTensor of Values whose graph is yet to be made."""
     graph = near.graph_of(found.values, found.ids, found.mask)
-    also = {"mask": found.mask, "slice_shape": lies.slice_shape, "times": found.times}
+    also = {"mask": found.mask, "slice_shape": lies.slice_shape, "times": found.times, "types": found.types}
     return as_graph_tensor(graph.adjacency, found.values, vertices=graph.vertices, **also)
 
 
@@ -130,9 +130,9 @@ def _beside(edges, tensor, lies):
     """The GraphTensor of two files."""
     graph, ids = read_edges(edges)
     with sources.opened(tensor, "the values of the graph's vertices") as source:
-        tensor, (values, mask, names, times) = source.name, _values(source, graph, ids, lies)
+        tensor, (values, mask, names, times, types) = source.name, _values(source, graph, ids, lies)
         times = lies.times_of(times, tensor)
-    also = {"mask": mask, "slice_shape": lies.slice_shape, "times": times}
+    also = {"mask": mask, "slice_shape": lies.slice_shape, "times": times, "types": types}
     if ids is None or len(ids) == len(values) and names is None:
         return as_graph_tensor(graph, values, vertices=names if ids is None else ids, **also)
     places = _places(ids, names, len(values), tensor)
@@ -174,7 +174,7 @@ def _of_long(table, roles, graph, ids):
             f"{table.path} names sensor {str(long.ids[count])!r}, and the graph's vertices have no labels: they are 0 "
             f"to {count - 1:,}. Give the graph labels, in a header or a list of edges by name."
         )
-    return Values(long.values, None, long.ids, long.seconds)
+    return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
 
 
 def _places(ids, names, count, path):

@@ -6,23 +6,26 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
+from gpukit.graphs.column_types import BOOLEAN, FLOAT, WHOLE, ColumnTypes, type_of_words, types_of_frame
 from gpukit.graphs.layouts import apart, clocks, moments
 from gpukit.graphs.layouts.alone import SIDES, are_dates, names_times, refuse_labels, role_of, side_of
 from gpukit.graphs.layouts.roles import CLOCK
 from gpukit.graphs.text import is_number
-from gpukit.io.sheet import MISSING, Table, open_table
+from gpukit.io.sheet import MISSING, FrameTable, Table, open_table
 from gpukit.io.words import as_ids, refuse_repeated
 
 WAYS = "--layout rows (layout='rows') for one row a vertex, --layout columns for one column a vertex"
 
 
 class Values(NamedTuple):
-    """values (N, ...), NaN where missing; mask, ids (N,), times: None where the file has none."""
+    """values (N, ...), NaN where missing; mask, ids (N,), times, types (column_types.ColumnTypes): None where the file
+    has none."""
 
     values: np.ndarray
     mask: np.ndarray | None = None
     ids: np.ndarray | None = None
     times: np.ndarray | None = None
+    types: object = None
 
 
 class Lie(NamedTuple):
@@ -69,7 +72,33 @@ def read_table(path, count=None, ids=None, layout=None, length=None):
     if times is None and other and (are_dates(other) or clock or (found.layout == "rows" and apart.are_years(other))):
         times = moments.seconds(other)
     refuse_repeated(own or (), f"{table.path} names the {found.layout.removesuffix('s')}")
-    return Values(values, None, None if own is None else as_ids(own), times)
+    types = types_in(table, found, frame, values)
+    return Values(values, None, None if own is None else as_ids(own), times, types)
+
+
+def types_in(table, found, frame, values):
+    """Return the ColumnTypes of the values (N, T) of a Lie, or None: Parquet's of its columns, a text's of its sensors.
+
+    A sensor of a text is whole if none of its observed values is spelled with a point or an exponent; one without any
+    is as all others are.
+    """
+    by_vertex = found.layout == "columns"
+    if isinstance(table, FrameTable):
+        return types_of_frame(frame.iloc[: found.rows, found.values], by_vertex)
+    seen = ~np.isnan(values)
+    kept = seen.any(axis=1)
+    some = np.flatnonzero(kept & ((values % 1 == 0) | ~seen).all(axis=1))
+    if not len(some):
+        return None
+    words = table.frame(found.header, [found.values[at] for at in some] if by_vertex else len(table.first) + 1)
+    words = words.iloc[: found.rows][found.values]
+    types = (FLOAT, WHOLE, BOOLEAN)
+    codes = np.zeros(len(values), np.int64)
+    for at in some:
+        codes[at] = types.index(type_of_words((words.iloc[:, at] if by_vertex else words.iloc[at])[seen[at]]))
+    if len(np.unique(codes[kept])) == 1:
+        codes[:] = codes[kept][0]
+    return ColumnTypes(types, codes[:, None]) if codes.any() else None
 
 
 def lie_of(table, count=None, ids=None, layout=None, length=None, spelled=1):
@@ -94,7 +123,7 @@ def _lie_alone(table, ids, layout, spelled):
     known = None if ids is None else set(map(str, ids))
     header = _has_header(table, None) or _names_sensors(table, known)
     frame = table.frame(header, spelled=spelled)
-    words = _words(frame)
+    words = table.words(frame[0])
     found = _lie_in_rows(table, frame, words, layout, known) if header else None
     found = found or _lie_in_columns(table, frame, words, (layout, header, known))
     if found is not None:
@@ -113,7 +142,7 @@ def _lie_in_rows(table, frame, words, layout, known):
     if span is None or are_dates(words) or (known and layout is None and set(table.first[slice(*span)]) <= known):
         return None
     first, end = span
-    labels = apart.label_of(frame, range(first), known)
+    labels = apart.label_of({at: table.words(frame[at]) for at in range(first)}, known)
     if apart.are_years(table.first[first:end]) and _texts(labels) is None:  # ids of sensors, above numbers
         return None
     return Lie(True, labels, table.first[first:end], "rows", list(range(first, end)), len(frame))
@@ -170,11 +199,6 @@ def _names(table, header):
     return table.first if header else [f"column {place + 1}" for place in range(len(table.first))]
 
 
-def _words(frame):
-    """The first column as [str]."""
-    return ["" if word is None or word != word else str(word).strip() for word in frame[0]]
-
-
 def _texts(words):
     """words, or None where all are numbers or missing."""
     return None if all(is_number(word) or word.lower() in MISSING for word in words) else words
@@ -187,6 +211,8 @@ def _has_header(table, known):
     if not any(first) and not is_number(second[0]):
         raise DataError(f"{table.path}: the first line names no column. Name them there, or take the line away.")
     if known is not None and known <= set(first):
+        return True
+    if first[0] and names_times(first[0]) and _is_time(second[0]) and not _is_time(first[0]):
         return True
     alike = len(first) == len(second) and all(map(_is_alike, first, second))
     if alike and any(map(_is_time, first)) and any(map(is_number, filter(None, first))):
@@ -233,7 +259,7 @@ def _one_more(shape, count, length):
 def _labels(table, frame, header, known, sides):
     """The first column as a list of str where it holds no values, else None."""
     count, length = sides
-    words = _words(frame)
+    words = table.words(frame[0])
     text = _texts(words) is not None
     unnamed = header and not table.first[0]
     more = frame.shape[1] == count + 1 and len(frame) != count

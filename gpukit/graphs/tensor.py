@@ -15,6 +15,7 @@ class GraphTensor(NamedTuple):
     truth      (N, m, n) of the tensor's dtype, the whole tensor where it is known; else None
     times      int64 seconds since 1970-01-01 UTC, or None: (n,) of the columns of the slices, or (m, n) of their
                entries where rows of m n values were cut into slices
+    types      column_types.ColumnTypes of the values as they were handed in; None: those of tensor
     given      the shape in which the tensor was handed in, (N,), (N, n) or (N, m, n); None: that of tensor
     """
 
@@ -24,6 +25,7 @@ class GraphTensor(NamedTuple):
     vertices: np.ndarray | None = None
     truth: np.ndarray | None = None
     times: np.ndarray | None = None
+    types: object = None
     given: tuple | None = None
 
     @property

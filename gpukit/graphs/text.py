@@ -60,7 +60,7 @@ def _from_list(table):
             f"{table.path}, {table.place(row)}: edge {row + 1:,} is incomplete; each needs two "
             f"vertices{'' if weights is None else ' and a weight'}."
         )
-    edges, ids = _numbered(frame)
+    edges, ids = _numbered(table, frame)
     if len(ids) == 1:
         only = words.shown(str(ids[0]))
         raise DataError(f"{table.path} joins no two vertices: all its edges are from {only} to itself.")
@@ -89,7 +89,7 @@ def _list_header(table):
     return all(map(is_number, second)) or {word.lower() for word in first} <= ENDS
 
 
-def _numbered(frame):
+def _numbered(table, frame):
     """((E, 2) places in ids, ids) of a frame's first two columns: whole numbers ascending, text as it appears."""
     import pandas
 
@@ -98,7 +98,7 @@ def _numbered(frame):
         ids, places = np.unique(ends.to_numpy(), return_inverse=True)
         return places.reshape(-1, 2), ids
     places, names = pandas.factorize(ends.to_numpy(dtype=object).ravel())
-    merged, ids = pandas.factorize(np.array([str(name).strip() for name in names], dtype=object))
+    merged, ids = pandas.factorize(np.array(table.words(pandas.Series(names, dtype=object)), dtype=object))
     return merged[places].reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
 
 
@@ -111,9 +111,7 @@ def _from_square(table):
     if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers
         named, frame, ids = True, table.frame(True, spelled=1), table.first
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
-        ids = (
-            table.first[1:] if named else [str(one).strip() for one in frame[0]]
-        )  # the header has them as they are written
+        ids = table.first[1:] if named else table.words(frame[0])  # the header has them as they are written
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:

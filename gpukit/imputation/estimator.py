@@ -33,7 +33,8 @@ class GraphImputer(Estimator):
     The entries of a slice, row after row, are taken for a series in time where neighbouring ones are alike, or times
     are handed to fit; methods that know time serve then.
 
-    After fit, for every method: completed_, the tensor with what was missing filled in, in its shape and dtype, a frame
+    After fit, for every method: completed_, the tensor with what was missing filled in, in its shape and dtype (of
+    integers and booleans rounded, within bounds and range; each column of a frame has its own), a frame
     or an array on a GPU where fit was given one; deviation_, float64 of that shape (after load both are arrays of the
     host with a row a vertex): the
     standard deviation of the error of each filled value, 0 where observed, NaN where nothing was hidden to tell it from
@@ -239,7 +240,8 @@ class GraphImputer(Estimator):
         self._check_fitted()
         device = self.place_.device if self.plan_ is None else None
         taken = inputs.taken_again(self, tensor, mask, times, device)
-        return taken.back(serve.transform(self, taken))
+        taken.check_bounds(self._asked)
+        return taken.back(taken.fit_types(serve.transform(self, taken), self._asked))
 
     def extend(self, tensor, mask=None, times=None, window=None):
         """The next columns of series (N, T) filled in, as transform does it, and kept beside those that are known.
@@ -252,9 +254,10 @@ class GraphImputer(Estimator):
 
         self._check_fitted()
         taken = inputs.taken_again(self, tensor, mask, times)
+        taken.check_bounds(self._asked)
         new, self._held = serve.extend(self, taken, window)
         self.completed_, self.deviation_ = self._held.filled, self._held.spread
-        return taken.back(new)
+        return taken.back(taken.fit_types(new, self._asked))
 
     def fit_transform(self, graph, tensor=None, mask=None, progress=None, times=None):
         """completed_ after fit; arguments as fit."""

@@ -20,6 +20,7 @@ from gpukit.base.arrays import (
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
+from gpukit.graphs.column_types import types_of
 from gpukit.graphs.convert import by_vertex, numbers, observed, real, sliced
 from gpukit.graphs.labels import check_same, of_graph
 from gpukit.graphs.near.series import graph_from_series
@@ -60,6 +61,7 @@ class Taken(NamedTuple):
     vertices   (N,) ids, or None
     give       see tables.forms.Form; None: as arrays
     notes      [text], what a user should know
+    types      graphs.column_types.ColumnTypes of the tensor in the order in which it was handed in, or None
     """
 
     adjacency: object
@@ -68,10 +70,31 @@ class Taken(NamedTuple):
     vertices: object
     give: object
     notes: list
+    types: object = None
+
+    @property
+    def missing(self):
+        """Which cells are missing, bool (N, entries), in the order in which they were handed in."""
+        seen = np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)
+        return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
+
+    def check_bounds(self, asked):
+        """ParameterError for bounds that leave no value of the dtype of a missing cell."""
+        if self.types is not None:
+            self.types.check_bounds(self.missing, asked.minimum, asked.maximum)
+
+    def fit_types(self, array, asked):
+        """An array of the tensor's shape in order of time, with what was imputed as the tensor's dtypes can hold it."""
+        if self.types is None:
+            return array
+        found = self.types.fit(self.clock.back(array), self.missing, asked.minimum, asked.maximum)
+        return found if self.clock.order is None else self.clock.moved(found)
 
     def back(self, array, known=True):
-        """An array of the tensor's shape, as the tensor was handed in."""
+        """An array of the tensor's shape, as the tensor was handed in; known: of its values, not of deviations."""
         array = self.clock.back(array)
+        if known and self.types is not None:
+            array = self.types.restore(array, self.missing)
         return array if self.give is None else self.give(array, known)
 
 
@@ -109,7 +132,8 @@ def in_place(graph, tensor, mask, times):
             raise DataError("a GraphTensor brings its tensor: leave tensor out.")
         graph = sound(graph)
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
-        return in_time(graph.adjacency, data, graph.times if times is None else times, graph.vertices)
+        times = graph.times if times is None else times
+        return in_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
     if tensor is None and is_labelled(graph):
         graph, tensor = None, graph
     if tensor is None:
@@ -124,11 +148,12 @@ def in_place(graph, tensor, mask, times):
         graph = by_vertex_labels(graph, labels(tensor))
     names = names if form is None else form.vertices
     if graph is None:
-        found = in_time(None, read(tensor, mask, count_of(tensor)), times, names, form, [NO_GRAPH])
+        data = read(tensor, mask, count_of(tensor))
+        found = in_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
         return found._replace(adjacency=as_adjacency(graph_of(found.data)))
     adjacency = as_adjacency(graph, vertices=count_for(graph, tensor))
     data = read(tensor, mask, adjacency.shape[0])
-    return in_time(adjacency, data, times, names, form)
+    return in_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
 
 def again_in_place(model, tensor, mask, times):
@@ -141,12 +166,19 @@ def again_in_place(model, tensor, mask, times):
         tensor, mask = as_given(data, mask)
         if order is not None:
             tensor, mask = tensor[order], mask[order]
-        found = in_time(adjacency, read(tensor, mask, count), times, known)
+        types = data.types if data.types is None or order is None else data.types.at(order)
+        found = in_time(adjacency, read(tensor, mask, count), times, known, types=types)
         return found if order is None else found._replace(give=by_places(order))
     form = form_of(tensor, mask, count if known is None else known)
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
-    return in_time(adjacency, read(tensor, mask, count), times, known, form)
+    data = read(tensor, mask, count)
+    return in_time(adjacency, data, times, known, form, types=given_types(tensor, form))
+
+
+def given_types(tensor, form):
+    """The ColumnTypes of a tensor as it was handed in, or None; form: its Form, or None for an array."""
+    return types_of(tensor) if form is None else form.types
 
 
 def places_of(found, known):
@@ -163,12 +195,12 @@ def by_places(order):
     return lambda array, known: array[back]
 
 
-def in_time(adjacency, data, times, vertices=None, form=None, notes=()):
+def in_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
     """Taken of Data in the order in which they were handed in."""
     clock = clock_of(times_of(times, data))
     give, own = (None, []) if form is None else (form.give, form.notes)
     notes = [*notes, *own, *clock.notes, *suspects(data, vertices)]
-    return Taken(adjacency, clock.forth(data), clock, vertices, give, notes)
+    return Taken(adjacency, clock.forth(data), clock, vertices, give, notes, types)
 
 
 def is_labelled(values):

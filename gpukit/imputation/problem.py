@@ -11,6 +11,8 @@ from gpukit.imputation.periods import in_time, period_of, rising
 
 FEWEST_WINDOW = 256
 LARGEST = 1e15  # of a value: methods square them, and sum the squares, in float32
+USUAL = 40  # powers of two, of weights: solvers diverge where ratios are much larger
+LEAST = 1e-100  # of the largest value: smaller ones' squares and their products vanish in float64
 
 
 class Problem(NamedTuple):
@@ -127,24 +129,38 @@ def one_setting(problem):
     return [{}]
 
 
-def too_large(values, seen):
-    """Those of the values that are seen that are beyond LARGEST, or no numbers."""
-    return values[seen & ~(np.abs(values) <= LARGEST)]
+def check_values(values, seen):
+    """DataError for a seen value beyond LARGEST, or for values (N, T) that are all closer to 0 than LEAST."""
+    greatest = max(by_rows(lambda rows: np.abs(values[rows][seen[rows]]).max(initial=0.0), values.shape), default=0.0)
+    if greatest <= LARGEST and (greatest >= LEAST or greatest == 0):
+        return
+    limit = f"{LARGEST:g} in size at most" if not greatest <= LARGEST else f"{LEAST:g} in size at least, or all 0"
+    raise DataError(
+        f"A value is {greatest:g}; what is observed may be {limit}. Correct it, or give the values in other units."
+    )
+
+
+def of_usual_size(adjacency):
+    """Return an adjacency whose weights, the largest from 1/2 to 1, are 2^-USUAL at least, if their size or their
+    ratios are beyond that; else the adjacency as it is."""
+    weights = adjacency.data
+    least, most = (int(np.frexp(one)[1]) for one in (weights.min(initial=np.inf), weights.max(initial=0.0)))
+    if not len(weights) or (abs(most) <= USUAL and most - least <= USUAL):
+        return adjacency
+    scaled = adjacency.copy()
+    scaled.data = np.maximum(np.ldexp(weights, -most), 2.0**-USUAL)
+    return scaled
 
 
 def as_problem(adjacency, data, place, options, times=None):
     """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
-    from values. DataError for a value beyond LARGEST."""
+    from values. DataError as check_values."""
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
-    beyond = [one for one in by_rows(lambda rows: too_large(values[rows], seen[rows]), values.shape) if len(one)]
-    if beyond:
-        raise DataError(
-            f"A value is {beyond[0][0]:g}; what is observed may be {LARGEST:g} in size at most. Correct it, or "
-            "give the values in other units."
-        )
+    check_values(values, seen)
     at = None if times is None else rising(times)
     if times is None and in_time(values, seen, data.tensor.shape[1:]):
         at = np.arange(values.shape[1], dtype=np.float64)
     period = 0 if at is None else period_of(values, seen, data.tensor.shape[1:], None if times is None else at)
+    adjacency = None if adjacency is None else of_usual_size(adjacency)
     return Problem(adjacency, values, seen, at, period, data.tensor.shape[1:], place, options)

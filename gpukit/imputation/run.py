@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import staying
-from gpukit.base.arrays import beside
+from gpukit.base.arrays import beside, is_on_gpu
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import choose, inputs
@@ -16,7 +16,8 @@ from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.deviations import least_of
 from gpukit.imputation.auto.spectral import competes, packed, unpacked
-from gpukit.imputation.problem import as_problem
+from gpukit.imputation.centering import spread
+from gpukit.imputation.problem import as_problem, check_values
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
@@ -51,7 +52,7 @@ class Run(NamedTuple):
     def fitted(self, progress=None):
         """{attribute: value} of a fitted GraphImputer."""
         kept, taken = self.found(progress), self.taken
-        filled, spread = kept.pop("completed_"), kept.pop("deviation_")
+        filled, spread = taken.fit_types(kept.pop("completed_"), self.settings), kept.pop("deviation_")
         return kept | {
             "completed_": taken.back(filled),
             "deviation_": taken.back(spread, known=False),
@@ -64,6 +65,9 @@ class Run(NamedTuple):
         """fitted(), by vertex and in order of time."""
         settings, place, data = self.settings, self.place, self.data
         with place.workspace, staying(), devices.reported(place.device, "The imputation"):
+            if settings.method == SPECTRAL and not data.complete and not is_on_gpu(data.tensor):
+                seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
+                check_values(data.tensor.reshape(len(seen), -1), seen.reshape(len(seen), -1))
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()
@@ -146,6 +150,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     """Run of what GraphImputer.fit takes, on a device as resolve takes it; over ranks, on rank 0."""
     device, workspace = devices.resolve(device), Workspace()
     taken = inputs.taken(graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None)
+    taken.check_bounds(settings)
     basis = GraphBasis(taken.adjacency, settings.basis_size, device)
     if settings.method == SPECTRAL:
         basis.get(workspace)

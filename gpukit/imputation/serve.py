@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
+from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.path import Fit, Walk
@@ -97,7 +98,7 @@ def bounded(values, data, settings):
     minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
     if minimum is not None or settings.maximum is not None:
         missing = beside(np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape), values)
-        values[missing] = np.clip(values[missing], minimum, settings.maximum)
+        values[missing] = values[missing].clip(*inner_limits(np.dtype(values.dtype), minimum, settings.maximum))
     return values
 
 

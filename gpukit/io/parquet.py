@@ -91,7 +91,9 @@ class Reader:
                 raise DataError(f"{self.name}: the column {name!r:.80} holds {_kind(column)}, not numbers or text.")
         with _translated(self.name):
             frame = self._as_pandas(table)
-        return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index()
+            for name, column in zip(table.column_names, table.columns, strict=True):
+                _keep_integers(pandas, frame, name, column)
+        return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index(allow_duplicates=True)
 
     def _as_pandas(self, table):
         """A DataFrame; DataError where what pandas wrote beside the columns is damaged."""
@@ -141,6 +143,14 @@ class Reader:
             exact = kind.scale == 0 and kind.precision <= MOST_DIGITS
             column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
         return column.to_numpy(zero_copy_only=False)
+
+
+def _keep_integers(pandas, frame, name, column):
+    """Give integers with nulls, which pandas makes floats, their nullable dtype in a frame."""
+    if library()[0].types.is_integer(column.type) and column.null_count and list(frame.columns).count(name) == 1:
+        if frame[name].dtype.kind == "f":
+            kind = str(column.type).replace("i", "I").replace("u", "U")
+            frame[name] = column.to_pandas(types_mapper=lambda _: pandas.api.types.pandas_dtype(kind)).array
 
 
 def _kind(column):

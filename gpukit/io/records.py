@@ -73,7 +73,7 @@ class CsvWriter:
 
 
 def _is_odd(word, sep):
-    return not word.isprintable() or sep in word or ODD.search(word) is not None
+    return not word.isprintable() or sep in word or ODD.search(word) is not None or (sep == " " and not word)
 
 
 def check_ids(ids, what):

@@ -10,7 +10,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
 from gpukit.io.blank_lines import content_end, cut_blank_end
-from gpukit.io.records import QUOTED, lines_of, words_of
+from gpukit.io.records import lines_of, words_of
 from gpukit.io.words import (
     comma_told,
     commas_are_decimal,
@@ -39,6 +39,8 @@ CLASSES = bytes(
 MARK, LINE_END, SHARP = re.compile(rb"[#%]"), re.compile(rb"[\r\n]"), ord("#")
 IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 RETURN = re.compile(rb"\r(?=[,;\t ])")
+FIELD = rb'(?<![^\t,;| \r\n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)'  # quoted, between any separators
+RETURNS = re.compile(FIELD + rb"|\r\n?")
 ODD = (b" 00", b" 01", b" -00", b" -01", b" -0 ", b" +")
 
 
@@ -58,8 +60,9 @@ def open_table(path):
 class Table:
     """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
 
-    named: the first line is known to be a header. written: the text without its comments. commas: numbers have decimal
-    commas in the file, and points here. blank_end: the lines without content at the end, which are left out.
+    named: the first line is known to be a header. written: the text with commas as they are in the file. commas:
+    numbers have decimal commas in the file, and points here. is_exact: words keep the blanks around them, which were
+    quoted. blank_end: the lines without content at the end, which are left out.
     """
 
     named = commas = False
@@ -67,17 +70,20 @@ class Table:
 
     def __init__(self, raw, path):
         # pandas takes a separator that begins a line for a part of the carriage return before it
-        self.written, self.path, self.begin = _without_comments(raw), path, 0
-        self.raw = RETURN.sub(b"\n", self.written)
+        content = _without_comments(raw)
+        self.path, self.begin, self.is_exact = path, 0, b'"' in content
+        self.raw = RETURNS.sub(_unquoted(b"\n"), content) if self.is_exact else RETURN.sub(b"\n", content)
         self.encoding = "utf-8" if _is_utf8(raw) else "latin-1"
-        head = QUOTED.sub(lambda field: re.sub(rb"[\r\n]", b"\0", field[0]), self.raw[: sources.HEAD])
-        lines = (line for line in re.finditer(rb"[^\r\n]+", head + self.raw[sources.HEAD :]) if line[0].strip())
-        first, second = next(lines, None), next(lines, None)
+        first, second = self._first_lines()
         if first is None:
             raise DataError(f"{path} has no lines but comments.")
         head = (first[0], second[0]) if second else (first[0],)  # a header of one column has no separator
         self.separator = _separator([decoded(line).strip() for line in head])
+        if self.is_exact and self.separator != BLANKS:
+            self._trim()
+            first, second = self._first_lines()
         self._cut_blank_end(raw)
+        self.written = self.raw
         self.end = first.end()  # a comma and a point take as much room
         self.raw, self.commas = decimal_commas(self.raw, self.separator)
         first, second = self.raw[slice(*first.span())], second and self.raw[slice(*second.span())]
@@ -99,11 +105,29 @@ class Table:
         if not self.raw:
             raise DataError(f"{self.path} has no lines but empty ones.")
 
+    def _first_lines(self):
+        """The first two lines that say something, as matches; None where there are none. Quotes may hold line ends."""
+        hidden = re.sub(FIELD, lambda field: LINE_END.sub(b"\0", field[0]), self.raw) if self.is_exact else self.raw
+        lines = (line for line in re.finditer(rb"[^\r\n]+", hidden) if line[0].strip())
+        return next(lines, None), next(lines, None)
+
+    def _trim(self):
+        """Leave out blanks in front of separators and line ends, but for those that are quoted."""
+        blanks = rb" " if self.separator == "\t" else rb"[ \t]"
+        mark = re.escape(self.separator.encode())
+        self.raw = re.sub(FIELD + rb"|" + blanks + rb"++(?=" + mark + rb"|\n|\Z)", _unquoted(b""), self.raw)
+
+    def words(self, column):
+        """A pandas column of a frame as [str], '' where nothing is: labels, without blanks that are not quoted."""
+        words = column.astype(object).where(column.notna(), "").map(str)
+        return (words if self.is_exact else words.str.strip()).tolist()
+
     def _fields(self, line):
         """The words of a line; None where a quote stays open."""
-        text = decoded(line).strip(" \t")
+        text = decoded(line).strip(" \t".replace(self.separator, ""))
         if self.separator == BLANKS:
-            return words_of(text.replace("\t", " "), " ") if '"' in text else re.split(r"[ \t]+", text)
+            text = re.sub(r'"(?:[^"]|"")*"|\t', lambda found: " " if found[0] == "\t" else found[0], text)
+            return words_of(text, " ") if '"' in text else re.split(r" +", text)
         return words_of(text, self.separator)
 
     def frame(self, header, spelled=0):
@@ -229,8 +253,11 @@ class Table:
 
     def _spelled(self, column):
         """(rows,) float64 of a column of words and numbers."""
-        words = ["" if word is None or word != word else str(word) for word in column]
+        cells = zip(column, column.isna())
+        words = ["" if gap else str(word) for word, gap in cells]
         missing = [word.strip().lower() in MISSING for word in words]
+        if {word.lower() for word, gap in zip(words, missing) if not gap} <= {"false", "true"}:
+            words = [str(int(word.lower() == "true")) for word in words]
         for row, word in enumerate(words):
             if not missing[row] and not is_number(word, finite=False):
                 wrong = f"has {told}" if (told := comma_told(word)) else f"is not a number. {_advice(words)}"
@@ -246,7 +273,7 @@ class Table:
 class FrameTable(Table):
     """A pandas DataFrame as a Table: the columns' names are its first line."""
 
-    named = True
+    named = is_exact = True
 
     def __init__(self, path, frame):
         self.path, self._frame = path, frame
@@ -280,6 +307,11 @@ class ParquetTable(FrameTable):
 
     def __init__(self, source):
         super().__init__(source.name, parquet.Reader(source).frame())
+
+
+def _unquoted(other):
+    """What of a match of a quoted field, or of something else, stays: the field, or `other`."""
+    return lambda found: found[0] if found[0].startswith(b'"') else other
 
 
 def _separator(lines):

@@ -71,11 +71,11 @@ def test_nan_and_mask_say_the_same_and_add_up():
     np.testing.assert_array_equal(both, one)
 
 
-def test_integers_become_floats():
+def test_integers_stay_integers():
     case = problem()
     tensor = np.arange(case.truth.size).reshape(case.truth.shape)
     completed = GraphImputer(**PLAIN).fit_transform(case.A, tensor, case.mask)
-    assert completed.dtype == np.float64
+    assert completed.dtype == tensor.dtype
     np.testing.assert_array_equal(completed[case.mask], tensor[case.mask])
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.column_types import boolean_words
 from gpukit.graphs.layouts import clocks
 from gpukit.graphs.layouts.alone import are_dates
 from gpukit.graphs.layouts.moments import compact
@@ -69,8 +70,8 @@ def _rows(frame):
 def _missing(column):
     """(rows,) bool: the fields of a column that say nothing."""
     if column.dtype.kind in "biufM":
-        return column.isna().to_numpy()
-    return np.array([word is None or word != word or str(word).strip().lower() in MISSING for word in column], bool)
+        return column.isna().to_numpy(bool)
+    return np.array([gap or str(word).strip().lower() in MISSING for word, gap in zip(column, column.isna())], bool)
 
 
 def _time(names, frame):
@@ -88,7 +89,8 @@ def _looks(column):
 
 
 def _is_kept(name, column, timed):
-    """Whether a column is no sensor: words, nothing at all, or, beside times, numbers of lines or of one station."""
+    """Whether a column is no sensor: words, nothing at all, booleans that lack none, or, beside times, numbers of lines
+    or of one station."""
     head, count = column.iloc[: clocks.FEW], len(column)
     if timed and count > 1 and (plain(name) in COUNTS or is_called(name, "sensor")):
         words = clocks.words_of(column)
@@ -98,6 +100,9 @@ def _is_kept(name, column, timed):
             return bool((np.diff(words.astype(np.int64)) == 1).all())
     if column.dtype.kind in "iufM":
         return bool(column.isna().all())
+    gaps = _missing(column)
+    if boolean_words(column[~gaps]) is not None:
+        return not gaps.any()
     return not _some_number(head) and not _some_number(column)
 
 
@@ -188,13 +193,12 @@ def are_years(names):
     return len({int(b) - int(a) for a, b in zip(names, names[1:])}) == 1
 
 
-def label_of(frame, places, known=None):
-    """[str] what each line is of, by the columns at places: by one that names vertices that are known [str], or by the
-    first whose words differ, or by all that are words together."""
-    words = {at: clocks.words_of(frame[at]).tolist() for at in places}
+def label_of(words, known=None):
+    """[str] what each line is of, by columns of words {place: [str]}: by one that names vertices that are known [str],
+    or by the first whose words differ, or by all that are words together."""
     matching = [one for one in words.values() if known and set(one) & known]
     differing = [one for one in words.values() if len(set(one)) == len(one) and all(one)]
     if matching or differing:
         return (matching or differing)[0]
     texts = [one for one in words.values() if not all(is_number(word) for word in one if word)]
-    return [", ".join(filter(None, some)) for some in zip(*texts)] if texts else words[places[0]]
+    return [", ".join(filter(None, some)) for some in zip(*texts)] if texts else next(iter(words.values()))

@@ -9,6 +9,8 @@ all lines of a sensor, or else of all lines of a time, is said in added ones too
 
 import numpy as np
 
+from gpukit.graphs.column_types import is_converted, type_of_column
+
 
 def completed_frame(long, completed, observed, written):
     """The pandas DataFrame of a Long (its columns 0 to C-1) with what is missing filled in, and lines added.
@@ -24,6 +26,20 @@ def completed_frame(long, completed, observed, written):
     values = np.concatenate([cells, np.array(written(completed[vertices, times]), dtype=object)])
     more[long.roles.value] = values
     return more.take(placed(long, vertices, times)).reset_index(drop=True)
+
+
+def completed_as(long, completed, observed):
+    """completed_frame of a frame's Long whose values come back in their dtype, see column_types.is_converted."""
+    import pandas
+
+    column = long.frame[long.roles.value]
+    one = type_of_column(column)
+    out = completed_frame(long, completed, observed, lambda numbers: one.cast(np.asarray(numbers)).tolist())
+    out = out.infer_objects()
+    cells = out[long.roles.value]
+    dtype = np.float64 if is_converted(column) else column.dtype
+    out[long.roles.value] = pandas.Series(cells.tolist(), cells.index, dtype=dtype)
+    return out
 
 
 def present(long):

@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.column_types import FLOAT, single, type_of_column, type_of_words
 from gpukit.graphs.layouts import clocks
 from gpukit.graphs.layouts import moments as spelled
 from gpukit.graphs.layouts import roles as told
 from gpukit.graphs.layouts.clocks import words_of
-from gpukit.io.sheet import MISSING, UNKNOWN
+from gpukit.io.sheet import MISSING, UNKNOWN, FrameTable
 from gpukit.io.words import as_ids, is_number, shown
 
 SEVERAL = "Give each time of a sensor once; where clocks are set back, give times in UTC or with their offset."
@@ -96,11 +97,30 @@ def long_of(table, roles, header, ids=None):
     different values of a sensor at one time."""
     frame = table.frame(header, spelled=0 if table.named else len(table.first))
     where = table.place
-    vertex, ids = sensors(words_of(frame[roles.sensor]), ids, lambda row: f"{table.path}, {where(row)}")
+    vertex, ids = sensors(labels_of(table, frame[roles.sensor]), ids, lambda row: f"{table.path}, {where(row)}")
     time, moments, seconds = times(frame, roles.time, lambda row: f"{table.path}, {where(row)}")
     numbers = table.numbers(frame[[roles.value]]).ravel()
     values = pivoted(vertex, time, numbers, (len(ids), len(moments)), Named(ids, moments, table))
     return Long(roles, header, vertex, time, ids, moments, seconds, values, frame)
+
+
+def labels_of(table, column):
+    """A pandas Series of str: the labels in a column."""
+    words = words_of(column)
+    return words if column.dtype.kind in "biuf" else words.__class__(table.words(column), words.index)
+
+
+def type_of_long(table, long):
+    """Return the ColumnTypes of the values of a Long, None of float64: of a frame its column's dtype, of a text whole
+    where no value is spelled with a point or an exponent."""
+    column = long.frame[long.roles.value]
+    if isinstance(table, FrameTable):
+        one = type_of_column(column)
+    else:
+        numbers = table.numbers(column.to_frame()).ravel()
+        seen = ~np.isnan(numbers)
+        one = type_of_words(column[seen]) if (numbers[seen] % 1 == 0).all() else FLOAT
+    return None if one == FLOAT else single(one)
 
 
 def warn_of_others(table, long):

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.graphs.near.weights import gaussian, how_many, joined
+from gpukit.graphs.near.weights import gaussian, how_many, joined, near_one
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, plain
 from gpukit.io.words import as_ids, first_repeated
@@ -81,7 +81,7 @@ def nearest(found, neighbors=None):
     check(found)
     count = len(found.places)
     k = how_many(neighbors, count)
-    points = on_sphere(found.places) if found.degrees else found.places
+    points = on_sphere(found.places) if found.degrees else near_one(found.places)
     distances, others = cKDTree(points).query(points, min(count, k + 1))
     distances, others = distances.reshape(count, -1), others.reshape(count, -1)
     rows = np.repeat(np.arange(count), others.shape[1]).reshape(others.shape)

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.graphs.near.weights import gaussian, how_many, joined
+from gpukit.graphs.near.weights import gaussian, how_many, joined, near_one
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.words import as_ids, first_repeated
@@ -32,6 +32,7 @@ def graph_from_distances(distances, neighbors=None, ids=None):
         raise DataError(f"a distance is {lengths.min():g}; distances are not negative.")
     if not len(lengths):
         raise DataError("no two of the vertices have a distance.")
+    lengths = near_one(lengths)
     weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
     rank = ranks(rows, lengths)
     kept = rank < how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST) | (rank == 0)

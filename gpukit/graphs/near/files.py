@@ -81,7 +81,7 @@ def read_coordinates(path, ids=None):
 
 def labels_of(column, table):
     """[str] labels of a column; DataError for a line without one."""
-    names = ["" if one is None or one != one else str(one).strip() for one in column]
+    names = table.words(column)
     if "" in names:
         raise DataError(f"{table.path}, {table.place(names.index(''))} has no label. Correct or remove it.")
     return names
@@ -134,7 +134,7 @@ def read_distances(path):
         return checked(frame.assign(**{"2": table.numbers(frame[[2]]).ravel()})[[0, 1, "2"]], table)
     frame = table.frame(header, spelled=1 if header else 0)
     labelled = header and len(frame) == frame.shape[1] - 1
-    rows = [str(one).strip() for one in frame[0]] if labelled else None
+    rows = table.words(frame[0]) if labelled else None
     array = table.numbers(frame.drop(columns=0) if labelled else frame)
     if array.shape[0] != array.shape[1]:
         raise DataError(
@@ -153,5 +153,5 @@ def checked(frame, table):
     if holes.any():
         at = int(np.argmax(holes))
         raise DataError(f"{table.path}, {table.place(at)}: a distance is two vertices and a number.")
-    ends = {at: [str(word).strip() for word in frame[at]] for at in (0, 1)}
+    ends = {at: table.words(frame[at]) for at in (0, 1)}
     return frame.assign(**{str(at): words for at, words in ends.items()})[["0", "1", "2"]]

@@ -15,6 +15,11 @@ def gaussian(distances, scale):
     return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST)
 
 
+def near_one(numbers):
+    """Return numbers times a power of two, the largest from 1/2 to 1: their squares are float64."""
+    return np.ldexp(numbers, -int(np.frexp(np.abs(numbers).max(initial=0.0))[1]))
+
+
 def joined(rows, columns, weights, count):
     """csr (count, count) float64, symmetric: a pair that is named in both directions has the larger weight."""
     from scipy import sparse

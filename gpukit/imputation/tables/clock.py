@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.base.arrays import beside
 
 HOUR, DAY = 3600, 86_400  # seconds; what clocks are set back by
-NIGHT = 4  # hours, from eleven on, in which they then stand; at other times a line is there twice
+NIGHT = 4  # hours, from eleven on, in which they then stand
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
 
 
@@ -70,10 +70,10 @@ def clock_of(times):
 
 def set_back(at):
     """Times with an hour added behind each place where the clock was set back, and taken off again where it was set
-    forward later; None where they do not rise then."""
+    forward later; None where they do not rise then. A time that only repeats does not go back."""
     steps = np.diff(at)
     usual = np.median(steps)
-    falls = np.isclose(steps, usual - HOUR) & (steps <= 0) & ((at[1:] + HOUR) % DAY < NIGHT * HOUR)
+    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((at[1:] + HOUR) % DAY < NIGHT * HOUR)
     if usual <= 0 or not falls.any() or (steps <= 0).sum() > falls.sum():
         return None
     later = np.cumsum(np.concatenate(([0], falls)))

@@ -7,10 +7,11 @@ import numpy as np
 from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels
+from gpukit.graphs.column_types import refill_frame, types_of_frame
 from gpukit.graphs.layouts.alone import names_times
 from gpukit.graphs.layouts.clocks import parts_of
-from gpukit.graphs.layouts.filled import completed_frame
-from gpukit.graphs.layouts.long import long_of, roles_in
+from gpukit.graphs.layouts.filled import completed_as, completed_frame
+from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long
 from gpukit.imputation.tables import readings, sides
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING, FrameTable
@@ -28,6 +29,7 @@ class Form(NamedTuple):
     give          give(array of the tensor's shape, known): it in the form that was handed in; known: whether its cells
                   are those that were observed where they were (False: of deviations)
     notes         [text], what a user should know
+    types         graphs.column_types.ColumnTypes of the tensor, or None
     """
 
     tensor: np.ndarray
@@ -36,6 +38,7 @@ class Form(NamedTuple):
     vertices: np.ndarray
     give: object
     notes: list = []
+    types: object = None
 
 
 def form_of(tensor, mask, vertices, labelled=False):
@@ -129,11 +132,14 @@ def long_form(table, frame, roles, mask, vertices):
         long = in_order(long)
 
     def give(array, known):
-        observed = np.isfinite(long.values) if known else np.zeros(long.values.shape, bool)
-        made = completed_frame(long, array, observed, list).set_axis(frame.columns, axis=1).infer_objects()
+        if known:
+            made = completed_as(long, array, np.isfinite(long.values))
+        else:
+            made = completed_frame(long, array, np.zeros(long.values.shape, bool), list).infer_objects()
+        made = made.set_axis(frame.columns, axis=1)
         return made.set_axis(frame.index) if len(made) == len(frame) else made
 
-    return Form(long.values, None, long.seconds, long.ids, give)
+    return Form(long.values, None, long.seconds, long.ids, give, types=type_of_long(table, long))
 
 
 def in_order(long):
@@ -157,14 +163,32 @@ def wide_form(frame, mask, vertices, labelled):
     refuse_calendar(frame)
     array, seen = labels.numbers(without_signs(frame), "tensor", turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
+    types, observed = types_of_frame(frame, turned), is_observed(array, seen)
 
-    def give(array, known):
+    def as_frame_lies(array):
         out = np.empty(array.shape, array.dtype)
         out[order] = array
-        made = frame.__class__(out.T if turned else out, index=frame.index, columns=frame.columns)
+        return out.T if turned else out
+
+    def give(array, known):
+        cells = as_frame_lies(array)
+        if known:
+            made = refill_frame(frame, cells, ~as_frame_lies(observed))
+        else:
+            made = frame.__class__(cells, index=frame.index, columns=frame.columns)
         return made if rows is None else made.reset_index().set_axis(rows)
 
-    return Form(array, seen, sides.times_of(other), ids, give, sides.notes_on(other))
+    types = None if types is None else types.at(order)
+    return Form(array, seen, sides.times_of(other), ids, give, sides.notes_on(other), types)
+
+
+def is_observed(array, mask):
+    """Return which cells of (N, T) values are observed; mask: (N,) or (N, T) as it was handed in, or None."""
+    seen = np.isfinite(array)
+    if mask is None or np.shape(mask) not in (array.shape, array.shape[:1]):
+        return seen  # a mask of another shape is refused later
+    mask = np.asarray(mask) == 1
+    return seen & (mask if mask.ndim == 2 else mask[:, None])
 
 
 def refuse_words(frame):

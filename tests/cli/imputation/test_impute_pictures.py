@@ -108,3 +108,41 @@ def test_a_picture_of_a_table_that_misses_nothing(verb, tmp_path):
     (tmp_path / "t.csv").write_text("time,a,b\n" + "\n".join(rows) + "\n")
     result = verb("impute", tmp_path / "t.csv", "--plot", tmp_path / "p.png", *CPU)
     assert result.code == 0 and (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG"), result.err
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-16, 1e-9])
+def test_no_colour_bar_over_rounding(figure, noise):
+    """Slices and deviations that differ by rounding alone have one colour and are named, not scaled."""
+    rng = np.random.default_rng(0)
+    tensor = 5 * (1 + noise * rng.normal(size=(N, 3, 4)))
+    A = np.eye(N, k=1) + np.eye(N, k=2)
+    data = as_graph_tensor(A + A.T, tensor, np.arange(N) != 2)
+    model = GraphImputer(weights="slice", center="global", device="cpu").fit(data)
+    one = steps.Done(data, model, None, [], None, None, [])
+    plot.draw_slices(figure.subplots(1, 2), one, 2)
+    assert len(figure.axes) == 2 and figure.axes[1].get_xlabel() == "all 5"
+    assert all(low < 4.6 and high > 5.4 for low, high in (axis.images[0].get_clim() for axis in figure.axes))
+    figure.clear()
+    model.deviation_ = np.where(data.mask[:, None, None], 0.0, 0.5 * (1 + noise * rng.normal(size=(N, 3, 4))))
+    lines.draw_map(figure.subplots(), one, Coordinates(rng.random((N, 2)), None, True))
+    assert titles(figure) == ["standard deviation of what was filled in: 0.5"]
+
+
+def test_a_colour_bar_over_what_differs(figure):
+    one = done()
+    lines.draw_map(figure.subplots(), one, Coordinates(np.random.default_rng(0).random((N, 2)), None, True))
+    assert len(figure.axes) == 2
+
+
+def test_bands_of_single_places_are_bars(figure):
+    """No polygon narrows to the observed neighbours of a value alone, or has no width."""
+    axis, at = figure.subplots(), np.arange(8)
+    lines.draw_band(axis, at, np.zeros(8), np.array([0, 1, 0, 0, 1e-17, 0, 0, 2.0]))
+    (bars,) = axis.collections
+    assert [path.vertices.tolist() for path in bars.get_paths()] == [[[1, -1], [1, 1]], [[7, -2], [7, 2]]]
+    axis.clear()
+    lines.draw_band(axis, at, np.ones(8), np.full(8, 1e-17))
+    assert not axis.collections
+    lines.draw_band(axis, at, np.zeros(8), np.array([0, 1, 1, 0, 0, 3, 0, 0]))
+    area, bars = axis.collections
+    assert area.get_datalim(axis.transData).extents.tolist() == [1, -1, 2, 1] and len(bars.get_paths()) == 1

@@ -121,3 +121,11 @@ def test_a_kept_imputer_fills_in_what_comes_next(verb, refused, tmp_path):
     new.rename(columns={"s1": "s7"}).to_csv(tmp_path / "other.csv")
     result = verb("impute", tmp_path / "other.csv", "--model", model, *CPU)
     assert result.code == 2 and "s1" in result.err and result.err.strip().count("\n") <= 1, result.err
+
+
+def test_hidden_values_decide_only_where_no_method_is_named(verb, tmp_path):
+    frame()[1].to_csv(tmp_path / "in.csv")
+    named = verb("impute", tmp_path / "in.csv", *QUICK)
+    assert "Method: interpolation\n" in named.out and "as hidden values decided" not in named.out
+    auto = verb("impute", tmp_path / "in.csv", *CPU)
+    assert ", as hidden values decided" in auto.out

@@ -1,0 +1,171 @@
+"""Tensors come back in their dtype: whole numbers and booleans where they were such, within bounds and ranges."""
+
+import numpy as np
+import pandas
+import pytest
+
+from gpukit import GraphImputer, read_graph
+from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import as_graph_tensor
+from gpukit.graphs.column_types import WHOLE, ColumnType, ColumnTypes
+
+T, NAMES = 40, list("abcd")
+TIMES = pandas.date_range("2020", periods=T, freq="h", name="time")
+RNG = np.random.default_rng(0)
+BASE = 50 + 5 * np.cumsum(RNG.normal(size=(T, 4)), axis=0)
+HOLES = RNG.random(BASE.shape) < 0.2
+A = np.ones((4, 4)) - np.eye(4)
+
+
+def imputer(method="smoothness", **more):
+    return GraphImputer(method=method, device="cpu", **more)
+
+
+def whole_frame():
+    """Times by sensors of whole numbers, NaN where missing."""
+    return pandas.DataFrame(np.where(HOLES, np.nan, BASE.round()), TIMES, NAMES)
+
+
+def frame_of(dtype):
+    """whole_frame as a dtype; booleans whether a reading is above 50."""
+    frame = whole_frame()
+    if "bool" in dtype:
+        return (frame > 50).astype("boolean").mask(frame.isna()).astype(dtype)
+    if dtype == "object":
+        cells = {name: [None if one != one else int(one) for one in frame[name]] for name in NAMES}
+        return pandas.DataFrame(cells, TIMES, dtype=object)
+    return frame.astype(dtype)
+
+
+NULLABLE = ("Int64", "Int8", "UInt16", "Float32", "Float64", "boolean")
+OTHERS = ("int64[pyarrow]", "uint8[pyarrow]", "float[pyarrow]", "bool[pyarrow]", "object", "float16", "float32")
+
+
+@pytest.mark.parametrize("dtype", [*NULLABLE, *OTHERS])
+@pytest.mark.parametrize("turned", [False, True])
+def test_a_frame_keeps_its_dtypes(dtype, turned):
+    frame = frame_of(dtype)
+    frame = frame.T if turned else frame
+    got = imputer().fit(frame).completed_
+    assert got.dtypes.equals(frame.dtypes) and not got.isna().any(axis=None)
+    for place in range(frame.shape[1]):
+        seen = frame.iloc[:, place].notna()
+        assert got.iloc[:, place][seen].tolist() == frame.iloc[:, place][seen].tolist()
+    if dtype == "object":
+        assert all(type(one) is int for one in got.to_numpy().ravel())
+
+
+def test_each_column_has_its_own():
+    frame = whole_frame().astype({"a": "Int16", "b": "float32", "c": "float64"})
+    frame["d"] = [None if hole else bool(one > 50) for hole, one in zip(HOLES[:, 3], BASE[:, 3])]
+    model = imputer().fit(frame)
+    assert model.completed_.dtypes.equals(frame.dtypes)
+    assert {type(one) for one in model.completed_["d"]} == {bool}
+    assert (model.completed_["c"][HOLES[:, 2]] % 1 != 0).any()  # floats are not rounded
+    assert (model.deviation_.dtypes == np.float64).all()
+    again = model.transform(frame)
+    assert again.dtypes.equals(frame.dtypes)
+    pandas.testing.assert_frame_equal(
+        model.extend(frame.set_axis(TIMES + pandas.Timedelta("40h"))).head(0), again.head(0)
+    )
+
+
+def test_a_mask_leaves_whole_columns_whole():
+    frame = pandas.DataFrame(BASE.round().astype(np.uint8), TIMES, NAMES)
+    got = imputer().fit(None, frame, ~HOLES).completed_
+    assert (got.dtypes == np.uint8).all()
+    assert (got.to_numpy() == frame.to_numpy())[~HOLES].all() and (got.to_numpy() != frame.to_numpy())[HOLES].any()
+
+
+def test_objects_with_pandas_na():
+    frame = whole_frame().astype("Int64").astype(object)
+    got = imputer().fit(frame).completed_
+    assert set(map(str, got.dtypes)) == {"object"} and all(isinstance(one, int) for one in got.to_numpy().ravel())
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.int8, np.uint16, bool, np.float16, np.float32])
+@pytest.mark.parametrize("kind", ["masked", "mask", "graph tensor", "archive"])
+def test_an_array_keeps_its_dtype(dtype, kind, tmp_path):
+    values = BASE.T > 50 if dtype is bool else BASE.T.astype(dtype)
+    if kind == "masked":
+        model = imputer().fit(A, np.ma.MaskedArray(values, HOLES.T), times=TIMES.to_numpy())
+    elif kind == "mask":
+        model = imputer().fit(A, values, ~HOLES.T, times=TIMES.to_numpy())
+    elif kind == "graph tensor":
+        model = imputer().fit(as_graph_tensor(A, values, ~HOLES.T, times=TIMES.to_numpy()))
+    else:
+        np.savez(tmp_path / "in.npz", adjacency=A, tensor=values, mask=~HOLES.T, times=TIMES.to_numpy())
+        model = imputer().fit(read_graph(tmp_path / "in.npz"))
+    assert model.completed_.dtype == dtype and model.deviation_.dtype == np.float64
+    assert (model.completed_ == values)[~HOLES.T].all()
+
+
+def test_integers_that_float64_does_not_hold_come_back():
+    values = np.full((4, T), 2**53 + 1)
+    with pytest.warns(UserWarning, match="nothing is missing"):
+        assert (imputer().fit(A, values).completed_ == values).all()
+
+
+def test_a_column_of_numbers_by_vertex():
+    values = pandas.Series([1, 2, None, 4, 9, 7, 5], dtype="Int8")
+    got = imputer("neighbors").fit(np.ones((7, 7)) - np.eye(7), values).completed_
+    assert got.dtype == np.int8 and got[values.notna()].tolist() == [1, 2, 4, 9, 7, 5]
+
+
+@pytest.mark.parametrize("dtype", ["Int16", "int64[pyarrow]", "Float32", "int32", "object"])
+def test_readings_keep_their_dtype(dtype):
+    long = whole_frame().reset_index().melt("time", var_name="station", value_name="value").dropna()
+    long = long.reset_index(drop=True).astype({"value": "int64"}).astype({"value": dtype})
+    got = imputer().fit(long).completed_
+    assert got["value"].dtype == long["value"].dtype and len(got) == 4 * T
+    if dtype != "Float32":
+        assert all(one % 1 == 0 for one in got["value"])
+
+
+@pytest.mark.parametrize("dtype", ["Int64", "UInt8", "Float32", "float16", "float32", "float64"])
+@pytest.mark.parametrize("low, high", [(44.3, 53.8), (None, 50.1), (49.9, None)])
+def test_bounds_hold_in_every_dtype(dtype, low, high):
+    got = imputer(minimum=low, maximum=high).fit(frame_of(dtype)).completed_
+    filled = got.to_numpy(dtype=np.float64)[HOLES]
+    assert (low is None or filled.min() >= low) and (high is None or filled.max() <= high)
+    assert filled.min() in (45, 50) or filled.max() in (53, 50) or "loat" in dtype
+
+
+@pytest.mark.parametrize("low, high", [(0.2, 0.8), (300, 400), (-9, -1)])
+def test_bounds_that_leave_no_value_are_refused(low, high):
+    with pytest.raises(ParameterError, match="no value of uint8 is between the bounds"):
+        imputer(minimum=low, maximum=high).fit(frame_of("UInt8"))
+    model = imputer(minimum=low, maximum=high).fit(frame_of("Float64"))
+    with pytest.raises(ParameterError, match="no value of uint8 is between the bounds"):
+        model.transform(frame_of("UInt8"))
+
+
+def test_a_rise_ends_at_the_range_of_the_dtype():
+    rise = np.linspace(200, 255, T - 6).round()
+    frame = pandas.DataFrame({"a": np.append(rise, [np.nan] * 6), "b": np.arange(T) * 1.0}, TIMES).astype("UInt8")
+    got = imputer("interpolation").fit(frame).completed_
+    assert got["a"].dtype == "UInt8" and (got["a"].iloc[-6:] >= 250).all()
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int8, np.uint8])
+def test_numbers_beyond_the_range_are_its_ends(dtype):
+    one, range_ = ColumnType(np.dtype(dtype), True), np.iinfo(dtype)
+    got = one.cast(one.fit(np.array([-1e300, -0.4, 2.6, 1e300])))
+    assert got.dtype == dtype and got.tolist() == [range_.min, 0, 3, range_.max]
+    assert not np.signbit(WHOLE.fit(np.array([-0.4])))[0]
+    floats = ColumnType(np.dtype(np.float16)).fit(np.array([1e300, -1e300]))
+    assert np.isfinite(floats).all()
+
+
+def test_a_loaded_model_has_the_same_numbers(tmp_path):
+    model = imputer().fit(frame_of("Int64"))
+    model.save(tmp_path / "model.gpukit")
+    loaded = GraphImputer.load(tmp_path / "model.gpukit")
+    np.testing.assert_array_equal(loaded.completed_, model.completed_.T.to_numpy(dtype=float))
+
+
+def test_types_of_another_shape_are_refused():
+    data = as_graph_tensor(A, np.where(HOLES, np.nan, BASE).T)
+    for types in ("x", ColumnTypes((WHOLE,), np.zeros((7, 1), int))):
+        with pytest.raises(DataError, match="types is"):
+            imputer().fit(data._replace(types=types))
