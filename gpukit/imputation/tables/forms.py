@@ -45,6 +45,7 @@ def form_of(tensor, mask, vertices, labelled=False):
     labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that are not the
     graph's, and for what does not say which side the vertices are.
     """
+    refuse_datasets(tensor)
     frame = as_frame(tensor)
     if is_series(frame):
         return series_form(frame, mask, vertices, labelled)
@@ -69,6 +70,18 @@ def form_of(tensor, mask, vertices, labelled=False):
     if roles is not None:
         return long_form(table, frame, roles, mask, vertices)
     return wide_form(frame, mask, vertices, labelled)
+
+
+def refuse_datasets(values):
+    """DataError for xarray's Dataset, and a DataArray of more than two dimensions."""
+    if hasattr(values, "data_vars"):
+        name = next(iter(values.data_vars), "NAME")
+        raise DataError(f"an xarray Dataset has several tables: give one of them, dataset[{name!r}].")
+    if hasattr(values, "dims") and hasattr(values, "to_pandas") and len(values.dims) > 2:
+        raise DataError(
+            f"the DataArray has the dimensions {', '.join(map(str, values.dims))}: give it with one of times and one "
+            "of sensors, array.stack(sensor=[...])."
+        )
 
 
 def series_form(series, mask, vertices, labelled):
