@@ -33,11 +33,13 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
     given = numbers(tensor, "the tensor")
     if given.ndim == 0 or not given.size:
         raise DataError(f"the tensor is empty: its shape is {given.shape}. It needs (N, m, n), (N, n) or (N,) numbers.")
+    refuse_turned_list(graph, given.shape)
     adjacency = as_adjacency(graph, vertices=len(given) if is_list(graph) else None, names=names)
     if len(given) != adjacency.shape[0]:
         raise DataError(
             f"the tensor has {len(given):,} slices (its shape is {given.shape}), but the graph has "
             f"{adjacency.shape[0]:,} vertices. The first axis of the tensor is that of the vertices."
+            f"{turned(given.shape, adjacency.shape[0])}"
         )
     _check_ids(names, len(given))
     values = sliced(given, slice_shape)
@@ -47,6 +49,25 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
     times = _times(when if times is None else times, given.shape, values.shape)
     shape = values.shape if slice_shape is not None else given.shape
     return GraphTensor(adjacency, _filled(values, seen), seen, names, truth, times, types, shape)
+
+
+def turned(shape, count):
+    """What to say of an array whose other axis has the graph's size: the call to write; '' of another."""
+    if len(shape) == 2 and shape[1] == count:
+        return " It looks transposed: give X.T (on the command line: --layout columns)."
+    if len(shape) == 3 and count in shape[1:]:
+        axis = shape.index(count, 1)
+        return f" Axis {axis} has the graph's size: of samples by steps by sensors give one sample, X[0].T."
+    return ""
+
+
+def refuse_turned_list(graph, shape):
+    """DataError for a list of edges whose vertices are as many as the columns of an array, not its rows."""
+    if is_list(graph) and len(shape) == 2:
+        ends = np.asarray(graph[0] if isinstance(graph, tuple) else graph)
+        count = int(ends.max()) + 1 if ends.size and ends.dtype.kind in "iu" else None
+        if count not in (None, shape[0]) and (how := turned(shape, count)):
+            raise DataError(f"the edges are of {count:,} vertices, the shape of the tensor is {shape}.{how}")
 
 
 def is_list(graph):

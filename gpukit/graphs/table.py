@@ -128,7 +128,7 @@ def _lie_alone(table, ids, layout, spelled):
     found = found or _lie_in_columns(table, frame, words, (layout, header, known))
     if found is not None:
         return found, frame
-    labels = _first_labels(table.first[0], words, header, known)
+    labels = _first_labels(table.first, words, header, known)
     head = table.first[labels is not None :] if header else None
     name = table.first[0] if header else None
     side = side_of(table.path, labels, head, layout, known, name)
@@ -148,9 +148,13 @@ def _lie_in_rows(table, frame, words, layout, known):
     return Lie(True, labels, table.first[first:end], "rows", list(range(first, end)), len(frame))
 
 
-def _first_labels(name, words, header, known):
-    """The words of the first column where it holds labels or times; None where it holds values."""
-    if header and known and name in known:
+def _first_labels(names, words, header, known):
+    """The words of the first column where it holds labels or times; None where it holds values.
+
+    A sensor may have the name of the index, which stands in front of it.
+    """
+    name = names[0]
+    if header and known and name in known and name not in names[1:]:
         return None
     if header and role_of(name) == "sensor" and len(set(words)) == len(words) and all(map(str.isdecimal, words)):
         return words

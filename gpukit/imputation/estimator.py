@@ -167,8 +167,9 @@ class GraphImputer(Estimator):
         of how alike the series are. tensor (N, m, n), (N, n) or (N,), vertex axis
         first, NaN (masked, pandas' NA) where missing; it is not changed. Or a DataFrame, or xarray's DataArray, of
         times by vertices or vertices by times, or with a line a reading (time, sensor, value): labels are matched with
-        the graph's, in any order; fit(frame) alone is fit(None, frame). mask: (N,) or of the tensor's shape, bool,
-        True = observed; with NaN too, what either of them misses is missing; pandas' are matched by label.
+        the graph's, in any order; fit(frame) alone is fit(None, frame). An array or a list alone, fit(X), is a table of
+        times by sensors (T, N), or a series (T,); a Series is a table of one column. mask: (N,) or of the tensor's
+        shape, bool, True = observed; with NaN too, what either of them misses is missing; pandas' are matched by label.
         An array on a GPU: completed_, deviation_ and what transform gives lie on its GPU too, as arrays of its library
         (cupy, torch, numba; of others they are numpy's). On the GPU that `device` names, method 'spectral' works on it
         where it lies (no copy on the host but of the mask and, where weights or center is 'auto', of a sample of two

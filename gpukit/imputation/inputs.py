@@ -21,13 +21,14 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.column_types import types_of
-from gpukit.graphs.convert import by_vertex, numbers, observed, real, sliced
+from gpukit.graphs.convert import by_vertex, numbers, observed, real, refuse_turned_list, sliced, turned
 from gpukit.graphs.labels import check_same, of_graph
 from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
+from gpukit.imputation.tables import bare
 from gpukit.imputation.tables.clock import clock_of
-from gpukit.imputation.tables.forms import form_of
+from gpukit.imputation.tables.forms import form_of, refuse_datasets
 from gpukit.imputation.tables.suspects import suspects
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import as_seconds
@@ -62,6 +63,7 @@ class Taken(NamedTuple):
     give       see tables.forms.Form; None: as arrays
     notes      [text], what a user should know
     types      graphs.column_types.ColumnTypes of the tensor in the order in which it was handed in, or None
+    is_table   whether it was an array of times by sensors
     """
 
     adjacency: object
@@ -71,6 +73,7 @@ class Taken(NamedTuple):
     give: object
     notes: list
     types: object = None
+    is_table: bool = False
 
     @property
     def missing(self):
@@ -102,7 +105,7 @@ def taken(graph, tensor=None, mask=None, times=None, device=None):
     """Taken of what GraphImputer.fit takes. device: where a tensor that lies there stays, as cupy's; None: all are
     copied to the host."""
     here = at_hand(tensor, None if graph is None else device)
-    return where_it_lay(tensor, in_place(graph, here, mask, times))
+    return where_it_lay(graph if tensor is None else tensor, in_place(graph, here, mask, times))
 
 
 def taken_again(model, tensor, mask=None, times=None, device=None):
@@ -122,7 +125,10 @@ def at_hand(tensor, device):
 def where_it_lay(tensor, found):
     """Taken whose results go where a tensor lies, if that is on a GPU."""
     there = placer(tensor)
-    return found if there is None else found._replace(give=lambda array, known: there(array))
+    if there is None:
+        return found
+    give = found.give or (lambda array, known: array)
+    return found._replace(give=lambda array, known: there(give(array, known)))
 
 
 def in_place(graph, tensor, mask, times):
@@ -134,10 +140,15 @@ def in_place(graph, tensor, mask, times):
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
         times = graph.times if times is None else times
         return in_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
-    if tensor is None and is_labelled(graph):
+    labelled = tensor is None and is_labelled(graph)
+    is_table = tensor is None and not labelled and bare.is_table(graph)
+    if labelled or is_table:
         graph, tensor = None, graph
     if tensor is None:
-        raise DataError("a graph alone has nothing to fill in: give the tensor too, or a GraphTensor.")
+        what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
+        raise DataError(
+            f"{what} has nothing to fill in: give the tensor too, a GraphTensor, or a table of times by sensors alone."
+        )
     names = None if graph is None else of_graph(graph)
     known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
     form = form_of(tensor, mask, known, is_frame(graph))
@@ -146,11 +157,15 @@ def in_place(graph, tensor, mask, times):
     elif graph is not None:
         tensor, mask = aligned(tensor=tensor, mask=mask)
         graph = by_vertex_labels(graph, labels(tensor))
+    else:
+        form = bare.table_form(tensor, mask) if is_table else bare.form_without_graph(tensor, mask, times)
+        tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
     names = names if form is None else form.vertices
     if graph is None:
         data = read(tensor, mask, count_of(tensor))
         found = in_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
-        return found._replace(adjacency=as_adjacency(graph_of(found.data)))
+        return found._replace(adjacency=as_adjacency(graph_of(found.data)), is_table=is_table)
+    refuse_turned_list(graph, bare.shape_of(tensor))
     adjacency = as_adjacency(graph, vertices=count_for(graph, tensor))
     data = read(tensor, mask, adjacency.shape[0])
     return in_time(adjacency, data, times, names, form, types=given_types(tensor, form))
@@ -170,6 +185,7 @@ def again_in_place(model, tensor, mask, times):
         found = in_time(adjacency, read(tensor, mask, count), times, known, types=types)
         return found if order is None else found._replace(give=by_places(order))
     form = form_of(tensor, mask, count if known is None else known)
+    form = bare.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     data = read(tensor, mask, count)
@@ -205,6 +221,7 @@ def in_time(adjacency, data, times, vertices=None, form=None, notes=(), types=No
 
 def is_labelled(values):
     """Return True for frames and Series, of other libraries too."""
+    refuse_datasets(values)
     values = as_frame(values)
     return is_frame(values) or is_series(values)
 
@@ -284,7 +301,7 @@ def check_shape(array, vertices):
     if len(array) != vertices:
         raise DataError(
             f"the graph has {vertices:,} vertices, the tensor {len(array):,} slices (its first axis); its "
-            f"shape is {array.shape}. The two must agree: the vertex axis comes first."
+            f"shape is {array.shape}. The two must agree: the vertex axis comes first.{turned(array.shape, vertices)}"
         )
     if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
         m, n = array.shape[1:]

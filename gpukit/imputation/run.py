@@ -58,6 +58,7 @@ class Run(NamedTuple):
             "deviation_": taken.back(spread, known=False),
             "notes_": [*kept["notes_"], *taken.notes],
             "vertices_": taken.vertices,
+            "_is_table": taken.is_table,
             "_held": Held(filled, spread, mask_like(taken.data), taken.clock.at),
         }
 

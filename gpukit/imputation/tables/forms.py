@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels
-from gpukit.graphs.column_types import refill_frame, types_of_frame
+from gpukit.graphs.column_types import refill_frame, type_of_series, types_of_frame
 from gpukit.graphs.layouts.alone import names_times
 from gpukit.graphs.layouts.clocks import parts_of
 from gpukit.graphs.layouts.filled import completed_as, completed_frame
@@ -48,6 +48,7 @@ def form_of(tensor, mask, vertices, labelled=False):
     labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that are not the
     graph's, and for what does not say which side the vertices are.
     """
+    refuse_datasets(tensor)
     frame = as_frame(tensor)
     if is_series(frame):
         return series_form(frame, mask, vertices, labelled)
@@ -72,6 +73,18 @@ def form_of(tensor, mask, vertices, labelled=False):
     if roles is not None:
         return long_form(table, frame, roles, mask, vertices)
     return wide_form(frame, mask, vertices, labelled)
+
+
+def refuse_datasets(values):
+    """DataError for xarray's Dataset, and a DataArray of more than two dimensions."""
+    if hasattr(values, "data_vars"):
+        name = next(iter(values.data_vars), "NAME")
+        raise DataError(f"an xarray Dataset has several tables: give one of them, dataset[{name!r}].")
+    if hasattr(values, "dims") and hasattr(values, "to_pandas") and len(values.dims) > 2:
+        raise DataError(
+            f"the DataArray has the dimensions {', '.join(map(str, values.dims))}: give it with one of times and one "
+            "of sensors, array.stack(sensor=[...])."
+        )
 
 
 def series_form(series, mask, vertices, labelled):
@@ -113,7 +126,7 @@ def readings_form(frame, found, mask, vertices):
     """The Form of rows of readings, see readings.unstacked."""
     refuse_mask(mask)
     values, seconds, ids, give, notes = readings.unstacked(frame, found, vertices)
-    return Form(values, None, seconds, ids, give, notes)
+    return Form(values, None, seconds, ids, give, notes, type_of_series(frame[found[0]]))
 
 
 def refuse_mask(mask):

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.graphs import labels
+from gpukit.graphs.column_types import refill
 from gpukit.graphs.layouts import clocks
 from gpukit.graphs.layouts.alone import role_of
 from gpukit.graphs.layouts.long import Named, pivoted, roles_in, sensors
@@ -129,8 +130,8 @@ def unstacked(frame, found, vertices):
         ids, values, vertex = ids[order], values[order], np.argsort(order)[vertex]
 
     def give(array, known):
-        out = frame.copy()
-        out[column] = array[vertex, time]
+        out, filled = frame.copy(), array[vertex, time]
+        out[column] = refill(frame[column], filled, frame[column].isna().to_numpy()) if known else filled
         return out
 
     lacking = shape[0] * shape[1] - len(np.unique(vertex * shape[1] + time))

@@ -14,7 +14,7 @@ def packed(model):
     held = model._held
     found = {"completed": on_host(held.filled), "held.mask": held.mask, "held.at": held.at, "vertices": model.vertices_}
     known = {name: array for name, array in found.items() if array is not None}
-    return {"labels": sorted(set(known) & {"held.at", "vertices"})}, known
+    return {"labels": sorted(set(known) & {"held.at", "vertices"}), "table": getattr(model, "_is_table", False)}, known
 
 
 def unpack(model, facts, arrays):
@@ -22,6 +22,7 @@ def unpack(model, facts, arrays):
     what is none."""
     known = persist.entry_of(facts, "labels", list)
     model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
+    model._is_table = facts.get("table") is True
     mask, at = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
     shape = model.completed_.shape
     trust.check_array("held.mask", mask, np.bool_, shape[:1] if np.ndim(mask) == 1 else shape)

@@ -109,7 +109,7 @@ def test_integers_that_float64_does_not_hold_come_back():
 def test_a_column_of_numbers_by_vertex():
     values = pandas.Series([1, 2, None, 4, 9, 7, 5], dtype="Int8")
     got = imputer("neighbors").fit(np.ones((7, 7)) - np.eye(7), values).completed_
-    assert got.dtype == np.int8 and got[values.notna()].tolist() == [1, 2, 4, 9, 7, 5]
+    assert got.dtype == "Int8" and got[values.notna()].tolist() == [1, 2, 4, 9, 7, 5]
 
 
 @pytest.mark.parametrize("dtype", ["Int16", "int64[pyarrow]", "Float32", "int32", "object"])
@@ -169,3 +169,27 @@ def test_types_of_another_shape_are_refused():
     for types in ("x", ColumnTypes((WHOLE,), np.zeros((7, 1), int))):
         with pytest.raises(DataError, match="types is"):
             imputer().fit(data._replace(types=types))
+
+
+@pytest.mark.parametrize("dtype", ["Int16", "boolean", "Float32"])
+def test_readings_in_an_index_and_bare_arrays_keep_their_dtype(dtype):
+    rng = np.random.default_rng(0)
+    index = pandas.MultiIndex.from_product(
+        [list("abcd"), pandas.date_range("2024-01-01", periods=30, freq="h")], names=["site", "time"]
+    )
+    cells = rng.integers(0, 2 if dtype == "boolean" else 9, len(index))
+    series = pandas.Series(cells, index, name="v").astype(dtype)
+    series.iloc[[3, 17, 50]] = None
+    got = imputer("interpolation").fit_transform(series)
+    assert got.dtype == series.dtype and got.index.equals(index) and got.notna().all()
+    assert (got == series)[series.notna()].all()
+
+
+def test_integers_of_a_bare_table_stay_integers():
+    table = np.ma.masked_array(np.arange(120, dtype=np.int16).reshape(30, 4), np.arange(120).reshape(30, 4) % 7 == 0)
+    got = imputer("interpolation").fit_transform(table)
+    assert got.dtype == np.int16 and (np.asarray(got)[~table.mask] == table.data[~table.mask]).all()
+    large = np.full((30, 4), 2**53 + 1)
+    large[0, 0] = 5
+    with pytest.warns(UserWarning, match="nothing is missing"):
+        assert (imputer("interpolation").fit_transform(large) == large).all()

@@ -1,0 +1,112 @@
+"""Arrays without labels: tables of times by sensors, as scikit-learn has them; which axis is time without a graph."""
+
+import numpy as np
+
+from gpukit.base.arrays import as_array, axes
+from gpukit.errors import DataError
+from gpukit.graphs.column_types import types_of
+from gpukit.graphs.convert import is_list
+from gpukit.graphs.tensor import Graph
+from gpukit.imputation.periods import in_time
+from gpukit.imputation.tables.forms import Form
+
+
+def shape_of(values):
+    """The shape of an array, () of what is none."""
+    return np.shape(values) if axes(values) else ()
+
+
+def is_table(values):
+    """Return True for an array alone, fit(X), that is no graph: a series, a table with gaps, or of another shape."""
+    from scipy import sparse
+
+    if isinstance(values, tuple | dict | Graph) or sparse.issparse(values) or not axes(values):
+        return False
+    array = as_array(values, "the table")
+    if array.dtype.kind not in "biuf" or array.ndim > 3:
+        return False
+    return array.ndim != 2 or not np.isfinite(array).all() or not is_graph(array)
+
+
+def is_graph(array):
+    """Return True for an adjacency (N, N) or a list of edges (E, 2)."""
+    if is_list(array):
+        return bool(((array >= 0) & (array == np.floor(array))).all())
+    return array.shape[0] == array.shape[1] and bool((array >= 0).all() and np.allclose(array, array.T))
+
+
+def table_form(array, mask):
+    """The Form of a series (T,) or of a table (T, N) of times by sensors, mask alike or None."""
+    types, array = types_of(array), as_array(array, "the table")
+    if array.ndim > 2:
+        refuse_samples(array.shape)
+    if types is not None and types.original is not None:
+        types = types._replace(original=np.ascontiguousarray(np.atleast_2d(types.original.T)))
+    mask = None if mask is None else as_array(mask, "the mask")
+    if array.ndim == 1:
+        return Form(
+            array[None], mask if mask is None else mask[None], None, None, lambda out, known: out[0], types=types
+        )
+    mask = mask.T if mask is not None and mask.shape == array.shape else mask
+    return Form(np.ascontiguousarray(array.T), mask, None, None, lambda out, known: out.T, types=types)
+
+
+def form_without_graph(tensor, mask, times):
+    """The Form of an array given without a graph; None where its vertices come first.
+
+    Times or a mask of whole sensors say which axis is which. Else values tell: neighbours in time are alike. DataError
+    where the first axis is time by them, or the longer one, and for three axes.
+    """
+    shape, length = shape_of(tensor), axes(times) and np.size(times)
+    if len(shape) == 1:
+        return table_form(tensor, mask)
+    if len(shape) not in (2, 3) or length == int(np.prod(shape[1:])) or (axes(mask) == 1 and len(mask) == shape[0]):
+        return None
+    if len(shape) == 3:
+        refuse_samples(shape)
+    if length == shape[0]:
+        return table_form(tensor, mask)
+    values = as_array(tensor, "the tensor")
+    if values.dtype.kind in "biuf" and values.size and is_turned(values, mask):
+        raise DataError(
+            f"an array of shape {shape} without a graph does not say which axis is time. A table of times by sensors "
+            "is given alone, fit(X); sensors by times are fit(X.T), or fit(graph_from_series(X), X)."
+        )
+    return None
+
+
+def is_turned(values, mask):
+    """Return True where rows (T, N) follow each other in time and columns do not, or neither and rows are more."""
+    seen = np.isfinite(values)
+    if np.shape(mask) == values.shape:
+        seen &= as_array(mask, "the mask").astype(bool)
+    rows, columns = in_time(values.T, seen.T), in_time(values, seen)
+    return rows if rows != columns else values.shape[0] > values.shape[1]
+
+
+def refuse_samples(shape):
+    """DataError for samples by steps by features, or matrices without a graph."""
+    raise DataError(
+        f"an array of shape {shape} without a graph could be (samples, steps, features) or matrices on vertices. "
+        "Samples that follow each other are fit(X.reshape(-1, X.shape[2])), others are filled in one by one, "
+        "fit(X[0]). Matrices need a graph, fit(graph_from_series(X), X)."
+    )
+
+
+def form_again(tensor, mask, count, was_table):
+    """The Form of an array for a fitted imputer of `count` sensors; None where its vertices come first.
+
+    was_table: whether fit took a table of times by sensors.
+    """
+    shape = shape_of(tensor)
+    if len(shape) == 1 and count == 1:
+        return table_form(tensor, mask)
+    if not was_table:
+        return None
+    if len(shape) != 2 or shape[1] != count:
+        turned = " Give X.T." if len(shape) == 2 and shape[0] == count else ""
+        raise DataError(
+            f"the imputer was fitted on a table of {count:,} columns, a sensor each; the shape of this one is {shape}."
+            f"{turned}"
+        )
+    return table_form(tensor, mask)
