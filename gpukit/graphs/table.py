@@ -180,7 +180,7 @@ def _lie_in_columns(table, frame, words, given):
         as_read = timed == (0,) and frame[0].dtype.kind == "O"
         words = words[: found.rows] if as_read else clocks.words_of(body[timed[0]]).tolist()
     timed_apart = seconds is not None or found.time is not None
-    labels = words if timed_apart else _first_labels(names[0], words, header, known)
+    labels = words if timed_apart else _first_labels(names, words, header, known)
     clock = timed_apart or (labels is not None and ((header and names_times(names[0])) or are_dates(words)))
     others = {*found.kept, *(timed if labels is not None else ())}
     values = [place for place in range(frame.shape[1]) if place not in others]

@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import staying
-from gpukit.base.arrays import beside, is_on_gpu
+from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import choose, inputs
@@ -16,8 +16,7 @@ from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.deviations import least_of
 from gpukit.imputation.auto.spectral import competes, packed, unpacked
-from gpukit.imputation.centering import spread
-from gpukit.imputation.problem import as_problem, check_values
+from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
@@ -66,9 +65,6 @@ class Run(NamedTuple):
         """fitted(), by vertex and in order of time."""
         settings, place, data = self.settings, self.place, self.data
         with place.workspace, staying(), devices.reported(place.device, "The imputation"):
-            if settings.method == SPECTRAL and not data.complete and not is_on_gpu(data.tensor):
-                seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
-                check_values(data.tensor.reshape(len(seen), -1), seen.reshape(len(seen), -1))
             if data.complete or settings.method == SPECTRAL:
                 return self.by_spectrum(decide(settings, place, data, progress), progress)
             problem = self.problem()

@@ -55,7 +55,17 @@ def test_weights_of_all_sizes(method):
     assert np.isfinite(GraphImputer(method=method, device="cpu").fit(weights, series).completed_).all()
 
 
-@pytest.mark.parametrize("method", ["spectral", "tikhonov", "auto"])
+@pytest.mark.parametrize("size", [1e300, 1e160, 1e-160, 1e-300])
+def test_the_spectral_method_takes_values_of_any_size(size):
+    near = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) == 1
+    series = SERIES.copy()
+    series[3, 2:6] = np.nan
+    usual, unusual = (GraphImputer(method="spectral", device="cpu").fit(near * 1.0, series * k) for k in (1.0, size))
+    np.testing.assert_allclose(unusual.completed_ / size, usual.completed_, atol=1e-4)
+    np.testing.assert_allclose(unusual.deviation_ / size, usual.deviation_, atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["tikhonov", "auto"])
 @pytest.mark.parametrize("size", [1e300, 1e160, 1e-160, 5e-324])
 def test_values_of_no_usual_size_are_refused(method, size):
     near = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) == 1
