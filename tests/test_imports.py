@@ -61,7 +61,9 @@ def test_help_loads_next_to_nothing():
         ".cli.report",
         ".cli.standard",
     }
-    assert own == {f"gpukit{room}" for room in rooms | {".runtime", ".runtime.start", ".runtime.started"}}
+    assert own == {
+        f"gpukit{room}" for room in rooms | {".io", ".io.notes", ".runtime", ".runtime.start", ".runtime.started"}
+    }
 
 
 def test_an_unknown_name_lists_the_known():

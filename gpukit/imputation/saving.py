@@ -18,7 +18,6 @@ from gpukit.io import trust
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
 BASIS = {"exact": bool, "seconds": int | float, "source": str}
 LARGEST = 1e6  # of an entry of a basis, whose vectors have length 1
-SHARES = ("lacking", "confidence")
 SPECTRAL = "spectral"
 ARRAYS = ("completed", "ranks")
 
@@ -30,6 +29,7 @@ def packed(model):
     more = {
         "options": model.options_._asdict(),
         "dtype": model._dtype.name,
+        "has_confidence": model._confidence is not None,
         "basis": None if basis is None else {name: getattr(basis, name) for name in BASIS},
         "trials": [written(trial) for trial in model.trials_],
     }
@@ -66,9 +66,9 @@ def unpack(model, facts, arrays):
         raise DataError("it has no Fourier basis, by which it was fitted.")
     model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=made)
     _check_fitted(model._basis, model.completed_, model.ranks_)
-    model._lacking, model._confidence = (_shares(name, arrays, model._basis.count) for name in SHARES)
-    if model._lacking is None and model._confidence is None:
-        raise DataError("it has neither 'lacking' nor 'confidence'.")
+    known, count = persist.entry_of(facts, "has_confidence", bool), model._basis.count
+    model._lacking = _shares("lacking", arrays, count)
+    model._confidence = _shares("confidence", arrays, count) if known else None
     holdings.unpack(model, facts, arrays)
     model.history_, model.holdout_history_ = _history(arrays, "history"), None
     if any(name.startswith("holdout.") for name in arrays):
@@ -100,9 +100,7 @@ def _check_fitted(basis, completed, ranks):
 
 
 def _shares(name, arrays, count):
-    """The shares (N,) of that name in a file, checked; None where there are none."""
-    if name not in arrays:
-        return None
+    """The shares (N,) of that name in a file, checked."""
     trust.check_array(name, arrays[name], np.float64, (count,))
     place = trust.first(lambda block: ~((block >= 0) & (block <= 1)), arrays[name])
     if place is not None:

@@ -199,7 +199,7 @@ def test_a_tensor_on_the_gpu_in_any_order_masked_and_of_integers():
             GraphImputer(device="cuda", **method).fit(GRAPH.adjacency, one, **arguments)
             for one in (there(tensor, "cupy"), tensor)
         ]
-        agree(to_host(models[0].completed_), models[1].completed_, np.float64)
+        agree(to_host(models[0].completed_), models[1].completed_, np.int64)
 
 
 def test_what_is_wrong_with_a_tensor_on_the_gpu_is_said():

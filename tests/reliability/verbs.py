@@ -62,6 +62,7 @@ READ = {  # what commands read
         "impute --coordinates",
         "impute --model",
         "impute --distances",
+        "impute --times",
     ),
     *("convert IN", "synth graph --edges", "tune RATINGS", "tune --test"),
     *("evaluate MODEL", "evaluate TEST", "evaluate --given"),

@@ -96,7 +96,7 @@ def grown(changes, growth):
 
 def least_of(values, count):
     """What no scale is less than: what values usually differ by, or are, over the square of how many were found out."""
-    largest = float(np.abs(values).max(initial=0.0)) or 1.0
+    largest = float(np.abs(values).max()) or 1.0
     values = values / largest  # whose squares may be summed
     size, usual = float(np.abs(values).mean()) * largest, float(values.std()) * largest
     usual = usual if usual > SAME * size else size or 1.0

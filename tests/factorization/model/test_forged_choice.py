@@ -79,5 +79,6 @@ def test_what_may_have_been_chosen(models, tmp_path, kind):
     for changes in ({}, {"why": "for once"}, {"learning_rate": None}, {"trend": ...}, {"damping": [0.0, 3]}):
         persist.save_arrays(tmp_path / "sound", forged(header, **changes), arrays)
         model = load_model(tmp_path / "sound").set_params(device="cpu")
-        users, _, scores = model.recommend_for({3: 1.0, 5: 1.0}, n=4, by="rating" if kind == "explicit" else "lists")
+        by = "rating" if kind == "explicit" else "lists"
+        users, _, scores = model.recommend_for({3: 1.0, 5: 1.0}, n=4, by=by, unknown="skip")
         assert len(users) == 1 and np.isfinite(scores).all()
