@@ -140,7 +140,8 @@ def _partial(adjacency, size, device):
     if cupy is not None:
         with cupy.cuda.Device(device.index), contextlib.suppress(np.linalg.LinAlgError):
             values, vectors = lanczos.smoothest(adjacency, size, cupy)
-            return values, _signed(np, vectors), f"cuda:{device.index}"
+            if lanczos.are_eigenvectors(adjacency, values, vectors):
+                return values, _signed(np, vectors), f"cuda:{device.index}"
     values, vectors = lanczos.smoothest(adjacency, size)  # here too where cupy's iteration breaks down: a star
     return values, _signed(np, vectors), "cpu"
 

@@ -9,6 +9,7 @@ from gpukit.graphs.adjacency import degrees, normalized_laplacian
 
 SAME = 1e-9  # eigenvalues closer than that count as equal
 TOLERANCE = 1e-11  # of a residual; the values are then right to its square over the gap
+RESIDUAL = 1e-8  # of an eigenvector of length 1: cupy's iteration ends without a word where it does not converge
 EXTRA = 8  # vectors asked for when looking for missed ones
 SHIFT = 1e-3  # added to the Laplacian before it is inverted
 BAND = 0.1  # times the vertices: a graph of a larger bandwidth has no sparse factor to speak of
@@ -39,6 +40,13 @@ def smoothest(adjacency, size, cupy=None):
         values, vectors = _merged(values, vectors, more, found)
         missing = min(EXTRA, count - 1 - len(values))
     return np.clip(values[:size], 0.0, 2.0), np.ascontiguousarray(vectors[:, :size])
+
+
+def are_eigenvectors(adjacency, values, vectors):
+    """Return whether vectors (N, K) are orthonormal eigenvectors of the normalized Laplacian, up to RESIDUAL."""
+    residual = normalized_laplacian(adjacency) @ vectors - vectors * values
+    overlap = vectors.T @ vectors - np.eye(len(values))
+    return bool(np.abs(residual).max(initial=0.0) <= RESIDUAL and np.abs(overlap).max(initial=0.0) <= RESIDUAL)
 
 
 def shifted_inverse(adjacency):
