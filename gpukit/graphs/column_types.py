@@ -125,7 +125,7 @@ def types_of(values):
         found = types_of_frame(values, True)
         return found if found is None or len(found.types) == 1 else None
     if is_on_gpu(values):
-        if values.dtype in (np.float32, np.float64):
+        if getattr(values, "dtype", None) in (np.float32, np.float64):
             return None
         values = on_host(values)
         dtype = values.dtype
