@@ -85,7 +85,7 @@ def bench(names, shapes, scale, workers, output, device):
     if names and empty:
         raise ParameterError(f"bench {', '.join(empty)} measured nothing: {reason(conditions)}.")
     if len(empty) == len(NAMES):
-        raise ParameterError(f"none of the {len(NAMES)} benchmarks measured anything: {reason(conditions)}.")
+        raise ParameterError(f"no benchmark of {len(NAMES)} measured anything: {reason(conditions)}.")
 
 
 def reason(conditions):

@@ -32,7 +32,7 @@ def canvas(path, width, height):
 
 
 def limits_of(values):
-    """Return (least, greatest) of what a scale shows, and whether the finite values differ by more than rounding.
+    """Return the (least, greatest) value of a scale, and whether the finite values differ by more than rounding.
 
     A scale of values that do not differ reaches a tenth of their size, or 1, to either side of them.
     """

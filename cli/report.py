@@ -50,7 +50,7 @@ def _cell(value):
 def print_json(result):
     """Print one JSON object in ASCII; numpy values become plain ones, NaN and infinity null.
 
-    reading: what readers merged or left out, {"file", "ratings", "merged", ...} for each file of which they say so.
+    reading: merged and skipped lines, {"file", "ratings", "merged", ...} for each file that has any.
     """
     read = read_notes()
     result = {**result, "reading": [{"file": name, **facts} for name, facts in read.items()]} if read else result

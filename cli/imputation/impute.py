@@ -158,7 +158,7 @@ NAMING = options.Naming(
 @click.option(
     "--confidence",
     is_flag=True,
-    help="Tell how far the observed vertices determine each one also where the method does without the Fourier basis.",
+    help="Report the confidence of each vertex even if the method needs no Fourier basis.",
 )
 @click.option(
     "--dtype",

@@ -109,6 +109,6 @@ def draw_map(axis, done, found):
     image = axis.scatter(x[lacking], y[lacking], c=means, s=25, zorder=3, vmin=low, vmax=high)
     names = ("longitude", "latitude") if found.degrees else ("x", "y")
     alike = "" if differ or not len(means) else f": {means[0]:.3g}"
-    axis.set(title=f"standard deviation of what was filled in{alike}", xlabel=names[0], ylabel=names[1])
+    axis.set(title=f"standard deviation of imputed values{alike}", xlabel=names[0], ylabel=names[1])
     if differ:
         axis.figure.colorbar(image, ax=axis)

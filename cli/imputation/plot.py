@@ -47,7 +47,7 @@ def panels(done, coordinates=None):
 
 
 def has_spectrum(done):
-    """Whether there are slices and a Fourier basis to draw the spectrum of."""
+    """Return True if there are slices and a Fourier basis, whose spectrum can be drawn."""
     return not lines.are_series(done) and done.confidence is not None
 
 

@@ -265,7 +265,7 @@ def result(ask, done, stages):
 
 
 def basis_result(model):
-    """What --json prints about the Fourier basis."""
+    """Return the entry of --json about the Fourier basis."""
     basis = model.basis_
     return {"size": len(basis.values), "exact": basis.exact, "source": basis.source, "seconds": basis.seconds}
 

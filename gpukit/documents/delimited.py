@@ -12,7 +12,7 @@ from gpukit.errors import DataError
 from gpukit.io.records import words_of
 from gpukit.io.sheet import SEPARATORS, Table
 from gpukit.io.sources import BOM
-from gpukit.io.words import as_ids, decoded, is_number, shown, text_array
+from gpukit.io.words import as_ids, decoded, is_number, shown, text_array, with_comma
 
 INFINITE = "is infinite, or larger than float64 holds"
 
@@ -45,7 +45,7 @@ def read_table(raw, name, null, dtype):
         each = _whole(table, frame, at["weight"], "weight")
         weights = weights_of(each, offsets, qids, lambda row: _where(table, row))
     if at["comment"] is not None:
-        comments = text_array(table.texts(frame, at["comment"]), f"{name}: a comment")
+        comments = text_array(_texts(table, frame[at["comment"]]), f"{name}: a comment")
     names = text_array(columns.features, f"{name}: a column's name")
     return sound(Documents(X, _labels(table, frame, at["label"]), offsets, qids, comments, weights, names))
 
@@ -62,10 +62,16 @@ def _place(names, name):
 
 def _ids(table, frame, place):
     """(l,) ids; DataError for a line without one."""
-    words = table.texts(frame, place)
+    words = _texts(table, frame[place])
     if "" in words:
         raise DataError(f"{_where(table, words.index(''))} has no query id.")
     return as_ids(words, f"{table.path}: query")
+
+
+def _texts(table, column):
+    """Return a column as [str], with commas as they are in the file."""
+    words = table.words(column)
+    return [*map(with_comma, words)] if table.commas else words
 
 
 def _whole(table, frame, place, what):

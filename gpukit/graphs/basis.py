@@ -21,7 +21,7 @@ from gpukit.io import container
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
-VERSION = 2  # of what is stored: raise it when another basis is computed from the same graph
+VERSION = 2  # of stored bases: raise it when another basis is computed from the same graph
 KIND = container.kind_of(b"GPUKITB1", "a basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
 COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
@@ -67,12 +67,12 @@ class GraphBasis:
 
     @property
     def is_made(self):
-        """Whether it has been computed or loaded."""
+        """True once it has been computed or loaded."""
         return self._made is not None
 
     @property
     def exact(self):
-        """Whether it is the whole basis."""
+        """True if it is the whole basis."""
         return self.size == self.count
 
     def get(self, workspace=None):

@@ -11,7 +11,7 @@ from gpukit.io.arrays import is_frame
 
 
 class ColumnType(NamedTuple):
-    """What the cells of a column hold: numbers of a numpy dtype; is_whole: whole numbers alone."""
+    """Type of the cells of a column: a numpy dtype; is_whole: they are whole numbers."""
 
     dtype: np.dtype
     is_whole: bool = False
@@ -120,7 +120,7 @@ class ColumnTypes(NamedTuple):
 
 
 def types_of(values):
-    """Return the ColumnTypes of a tensor as it was handed in; None of float32, float64 and what is no tensor."""
+    """Return the ColumnTypes of a tensor as it was handed in; None for float32, float64 and non-tensors."""
     if is_frame(values):
         found = types_of_frame(values, True)
         return found if found is None or len(found.types) == 1 else None
@@ -153,7 +153,7 @@ def single(one, original=None):
 
 
 def types_of_frame(frame, by_vertex):
-    """Return the ColumnTypes of a pandas frame, None of float64; by_vertex: whether a column is a vertex."""
+    """Return the ColumnTypes of a pandas frame, None for float64; by_vertex: whether a column is a vertex."""
     known = {dtype: type_of_dtype(dtype) for dtype in set(frame.dtypes)}
     found = [known[dtype] or type_of_objects(frame.iloc[:, place]) for place, dtype in enumerate(frame.dtypes)]
     types = tuple(dict.fromkeys(found))
@@ -175,13 +175,13 @@ def type_of_column(column):
 
 
 def type_of_series(column):
-    """Return the ColumnTypes of a tensor whose values are a pandas column; None of float64."""
+    """Return the ColumnTypes of a tensor whose values are a pandas column; None for float64."""
     one = type_of_column(column)
     return None if one == FLOAT else single(one)
 
 
 def type_of_dtype(dtype):
-    """Return the ColumnType of a pandas dtype; None of object."""
+    """Return the ColumnType of a pandas dtype; None for object."""
     kind = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))
     if hasattr(dtype, "categories"):
         return type_of_dtype(dtype.categories.dtype)

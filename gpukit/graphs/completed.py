@@ -29,7 +29,7 @@ def write_completed(
 
     completed (N, T): values by vertex, as GraphImputer gives them; observed (N, T) bool: cells of these keep their
     spelling, to the letter; ids, layout, length, columns: what the table was read with (read_graph), ids those of the
-    vertices; alone: whether no edges told its sides; spelling: a Spelling (None: in the dtype of completed). Numbers
+    vertices; alone: whether it was read without edges; spelling: a Spelling (None: in the dtype of completed). Numbers
     have no exponent. A long table has a line more for each time of a sensor that had none, as layouts/filled.py says.
     .parquet is written as Parquet: columns of Parquet in their dtype, those of a text as int64 or bool where all
     numbers are such, else as float64; other suffixes as text, separated as `source` is (by commas, if that is Parquet,
@@ -53,7 +53,7 @@ def write_completed(
 
 
 class Spelling(NamedTuple):
-    """How filled-in numbers are spelled: as short as gives them back in a dtype, but never outside the bounds."""
+    """Spelling of imputed numbers: the shortest that a dtype reads back, within the bounds."""
 
     dtype: np.dtype
     minimum: float | None = None

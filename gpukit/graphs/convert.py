@@ -52,7 +52,7 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
 
 
 def turned(shape, count):
-    """What to say of an array whose other axis has the graph's size: the call to write; '' of another."""
+    """Return a hint to transpose an array whose other axis has the graph's size; '' for another."""
     if len(shape) == 2 and shape[1] == count:
         return " It looks transposed: give X.T (on the command line: --layout columns)."
     if len(shape) == 3 and count in shape[1:]:
@@ -62,7 +62,7 @@ def turned(shape, count):
 
 
 def refuse_turned_list(graph, shape):
-    """DataError for a list of edges whose vertices are as many as the columns of an array, not its rows."""
+    """Raise DataError for a list of edges whose vertices match the columns of an array, not its rows."""
     if is_list(graph) and len(shape) == 2:
         ends = np.asarray(graph[0] if isinstance(graph, tuple) else graph)
         count = int(ends.max()) + 1 if ends.size and ends.dtype.kind in "iu" else None

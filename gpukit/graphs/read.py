@@ -77,7 +77,7 @@ def read_graph(
 
 
 class Lies(NamedTuple):
-    """What was said of how values lie: layout, columns, slice_shape; times: a file of them."""
+    """Options about the layout of values: layout, columns, slice_shape; times: a file of them."""
 
     layout: str | None
     columns: object

@@ -79,7 +79,7 @@ def read_table(path, count=None, ids=None, layout=None, length=None):
 def types_in(table, found, frame, values):
     """Return the ColumnTypes of the values (N, T) of a Lie, or None: Parquet's of its columns, a text's of its sensors.
 
-    A sensor of a text is whole if none of its observed values is spelled with a point or an exponent; one without any
+    A sensor of a text is whole if no observed value is spelled with a point or an exponent; one without any
     is as all others are.
     """
     by_vertex = found.layout == "columns"
@@ -151,7 +151,7 @@ def _lie_in_rows(table, frame, words, layout, known):
 def _first_labels(names, words, header, known):
     """The words of the first column where it holds labels or times; None where it holds values.
 
-    A sensor may have the name of the index, which stands in front of it.
+    A sensor may have the name of the index, which is the first column.
     """
     name = names[0]
     if header and known and name in known and name not in names[1:]:
@@ -162,7 +162,7 @@ def _first_labels(names, words, header, known):
 
 
 def _lie_in_columns(table, frame, words, given):
-    """The Lie of a table with a sensor a column and others beside them, or times in several; None of another.
+    """Return the Lie of a table with sensor columns and others, or times in several columns; None for another.
 
     given: (layout, header, known labels of sensors).
     """

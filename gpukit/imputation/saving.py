@@ -1,5 +1,5 @@
-"""What a file keeps of a fitted GraphImputer (gpukit.persist writes it): the basis too, where it serves, for it is not
-unique."""
+"""Contents of the file of a fitted GraphImputer (gpukit.persist writes it), with the basis, which is not unique, if a
+member of the plan uses it."""
 
 import numpy as np
 

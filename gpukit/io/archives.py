@@ -34,7 +34,7 @@ DAMAGE = (
 
 
 class Header(NamedTuple):
-    """What a .npy file says of its array before the data."""
+    """Header of a .npy file: dtype and shape of its array."""
 
     shape: tuple
     in_columns: bool

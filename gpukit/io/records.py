@@ -6,7 +6,7 @@ import re
 from gpukit.errors import DataError
 
 SHOWN = 80  # letters of a word in a message
-QUOTED = re.compile(rb'(?<![^\t,;| \n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)')  # a field between any separators
+QUOTED = re.compile(rb'(?<![^\t,;| \r\n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)')  # a field between any separators
 ODD = re.compile(r'[",;|]|^[ #%]| $| #')  # in a printable word: what a reader parts, strips, or leaves out as a comment
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.io import parquet, sources
 from gpukit.io.blank_lines import content_end, cut_blank_end
-from gpukit.io.records import lines_of, words_of
+from gpukit.io.records import QUOTED, words_of
 from gpukit.io.words import (
     comma_told,
     commas_are_decimal,
@@ -39,7 +39,7 @@ CLASSES = bytes(
 MARK, LINE_END, SHARP = re.compile(rb"[#%]"), re.compile(rb"[\r\n]"), ord("#")
 IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 RETURN = re.compile(rb"\r(?=[,;\t ])")
-FIELD = rb'(?<![^\t,;| \r\n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)'  # quoted, between any separators
+FIELD = QUOTED.pattern
 RETURNS = re.compile(FIELD + rb"|\r\n?")
 ODD = (b" 00", b" 01", b" -00", b" -01", b" -0 ", b" +")
 
@@ -60,9 +60,9 @@ def open_table(path):
 class Table:
     """Rows of fields in a text: `first` and `second`, the fields of its first lines, and `frame`, all of it parsed.
 
-    named: the first line is known to be a header. written: the text with commas as they are in the file. commas:
-    numbers have decimal commas in the file, and points here. is_exact: words keep the blanks around them, which were
-    quoted. blank_end: the lines without content at the end, which are left out.
+    named: the first line is known to be a header. commas: numbers have decimal commas in the file, and points here.
+    is_exact: words keep the blanks around them, which were quoted. blank_end: the lines without content at the end,
+    which are left out.
     """
 
     named = commas = False
@@ -83,7 +83,6 @@ class Table:
             self._trim()
             first, second = self._first_lines()
         self._cut_blank_end(raw)
-        self.written = self.raw
         self.end = first.end()  # a comma and a point take as much room
         self.raw, self.commas = decimal_commas(self.raw, self.separator)
         first, second = self.raw[slice(*first.span())], second and self.raw[slice(*second.span())]
@@ -172,26 +171,6 @@ class Table:
                 f"{self.path} names {len(self.first):,} columns in its header and has {frame.shape[1]:,} below it."
             )
         return frame
-
-    def texts(self, frame, place):
-        """[str] of a column that `frame` spelled: fields in quotes to the letter, others without blanks around them;
-        commas as they are in the file."""
-        words = ["" if word is None or word != word else word.strip() for word in frame[place]]
-        if b'"' not in self.raw and not self.commas:
-            return words
-        text, sep = decoded(self.written[self.begin : len(self.raw)]).removeprefix("\n"), self.separator
-        blanks = sep == BLANKS
-        exact = [self._exact(line, place) for _, line in lines_of(text, " " if blanks else sep) if line.strip(" \t\r")]
-        return exact if len(exact) == len(words) else words
-
-    def _exact(self, line, place):
-        """The field at a place of a line, "" where it has fewer; blanks within its quotes are kept."""
-        if '"' not in line:
-            fields = line.split() if self.separator == BLANKS else line.split(self.separator)
-            return fields[place].strip() if place < len(fields) else ""
-        blanks = self.separator == BLANKS
-        fields = words_of(line.strip(" \t\r") if blanks else line, " " if blanks else self.separator) or ()
-        return fields[place] if place < len(fields) else ""
 
     def _refuse_one_long_line(self):
         """DataError where the first line below the header alone has a field more than that."""
@@ -310,12 +289,12 @@ class ParquetTable(FrameTable):
 
 
 def _unquoted(other):
-    """What of a match of a quoted field, or of something else, stays: the field, or `other`."""
+    """Return a replacement function for matches: a quoted field stays, anything else becomes `other`."""
     return lambda found: found[0] if found[0].startswith(b'"') else other
 
 
 def _separator(lines):
-    """What parts the fields of the first lines [str]; marks within quotes part nothing."""
+    """Return the separator of the first lines [str]; marks within quotes separate nothing."""
     lines = [IN_QUOTES.sub('""', line) for line in lines]
     mark = separator_of(lines, SEPARATORS)
     return BLANKS if mark == "," and commas_are_decimal(lines[-1]) and _are_in_blanks(lines) else mark or BLANKS

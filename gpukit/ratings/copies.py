@@ -139,7 +139,7 @@ def read_npz(path, times=True):
 
 @contextlib.contextmanager
 def _refused(name):
-    """What does not make a matrix as DataError."""
+    """Turn errors of scipy about a matrix into DataError."""
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:

@@ -74,7 +74,7 @@ def _name_of(path):
 
 
 def _file_of(path):
-    """Return the path of what can be read a second time, a file or a folder; None for a pipe."""
+    """Return the path of a file or folder, which can be read a second time; None for a pipe."""
     path = path.path if isinstance(path, sources.Source) else path
     if path is None or str(path) in sources.STANDARD_INPUT:
         return None

@@ -45,7 +45,7 @@ def check_settings(environment=os.environ):
 
 
 def _complaint(processor, features):
-    """What LLVM writes to standard error about a processor and its features."""
+    """Return the complaint of LLVM about a processor and its features, b'' if it has none."""
     with tempfile.TemporaryFile() as file:
         kept = os.dup(STANDARD_ERROR)
         os.dup2(file.fileno(), STANDARD_ERROR)

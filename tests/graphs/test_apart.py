@@ -117,8 +117,8 @@ def test_columns_without_a_number_stay_empty(tmp_path):
         ("name,a,b,c", "xyz", "labels its lines 'x', 'y'"),
         ("station,a,b", [401, 407, 403], "labels its lines '401', '407'"),
         ("station,a,b", "xxyyzz", "labels its lines 'x', 'x'"),
-        ("time,a,b", [1, 2, 3] * 2, "6 lines at 3 times, and no column tells such lines apart.*--layout columns"),
-        ("date,a", ["2020-01-01", "2020-01-02"] * 3, "6 lines at 2 times, and no column tells"),
+        ("time,a,b", [1, 2, 3] * 2, "6 lines at 3 times, and no column distinguishes them.*--layout columns"),
+        ("date,a", ["2020-01-01", "2020-01-02"] * 3, "6 lines at 2 times, and no column distinguishes"),
     ],
 )
 def test_labels_that_are_no_times_are_refused(tmp_path, head, names, error):

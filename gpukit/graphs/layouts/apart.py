@@ -89,8 +89,8 @@ def _looks(column):
 
 
 def _is_kept(name, column, timed):
-    """Whether a column is no sensor: words, nothing at all, booleans that lack none, or, beside times, numbers of lines
-    or of one station."""
+    """Return True if a column is no sensor: words, nothing at all, complete booleans, or, next to times, row numbers
+    or one station's number."""
     head, count = column.iloc[: clocks.FEW], len(column)
     if timed and count > 1 and (plain(name) in COUNTS or is_called(name, "sensor")):
         words = clocks.words_of(column)
@@ -137,8 +137,8 @@ def refuse_readings(path, names, frame, times, values):
                 "sensor itself, --layout columns."
             )
     raise DataError(
-        f"{path} has {len(when):,} lines at {len(moments):,} times, and no column tells such lines apart: if they are "
-        "readings of several sensors, add a column that says of which; if they follow each other in time, --layout "
+        f"{path} has {len(when):,} lines at {len(moments):,} times, and no column distinguishes them. If they are "
+        "readings of several sensors, add a column with the sensor; if they follow each other in time, --layout "
         "columns (layout='columns')."
     )
 

@@ -111,7 +111,7 @@ def labels_of(table, column):
 
 
 def type_of_long(table, long):
-    """Return the ColumnTypes of the values of a Long, None of float64: of a frame its column's dtype, of a text whole
+    """Return the ColumnTypes of the values of a Long, None for float64: of a frame its column's dtype, of a text whole
     where no value is spelled with a point or an exponent."""
     column = long.frame[long.roles.value]
     if isinstance(table, FrameTable):

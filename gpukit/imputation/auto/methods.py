@@ -23,6 +23,6 @@ NAMES = tuple(BY_NAME)
 
 
 def candidates_of(problem, asked):
-    """[Method] that is tried on a problem: of 'auto' all that suit, beside one that is named the simple ones."""
+    """Return the [Method] to try on a problem: all that suit for 'auto', else the named one and the simple ones."""
     some = METHODS if asked == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[asked]))
     return [method for method in some if method.suits(problem)]

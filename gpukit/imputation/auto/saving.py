@@ -108,7 +108,7 @@ def read(told, arrays, estimator):
 
 
 def units_in(arrays):
-    """The Units in a file, of as many vertices as its tensor has; None where there are none."""
+    """Return the Units in a file, a number for each vertex of its tensor; None if there are none."""
     if "plan.units.level" not in arrays:
         return None
     found, count = arrays.gathered(Units, "plan.units"), len(arrays["completed"])

@@ -15,13 +15,13 @@ LARGEST = 8_000  # vertices: LAPACK takes minutes for the whole basis of more, o
 
 
 def competes(problem):
-    """Whether the Fourier basis is worth its time: the method is named, or may serve and is not too dear."""
+    """Return True if 'spectral' is named, or is a candidate whose Fourier basis takes at most minutes."""
     method, basis = problem.options.method, problem.place.basis
     return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= LARGEST))
 
 
 def left_out(problem):
-    """[text] of a problem whose graph is too large for the whole basis."""
+    """Return [note] for a problem whose graph is too large for the whole basis, else []."""
     if problem.options.method != "auto" or competes(problem):
         return []
     return [

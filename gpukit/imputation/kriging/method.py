@@ -71,8 +71,11 @@ def in_time(problem, setting):
     alive, whole = np.flatnonzero(problem.seen.any(axis=1)), whole_of(problem)
     out, count = np.zeros(whole.shape), whole.shape[1]
     edges = [part[0] for part in setting["bands"]] + [count]
-    for (_, rho, nu, tau), first, end in zip(setting["bands"], edges, edges[1:]):
-        K = cov.covariance(problem.place.basis.laplacian, rho, nu)
+    bands = sorted(zip(setting["bands"], edges, edges[1:]), key=lambda band: band[0][1:])
+    laplacian, law = problem.place.basis.laplacian, None
+    for (_, rho, nu, tau), first, end in bands:  # those with one covariance follow each other
+        if law != (rho, nu):
+            K, law = cov.covariance(laplacian, rho, nu), (rho, nu)
         out[:, first:end] = cov.told(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
     out = fft.idct(out, axis=1, norm="ortho")
     out[alive] = np.nan

@@ -12,7 +12,7 @@ from gpukit.imputation.tables.forms import Form
 
 
 def shape_of(values):
-    """The shape of an array, () of what is none."""
+    """Return the shape of an array, () for another object."""
     return np.shape(values) if axes(values) else ()
 
 
@@ -54,8 +54,8 @@ def table_form(array, mask):
 def form_without_graph(tensor, mask, times):
     """The Form of an array given without a graph; None where its vertices come first.
 
-    Times or a mask of whole sensors say which axis is which. Else values tell: neighbours in time are alike. DataError
-    where the first axis is time by them, or the longer one, and for three axes.
+    Times or a mask of whole sensors say which axis is which. Else the values decide: neighbours in time are alike.
+    DataError where the first axis is time by them, or the longer one, and for three axes.
     """
     shape, length = shape_of(tensor), axes(times) and np.size(times)
     if len(shape) == 1:

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.base.arrays import beside
 
 HOUR, DAY = 3600, 86_400  # seconds; what clocks are set back by
-NIGHT = 4  # hours, from eleven on, in which they then stand
+NIGHT = 4  # hours after eleven, the range of times to which clocks are set back
 APART = 0.5  # of the usual step: over how much of it repeated times are spread
 
 

@@ -42,7 +42,7 @@ class Form(NamedTuple):
 
 
 def form_of(tensor, mask, vertices, labelled=False):
-    """The Form of a DataFrame (wide, either way, or long), a Series or of what has to_pandas; None of bare arrays.
+    """The Form of a DataFrame (wide, either way, or long), a Series or an object with to_pandas; None for bare arrays.
 
     vertices: (N,) labels of the graph, N where it has none, None where there is no graph: the vertices are sorted then.
     labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that are not the
@@ -227,7 +227,7 @@ def without_signs(frame):
 
 
 def says_nothing(column):
-    """True where every cell is a word that stands for missing, or missing."""
+    """Return True if every cell is missing or a word for missing."""
     return all(isinstance(one, str) and one.strip().lower() in MISSING for one in column.dropna())
 
 

@@ -19,7 +19,7 @@ def is_stacked(frame):
 
 
 def is_numbered(index):
-    """Return True for numbers of rows, of which some may be gone or repeat."""
+    """Return True for row numbers; some may be missing or repeat."""
     return index.name is None and index.dtype.kind in "iu"
 
 
@@ -81,8 +81,8 @@ def level_of_time(index, known):
 
 
 def in_columns(frame):
-    """(value column, times as an index, sensors) of a frame with a column of sensors or times beside its index, whose
-    labels repeat; None for another."""
+    """Return (value column, times as an index, sensors) of a frame with sensors or times in a column and the others in
+    its index, whose labels repeat; None for another."""
     import pandas
 
     if frame.index.is_unique or frame.shape[1] < 2 or is_numbered(frame.index):

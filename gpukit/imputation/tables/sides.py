@@ -78,7 +78,7 @@ def refuse_repeats(side, where):
     if different > 1 and len(side) >= REPEATED * different:
         raise DataError(
             f"the table has {len(side):,} {where} at {different:,} times ({named(side.unique())}). If each is a "
-            "reading of one of several sensors, say of which: frame.set_index(NAME_OF_THE_SENSOR_COLUMN, append=True). "
+            "reading of one of several sensors, add them: frame.set_index(NAME_OF_THE_SENSOR_COLUMN, append=True). "
             "If they follow each other in time, leave the labels out: frame.reset_index(drop=True)."
         )
 

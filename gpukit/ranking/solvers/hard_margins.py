@@ -69,7 +69,7 @@ def find_minimum(problem, w, eps, max_iter, start_norm=None, progress=lambda *ne
 
 
 def is_done(result, eps):
-    """Whether the gap of a tron.Result is certified to be small enough."""
+    """Return True if the gap of a tron.Result is certified to be small enough."""
     allowed = tron.GAP * eps * abs(result.objective)
     return result.stopped == "converged" or (result.stopped == "settled" and result.gap <= allowed)
 
@@ -179,7 +179,7 @@ def lowest(places):
 
 
 def news(at):
-    """What is reported of a Point."""
+    """Return the progress report of a Point."""
     return {"f": at.f, "gradient": norm(at.g)}
 
 
@@ -244,7 +244,7 @@ def search(problem, at, x):
 
 
 def is_ordered(at):
-    """Whether the loss at a Point is so small a part of f that all pairs may be in order."""
+    """Return True if the loss at a Point is so small a part of f that all pairs may be in order."""
     return at.f - 0.5 * float(at.w @ at.w) <= ORDERED * at.f
 
 

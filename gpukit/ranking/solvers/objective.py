@@ -174,7 +174,7 @@ class Size(NamedTuple):
 
     @staticmethod
     def unknown(n):
-        """The Size of documents of which nothing is known."""
+        """Return the Size of documents without known bounds."""
         return Size(0.0, np.zeros(n), np.zeros(n), np.zeros(0, np.int64))
 
     def score(self, w):

@@ -66,7 +66,7 @@ def test_longest_runs():
 def test_lines_bands_errors_and_the_map(figure, truth):
     one, places = done(truth), Coordinates(np.random.default_rng(0).random((N, 2)), None, True)
     plot.draw("p.png", one, places)
-    assert titles(figure)[:2] == ["error on hidden values", "standard deviation of what was filled in"]
+    assert titles(figure)[:2] == ["error on hidden values", "standard deviation of imputed values"]
     drawn = [axis for axis in figure.axes if "missing in a row" in axis.get_title()]
     assert len(drawn) == 3 and drawn[1].get_title().startswith("s5: ")
     named = {line.get_label(): line.get_ydata() for line in drawn[0].lines}
@@ -125,7 +125,7 @@ def test_no_colour_bar_over_rounding(figure, noise):
     figure.clear()
     model.deviation_ = np.where(data.mask[:, None, None], 0.0, 0.5 * (1 + noise * rng.normal(size=(N, 3, 4))))
     lines.draw_map(figure.subplots(), one, Coordinates(rng.random((N, 2)), None, True))
-    assert titles(figure) == ["standard deviation of what was filled in: 0.5"]
+    assert titles(figure) == ["standard deviation of imputed values: 0.5"]
 
 
 def test_a_colour_bar_over_what_differs(figure):
