@@ -1,11 +1,15 @@
 """Kriging against dense solves and leaving out by hand."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
+from scipy import fft
 
 from gpukit import GraphImputer
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
 from gpukit.imputation.kriging import covariance as cov
+from gpukit.imputation.kriging import method as kriging
 from imputation.auto.test_auto import T, waves
 
 COUNT = 14
@@ -84,3 +88,21 @@ def test_vertices_without_values_are_told_from_the_others(ordered):
         model = GraphImputer(method=method, device="cpu").fit(A, truth, seen)
         errors[method] = np.abs(model.completed_ - truth)[~seen].mean()
     assert errors["kriging"] < 0.7 * errors["vertex-mean"]
+
+
+def test_each_band_has_its_own_covariance(laplacian, monkeypatch):
+    """Bands that share one, and one between them that does not."""
+    rng, count = np.random.default_rng(0), 12
+    whole, alive = rng.normal(size=(COUNT, count)), np.arange(2, COUNT)
+    monkeypatch.setattr(kriging, "whole_of", lambda problem: whole)
+    seen = np.ones((COUNT, count), bool)
+    seen[:2] = False
+    problem = SimpleNamespace(seen=seen, place=SimpleNamespace(basis=SimpleNamespace(laplacian=laplacian)))
+    bands = [[0, 3.0, 2.0, 0.1], [4, 30.0, 1.0, 0.1], [8, 3.0, 2.0, 0.3]]
+    expected = np.empty((COUNT, count))
+    for first, rho, nu, tau in bands:
+        K, part = cov.covariance(laplacian, rho, nu), slice(first, first + 4)
+        expected[:, part] = dense(K, alive, tau, whole[alive, part])
+    found = kriging.in_time(problem, {"bands": bands})
+    np.testing.assert_allclose(found[:2], fft.idct(expected, axis=1, norm="ortho")[:2])
+    assert np.isnan(found[2:]).all()
