@@ -29,22 +29,46 @@ def shared_out(function, tasks):
     workers = min(cores(), MOST, len(tasks))
     if workers < 2 or within():
         return [function(task) for task in tasks]
-    pool = _stay.pool()
-    if pool is not None:
+    pool = _stay.borrow()
+    if pool is None:
+        with ThreadPoolExecutor(workers, NAME) as pool:
+            return list(pool.map(function, tasks))
+    try:
         return list(pool.map(function, tasks))
-    with ThreadPoolExecutor(workers, NAME) as pool:
-        return list(pool.map(function, tasks))
+    finally:
+        _stay.leave()
 
 
 class _Stay:
-    """The threads of those who are within staying(); a child that is forked meanwhile has none of them."""
+    """Threads that stay while somebody is within staying() or has borrowed them; a child that is forked has none."""
 
     def __init__(self):
         self.lock, self.count, self.kept, self.process = threading.Lock(), 0, None, None
 
-    def pool(self):
-        """The threads, or None."""
-        return self.kept if self.process == os.getpid() else None
+    def enter(self):
+        """Use the threads, which the first user starts."""
+        with self.lock:
+            self.count += 1
+            if self.count == 1:
+                self.kept, self.process = ThreadPoolExecutor(min(cores(), MOST), NAME), os.getpid()
+
+    def borrow(self):
+        """Return the threads, which then stay until leave(), or None where there are none."""
+        if self.process != os.getpid():
+            return None
+        with self.lock:
+            self.count += self.kept is not None
+            return self.kept
+
+    def leave(self):
+        """Use the threads no longer; the last user ends them."""
+        with self.lock:
+            self.count -= 1
+            done = None if self.count else self.kept
+            if done:
+                self.kept = self.process = None
+        if done:
+            done.shutdown()
 
 
 _stay = _Stay()
@@ -53,20 +77,11 @@ _stay = _Stay()
 @contextlib.contextmanager
 def staying():
     """Within it the threads of shared_out stay: for work of many short pieces, which starting threads would double."""
-    with _stay.lock:
-        _stay.count += 1
-        if _stay.count == 1:
-            _stay.kept, _stay.process = ThreadPoolExecutor(min(cores(), MOST), NAME), os.getpid()
+    _stay.enter()
     try:
         yield
     finally:
-        with _stay.lock:
-            _stay.count -= 1
-            done = None if _stay.count else _stay.kept
-            if done:
-                _stay.kept = _stay.process = None
-        if done:
-            done.shutdown()
+        _stay.leave()
 
 
 def by_rows(function, shape):

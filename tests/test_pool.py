@@ -91,5 +91,30 @@ def test_a_forked_child_does_without_the_threads_that_stay(monkeypatch):
         _pool.shared_out(abs, range(2))
         child = os.getpid() + 1  # whose parent's threads are not there
         monkeypatch.setattr(os, "getpid", lambda: child)
-        assert _pool._stay.pool() is None
+        assert _pool._stay.borrow() is None
         assert _pool.shared_out(abs, range(-3, 0)) == [3, 2, 1]
+
+
+def test_threads_stay_for_one_who_borrows_them_while_their_owner_leaves(monkeypatch):
+    monkeypatch.setattr(_pool, "cores", lambda: 2)
+    inside, leave = threading.Event(), threading.Event()
+
+    def stay():
+        with _pool.staying():
+            inside.set()
+            leave.wait()
+
+    owner = threading.Thread(target=stay)
+    owner.start()
+    inside.wait()
+    pool = _pool._stay.kept
+    share = pool.map
+
+    def late(function, tasks):
+        leave.set()
+        owner.join()
+        return share(function, tasks)
+
+    monkeypatch.setattr(pool, "map", late)
+    assert _pool.shared_out(str, range(3)) == ["0", "1", "2"]
+    assert _pool._stay.kept is None and _pool._stay.count == 0
