@@ -287,7 +287,7 @@ class Peeked(io.RawIOBase):
 
 
 class Stream:
-    """Unpacked bytes of a source, in order. name: for messages; plain: they are the source's own bytes; again: a function
+    """Unpacked bytes of a source, in order. name: for messages; plain: they are the source's own bytes; again: function
     that opens them again, None for a pipe; unended: the last line has been read, and no newline ends it."""
 
     def __init__(self, name, raw, plain=False, again=None):
