@@ -21,5 +21,6 @@ def main(arguments=None):
         if code is None:
             code = interrupt.exit_code(stop)
             sys.stderr.write("Interrupted. Nothing had begun.\n")
+            importlib.import_module("gpukit.cli.main").tell_others(stop)
     gc.freeze()  # Python looks through all that was ever imported as it ends, for half a second; nobody waits for that
     sys.exit(code)

@@ -1,5 +1,5 @@
-"""Contents of the file of a fitted GraphImputer (gpukit.persist writes it), with the basis, which is not unique, if a
-member of the plan uses it."""
+"""Contents of the file of a fitted GraphImputer (gpukit.persist writes it), with the basis, which is not unique, if
+fit has used it."""
 
 import numpy as np
 
@@ -25,7 +25,7 @@ ARRAYS = ("completed", "ranks")
 def packed(model):
     """(facts, arrays) of a fitted GraphImputer."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS}
-    basis = model.basis_ if needs_basis(model) else None
+    basis = model.basis_ if uses_basis(model) and model._basis.is_made else None
     more = {
         "options": model.options_._asdict(),
         "dtype": model._dtype.name,
@@ -45,8 +45,8 @@ def packed(model):
     return {**facts, **more, **plan, **labels}, arrays | parts
 
 
-def needs_basis(model):
-    """Return whether a fitted model transforms by its Fourier basis."""
+def uses_basis(model):
+    """Return whether a fitted model transforms by its Fourier basis; of complete data fit has not computed any."""
     return model.plan_ is None or SPECTRAL in dict(model.plan_.members)
 
 
@@ -62,7 +62,7 @@ def unpack(model, facts, arrays):
     made = _basis(facts["basis"], arrays) if facts.get("basis") is not None else None
     model.completed_, model.ranks_ = (arrays[name] for name in ARRAYS)
     plans.unpack(model, facts, arrays)
-    if made is None and needs_basis(model):
+    if made is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
         raise DataError("it has no Fourier basis, by which it was fitted.")
     model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=made)
     _check_fitted(model._basis, model.completed_, model.ranks_)

@@ -158,7 +158,8 @@ class Source:
             self._refuse_strange()
             unpacker = UNPACKERS.get(self.compression)
             raw = Peeked(unpacker(io.BufferedReader(self._raw, CHUNK))) if unpacker else self._raw
-            self._text = Stream(self.name, raw, plain=unpacker is None)
+            again = None if self._file is None else lambda: (unpacker or io.BufferedReader)(self.seekable())
+            self._text = Stream(self.name, raw, plain=unpacker is None, again=again)
         yield self._text
 
     def _refuse_strange(self):
@@ -186,7 +187,7 @@ class Source:
         _check_member(info, title)
         try:
             with translated(title):
-                return Stream(title, Peeked(self.archive().open(info)))
+                return Stream(title, Peeked(self.archive().open(info)), again=lambda: self.archive().open(info))
         except (RuntimeError, ValueError) as error:  # what zipfile has no way to unpack, or to name
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
@@ -286,11 +287,11 @@ class Peeked(io.RawIOBase):
 
 
 class Stream:
-    """Unpacked bytes of a source, in order. name: for messages; plain: they are the source's own bytes; unended: the
-    last line has been read, and no newline ends it."""
+    """Unpacked bytes of a source, in order. name: for messages; plain: they are the source's own bytes; again: function
+    that opens them again, None for a pipe; unended: the last line has been read, and no newline ends it."""
 
-    def __init__(self, name, raw, plain=False):
-        self.name, self.raw, self.plain, self.unended = name, raw, plain, False
+    def __init__(self, name, raw, plain=False, again=None):
+        self.name, self.raw, self.plain, self.again, self.unended = name, raw, plain, again, False
 
     def head(self, size=HEAD):
         """Return the first whole lines: of size bytes, or as many as FIRST_LINES lines take (see _tells).
@@ -362,7 +363,7 @@ class Stream:
             if done:
                 break
             if kept == len(store) - 1 or len(store) <= BLOCK:
-                store = self._longer(store)
+                store = self._longer(store, before)
         if kept:
             self.unended, buffer[kept] = True, NEWLINE
             yield buffer[: kept + 1]
@@ -383,11 +384,24 @@ class Stream:
                 "text file in UTF-8 or Latin-1."
             )
 
-    def _longer(self, store):
-        """store with more room behind what is in it: BLOCK bytes in all, or twice as much."""
+    def _longer(self, store, before):
+        """Return store with more room behind what is in it: BLOCK bytes in all, or twice its size.
+
+        Raises DataError for a line, behind so many bytes, that is longer than LONGEST_LINE.
+        """
         if len(store) > LONGEST_LINE:
             raise DataError(
-                f"{self.name} has a line of more than {LONGEST_LINE >> 20:,} MiB, the limit: it is no text file of a "
-                "table."
+                f"{self.name}, {self._place(before)}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit for a line: "
+                "it is no text file of a table."
             )
         return store + bytearray(BLOCK + 1 - len(store) if len(store) <= BLOCK else len(store))
+
+    def _place(self, before):
+        """Return the number of the line behind so many bytes as text: they are read again, but not from a pipe."""
+        if self.again is None:
+            return f"the line at byte {before + 1:,}"
+        number = 1
+        with translated(self.name), self.again() as raw:
+            while before > 0 and (part := raw.read(min(before, CHUNK))):
+                number, before = number + part.count(b"\n"), before - len(part)
+        return f"line {number:,}"

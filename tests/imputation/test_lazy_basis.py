@@ -88,3 +88,18 @@ def test_the_file_of_a_model_has_a_basis_only_where_it_serves(tmp_path):
         GraphImputer(method=method, device="cpu").fit(grid(SIDE), tensor).save(path)
         sizes[method] = path.stat().st_size
     assert sizes["spectral"] - sizes["interpolation"] > 0.9 * 8 * SIDE**4
+
+
+@pytest.mark.parametrize("method", ["auto", "interpolation"])
+def test_complete_data_need_none_to_be_kept(method, made, monkeypatch, tmp_path):
+    truth = waves(SIDE)
+    model = GraphImputer(method=method, device="cpu").fit(grid(SIDE), truth)
+    monkeypatch.setattr(bases, "LARGEST_DENSE", SIDE**2 - 1)
+    model.save(tmp_path / "m.gpukit")
+    again = load_model(tmp_path / "m.gpukit")
+    again.save(tmp_path / "n.gpukit")
+    assert not made
+    np.testing.assert_array_equal(load_model(tmp_path / "n.gpukit").completed_, truth)
+    monkeypatch.setattr(bases, "LARGEST_DENSE", SIDE**2)
+    tensor, _ = holes(truth)
+    np.testing.assert_array_equal(again.transform(tensor), model.transform(tensor))

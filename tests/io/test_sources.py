@@ -3,6 +3,7 @@
 import gzip
 import io
 import os
+import threading
 import zipfile
 
 import numpy as np
@@ -15,11 +16,11 @@ from gpukit.io import sources
 TEXT = b"1,2,3\n4,5,6\n"
 
 
-def zipped(*members, method=zipfile.ZIP_DEFLATED):
+def zipped(*members, method=zipfile.ZIP_DEFLATED, text=TEXT):
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", method) as packed:
         for name in members:
-            packed.writestr(name, TEXT)
+            packed.writestr(name, text)
     return out.getvalue()
 
 
@@ -143,8 +144,27 @@ def test_a_line_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(sources, "BLOCK", 64)
     monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 12)
     (tmp_path / "a").write_bytes(b"1" * 20_000)
-    with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match="a line of more than"):
+    with sources.opened(tmp_path / "a") as source, pytest.raises(DataError, match="a, line 1, is longer than"):
         list(source.stream().blocks())
+
+
+@pytest.mark.parametrize("kind", ["plain", "gz", "zip", "pipe"])
+@pytest.mark.parametrize("skip", [0, 2])
+def test_a_long_line_deep_in_a_text_is_named(tmp_path, monkeypatch, kind, skip):
+    monkeypatch.setattr(sources, "BLOCK", 64)
+    monkeypatch.setattr(sources, "LONGEST_LINE", 1 << 12)
+    raw = b"1,2,3\n\n" * 300 + b"1" * 20_000 + b"\n1,2,3\n"
+    path = tmp_path / "a"
+    if kind == "pipe":
+        os.mkfifo(path)
+        threading.Thread(target=path.write_bytes, args=(raw,), daemon=True).start()
+    else:
+        path.write_bytes({"gz": gzip.compress, "zip": lambda text: zipped("a.csv", text=text)}.get(kind, bytes)(raw))
+    place = "the line at byte 2,101" if kind == "pipe" else "line 601"
+    with sources.opened(path) as source, pytest.raises(DataError, match=f"{place}, is longer than"):
+        stream = source.stream()
+        stream.head()
+        list(stream.blocks(skip))
 
 
 @pytest.mark.parametrize("line", [1, 2, 3, 4])

@@ -14,6 +14,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.graphs import synth_graph
 from gpukit.ratings import synth_ratings
+from gpukit.runtime.started import VARIABLE
 from parallel.test_commands import GPUKIT, children, mpiexec, started
 
 WALK = ("--weights", "slice", "--center", "none", "--no-rank-phase", "--tolerance", 0)
@@ -176,3 +177,19 @@ def test_a_rank_is_asked_to_stop_while_ranks_start(inputs, tmp_path, how, second
     assert process.returncode == 143 and "Traceback" not in err and "Error: " not in err, err
     assert how == "mpiexec" or err.count("\n") == 1, err
     assert gone(ranks) and list(tmp_path.iterdir()) == []
+
+
+def test_a_rank_that_is_asked_to_stop_in_its_first_moment_tells_the_others(inputs, tmp_path):
+    """Between the first line of its process and its command."""
+    command = (
+        "import os, signal; from gpukit.cli import process; "
+        f"last = os.environ[{VARIABLE!r}].startswith('1,'); "
+        "process.seldom_collected = (lambda: signal.raise_signal(signal.SIGTERM)) if last else int; process.main()"
+    )
+    words = [*map(str, endless("training", inputs, tmp_path / "m.gpukit")), "--device", "cpu", "--quiet"]
+    code = (
+        "from gpukit.parallel import launch\n"
+        f"launch.HEARD = 30.0\nraise SystemExit(launch.launch({words!r}, 2, command={command!r}))"
+    )
+    process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert (process.returncode, process.stderr) == (143, "Interrupted. No file was left half written.\n")

@@ -27,7 +27,7 @@ def packed(model):
     plan, arrays = model.plan_, {"deviation": on_host(model._held.spread)}
     wanted = model._asked._asdict()
     if plan is None:
-        return {"plan": None, "asked": wanted}, arrays
+        return {"plan": None, "asked": wanted}, arrays | ({} if model._basis.is_made else parts_of(model.adjacency_))
     told = {
         "members": [[name, setting] for name, setting in plan.members],
         "rows": [[None if one != one else one for one in row] for row in plan.rows],  # JSON has no NaN
@@ -43,9 +43,12 @@ def packed(model):
     }
     if plan.units is not None:
         arrays |= persist.spread("plan.units", plan.units)
-    return {"plan": told, "asked": wanted}, arrays | {
-        f"adjacency.{part}": np.asarray(getattr(model.adjacency_, part), kind) for part, kind in PARTS.items()
-    }
+    return {"plan": told, "asked": wanted}, arrays | parts_of(model.adjacency_)
+
+
+def parts_of(adjacency):
+    """{name: array} of an adjacency, csr (N, N), in a file."""
+    return {f"adjacency.{part}": np.asarray(getattr(adjacency, part), kind) for part, kind in PARTS.items()}
 
 
 def unpack(model, facts, arrays):
@@ -58,10 +61,11 @@ def unpack(model, facts, arrays):
         raise DataError(f"deviation{list(place)} is {arrays['deviation'][place]}; it is a number from 0 on, or NaN.")
     model.deviation_, model.plan_, model.adjacency_ = arrays["deviation"], None, None
     model.method_, model.report_, model.coverage_, model.notes_ = "spectral", [], {}, []
+    if told is not None or "adjacency.data" in arrays:
+        model.adjacency_ = adjacency(arrays, len(model.completed_))
     if told is None:
         return
     told = persist.entry_of(facts, "plan", dict)
-    model.adjacency_ = adjacency(arrays, len(model.completed_))
     model.plan_ = plan = read(told, arrays, type(model))
     model.method_, model.report_, model.coverage_, model.notes_ = (
         plan.method,
