@@ -61,11 +61,16 @@ def section(title, text):
 
 def benchmark_tables(path=FOLDER / "benchmarks.csv"):
     """The text of docs/benchmarks.md: a table a device, its rows in the order in which they were first measured."""
-    newest = {tuple(row.get(name) or "" for name in KEY): row for row in rows_of(path)}
+    newest = newest_rows(path)
     parts = [BENCHMARKS_HEAD]
-    for device in dict.fromkeys(key[0] for key in newest):
-        parts.append(device_table(device, [row for key, row in newest.items() if key[0] == device]))
+    for device in dict.fromkeys(row["device"] for row in newest):
+        parts.append(device_table(device, [row for row in newest if row["device"] == device]))
     return "\n".join(parts if newest else [BENCHMARKS_HEAD, NO_BENCHMARKS])
+
+
+def newest_rows(path=FOLDER / "benchmarks.csv"):
+    """Return the newest row of each measurement on each device, in the order in which they were first measured."""
+    return list({tuple(row.get(name) or "" for name in KEY): row for row in rows_of(path)}.values())
 
 
 def rows_of(path):

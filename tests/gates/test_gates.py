@@ -1,18 +1,9 @@
 """The house as it stands passes every gate, and every gate fails on a planted fault."""
 
-import importlib.util
 import subprocess
 
 import pytest
 from gates import gates
-
-
-@pytest.fixture(scope="module")
-def build(root):
-    spec = importlib.util.spec_from_file_location("docs_build", root / "docs" / "build.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
 
 
 def tracked(root):
