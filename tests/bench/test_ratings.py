@@ -18,6 +18,7 @@ def test_hashing():
     assert all(np.isfinite(row.samples).all() and min(row.samples) > 0 for row in rows)
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_epochs_and_convergence(monkeypatch):
     """Of both models; the table of epochs ends where RMSE is near its lowest."""

@@ -75,6 +75,7 @@ def test_a_share_of_what_factors_and_neighbours_add(model, one_thread, monkeypat
     np.testing.assert_allclose(added[1], 0.25 * added[0], atol=1e-5)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("seed", range(3))
 def test_where_there_is_nothing_to_learn_it_is_as_good_as_damped_biases(model, seed):

@@ -273,6 +273,7 @@ def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
     assert run.finalists(trials, "auto", metric, False) == {"last-value"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days_to_come", [False, True])
 def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
     seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
@@ -313,6 +314,7 @@ def test_one_value_everywhere():
     assert (model.deviation_[~seen] > 0).all() and (model.deviation_ < 0.1).all()
 
 
+@pytest.mark.slow
 def test_a_time_that_nobody_sees():
     truth, seen = waves(), np.ones((N, T), bool)
     seen[:, 50:53] = False
@@ -351,6 +353,7 @@ def test_methods_that_leave_a_gpu_alone():
     assert {"kriging", "tikhonov", "neighbors"} <= leaving and not leaving & {"local", "smoothness", "spectral"}
 
 
+@pytest.mark.slow
 def test_side_by_side_answers_are_the_same(monkeypatch):
     """A fit whose methods work in two threads gives what one thread gives, to the bit."""
     rng = np.random.default_rng(5)
