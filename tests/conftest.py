@@ -12,6 +12,7 @@ skips. tests/compile has a process of its own. Without -m, tests that are not ni
 import gc
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -22,6 +23,10 @@ import pytest
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name, value in {"NUMBA_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}.items():
         os.environ.setdefault(name, value)
+
+# A shell's background hands down that SIGINT is ignored, which tests of Ctrl-C and their commands would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import gpukit  # noqa: F401
 

