@@ -64,10 +64,11 @@ def asks_for_kernels(config):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Tests without a mark of a tier are fast. Left out, not skipped: what does not run here, and what is nightly
-    unless marks are named."""
+    """Tests without a mark of a tier are fast, and so is the smallest awkward launch of each kernel, whatever the mark
+    of its function. Left out, not skipped: what does not run here, and what is nightly unless marks are named."""
     for item in items:
-        if not (item.get_closest_marker("slow") or item.get_closest_marker("nightly")):
+        is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
+        if not is_marked or item.nodeid.removeprefix("tests/") in STANDS_FOR:
             item.add_marker("fast")
     for path in {item.path for item in items if item.get_closest_marker("kernel")}:
         if not MARKED.search(path.read_text(encoding="utf-8")):

@@ -32,6 +32,7 @@ def test_epochs_and_convergence(monkeypatch):
     assert len(notes) == 1 and "neighbours" in notes[0] and all(min(row.samples) > 0 for row in (*epochs, *times))
 
 
+@pytest.mark.slow
 @pytest.mark.kernel
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_what_the_papers_epoch_is_given(monkeypatch):
