@@ -1,15 +1,17 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and make, nothing else: they build .venv themselves.
 #
-#   demo    recommend, rank, impute on samples in data/       test    twin + sim + the compile tier
-#   twin    CPU twins against float64 oracles                 sim     every kernel in the simulator, no GPU
-#   ptx     each kernel for capability 7.5 to 12.0, recorded  gpu     everything on a GPU; fails without one
-#   bench   the benchmark tables                              docs    write what is generated (docs/cli.md)
-#   reliability  200 kills, 200 signals, 200 rounds of eight threads under each threading layer
-#   sanitize     every kernel under compute-sanitizer, on a GPU; goes on where it stopped: make sanitize TOOLS=memcheck
-#   lint    ruff                                              check   lint + gates (docs fresh, twins match, ...)
-#   fuzz    every kind of input, mutated; goes on where it stopped: make fuzz CASES=200000 SEED=1
+#   demo          recommend, rank, impute on samples in data/      test          minutes: what to run after an edit
+#   test-slow     what takes longer, and every kernel compiled     test-nightly  campaigns: kills, fuzzing, versions
+#   ptx           each kernel for capability 7.5 to 12.0, recorded in docs/kernels.csv
+#   gpu           everything but campaigns on a GPU; fails without one
+#   bench         the benchmark tables                             docs          write what is generated (docs/cli.md)
+#   reliability   200 kills, 200 signals, 200 rounds of eight threads under each threading layer
+#   sanitize      every kernel under compute-sanitizer, on a GPU; goes on where it stopped: make sanitize TOOLS=memcheck
+#   lint          ruff                                             check         lint + gates (docs fresh, twins match, ...)
+#   fuzz          every kind of input, mutated; goes on where it stopped: make fuzz CASES=200000 SEED=1
+#   versions      make test with the lowest and the newest versions of what gpukit needs
 #
-# The tiers of `make test` run in as many processes as there are cores, 8 at most: make test WORKERS=0 for one alone.
+# Tests run in as many processes as there are cores, 8 at most: make test WORKERS=0 for one alone.
 
 VENV ?= .venv
 PY = $(VENV)/bin/python
@@ -19,12 +21,13 @@ STAMP = $(VENV)/.installed
 SUITABLE = import sys; sys.exit(not (3, 11) <= sys.version_info[:2] < (3, 14))
 PYTHON ?= $(shell for p in python3 python3.13 python3.12 python3.11; do $$p -c '$(SUITABLE)' 2>/dev/null && echo $$p && break; done)
 WORKERS ?= auto
-SIDE_BY_SIDE = -n $(WORKERS) --maxprocesses 8 --dist loadfile --no-loadscope-reorder
-# The tiers are hundreds of processes: with this set, each would compile Python's own sources anew.
+TESTS = $(PYTEST) -n $(WORKERS) --maxprocesses 8 --dist loadfile
+SIMULATED = NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1
+# Tests start hundreds of processes: with this set, each would compile Python's own sources anew.
 unexport PYTHONDONTWRITEBYTECODE
 TITLES = $(wildcard data/titles-sample.csv)
 
-.PHONY: demo test twin sim compile ptx gpu sanitize reliability bench docs lint check fuzz clean
+.PHONY: demo test test-slow test-nightly versions ptx gpu sanitize reliability bench docs lint check fuzz clean
 
 demo: $(STAMP)
 	@mkdir -p build
@@ -35,22 +38,24 @@ demo: $(STAMP)
 	$(GPUKIT) rank build/rank.gpukit data/letor-sample/Fold1/test.txt --output build/demo.scores --metrics --force
 	$(GPUKIT) impute data/graph-sample.npz --baselines --output build/demo.npz --force
 
-test: twin sim compile
+test: $(STAMP)
+	$(TESTS) -m fast
+	$(SIMULATED) $(TESTS) -m fast
 
-twin: $(STAMP)
-	$(PYTEST) $(SIDE_BY_SIDE) -m "not kernel and not gpu"
+test-slow: $(STAMP)
+	$(TESTS) -m slow
+	$(SIMULATED) $(TESTS) -m slow
+	$(TESTS) tests/compile
 
-sim: $(STAMP)
-	NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 $(PYTEST) $(SIDE_BY_SIDE) -m kernel
-
-compile: $(STAMP)
-	$(PYTEST) $(SIDE_BY_SIDE) tests/compile
+test-nightly: reliability fuzz versions
+	$(TESTS) -m nightly --ignore tests/reliability
+	$(SIMULATED) $(TESTS) -m nightly
 
 ptx: $(STAMP)
 	GPUKIT_KERNELS_CSV=docs/kernels.csv $(PYTEST) tests/compile
 
 gpu: $(STAMP)
-	GPUKIT_REQUIRE_GPU=1 $(PYTEST)
+	GPUKIT_REQUIRE_GPU=1 $(PYTEST) -m 'not nightly'
 
 TOOLS ?= memcheck racecheck
 
@@ -58,7 +63,7 @@ sanitize: $(STAMP)
 	for tool in $(TOOLS); do PYTHONPATH=tests $(PY) -m sanitize --tool $$tool || exit $$?; done
 
 reliability: $(STAMP)
-	GPUKIT_ROUNDS=200 $(PYTEST) tests/reliability
+	GPUKIT_ROUNDS=200 $(PYTEST) -m 'fast or slow or nightly' tests/reliability
 
 bench: $(STAMP)
 	$(PY) -m gpukit.bench
@@ -86,6 +91,12 @@ SEED ?= 1
 
 fuzz: $(STAMP)
 	PYTHONPATH=tests $(PY) -m fuzz --cases $(CASES) --seed $(SEED)
+
+# Each in an environment of its own, which stays for the next time.
+versions:
+	$(MAKE) test VENV=build/lowest PIP_CONSTRAINT=tests/lowest.txt
+	rm -rf build/newest
+	$(MAKE) test VENV=build/newest
 
 clean:
 	rm -rf build dist *.egg-info .pytest_cache

@@ -1,13 +1,18 @@
-"""The four tiers: twin (default), sim, gpu here; compile has a process of its own (make ptx).
+"""Tiers by marks, and where they run.
 
-twin   pytest -m "not kernel and not gpu"
-sim    NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1 pytest -m kernel
-gpu    GPUKIT_REQUIRE_GPU=1 pytest            a missing GPU fails, never skips
+fast      what no mark says otherwise: make test                  pytest -m fast
+slow      in the continuous build too: make test-slow             pytest -m slow
+nightly   campaigns, by hand or at night: make test-nightly       pytest -m nightly
+
+Each of them without kernels, and kernels (the mark `kernel`) in the simulator: NUMBA_ENABLE_CUDASIM=1
+NUMBA_DISABLE_JIT=1 pytest -m fast. On a GPU both: GPUKIT_REQUIRE_GPU=1 pytest (make gpu); a missing GPU fails, never
+skips. tests/compile has a process of its own. Without -m, tests that are not nightly run.
 """
 
 import gc
 import os
 import re
+import signal
 import sys
 from pathlib import Path
 
@@ -18,6 +23,10 @@ import pytest
 if "PYTEST_XDIST_WORKER" in os.environ:
     for name, value in {"NUMBA_NUM_THREADS": "2", "OPENBLAS_NUM_THREADS": "2", "OMP_WAIT_POLICY": "passive"}.items():
         os.environ.setdefault(name, value)
+
+# A shell's background hands down that SIGINT is ignored, which tests of Ctrl-C and their commands would inherit.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 import gpukit  # noqa: F401
 
@@ -38,55 +47,45 @@ MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b",
 
 def pytest_ignore_collect(collection_path, config):
     """tests/compile runs only when it is named: it replaces parts of numba-cuda for its whole process. Files without a
-    test of the tier are not imported, which takes longer than reading them."""
+    test that may run here are not imported, which takes longer than reading them."""
     folder = Path(__file__).parent / "compile"
     if collection_path == folder:
         return None if any(Path(str(a).split("::")[0]).resolve().is_relative_to(folder) for a in config.args) else True
-    if collection_path.suffix == ".py" and config.option.markexpr in TIERS:
-        return True if TIERS[config.option.markexpr](collection_path.read_text(encoding="utf-8")) else None
+    if collection_path.suffix == ".py" and not asks_for_kernels(config):
+        text = collection_path.read_text(encoding="utf-8")
+        return True if (not MARKED.search(text) if SIMULATED else MARKED_AS_A_WHOLE.search(text)) else None
     return None
 
 
-TIERS = {  # marks asked for: whether a file with this text has no such test
-    "kernel": lambda text: not MARKED.search(text),
-    "not kernel and not gpu": MARKED_AS_A_WHOLE.search,
-}
+def asks_for_kernels(config):
+    """Whether tests with and without kernels run: on a GPU, and where a mark of theirs is named."""
+    return REQUIRE_GPU or re.search(r"\b(kernel|gpu|simulator)\b", config.option.markexpr)
 
 
-# The files that take longest. Side by side, a file goes to one process as a whole, and none of these should come last.
-LONGEST = (
-    "fuzz/test_fuzz.py",
-    "imputation/test_estimator.py",
-    "cli/test_interrupted.py",
-    "reliability/test_kills.py",
-    "reliability/test_threads.py",
-    "reliability/test_signals.py",
-    "svt/test_kernels.py",
-    "ranking/kernels/test_kernels.py",
-    "neighbors/test_estimator.py",
-    "bench/test_ranking.py",
-    "ranking/twins/test_twins.py",
-    "ranking/solvers/test_counting.py",
-    "bench/test_imputation.py",
-    "cli/imputation/test_impute.py",
-    "cli/ranking/test_ranksvm.py",
-    "factorization/estimator/test_accuracy.py",
-)
-
-
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """The longest files first. Without a tier asked for, tests that need a GPU or the simulator are left out, not
-    skipped."""
-    place = {str(Path(__file__).parent / name): at for at, name in enumerate(LONGEST)}
-    items.sort(key=lambda item: place.get(str(item.path), len(place)))
+    """Tests without a mark of a tier are fast, and so is the smallest awkward launch of each kernel, whatever the mark
+    of its function. Left out, not skipped: what does not run here, and what is nightly unless marks are named."""
+    for item in items:
+        is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
+        if not is_marked or item.nodeid.removeprefix("tests/") in STANDS_FOR:
+            item.add_marker("fast")
     for path in {item.path for item in items if item.get_closest_marker("kernel")}:
         if not MARKED.search(path.read_text(encoding="utf-8")):
-            raise pytest.UsageError(f"{path}: write pytest.mark.kernel in full, else `make sim` does not see the file")
-    if not SIMULATED:
-        leave_out(config, items, [i for i in items if i.get_closest_marker("simulator")])
-    if REQUIRE_GPU or SIMULATED or config.option.markexpr:
-        return
-    leave_out(config, items, [i for i in items if i.get_closest_marker("kernel") or i.get_closest_marker("gpu")])
+            raise pytest.UsageError(
+                f"{path}: write pytest.mark.kernel in full, else the simulator does not see the file"
+            )
+    leave_out(config, items, lambda item: item.get_closest_marker("simulator") and not SIMULATED)
+    if not config.option.markexpr:
+        leave_out(config, items, lambda item: item.get_closest_marker("nightly"))
+    if not asks_for_kernels(config):
+        leave_out(config, items, lambda item: not runs_here(item))
+
+
+def runs_here(item):
+    """Whether a test runs without a GPU: in the simulator kernels, elsewhere all but what needs one."""
+    is_kernel = bool(item.get_closest_marker("kernel"))
+    return is_kernel if SIMULATED else not is_kernel and not item.get_closest_marker("gpu")
 
 
 def pytest_collection_finish():
@@ -105,11 +104,12 @@ def pytest_xdist_make_scheduler(config, log):
     return Shares(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
-def leave_out(config, items, left_out):
-    """Take tests out of items."""
+def leave_out(config, items, is_left_out):
+    """Take tests of which a function says so out of items."""
+    left_out = [item for item in items if is_left_out(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
-        items[:] = [i for i in items if i not in left_out]
+        items[:] = [item for item in items if not is_left_out(item)]
 
 
 @pytest.fixture(autouse=True)
@@ -121,7 +121,7 @@ def gpu_is_there(request):
     from gpukit.device import gpu_count
 
     if not gpu_count():
-        pytest.fail("no CUDA GPU here: run the simulator tier (make sim), or this one on a machine with a GPU")
+        pytest.fail("no CUDA GPU here: run it in the simulator (make test), or on a machine with a GPU")
 
 
 @pytest.fixture(autouse=True)

@@ -62,12 +62,14 @@ def dist(root, shipped, tmp_path_factory):
     return built
 
 
+@pytest.mark.slow
 def test_the_wheel_has_what_git_has(dist, shipped):
     with zipfile.ZipFile(dist["wheel"]) as wheel:
         names = {name for name in wheel.namelist() if ".dist-info/" not in name}
     assert names == shipped and "gpukit/py.typed" in names
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
     """Its requirements are those of the environment that runs the tests, gpukit itself excepted."""

@@ -172,7 +172,9 @@ def test_a_device_is_written_directly(device):
 
 @pytest.mark.parametrize("arrays", [{"a": np.arange(5000), "b": np.zeros(0)}, ARRAYS])
 def test_a_model_to_a_device(device, arrays):
-    persist.save_arrays(device("null"), {}, arrays)
+    null = device("null")
+    persist.save_arrays(null, {}, arrays)
+    assert null.is_symlink() and os.path.samefile(null, os.devnull)
 
 
 def test_a_model_through_a_pipe(saved, tmp_path):

@@ -86,6 +86,7 @@ print(json.dumps([len(loads), seconds["compiling"]]))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["LSHMF", "SimLSH", "RankSVM", "GraphImputer"])
 def test_loading_code_is_counted_as_compiling(name):
     """Each first call of a compiled function takes 50 ms longer, all of which is in the stage "compiling"."""

@@ -67,6 +67,7 @@ def test_what_is_written_comes_back(tmp_path, mmap, cores):
     }
 
 
+@pytest.mark.slow
 def test_no_bit_flip_changes_anything_unnoticed(tmp_path):
     path = write(tmp_path / "a")
     raw, refused = path.read_bytes(), 0

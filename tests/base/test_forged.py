@@ -66,6 +66,7 @@ def judged(path, case):
     return None
 
 
+@pytest.mark.slow
 @EACH
 def test_forged_arrays(name, fitted, tmp_path):  # noqa: F811
     fitted[name].save(tmp_path / "m")
@@ -100,6 +101,7 @@ def changed(header, at, value):
     return header
 
 
+@pytest.mark.slow
 @EACH
 def test_forged_headers(name, fitted, tmp_path):  # noqa: F811
     fitted[name].save(tmp_path / "m")

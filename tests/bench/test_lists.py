@@ -1,12 +1,14 @@
 """Rows of lists for everybody."""
 
 import numpy as np
+import pytest
 
 from gpukit.bench.answers import lists
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 
 
+@pytest.mark.slow
 def test_rows_of_lists():
     rows = list(lists.lists(Conditions(cpu(), scale=0.0002)))
     assert [row.what.partition(",")[0] for row in rows] == ["learning what ranks lists"] + 2 * [

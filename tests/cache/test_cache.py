@@ -231,6 +231,7 @@ def test_what_does_not_depend_on_an_edit_is_loaded(package, name, old, new):
     assert found["loaded"] == EVERYTHING and found["compiled"] == [] and found["results"]["top"] == RESULT
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, decorator", [("generated", "@intrinsic"), ("overloaded", "@overload")])
 def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decorator):
     edit(package, name, decorator, f"# A comment.\n{decorator}")
@@ -255,6 +256,7 @@ def test_a_moved_package_and_new_times_change_nothing(package):
     assert run(package, PYTHONPATH=str(package / "elsewhere"))["loaded"] == EVERYTHING
 
 
+@pytest.mark.slow
 def test_numbas_own_settings_are_the_users(package, tmp_path):
     """A user's folder is for the user's functions; without one gpukit sets none."""
     code = "import gpukit.random, json, numba, os; print(json.dumps([numba.config.CACHE_DIR, dict(os.environ)]))"
@@ -270,11 +272,13 @@ def test_numbas_own_settings_are_the_users(package, tmp_path):
     assert not [file for file in (package / "cache").rglob("*") if file.name.startswith("mine")]
 
 
+@pytest.mark.slow
 def test_a_setting_that_changes_code_is_another_entry(package):
     assert run(package, NUMBA_BOUNDSCHECK="1")["compiled"] == EVERYTHING
     assert run(package)["loaded"] == EVERYTHING
 
 
+@pytest.mark.slow
 def test_a_folder_that_cannot_be_written(package):
     """Everything works, compiled in each process, and one warning says so."""
     (package / "file").write_text("")
@@ -290,6 +294,7 @@ DAMAGE = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", DAMAGE.values(), ids=DAMAGE)
 def test_damaged_files_are_replaced(package, damage):
     for file in (package / "cache").rglob("*.nbc"):
@@ -299,6 +304,7 @@ def test_damaged_files_are_replaced(package, damage):
     assert run(package)["loaded"] == EVERYTHING
 
 
+@pytest.mark.slow
 def test_processes_and_threads_at_once(package):
     shutil.rmtree(package / "cache")
     threads = """
@@ -343,6 +349,7 @@ def both(x):
 """
 
 
+@pytest.mark.slow
 def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package):
     """numba numbers functions from 1 in each process: one by which it has told `ten` apart, another `five`."""
     (package / "tiny" / "pairs.py").write_text(PAIRS)
@@ -352,6 +359,7 @@ def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package
     assert run(package, code.format("both"), **alike) == 1005.0
 
 
+@pytest.mark.slow
 def test_what_is_long_unused_is_removed_when_something_is_added(package):
     """Of entries alone: what else lies in the folder, a link, and what another user owns are left."""
     folder = next((package / "cache" / "code").iterdir())
@@ -385,6 +393,7 @@ def test_what_is_long_unused_is_removed_when_something_is_added(package):
 # --- what is trusted
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("umask", [0o000, 0o077])
 def test_folders_and_files_are_private_whatever_the_umask(package, tmp_path, umask):
     cache = tmp_path / "deep" / "cache"
@@ -409,6 +418,7 @@ OPENED = {  # what others may change, and the word of the warning
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", OPENED)
 def test_what_others_may_change_is_compiled_anew(package, case):
     opened, words = OPENED[case]

@@ -137,6 +137,7 @@ def stamps_of_gpukit(order):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(SIMULATED, reason="nothing is compiled in the simulator")
 def test_all_of_gpukit_has_stamps_equal_in_every_process():
     def process(order, seed):

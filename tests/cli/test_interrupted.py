@@ -36,6 +36,7 @@ def results(verb, *arguments):
     return json.loads(result.out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", [(), ("--no-neighbors",)])
 def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_path, ctrl_c_at, monkeypatch, kind):
     checkpoint = tmp_path / "ck"
@@ -88,6 +89,7 @@ def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, 
     assert result.code == 130 and "Training had not begun" in result.err and os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_path, ctrl_c_at):
     ctrl_c_at("recommending", 60)
     result = verb("recommend", model_file, "--all", "--by", "rating", "--output", tmp_path / "all.csv")

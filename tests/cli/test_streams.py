@@ -53,6 +53,7 @@ def test_convert(verb, given, tmp_path):
     assert result.code == 0 and "8,633 ratings" in result.err and "Seconds" in result.err
 
 
+@pytest.mark.slow
 def test_convert_in_a_shell(tmp_path):
     """60,000 rows through cat, process substitution and a FIFO: none is lost, wherever they come from and go to."""
     (tmp_path / "in.csv").write_text(ROWS)

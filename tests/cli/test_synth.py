@@ -63,6 +63,7 @@ def test_the_samples_are_what_their_lines_make(root, tmp_path):
     assert len(read_titles(root / "data" / "titles-sample.csv")) == 500
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", ["txt", "gkl"])
 def test_synth_letor_file(tmp_path, capsys, suffix):
     out = tmp_path / f"s.{suffix}"

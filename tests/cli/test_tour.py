@@ -3,7 +3,10 @@
 import shlex
 import shutil
 
+import pytest
 
+
+@pytest.mark.slow
 def test_the_tour(root, tmp_path, verb, monkeypatch):
     shutil.copytree(root / "data", tmp_path / "data")
     monkeypatch.chdir(tmp_path)

@@ -9,8 +9,8 @@ What is undefined on a GPU is made visible: shared and local arrays start as NaN
 value shuffled from a lane that takes no part. GPUKIT_SIM_ORDER=reversed runs blocks and threads in the opposite order;
 a kernel whose result changes lacks a barrier or is racy: support.launch_repeatably finds out.
 
-Import this before any kernel module, with NUMBA_ENABLE_CUDASIM=1 (`make sim` does). It uses private names of numba-cuda
-0.30.4, which is why it lives with the tests.
+Import this before any kernel module, with NUMBA_ENABLE_CUDASIM=1 (`make test` does). It uses private names of
+numba-cuda 0.30.4, which is why it lives with the tests.
 """
 
 import copy

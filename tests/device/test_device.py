@@ -67,7 +67,9 @@ def test_memory_is_checked_before_the_work(monkeypatch):
 
 
 def test_the_cpu_is_not_limited():
-    device.require_memory(device.resolve("cpu"), 1 << 60, "anything")
+    cpu = device.resolve("cpu")
+    device.require_memory(cpu, 1 << 60, "anything")
+    assert device.memory.free_memory(cpu) is None
 
 
 def test_main_memory_is_asked_about_before_large_work(monkeypatch):

@@ -97,6 +97,10 @@ def test_nothing_outlives_the_run(failure, gpu):
     assert not held(references[0]) and gpu.released == [0]
 
 
-def test_a_run_that_kept_nothing_asks_no_gpu():
+def test_a_run_that_kept_nothing_asks_no_gpu(monkeypatch):
+    asked = []
+    monkeypatch.setattr(module, "_current_gpu", lambda: asked.append("current"))
+    monkeypatch.setattr(module, "_release", asked.append)
     with Workspace():
         pass
+    assert not asked

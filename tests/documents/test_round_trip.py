@@ -61,6 +61,7 @@ def test_many_words_come_back(tmp_path, seed, suffix):
     assert is_same(read_letor(tmp_path / f"a.{suffix}"), made)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sep", [",", ";", "\t", " "])
 @pytest.mark.parametrize("seed", range(3))
 def test_quoted_fields_of_tables_are_exact(tmp_path, sep, seed):

@@ -191,6 +191,7 @@ ACCURACY = {  # train and test, per cent, ties counted as right
 }
 
 
+@pytest.mark.slow
 def test_mq2008_by_letors_rules():
     """Trained by the oracle at C = 1 on each fold."""
     tests = []

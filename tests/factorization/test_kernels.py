@@ -195,6 +195,7 @@ def test_places_of_pairs_do_not_wrap(pairs):
     assert there.sum() < len(there) and (out[there == 0] == pairs - 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("hide", [False, True])
 @pytest.mark.parametrize(
     "n_factors, n_neighbors, grid, block", [(3, 0, 1, 32), (33, 5, 3, 96), (8, 3, 2, 64), (4, 35, 1, 128)]

@@ -1,4 +1,4 @@
-"""A minute of the fuzzer with a fixed seed; every finding so far replayed. `make fuzz` does more of it."""
+"""The fuzzer with a fixed seed, for seconds and for a minute; every finding so far replayed. `make fuzz` does more."""
 
 import json
 
@@ -8,7 +8,7 @@ from fuzz import campaign, found, verdicts
 from fuzz.registry import kinds
 from fuzz.workers import Worker
 
-CASES, SEED = 2400, 20
+SEED = 20
 
 
 @pytest.fixture(scope="module")
@@ -19,8 +19,11 @@ def worker():
     child.close()
 
 
-def test_a_minute_of_mutations_truncations_and_flips():
-    running = campaign.Campaign(campaign.units(CASES, SEED))
+@pytest.mark.parametrize(
+    "cases", [pytest.param(480, marks=pytest.mark.slow), pytest.param(2400, marks=pytest.mark.nightly)]
+)
+def test_mutations_truncations_and_flips(cases):
+    running = campaign.Campaign(campaign.units(cases, SEED))
     assert running.run(processes=1)
     tried = {(unit.kind, unit.mode) for unit in running.done}
     assert tried == {(kind, mode) for kind in kinds() for mode in ("mutate", "cut", "flip")}
@@ -28,6 +31,7 @@ def test_a_minute_of_mutations_truncations_and_flips():
     assert not told, "\n".join(told)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("folder", sorted(case.parent for case in found.FOUND.rglob("case.json")), ids=lambda f: f.name)
 def test_what_was_found_is_mended(worker, folder):
     kind = json.loads((folder / "case.json").read_text())["kind"]

@@ -29,6 +29,7 @@ def digest(chosen):
     return total
 
 
+@pytest.mark.slow
 def test_a_case_is_the_same_bytes_everywhere():
     code = f"from fuzz.test_harness import digest; print(digest({[tuple(case) for case in SOME]!r}))"
     done = subprocess.run(

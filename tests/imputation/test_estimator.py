@@ -27,6 +27,7 @@ def test_the_papers_own_algorithm(kind):
     np.testing.assert_allclose(model.history_.scale, 0.7 ** np.arange(6))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_generated_data_are_recovered_without_their_rank(dtype):
     given = synth_graph("random", 150, (16, 16), 3, 0.2, seed=3, dtype=dtype)

@@ -47,6 +47,7 @@ def holes(truth, share=0.2):
     return np.where(hidden, np.nan, truth), hidden
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["interpolation", "vertex-mean", "tikhonov", "smoothness", "local", "kriging"])
 def test_methods_that_need_none(method, made, tmp_path):
     tensor, hidden = holes(waves(SIDE))
@@ -61,6 +62,7 @@ def test_methods_that_need_none(method, made, tmp_path):
     assert made == [(SIDE**2, SIDE**2)] * 2 and again.confidence_[5] < again.confidence_[6] <= 1.0
 
 
+@pytest.mark.slow
 def test_a_graph_too_large_for_the_whole_basis_is_filled_in(made, monkeypatch):
     monkeypatch.setattr(spectral, "LARGEST", SIDE**2 - 1)
     monkeypatch.setattr(bases, "LARGEST_DENSE", SIDE**2 - 1)

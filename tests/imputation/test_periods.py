@@ -117,6 +117,7 @@ def test_dependence_of_either_sign_is_an_order(coefficients, shape):
         assert in_time(np.where(seen, autoregress(coefficients, shape, seed), 0), seen)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shape", [(1, 20), (3, 40), (10, 200), (100, 9)], ids=str)
 def test_shuffled_columns_seldom_look_ordered(shape):
     rng = np.random.default_rng(0)

@@ -97,6 +97,7 @@ def mutated(chance, text):
     return text.encode(chance.choice(["utf-8"] * 9 + ["utf-16"]) if chance.random() < 0.9 else "latin-1", "replace")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("read", KINDS)
 def test_a_right_answer_or_one_line(tmp_path, read):
     seeds, count = KINDS[read]

@@ -154,6 +154,7 @@ WORK = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", WORK)
 def test_any_allocation_may_fail(name, allocator):
     work = WORK[name]()

@@ -20,6 +20,7 @@ def small_tiles(monkeypatch):
     monkeypatch.setattr(exact, "BLOCK", 32)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("search", SEARCHES)
 @pytest.mark.parametrize("n_items, p, bits, k", [(3, 1, 3, 2), (33, 2, 3, 4), (6, 5, 16, 5)])
 def test_find(search, n_items, p, bits, k):

@@ -56,6 +56,7 @@ def test_the_model_of_one_process(root, tmp_path, alone, how):
     np.testing.assert_allclose(RankSVM.load(path).coef_, alone.coef_, rtol=1e-10, atol=1e-12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
 def test_bad_data_are_told_once(tmp_path, how):
     bad = tmp_path / "bad.txt"
@@ -158,6 +159,7 @@ def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
     assert os.listdir(tmp_path) == ["a.csv"]
 
 
+@pytest.mark.slow
 def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
     """GPUKIT_ALONE=1: each does all of what it is told, whether ranks could share it or not."""
     monkeypatch.chdir(tmp_path)
@@ -172,6 +174,7 @@ def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
     assert (tmp_path / "0.gpukit").exists() and (tmp_path / "1.gpukit").exists()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["ranks", "mpiexec"])
 def test_data_of_a_shells_descriptor(tmp_path, how):
     """Where the first rank alone reads it is handed on to it, as <(command) is; what every rank reads for itself is
@@ -203,6 +206,7 @@ def test_help_is_told_once():
         assert (code, err) == (0, "") and out.count("Usage: " if words[0] != "--version" else "version") == 1
 
 
+@pytest.mark.slow
 def test_titles_are_read_by_the_first(tmp_path):
     """Which alone writes them: also from a pipe."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(user % 2, 6, 2)])
@@ -250,6 +254,7 @@ def test_verbs_with_ranks_are_those_that_share(root):
         assert main.is_shared(main.gpukit.get_command(None, name)) == ("with run_as_team(" in text), name
 
 
+@pytest.mark.slow
 def test_the_example_of_the_page(root, tmp_path, monkeypatch):
     """Three ranks of a few lines of Python, as docs/ranks.md has them, have the model of one."""
     lines = re.search(r"```python\n(.*?)```", (root / "docs/ranks.md").read_text(), re.S)[1]
@@ -279,6 +284,7 @@ def started(process, count, seconds=60):
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("after", [0.0, 0.7, 1.5])
 def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):
@@ -298,6 +304,7 @@ def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_all(root):
     arguments = ["ranksvm", str(root / "data/letor-sample"), "--device", "cpu", "--ranks", "2", "--quiet"]
     process = subprocess.Popen(

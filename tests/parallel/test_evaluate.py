@@ -31,6 +31,7 @@ def files(tmp_path_factory):
     return folder / "m.gpukit", folder / "test.csv"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
 def test_the_figures_of_one_process(files, how):
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
@@ -70,6 +71,7 @@ def test_ranks_are_for_lists(files):
     assert code == 2 and out == "" and "add --lists" in err and err.count("\n") == 1, err
 
 
+@pytest.mark.slow
 def test_a_killed_rank_ends_the_command(files):
     arguments = [*map(str, files), "--lists", "--device", "cpu", "--quiet", "--ranks", "2"]
     process = subprocess.Popen(

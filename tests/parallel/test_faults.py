@@ -75,6 +75,7 @@ def gone(ranks, seconds=20):
     return True
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["training", "imputation"])
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_of_mpiexec_is_killed(inputs, tmp_path, what, victim):
@@ -100,6 +101,7 @@ def limited():
     resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 16, 1 << 16))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what", ["model", "lists"])
 def test_a_full_disk(inputs, tmp_path, what):
     """The first rank alone writes; that fails, and all end by its line."""
@@ -116,6 +118,7 @@ def test_a_full_disk(inputs, tmp_path, what):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_request_to_stop_on_a_full_disk(inputs, tmp_path):
     """One line says that it was heard, and why there is no checkpoint."""
     words = ("train-lshmf", inputs["ratings"], *TRAINING, "--regularization", 0.05, "--ranks", 2)
@@ -132,6 +135,7 @@ def test_a_request_to_stop_on_a_full_disk(inputs, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_rank_is_killed_while_lists_are_made(inputs, tmp_path, victim):
     words = ("recommend", inputs["model"], "--all", "--by", "rating", "--output", tmp_path / "lists.csv", "--ranks", 2)
@@ -156,6 +160,7 @@ def heeds(number):
     return bool(int(status.partition("SigCgt:")[2].split()[0], 16) >> (signal.SIGTERM - 1) & 1)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seconds", [0.0, 0.5, 1.1, 1.8])
 @pytest.mark.parametrize("how", ["ranks", "mpiexec"])
 def test_a_rank_is_asked_to_stop_while_ranks_start(inputs, tmp_path, how, seconds):

@@ -31,6 +31,7 @@ def path(data, tmp_path_factory):
     return file
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how, dtype, close", [("--ranks 4", "float64", 1e-10), ("mpiexec", "float32", 1e-5)])
 def test_the_tensor_of_one_process(data, path, tmp_path, how, dtype, close):
     out = tmp_path / "full.npz"
@@ -54,6 +55,7 @@ def test_bad_data_are_told_once(tmp_path, how):
     assert err.count("Error: ") == 1 and "Traceback" not in err
 
 
+@pytest.mark.slow
 def test_another_method_is_done_by_the_first_rank(path, tmp_path):
     arguments = ("impute", path, "--method", "vertex-mean", "--device", "cpu", "--output", tmp_path / "o.npz")
     code, _, err = command(*arguments, "--ranks", 2)
@@ -72,6 +74,7 @@ def gone(ranks):
     return not any(Path(f"/proc/{rank}").exists() for rank in ranks)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim, after", [(0, 2.0), (1, 0.1), (1, 3.0)])
 def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
     """While ranks start, and in the midst of the steps: one line, exit code 1, no file, nobody left, within 30 s."""

@@ -66,6 +66,7 @@ TURNS = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("before, by", [(FEW, "sockets"), (MANY, "mailbox")], ids=["sockets", "memory"])
 def test_short_and_long_messages_of_ranks(before, by):
     """Of 8 to 32,000 bytes, by ranks that look for them, and ranks that sleep; on many processors by shared memory."""
@@ -134,6 +135,7 @@ def test_a_number_of_threads_that_is_none(monkeypatch):
     assert device.cpu().name.startswith("cpu (")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 1, 2])
 def test_the_exit_code_of_the_rank_that_fails(rank):
     code, _, _ = finish(start(f"sys.exit(5 if team.rank == {rank} else 0)"))
@@ -167,6 +169,7 @@ CAUGHT = (
 )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [0, 1])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_one_rank_alone_is_asked_to_stop(asked, number):

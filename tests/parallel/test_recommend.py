@@ -23,6 +23,7 @@ def model(tmp_path_factory):
     return path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how, by", [("--ranks 3", "lists"), ("mpiexec", "rating")])
 def test_the_lists_of_one_process(model, tmp_path, how, by, monkeypatch):
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
@@ -36,6 +37,7 @@ def test_the_lists_of_one_process(model, tmp_path, how, by, monkeypatch):
     assert told[0] == told[1] and told[0].count("\n") > 20_000
 
 
+@pytest.mark.slow
 def test_ranks_are_for_all_users(model):
     code, out, err = command("recommend", model, "--user", 1, "--ranks", 2)
     assert code == 2 and out == "" and "add --all" in err and err.count("\n") == 1

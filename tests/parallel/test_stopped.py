@@ -117,6 +117,7 @@ def begin(words, before=(), command=COMMAND, **settings):
     return subprocess.Popen(words, **pipes, env={**os.environ, **settings})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("what, victim", [("training", 0), ("training", 1), ("imputation", 0), ("imputation", 1)])
 def test_a_stopped_rank_ends_the_command(inputs, tmp_path, what, victim):  # noqa: F811
     process = begin((*endless(what, inputs, tmp_path / "out.npz"), "--ranks", 2))
@@ -132,6 +133,7 @@ def test_a_stopped_rank_ends_the_command(inputs, tmp_path, what, victim):  # noq
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 def test_a_stopped_rank_of_mpiexec(inputs, tmp_path, tmp_path_factory, victim):  # noqa: F811
     """What mpiexec says besides is its own."""

@@ -42,6 +42,7 @@ def alone(path, tmp_path_factory):
     return MatrixFactorization.load(model), json.loads(out)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
 def test_the_model_of_one_process(path, tmp_path, alone, how):
     """Also of what only the first rank can read: a pipe; and by more ranks than the ratings make blocks: two."""
@@ -59,6 +60,7 @@ def test_the_model_of_one_process(path, tmp_path, alone, how):
     assert json.loads(out)["results"] == alone[1]["results"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "how, solver", [("--ranks 4", ("als",)), ("mpiexec", ("ials", "--positive-from", 3))], ids=["als", "ials"]
 )
@@ -74,6 +76,7 @@ def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solve
         np.testing.assert_array_equal(getattr(many._state, name), array, name)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments, told",
     [
@@ -90,6 +93,7 @@ def test_what_is_refused_is_told_once(path, arguments, told):
     assert err.count("Error: ") == 1 and told in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, value", [("--search", "exact"), ("--hash", "minhash"), ("--solver", "hogwild")])
 def test_options_are_refused_before_anything_is_read(tmp_path, name, value):
     code, _, err = command("train-lshmf", tmp_path / "none.csv", "--neighbors", 0, "--ranks", 2, name, value)
@@ -109,6 +113,7 @@ def long_training(path, folder, *more):
     return process, started(process, 2)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "victim, after, more", [(0, 0.5, ()), (1, 3.0, ()), (1, 6.0, ()), (1, 5.0, ("--solver", "als"))]
 )
@@ -132,6 +137,7 @@ def rest_of(terminal):
     return os.read(terminal, 4096) if select.select([terminal], [], [], 0.2)[0] else b""
 
 
+@pytest.mark.slow
 def test_ctrl_c_leaves_a_checkpoint_that_any_number_of_ranks_goes_on_from(path, tmp_path):
     kept, settings = tmp_path / "kept", [*map(str, SETTINGS[:-1]), "--learning-rate", "0.01"]
     ours, theirs = pty.openpty()

@@ -37,6 +37,7 @@ def test_wild_scales_are_brought_together():
     assert found.score(Z, labels, others) > RankSVM(1.0).fit(X, y, qid).score(Z, labels, others) + 0.02
 
 
+@pytest.mark.slow
 def test_few_queries_of_many_features_are_held_smaller():
     X, y, qid = documents(queries=14, features=60, noise=1.5, seed=3)
     Z, labels, others = documents(queries=60, features=60, noise=1.5, seed=4)

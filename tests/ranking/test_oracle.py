@@ -66,6 +66,7 @@ def test_a_query_of_weight_two_counts_as_two(problem):
 FOLDS = {1: 29566.522846, 2: 26650.339392, 3: 22576.419192, 4: 24334.240528, 5: 28285.101148}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("fold", FOLDS)
 def test_mq2008_as_the_rivals_programs_find_it(fold):
     documents = letor.read(data(f"MQ2008/Fold{fold}/train.txt"))

@@ -93,6 +93,7 @@ def test_files_and_open_sources(tmp_path, suffix):
         assert pairs_of(read_ratings(source)) == BEST
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("target", ["-", "a.csv", "a.gkr", "a.npz"])
 def test_a_pipe_is_read_once_with_its_times(tmp_path, target):
     command = [sys.executable, "-m", "gpukit", "convert", "-", target]

@@ -3,7 +3,10 @@ next run, and training that goes on from its checkpoint ends where it would have
 
 import json
 
+import pytest
 
+
+@pytest.mark.nightly
 def test_verbs_killed_at_random_moments(python, folder, tmp_path, rounds):
     tries = rounds(26)
     done = python("killer.py", tries, 0, folder, tmp_path, NUMBA_THREADING_LAYER="workqueue")

@@ -35,6 +35,7 @@ NUMBERED = {verb: options for verb, one in commands().items() if (options := lis
 APART = {"bench", "doctor"}  # what bench measures takes its time
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("verb", sorted(set(NUMBERED) - APART))
 def test_numbers_that_hurt(verb, folder, tmp_path, capsys, recwarn):
     from gpukit.cli.main import run

@@ -70,6 +70,7 @@ def test_a_file_that_is_there_is_kept(name, folder, there, capsys):
     assert real.read_text() == "old" and os.listdir(real.parent) == os.listdir(link.parent) == [real.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(set(CASES) - WHILE_IT_LASTS))
 def test_by_force_it_is_replaced_behind_its_link_and_keeps_its_mode(name, folder, there, capsys):
     real, link = there(CASES[name].output.rjust(245, "n"))

@@ -62,6 +62,7 @@ def commands(folder, out):
     yield [*arguments("recommend --output", folder, out / "r.csv"), "--quiet"], out / "r.csv"
 
 
+@pytest.mark.slow
 def test_signals_at_random_moments(folder, tmp_path, rounds):
     chance, stopped = random.Random(0), 0
     for number in range(rounds(10)):
@@ -77,6 +78,7 @@ def test_signals_at_random_moments(folder, tmp_path, rounds):
     assert stopped > rounds(10) // 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("after", [1.0, 2.5])
 def test_signals_while_code_is_compiled(folder, tmp_path, after):
     words, file = next(commands(folder, tmp_path))

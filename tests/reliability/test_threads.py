@@ -11,6 +11,7 @@ OF_A_THREAD = {**ABLE, "tbb": REFUSED}
 HERE = ABLE if platform.machine() == "x86_64" else ("workqueue", "omp")  # tbb has no wheels for others
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("layer", HERE)
 def test_threads_forks_and_spawned_children(layer, python, folder, rounds):
     done = python("service.py", rounds(10), folder, NUMBA_THREADING_LAYER=layer, OMP_WAIT_POLICY="passive")

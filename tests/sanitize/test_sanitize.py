@@ -37,10 +37,10 @@ RACECHECK = """
 CLEAN = "1 passed in 3.27s\n========= COMPUTE-SANITIZER\n========= ERROR SUMMARY: 0 errors\n"
 
 
-def test_cases_are_tests_of_the_simulators_tier():
+def test_cases_are_fast_tests_of_kernels():
     """pytest finds each by its name; that it launches the kernel is asked where it runs."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
-    command = [sys.executable, "-m", "pytest", "-m", "kernel", "--collect-only", "-p", "no:cacheprovider"]
+    command = [sys.executable, "-m", "pytest", "-m", "kernel and fast", "--collect-only", "-p", "no:cacheprovider"]
     tests = [f"tests/{test}" for test in cases.STANDS_FOR]
     done = subprocess.run([*command, *tests], cwd=ROOT, env=environment, capture_output=True, text=True)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -215,6 +215,7 @@ def command(folder, *options, found="========= Invalid write"):
     )
 
 
+@pytest.mark.slow
 def test_the_command(tmp_path):
     """A kernel of one line, from its name to the summary; the second time nothing is run."""
     first = command(tmp_path, "--only", TRIAL)
@@ -227,6 +228,7 @@ def test_the_command(tmp_path):
     assert second.returncode == 0 and second.stdout.count("\n") == 1
 
 
+@pytest.mark.slow
 def test_a_tool_that_sees_nothing_is_not_believed(tmp_path):
     done = command(tmp_path, "--only", TRIAL, found="")
     assert done.returncode == 2 and "does not see the fault of sanitize/planted.py" in done.stdout

@@ -96,8 +96,9 @@ def test_a_plan_serves_many_sorts():
 def test_nothing_to_sort():
     from gpukit._cuda import cuda
 
-    order = cuda.device_array(1, np.int32)
+    order = cuda.to_device(np.array([77], np.int32))
     gpu.argsort(cuda.device_array(1, np.float32), gpu.plan(np.zeros(4, np.int64), np.float32), order)
+    assert order.copy_to_host().tolist() == [77]
 
 
 @pytest.mark.parametrize("size, nans", [(300, []), (300, [299]), (300, [270, 31, 290]), (1, [0])])

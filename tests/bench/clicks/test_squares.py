@@ -10,6 +10,7 @@ from gpukit.errors import DataError
 from gpukit.factorization.solvers.ials import plan
 
 
+@pytest.mark.slow
 def test_epochs(monkeypatch):
     """One row a way, of training that has learned."""
     monkeypatch.setattr(bench, "FACTORS", (4,))

@@ -49,6 +49,7 @@ def test_ratings_of_one_user(verb, model_file, tmp_path):
     assert told.code == 0 and f"{path}: 1 of 3 ratings repeat a pair and were merged" in told.err
 
 
+@pytest.mark.slow
 def test_estimators_take_the_later_rating(ratings_file):
     """fit, partial_fit and recommend_for, of a DataFrame with a column of times, in any order of lines."""
     pandas = pytest.importorskip("pandas")

@@ -479,6 +479,7 @@ def test_the_confidence_is_told_where_it_is_asked_for(verb, graph, tmp_path):
     assert "Fourier" not in verb("impute", path, *named).out
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cut", [(), ("--slice", "6x5")], ids=["series", "slices"])
 def test_times_reach_the_fit_and_the_output(verb, arrays, tmp_path, cut):
     at, tensor = np.sort(np.random.default_rng(0).choice(10**6, 30, replace=False)), smooth(shape=(30,))
@@ -494,6 +495,7 @@ def test_times_reach_the_fit_and_the_output(verb, arrays, tmp_path, cut):
         assert again.times.ravel().tolist() == at.tolist()
 
 
+@pytest.mark.slow
 def test_times_of_new_readings_for_a_model(verb, arrays, tmp_path):
     tensor, model = smooth(shape=(40,)), tmp_path / "m.gpukit"
     tensor[3, 4:9] = np.nan

@@ -91,6 +91,7 @@ def test_validation_and_test_sets_in_another_order(verb, tables):
     assert metrics("other.csv") == metrics("train.csv")
 
 
+@pytest.mark.slow
 def test_files_without_names_go_by_number(verb, tables, model, tmp_path):
     result = verb("convert", tables["train.csv"], tmp_path / "a.txt")
     assert result.code == 0 and "no place for the names of features" in result.err

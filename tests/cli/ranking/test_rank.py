@@ -57,6 +57,7 @@ def test_json_beside_a_file_of_scores(verb, ranking_model, test_file, tmp_path):
     assert len((tmp_path / "s").read_text().splitlines()) == found["documents"]
 
 
+@pytest.mark.slow
 def test_scaling_is_the_models(verb, letor_folder, test_file, tmp_path):
     for scale in ("minmax", "query"):
         model, scores = tmp_path / scale, tmp_path / f"{scale}.scores"

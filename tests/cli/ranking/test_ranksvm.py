@@ -131,6 +131,7 @@ def test_c_weighs_the_loss(verb, letor_folder):
     assert small["C"] == 2.0**-10 and large["C"] == 4 and small["objective"] < large["objective"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("solver", ["p-swx", "scan", "dcm", "ost"])
 def test_every_solver_comes_to_the_same(verb, letor_folder, solver):
     fold = as_json(verb, letor_folder, "--fold", 1, "--solver", solver)["folds"][0]
@@ -313,6 +314,7 @@ def test_auto_uses_the_validation_set_and_says_so(verb, tmp_path, metric):
     assert (without["held_out"], without["metric"]) == ("queries", metric)
 
 
+@pytest.mark.slow
 def test_a_folders_validation_sets_are_used(verb, letor_folder):
     folds = as_json(verb, letor_folder, "--metric", "map")["folds"]
     assert [fold["chosen"]["held_out"] for fold in folds] == ["validation"] * 2

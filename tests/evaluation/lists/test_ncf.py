@@ -10,6 +10,7 @@ from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.answers.judging import baseline_scores
 
 
+@pytest.mark.slow
 @pytest.mark.data
 def test_popularity_and_item_knn_on_movielens():
     folder = data("ncf/ml-1m.train.rating").parent.parent

@@ -116,6 +116,7 @@ def tests(model, halves):
     return Negatives(users, first, items, random.random(items.shape) < 0.9)
 
 
+@pytest.mark.slow
 def test_the_sampled_protocol(model, tests):
     found = judging.judge_sampled({"one": model}, tests, K)
     known, n_items = Lister(model).learned, len(model.item_ids_)

@@ -13,16 +13,6 @@ from gpukit.factorization.model.state import State, shrunk
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
-def naive(errors, than, tried):
-    """The module's formula in plain loops."""
-    added = [b - a for a, b in zip(errors, than)]
-    best = sum(f * e for f, e in zip(added, than)) / sum(f * f for f in added)
-    error = math.sqrt(sum((f * (e - best * f)) ** 2 for f, e in zip(added, than))) / sum(f * f for f in added)
-    certain = best / error
-    luck = max(1.0, 2 * math.log(tried))
-    return 0.0 if certain**2 <= luck or best < 0 else min(1.0, best * (1 - luck / certain**2))
-
-
 def errors_of(strength, seed, n=4000):
     """(errors of a candidate, of damped biases): the candidate adds noise, and `strength` of what it adds is true."""
     rng = np.random.default_rng(seed)
@@ -31,12 +21,42 @@ def errors_of(strength, seed, n=4000):
     return than - added, than
 
 
-@pytest.mark.parametrize("strength", [-0.5, 0.0, 0.4, 0.6, 1.0, 1.5])
-def test_share_is_its_formula(strength):
-    for seed in range(5):
-        for tried in (1, 2, 6):
-            pair = errors_of(strength, seed)
-            assert share_of(*pair, tried) == pytest.approx(naive(*pair, tried), rel=1e-9)
+@pytest.mark.parametrize(
+    "than, tried, share",
+    [
+        ([0.9, 0.1, 0.9, 0.1], 1, 0.5 * (1 - 1 / 6.25)),  # 0.5 is 2.5 of its standard errors of 0.2
+        ([0.9, 0.1, 0.9, 0.1], 2, 0.5 * (1 - 1.3862944 / 6.25)),
+        ([0.9, 0.1, 0.9, 0.1], 22, 0.5 * (1 - 6.1820849 / 6.25)),
+        ([0.9, 0.1, 0.9, 0.1], 23, 0.0),  # the best of so many is as good by luck
+        ([-0.9, -0.1, -0.9, -0.1], 1, 0.0),
+        ([0.5, 0.5, 0.5, 0.5], 99, 0.5),  # certain
+        ([2.0, 2.0, 2.0, 2.0], 1, 1.0),
+        ([1.9, 1.1, 1.9, 1.1], 1, 1.0),
+    ],
+    ids=str,
+)
+def test_shares_worked_out_by_hand(than, tried, share):
+    """The candidate adds 1 to each prediction, so that what fits best is the mean, with its usual error."""
+    than = np.array(than)
+    for unit in (1.0, 1e-3):
+        assert share_of(unit * (than - 1), unit * than, tried) == pytest.approx(share, abs=1e-7)
+
+
+@pytest.mark.parametrize("tried", [1, 6])
+def test_errors_that_are_larger_where_more_is_added_are_less_certain(tried):
+    """The error of what fits best is that of a bootstrap."""
+    rng = np.random.default_rng(0)
+    added = rng.normal(size=1500)
+    than = 0.5 * added + 1.5 * added * rng.normal(size=1500) + rng.normal(size=1500)
+
+    def best(rows):
+        return np.linalg.lstsq(added[rows, None], than[rows], rcond=None)[0][0]
+
+    spread = np.std([best(rng.integers(0, 1500, 1500)) for _ in range(600)])
+    slope = best(slice(None))
+    luck = max(1.0, 2 * math.log(tried)) * (spread / slope) ** 2
+    assert 0.02 < luck < 0.9
+    assert share_of(than - added, than, tried) == pytest.approx(slope * (1 - luck), rel=0.05)
 
 
 def test_luck_is_not_believed_and_certainty_is():
@@ -75,6 +95,7 @@ def test_a_share_of_what_factors_and_neighbours_add(model, one_thread, monkeypat
     np.testing.assert_allclose(added[1], 0.25 * added[0], atol=1e-5)
 
 
+@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("seed", range(3))
 def test_where_there_is_nothing_to_learn_it_is_as_good_as_damped_biases(model, seed):

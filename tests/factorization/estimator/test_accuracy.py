@@ -21,6 +21,7 @@ def rmse():
     return {name: -model.fit(train).score(test) for name, model in models.items()}
 
 
+@pytest.mark.slow
 def test_accuracy(rmse):
     assert 0.80 < rmse["plain"] <= 0.8450
     assert 0.80 < rmse["neighbours"] <= 0.8360

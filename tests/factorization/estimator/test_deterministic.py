@@ -26,6 +26,7 @@ for threads in (1, 2, 4, 16):
 """
 
 
+@pytest.mark.slow
 @BOTH
 def test_any_number_of_threads(model):
     """1, 2, 4 and 16 threads, more than there are blocks, give the same bits."""

@@ -59,6 +59,7 @@ CASES = [
 ]
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("estimator, exceptions", CASES, ids=[type(estimator).__name__ for estimator, _ in CASES])
 def test_scikit_learns_checks(estimator, exceptions):
@@ -115,6 +116,7 @@ def as_pairs(frame, how):
     return (pairs, ratings) if how == "frame" else (pairs.to_numpy(), ratings.to_numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["triples", "frame", "array"])
 def test_cross_validation_of_pairs_and_of_triples(triples, how):
     model = MatrixFactorization(4, 4, device="cpu", deterministic=True)
@@ -124,6 +126,7 @@ def test_cross_validation_of_pairs_and_of_triples(triples, how):
     np.testing.assert_allclose(found, folds_by_hand(triples, 4), rtol=1e-6)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["triples", "frame", "array"])
 def test_grid_search_of_pairs_and_of_triples(triples, how):
     X, y = as_pairs(triples, how)

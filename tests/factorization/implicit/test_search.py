@@ -72,6 +72,26 @@ def test_more_factors_are_held_harder_before_they_are_given_up():
     assert state.startswith("state of")
 
 
+@pytest.mark.parametrize(
+    "share, free, is_held", [(0.2, OPEN, True), (0.6, OPEN, False), (0.2, OPEN - {"n_epochs"}, False)]
+)
+def test_who_was_best_early_is_held_harder_as_long_as_it_gets_better(monkeypatch, share, free, is_held):
+    """A leader that was best after less than half of its epochs learned by heart what it went on to."""
+    monkeypatch.setattr(choosing, "FINER", 0.0)
+    monkeypatch.setattr(choosing, "FACTORS", (64,))
+    trial, began = Trial(lambda settings: peak(settings, decay=0.05)), plan(regularization=0.01)
+    stopped = SimpleNamespace(
+        prepared=trial.prepared,
+        tried=lambda plan, patience: trial.tried(plan._replace(epochs=round(share * plan.epochs)), patience),
+    )
+    best = choosing.grown(contest_of(free), stopped, began, False)[0].settings
+    if is_held:
+        assert far(best.regularization, 0.05) < np.log(choosing.HARDER) / 2
+        assert trial.asked[-1].regularization > best.regularization  # which was no better
+    else:
+        assert best.regularization == 0.01 and len(trial.asked) == 1
+
+
 def test_finer_steps_are_left_out_where_they_take_long(monkeypatch):
     monkeypatch.setattr(choosing, "FINER", 0.0)
     trial = Trial(peak)

@@ -15,6 +15,7 @@ from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.lists import learning
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("judges", [2, hold_out.FEW])
 @pytest.mark.parametrize("resident", [False, True])
 def test_as_on_the_cpu(resident, judges, monkeypatch):

@@ -30,6 +30,7 @@ def hits_and_gains(fitted, by):
     return (rank < 10).mean(), ((rank < 10) / np.log2(rank + 2)).mean()
 
 
+@pytest.mark.slow
 def test_lists_hit_what_users_rated_next(fitted):
     hits, gains = hits_and_gains(fitted, "lists")
     assert hits >= 0.70 and gains >= 0.43

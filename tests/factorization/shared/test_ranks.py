@@ -55,6 +55,7 @@ def test_to_the_bit_where_one_result_is_asked_for(size, scale):
         np.testing.assert_array_equal(its, own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size, a_rank", [(2, 0), (4, 0), (2, 1), (4, 2)])
 def test_users_walk_as_well_as_in_one_process(size, a_rank, monkeypatch):
     monkeypatch.setitem(parts.A_RANK, "users", a_rank)

@@ -39,10 +39,6 @@ def ring():
     return np.roll(np.eye(N), 1, axis=1) + np.roll(np.eye(N), -1, axis=1)
 
 
-def test_the_names_are_those_of_the_methods():
-    assert methods.NAMES == names.METHODS
-
-
 def test_places():
     seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
     np.testing.assert_array_equal(places.distances(seen)[0], [0, 1, 2, 2, 1, 0])
@@ -150,8 +146,9 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
 
 
-@pytest.mark.parametrize("name", names.METHODS)
+@pytest.mark.parametrize("name", sorted({*methods.NAMES, *names.METHODS}))
 def test_every_method_by_its_name(name):
+    """Whoever is in the one or the other table can be asked for."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(method=name, device="cpu", minimum=9.5, maximum=11.0).fit(ring(), truth, seen)
     filled = model.completed_[~seen]
@@ -273,6 +270,7 @@ def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
     assert run.finalists(trials, "auto", metric, False) == {"last-value"}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("days_to_come", [False, True])
 def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
     seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
@@ -313,6 +311,7 @@ def test_one_value_everywhere():
     assert (model.deviation_[~seen] > 0).all() and (model.deviation_ < 0.1).all()
 
 
+@pytest.mark.slow
 def test_a_time_that_nobody_sees():
     truth, seen = waves(), np.ones((N, T), bool)
     seen[:, 50:53] = False
@@ -351,6 +350,7 @@ def test_methods_that_leave_a_gpu_alone():
     assert {"kriging", "tikhonov", "neighbors"} <= leaving and not leaving & {"local", "smoothness", "spectral"}
 
 
+@pytest.mark.slow
 def test_side_by_side_answers_are_the_same(monkeypatch):
     """A fit whose methods work in two threads gives what one thread gives, to the bit."""
     rng = np.random.default_rng(5)

@@ -52,6 +52,7 @@ def test_a_time_of_the_period_that_was_never_seen_is_told_by_the_others():
     np.testing.assert_allclose(out[2, 5], expected, atol=0.02 * values.std())
 
 
+@pytest.mark.slow
 def test_the_last_days_of_all_are_those_of_the_period():
     t = np.arange(480)
     rng = np.random.default_rng(0)

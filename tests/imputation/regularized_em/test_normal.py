@@ -56,6 +56,7 @@ def test_it_suits_what_is_seen_in_part_alone():
     assert not method.suits(asked(truth[:1], seen[:1]))
 
 
+@pytest.mark.slow
 def test_a_part_is_told_from_the_others_and_their_sum():
     rng, columns = np.random.default_rng(1), 150
     parts = np.exp(rng.normal(size=(5, 1))) * np.cumsum(rng.normal(size=(5, columns)), axis=1)

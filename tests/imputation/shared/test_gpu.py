@@ -63,6 +63,7 @@ def walked(session):
     return [first, *found, session.spectrum(2), session.missing(), session.completed()]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["slices", "both"])
 @pytest.mark.parametrize("on_gpu, scale", [(0, 1.0), (1, 1.0), (1, 1e-200)])
 def test_a_gpu_beside_a_cpu(kind, on_gpu, scale, stand_in):

@@ -94,6 +94,7 @@ def problem_of(kind):
     return problem((4, 3), kind)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scratch, scale", [(1 << 20, 1.0), (200, 1.0), (200, 1e-200)])
 def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
@@ -118,6 +119,7 @@ def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
 
 
+@pytest.mark.slow
 def test_a_session_goes_on_from_what_another_knows(stand_in):
     case = problem_of("entries")
     observed = naive_algorithm.observed_only(case.truth, case.mask)
@@ -136,6 +138,7 @@ def held(references):
     return [reference for reference in references if reference() is not None]
 
 
+@pytest.mark.slow
 def test_sessions_of_a_run_share_what_outlives_them_and_the_run_ends_it(stand_in):
     case, references = problem_of("slices"), []
     observed = naive_algorithm.observed_only(case.truth, case.mask)

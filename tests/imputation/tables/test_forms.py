@@ -72,6 +72,7 @@ def test_a_frame_comes_back(frame, expected):
     check(imputer().fit_transform(graph(), frame.T), frame.T, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_labels_are_matched_never_places(frame, expected, seed):
     order = np.random.default_rng(seed).permutation(N)

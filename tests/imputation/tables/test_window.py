@@ -41,6 +41,7 @@ def error(got, truth, hidden):
     return np.abs(got.to_numpy() - truth.to_numpy())[hidden].mean()
 
 
+@pytest.mark.slow
 def test_the_next_hours_are_filled_in_as_a_fit_would(model, given, truth, hidden, tmp_path):
     new, part = given[T : T + NEW], hidden[T : T + NEW]
     got = model.transform(new)

@@ -12,6 +12,7 @@ from neighbors.inputs import selection_of
 from neighbors.supplement.test_twins import CASES, check
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_items, k, worst", CASES)
 def test_fill_slots(n_items, k, worst):
     selected, lists = selection_of(n_items, k, worst, seed=k), gpu.empty_lists(n_items, k)

@@ -251,6 +251,7 @@ def test_queries_of_any_shape(lengths, levels, solver):
     assert model.objective_ == pytest.approx(best.f, rel=2e-8) and relative(model.coef_, best.w) < 1e-3
 
 
+@pytest.mark.slow
 def test_one_query_of_20000_documents():
     at = make([20_000], 0, 3)
     models = [tight(C=1e-6, solver=solver).fit(at.X, at.y, at.qid) for solver in ("scan", "ost")]

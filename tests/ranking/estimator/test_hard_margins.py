@@ -60,6 +60,7 @@ def test_large_units(unit, noise, form):
     assert objective(model.coef_, X, y, offsets, 1.0) <= (1 + 1e-6) * minimum(X, y, offsets, 1.0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("n", [2, 30])
 def test_whatever_the_units_it_ends_and_says_why(n, seed):

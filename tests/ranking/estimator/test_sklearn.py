@@ -35,6 +35,7 @@ class OneQuery(RankSVM):
         return super().score(X, y, group=[len(X)])
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
 def test_scikit_learns_checks():
     results = check_estimator(OneQuery(device="cpu"), on_skip=None, on_fail=None, expected_failed_checks=EXCEPTIONS)
@@ -64,6 +65,7 @@ def shuffled(at):
     return at._replace(**dict(zip(("X", "y", "qid"), at.taken(np.random.default_rng(2).permutation(len(at.y))))))
 
 
+@pytest.mark.slow
 def test_cross_validation_passes_queries_and_weights_on(routing):
     at = shuffled(make())
     weights = {qid: 1.0 + 10 * (at_query % 2) for at_query, qid in enumerate(np.unique(at.qid).tolist())}

@@ -36,6 +36,7 @@ def test_few_features_of_many_are_sparse(wide):
     assert wide.X.format == "csr" and wide.X.shape == (48, LARGEST) and wide.X.nnz == 288
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parameters", [{}, {"scale": "none"}, {"scale": "deviation"}, {"precondition": False}])
 def test_training_takes_memory_for_the_features_that_occur(wide, narrow, parameters, monkeypatch):
     monkeypatch.setattr("gpukit.device.memory.available_memory", lambda: 1 << 20)

@@ -60,6 +60,7 @@ def test_the_oracle_for_long_queries():
     np.testing.assert_allclose(sessions.sums_by_levels(*at[:4]), naive.pair_sums(*at[:4]), rtol=0, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_positions_of_four_bytes():
     """A query of 70,000 documents in two levels: partners of the one are counted by searching in the other."""
     rng = np.random.default_rng(4)

@@ -26,6 +26,7 @@ def test_shapes_of_the_papers():
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("like", synth.SHAPES)
 def test_counts_and_uniqueness(made, like):
     shape, ratings, _ = made[like]

@@ -48,6 +48,7 @@ def test_products_of_pieces(lanes, count, one_weight):
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 * np.abs(expected).max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("width, rows", [(32, 19), (192, 5), (384, 2)])
 def test_a_step(width, rows, monkeypatch):
     """More rows than a block has and fewer, several pieces a row; more factors than a block has threads."""
@@ -73,6 +74,7 @@ def test_a_step(width, rows, monkeypatch):
         assert (made[0][5] != lists[5])[1:-1].any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n, decay", [(1, 0.5), (33, 0.5), (40, 0.0)])
 def test_an_inverse_by_panels(n, decay):
     """Panels that are not full; without decay two unknowns of which nothing is there."""
@@ -201,6 +203,7 @@ def test_rows_of_few_clicks(clicks, width, one_weight):
     assert (made[0][1][:, width:] == 1).all() and (made[0][1][[1, 4]] == 1).all()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clicks", [0, 3])
 def test_epochs_by_elimination(clicks, monkeypatch):
     """In batches; rows of few clicks by a matrix of these."""
@@ -209,10 +212,12 @@ def test_epochs_by_elimination(clicks, monkeypatch):
     check_epoch("cholesky", monkeypatch)
 
 
+@pytest.mark.slow
 def test_epochs_by_gradients(monkeypatch):
     check_epoch("gradients", monkeypatch)
 
 
+@pytest.mark.slow
 def test_epochs_by_blocks(monkeypatch):
     """Two blocks, the second not full."""
     monkeypatch.setattr(plan, "BLOCK", 32)

@@ -27,6 +27,7 @@ def learned(case, layout, trail, steps, draw, vector=False, block=32, workers=1)
     return unpack(case, layout, parameters)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("pairwise", [False, True])
 @pytest.mark.parametrize("n_factors, n_neighbors, lanes", [(1, 0, 8), (33, 0, 16), (3, 5, 8), (5, 33, 8), (33, 3, 32)])
 def test_one_worker(n_factors, n_neighbors, lanes, pairwise):
@@ -37,6 +38,7 @@ def test_one_worker(n_factors, n_neighbors, lanes, pairwise):
     assert_learned(case, state, visits(case, trail, draw), rates(), pairwise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("negatives, longest", [(0, 3), (1, 1000), (5, 2)])
 def test_negatives_and_chunks(negatives, longest):
     case = clicked_problem(4, 3, n_ratings=20, seed=2)
@@ -53,6 +55,7 @@ def test_users_who_clicked_nearly_everything(pairwise):
     assert_learned(case, state, visits(case, trail, draw), rates(), pairwise)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("block", [32, 96])
 def test_several_workers_see_every_click(block):
     """Rates of 0 but for the sums of squared errors: they add up to what one worker's do."""

@@ -64,6 +64,7 @@ def test_without_biases():
     assert_solved(case, own, 8, biased=False)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n_factors, padded, longest", [(3, 4, 10), (14, 16, 40)])
 def test_conjugate_gradients_solve_the_same(n_factors, padded, longest):
     case, shape = problem(n_factors, (0, 1, 9)), plan.shape_of(n_factors)

@@ -13,6 +13,7 @@ from gpukit.neighbors.plan import Settings
 LONG = Settings(1, 1, 3, 45)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name, settings", [("two items, one bit", None), ("full words", None), ("full words", LONG)])
 @pytest.mark.parametrize("block", [32, 64])
 def test_codes_are_the_twins(name, settings, block, monkeypatch):

@@ -14,6 +14,7 @@ from neighbors.inputs import codes, unpack
 from neighbors.search.inputs import STRIPES
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("first, n_rows, n_items, n_words", [(*STRIPES[i], (1, 2, 16, 15, 31)[i]) for i in range(5)])
 def test_hamming_distances(first, n_rows, n_items, n_words):
     made, rated = codes(n_items, n_words, 32 * n_words - 5)

@@ -31,6 +31,7 @@ def by_kernels(case, layout, batch, steps, warps, grid, block, launch=launch):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "n_factors, n_neighbors, lanes, warps, grid, block",
     [
@@ -51,6 +52,7 @@ def test_a_batch(n_factors, n_neighbors, lanes, warps, grid, block):
     assert_learned(case, by_kernels(case, layout, batch, rates(), warps, grid, block), batch, rates())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind, biases, walk", [("paper", True, "items"), ("adaptive", False, "users")])
 def test_other_rates(kind, biases, walk):
     case, steps = case_of(6, 0, seed=1, walk=walk), rates(kind, biases)
@@ -58,6 +60,7 @@ def test_other_rates(kind, biases, walk):
     assert_learned(case, by_kernels(case, lanes_layout(6, 0, 8), batch, steps, 4, 2, 128), batch, steps)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("warps", [1, 4])
 def test_any_number_of_workers(warps):
     """The same bits by one team, by more than there are rows, and in the opposite order."""

@@ -97,6 +97,7 @@ def test_hands(rounds, fours, shape):
         np.testing.assert_array_equal(out.reshape(-1, 12), quads.reshape(-1, 12)[expected.reshape(-1)])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("counts, workers", [([900, 3, 0, 41, 260, 7], 40), ([5], 1), ([300] * 3, 8)])
 def test_both_devices_make_the_same_table(counts, workers):
     indptr, made = starts_of(counts), []
@@ -105,6 +106,7 @@ def test_both_devices_make_the_same_table(counts, workers):
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("parts", [2, 3])
 def test_both_devices_deal_parts_out_alike(parts):
     """Rows walked whole, and rows that are cut."""
@@ -116,6 +118,7 @@ def test_both_devices_deal_parts_out_alike(parts):
     assert made[0][:, 2].max() == 120 and made[0][:, 2].sum() == counts.sum()
 
 
+@pytest.mark.slow
 def test_a_block_without_ratings():
     """Arrays of no chunks have the sides that the kernels are compiled for."""
     indptr, made = np.zeros(6, np.int64), []

@@ -1,0 +1,42 @@
+"""From judged methods to a report, and what is learned on some folds and judged on others."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpukit.imputation.auto import deviations, places, settling
+from gpukit.imputation.auto.judging import Fold
+
+
+def fold(columns):
+    """A Fold of 3 x 6 zeros that hides some columns."""
+    hidden = np.zeros((3, 6), bool)
+    hidden[:, columns] = True
+    return Fold(hidden, None, np.zeros((3, 6)))
+
+
+@pytest.mark.parametrize("metric", ["absolute", "squared"])
+def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
+    """Of the judged, one erred by 1 on the first fold and by 3 on the second, twice as much on both as on the first."""
+    trial = lambda name, error: SimpleNamespace(  # noqa: E731
+        method=SimpleNamespace(name=name), setting={"options": 7, "lags": 3}, residuals=np.full(6, error)
+    )
+    judged = settling.Judged("local", {}, [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
+    folds = [fold([0, 1]), fold([4, 5])]
+    rows = settling.report(folds, [judged], [trial("local", 1.0), trial("smoothness", 5.0)], {"local": 1.0}, metric)
+    assert [(row.name, row.error, row.folds, row.share) for row in rows] == [
+        ("local", pytest.approx(2.0), 2, 1.0),
+        ("smoothness", pytest.approx(10.0), 1, 0.0),
+    ]
+    assert rows[1].setting == {"lags": 3} and rows[1].absolute == rows[1].rms == pytest.approx(10.0)
+
+
+@pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
+def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
+    """Errors of a fold are all of one size, and the others' intervals end there."""
+    count, signs = 500, np.zeros((500, deviations.SIGNS))
+    kinds = np.full(count, places.ALWAYS, np.int8)
+    parts = [deviations.Errors(np.full(count, size), kinds, signs) for size in (1.0, 4.0)]
+    found = deviations.WIDE * deviations.left_out(parts, strengths)
+    np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
