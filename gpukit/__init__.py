@@ -41,6 +41,7 @@ _HOME = {
     "Ratings": "gpukit.ratings",
     "as_ratings": "gpukit.ratings",
     "find_folds": "gpukit.documents",
+    "get_num_threads": "gpukit.runtime.thread_count",
     "graph_from_coordinates": "gpukit.graphs",
     "graph_from_distances": "gpukit.graphs",
     "graph_from_series": "gpukit.graphs",
@@ -52,6 +53,7 @@ _HOME = {
     "synth_ratings": "gpukit.ratings",
     "load_model": "gpukit.persist",
     "segmented_argsort": "gpukit.sorting",
+    "set_num_threads": "gpukit.runtime.thread_count",
     "singular_value_threshold": "gpukit.svt",
 }
 _MODULES = (

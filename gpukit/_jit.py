@@ -4,7 +4,7 @@ import contextlib
 import functools
 import os
 
-from gpukit.runtime import private, settings
+from gpukit.runtime import private, settings, thread_count
 from gpukit.runtime.start import check_threads
 
 check_threads()
@@ -61,6 +61,7 @@ def threads(count):
     before = numba.get_num_threads()
     numba.set_num_threads(before if count is None else min(count, before))
     try:
-        yield
+        with thread_count.limited(count):
+            yield
     finally:
         numba.set_num_threads(before)

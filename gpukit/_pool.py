@@ -7,14 +7,11 @@ import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
+from gpukit._cores import cores
+
 MOST = 16
 NAME = "gpukit-pool"
 ROWS = 1 << 16  # numbers of a piece of a table
-
-
-def cores():
-    """Cores that this process may use."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def within():
@@ -122,14 +119,8 @@ _limit = _Limit()
 @contextlib.contextmanager
 def alone():
     """Within it BLAS and LAPACK take one thread a call: of matrices so small that their threads wait for each other
-    longer than they save, the longer the busier the machine, and of calls that come from several threads at once.
-
-    Goes by threadpoolctl; without it they take as many as ever, and the answers are the same.
-    """
+    longer than they save, the longer the busier the machine, and of calls that come from several threads at once."""
     control = libraries("scipy.linalg" in sys.modules)
-    if control is None:
-        yield
-        return
     with _limit.lock:
         _limit.count += 1
         if _limit.count == 1:
@@ -145,10 +136,7 @@ def alone():
 
 @functools.cache
 def libraries(scipy):
-    """threadpoolctl's controller of the libraries that are loaded, or None without it; scipy: whether that brought its
-    own."""
-    try:
-        from threadpoolctl import ThreadpoolController
-    except ImportError:
-        return None
+    """threadpoolctl's controller of the libraries that are loaded; scipy: whether that brought its own."""
+    from threadpoolctl import ThreadpoolController
+
     return ThreadpoolController()

@@ -16,7 +16,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.errors import DataError
 
 KINDS = ("none", "minmax", "deviation", "query")
@@ -153,10 +153,10 @@ def by_query(X, offsets):
     return out
 
 
-@njit(parallel=True)
-def _ranges(X, lows, highs):
+@by_block(lambda lows: lows.shape[0])
+def _ranges(start, stop, X, lows, highs):
     """Row `run` of lows, highs: the range of each column in its RUN rows."""
-    for run in prange(lows.shape[0]):
+    for run in range(start, stop):
         low, high = lows[run], highs[run]
         low[:], high[:] = np.inf, -np.inf
         for i in range(run * RUN, min(run * RUN + RUN, X.shape[0])):
@@ -165,11 +165,11 @@ def _ranges(X, lows, highs):
                 high[f] = max(high[f], X[i, f])
 
 
-@njit(parallel=True)
-def _scatter(X, offsets, runs, weights, factor, squares):
+@by_block(lambda squares: squares.shape[0])
+def _scatter(start, stop, X, offsets, runs, weights, factor, squares):
     """Fill row `run` of squares with `scatter` of the queries runs[run]:runs[run + 1]. Distances are taken from a
     query's first document, so that a constant leaves 0."""
-    for run in prange(squares.shape[0]):
+    for run in range(start, stop):
         total = squares[run]
         total[:] = 0.0
         for t in range(runs[run], runs[run + 1]):
@@ -185,18 +185,18 @@ def _scatter(X, offsets, runs, weights, factor, squares):
                     total[f] = max(total[f] - sums[f] * sums[f] / weight, 0.0)
 
 
-@njit(parallel=True)
-def _shift(X, low, factor, out):
+@by_block(lambda X: X.shape[0])
+def _shift(start, stop, X, low, factor, out):
     """out = (X - low) * factor."""
-    for i in prange(X.shape[0]):
+    for i in range(start, stop):
         for f in range(X.shape[1]):
             out[i, f] = (X[i, f] - low[f]) * factor[f]
 
 
-@njit(parallel=True)
-def _scale_queries(X, offsets, out):
+@by_block(lambda offsets: offsets.size - 1)
+def _scale_queries(start, stop, X, offsets, out):
     """See `by_query`."""
-    for t in prange(offsets.size - 1):
+    for t in range(start, stop):
         low, high = np.full(X.shape[1], np.inf), np.full(X.shape[1], -np.inf)
         for i in range(offsets[t], offsets[t + 1]):
             for f in range(X.shape[1]):

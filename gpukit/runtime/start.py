@@ -20,12 +20,12 @@ def seldom_collected():
 
 
 def check_threads(environment=os.environ):
-    """Raise ParameterError for a NUMBA_NUM_THREADS with which importing numba fails or warns, or its threads crash."""
-    text = environment.get("NUMBA_NUM_THREADS")
-    if text is not None and not (text.isascii() and text.isdigit() and 0 < int(text) <= MOST_THREADS):
-        raise ParameterError(
-            f"NUMBA_NUM_THREADS={text!r} is not a number of threads. Set 1 to {MOST_THREADS:,}, or unset it."
-        )
+    """Raise ParameterError for a GPUKIT_NUM_THREADS or NUMBA_NUM_THREADS that is not a number of threads: numba would
+    fail or warn when it is imported, or its threads crash."""
+    for name in ("GPUKIT_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        text = environment.get(name)
+        if text is not None and not (text.isascii() and text.isdigit() and 0 < int(text) <= MOST_THREADS):
+            raise ParameterError(f"{name}={text!r} is not a number of threads. Set 1 to {MOST_THREADS:,}, or unset it.")
 
 
 def put_off_unused():

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 
 
 @njit
@@ -17,14 +18,14 @@ def insert(key, index, size, best, where):
     where[slot] = index
 
 
-@njit(parallel=True)
-def select_smallest(keys, limit, indices, values):
+@by_block(lambda keys: keys.shape[0])
+def select_smallest(start, stop, keys, limit, indices, values):
     """Twin of kernels.select_smallest.
 
     One pass a row; a key enters the sorted list only when it beats its last entry.
     """
     k = indices.shape[1]
-    for row in prange(keys.shape[0]):
+    for row in range(start, stop):
         size = 0
         for index in range(keys.shape[1]):
             key = min(keys[row, index], limit)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.primitives.search import lower_bound
 from gpukit.sorting.formulas import ascending_key
 
@@ -83,11 +84,11 @@ def argsort_range(keys, offsets, first, last, order):
             order[begin + i] = found[i]
 
 
-@njit(parallel=True)
-def argsort_segments(keys, offsets, order):
+@by_block(lambda: PARTS)
+def argsort_segments(start, stop, keys, offsets, order):
     """Twin of kernels.argsort_segments: a merge sort a segment over runs sorted by insertion."""
     total, segments = offsets[-1], offsets.size - 1
-    for part in prange(PARTS):
+    for part in range(start, stop):
         first = lower_bound(offsets, total * part // PARTS, 0, segments)
         last = lower_bound(offsets, total * (part + 1) // PARTS, 0, segments)
         argsort_range(keys, offsets, first, last, order)

@@ -6,9 +6,10 @@ import re
 from pathlib import Path
 
 KERNEL_DECORATORS = {"kernel", "cuda.jit"}
-TWIN_DECORATORS = {"njit", "numba.njit"}
+BLOCK_DECORATOR = "by_block"
+TWIN_DECORATORS = {"njit", "numba.njit", BLOCK_DECORATOR}
 SCRATCH = re.compile(r"(scratch|queue|workspace|counter|buffer|partial|ticket)")
-COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "threads.py", "_driver.py"}
+COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "threads.py", "intrinsics.py", "_driver.py"}
 
 
 def tree_of(path):
@@ -41,8 +42,14 @@ def jitted(path, names):
 
 
 def arguments(function):
-    """Names of a function's arguments."""
-    return [a.arg for a in function.args.args]
+    """Names of the arguments that a function is called with: of a by_block without start and stop."""
+    names = [a.arg for a in function.args.args]
+    return names[2:] if is_by_block(function) and names[:2] == ["start", "stop"] else names
+
+
+def is_by_block(function):
+    """True for @by_block(...)."""
+    return BLOCK_DECORATOR in decorators(function)
 
 
 def holds_kernels(path):
@@ -193,7 +200,8 @@ def parameters_are_documented(package):
 
 
 def compilers_have_one_door(package):
-    """numba is imported by _jit.py, _cuda.py, the cache of both, the threads and the calls of the driver alone."""
+    """numba is imported by _jit.py, _cuda.py, the cache of both, the threads, the intrinsics and the calls of the
+    driver alone."""
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
         if path.name in COMPILERS:
@@ -208,9 +216,11 @@ def compilers_have_one_door(package):
 
 def parallel_loops_begin_in_python(package):
     """No compiled function calls one with parallel=True but itself: such calls go past runtime/threads.py, which guards
-    them."""
+    them. Nor does one call a by_block, which is no compiled function."""
     compiled = {f: jitted(f, TWIN_DECORATORS) for f in sorted(Path(package).rglob("*.py"))}
-    parallel = {name for nodes in compiled.values() for name, node in nodes.items() if is_parallel(node)}
+    parallel = {
+        name for nodes in compiled.values() for name, node in nodes.items() if is_parallel(node) or is_by_block(node)
+    }
     return [
         f"{path.parent.name}/{path.name}: {name} calls {called}, which has parallel loops: call it from Python"
         for path, nodes in compiled.items()

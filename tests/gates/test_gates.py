@@ -83,6 +83,7 @@ def scale(x, factor, out):
     Launch: any. Deterministic: yes. Source: ours."""
 '''
 GOOD_TWIN = "@njit(parallel=True)\ndef scale(x, factor, out): pass\n"
+BLOCK_TWIN = "@by_block(lambda x: len(x))\ndef scale(start, stop, x, factor, out): pass\n"
 FACTORY = (
     GOOD_KERNEL
     + '''
@@ -104,6 +105,9 @@ FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
     [
         (GOOD_KERNEL, GOOD_TWIN, []),
         (FACTORY, FACTORY_TWIN, []),
+        (GOOD_KERNEL, BLOCK_TWIN, []),
+        (GOOD_KERNEL, BLOCK_TWIN.replace("start, stop, ", ""), []),
+        (GOOD_KERNEL, BLOCK_TWIN.replace("x, factor", "factor, x"), ["its twin takes (factor, x, out)"]),
         (GOOD_KERNEL, "", ["has no twin"]),
         (GOOD_KERNEL, GOOD_TWIN.replace("x, factor", "factor, x"), ["its twin takes (factor, x, out)"]),
         (GOOD_KERNEL, GOOD_TWIN.replace(", out", ""), ["its twin takes (x, factor)"]),
@@ -207,9 +211,11 @@ def test_compilers_have_one_door_bites(tmp_path, line):
     assert len(gates.compilers_have_one_door(write(tmp_path, {"bad.py": line}))) == 1
 
 
-@pytest.mark.parametrize("options, faults", [("(parallel=True)", 1), ("(nogil=True)", 0), ("", 0)])
+@pytest.mark.parametrize(
+    "options, faults", [("njit(parallel=True)", 1), ("by_block(len)", 1), ("njit(nogil=True)", 0), ("njit", 0)]
+)
 def test_parallel_loops_begin_in_python_bites(tmp_path, options, faults):
-    text = f"@njit{options}\ndef inner(x):\n    return inner(x)\n@njit\ndef outer(x):\n    return inner(x)\n"
+    text = f"@{options}\ndef inner(x):\n    return inner(x)\n@njit\ndef outer(x):\n    return inner(x)\n"
     assert len(gates.parallel_loops_begin_in_python(write(tmp_path, {"room/twins.py": text}))) == faults
 
 

@@ -21,6 +21,7 @@ WRONG = {
     "NUMBA_CPU_NAME": ("nonsense",),
     "NUMBA_CPU_FEATURES": ("zz", "+zz"),
     "NUMBA_NUM_THREADS": ("abc",),
+    "GPUKIT_NUM_THREADS": ("abc", "0", ""),
     "GPUKIT_CACHE": ("~nobody-has-this-name/x",),
 }
 

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.primitives.group.formulas import digit
 
 U64, I64 = np.uint64, np.int64
@@ -15,11 +16,11 @@ def _range(block, tiles, size):
     return min(block * tiles * TILE, size), min((block + 1) * tiles * TILE, size)
 
 
-@njit(parallel=True)
-def count_digits(keys, shift, width, tiles, counts):
+@by_block(lambda counts: counts.shape[1])
+def count_digits(start, stop, keys, shift, width, tiles, counts):
     """Twin of kernels.count_digits."""
     mask = U64((U64(1) << U64(width)) - U64(1))
-    for block in prange(counts.shape[1]):
+    for block in range(start, stop):
         own = np.zeros(counts.shape[0], np.int64)
         first, last = _range(block, tiles, keys.size)
         for t in range(first, last):
@@ -39,12 +40,12 @@ def scan_digits(counts, totals):
         totals[row] = before
 
 
-@njit(parallel=True)
-def scatter_digits(keys, payload, shift, width, tiles, counts, totals, out_keys, out_payload):
+@by_block(lambda counts: counts.shape[1])
+def scatter_digits(start, stop, keys, payload, shift, width, tiles, counts, totals, out_keys, out_payload):
     """Twin of kernels.scatter_digits; paired where payload is not empty."""
     mask = U64((U64(1) << U64(width)) - U64(1))
     paired = payload.size > 0
-    for block in prange(counts.shape[1]):
+    for block in range(start, stop):
         place = np.empty(counts.shape[0], np.int64)
         before = I64(0)
         for row in range(counts.shape[0]):
@@ -59,12 +60,13 @@ def scatter_digits(keys, payload, shift, width, tiles, counts, totals, out_keys,
             place[number] += 1
 
 
-@njit(parallel=True)
-def row_starts(keys, shift, width, starts):
+@by_block(lambda keys: keys.size)
+def row_starts(start, stop, keys, shift, width, starts):
     """Twin of kernels.row_starts."""
     mask = U64((U64(1) << U64(width)) - U64(1))
     size, rows = keys.size, starts.size - 1
-    for t in prange(size):
+    for k in range(stop - start):
+        t = start + k
         row = I64((keys[t] >> U64(shift)) & mask)
         before = I64((keys[t - 1] >> U64(shift)) & mask) if t > 0 else I64(-1)
         for empty in range(before + 1, row + 1):

@@ -11,7 +11,8 @@ linear ranking SVMs in linearithmic time using red-black trees"; Lee and Lin 201
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.primitives.search import lower_bound
 from gpukit.ranking.formulas import active
 
@@ -34,11 +35,11 @@ def ost(order, scores, level, offsets, u, sums):
     _pair_sums(order, scores, level, offsets, u, True, sums)
 
 
-@njit(parallel=True)
-def _pair_sums(order, scores, level, offsets, u, tree, sums):
+@by_block(lambda: BLOCKS)
+def _pair_sums(start, stop, order, scores, level, offsets, u, tree, sums):
     """See `ost`; tree: whether sums stand in a tree."""
     queries, documents = offsets.size - 1, offsets[-1]
-    for block in prange(BLOCKS):
+    for block in range(start, stop):
         first = lower_bound(offsets, documents * block // BLOCKS, 0, queries)
         after = lower_bound(offsets, documents * (block + 1) // BLOCKS, 0, queries)
         longest = 0

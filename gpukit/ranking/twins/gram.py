@@ -2,26 +2,28 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 
 MOST_ROWS, LEAST_ROWS = 256, 8  # documents of one product
 ONE_THREAD = 250_000  # multiplications of a product up to which BLAS keeps to the thread that asks
 
 
-@njit(parallel=True)
-def pair_pulls(ranks, level, offsets, weights, pulls):
+@by_block(lambda pulls: pulls.size)
+def pair_pulls(start, stop, ranks, level, offsets, weights, pulls):
     """Twin of kernels.gram.pair_pulls."""
-    for i in prange(pulls.size):
+    for k in range(stop - start):
+        i = start + k
         t = ranks.query[i]
         group = ranks.first_group[t] + level[i]
         same = ranks.group_starts[group + 1] - ranks.group_starts[group]
         pulls[i] = weights[t] * (offsets[t + 1] - offsets[t] - same)
 
 
-@njit(parallel=True)
-def query_means(X, offsets, pulls, means):
+@by_block(lambda means: means.shape[0])
+def query_means(start, stop, X, offsets, pulls, means):
     """Twin of kernels.gram.query_means."""
-    for t in prange(means.shape[0]):
+    for t in range(start, stop):
         weight = 0.0
         means[t] = 0.0
         for i in range(offsets[t], offsets[t + 1]):
@@ -45,15 +47,15 @@ def _centred(X, means, query, pulls, first, rows):
             rows[k] = 0.0
 
 
-@njit(parallel=True)
-def weighted_gram(X, means, query, pulls, tiles, partial):
+@by_block(lambda partial: partial.shape[0], blas=True)
+def weighted_gram(start, stop, X, means, query, pulls, tiles, partial):
     """Twin of kernels.gram.weighted_gram, by matrix products; a thread for every share, tiles not needed.
 
     Products are small on purpose: BLAS's own threads would wait for more, busily, while those of the training work.
     """
     n, shares = means.shape[1], partial.shape[0]
     count = max(LEAST_ROWS, min(MOST_ROWS, ONE_THREAD // (n * n)))
-    for share in prange(shares):
+    for share in range(start, stop):
         rows, total = np.empty((count, n)), np.zeros((n, n))
         for first in range(share * count, pulls.size, shares * count):
             _centred(X, means, query, pulls, first, rows)

@@ -2,14 +2,16 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.ranking.formulas import active, child_start
 
 
-@njit(parallel=True)
-def start_planes(order, keys, ranks, documents, tables, values):
+@by_block(lambda order: order.size)
+def start_planes(start, stop, order, keys, ranks, documents, tables, values):
     """Twin of kernels.level_tree.start_planes."""
-    for rank in prange(order.size):
+    for k in range(stop - start):
+        rank = start + k
         source = ranks.group_starts[ranks.first_group[ranks.query[rank]] + ranks.level[rank]] + order[rank]
         tables[0, 0, rank] = documents[source]
         values[rank] = keys[source]
@@ -19,35 +21,37 @@ def start_planes(order, keys, ranks, documents, tables, values):
 def _look_up(values, begin, end, low, high, places, found):
     """Where documents begin:end stand among those of a sibling, low:high, of higher levels; both sorted by score."""
     at = order = low
-    for r in range(begin, end):
-        while at < high and active(values[at], values[r]):
+    for k in range(end - begin):
+        value = values[begin + k]
+        while at < high and active(values[at], value):
             at += 1
-        while order < high and values[order] < values[r]:
+        while order < high and values[order] < value:
             order += 1
-        found[r], places[r] = at, places[r] + order - low
+        found[k], places[k] = at, places[k] + order - low
 
 
 @njit
 def _look_down(values, begin, end, low, high, places, found):
     """As `_look_up`, for a sibling of lower levels."""
     at = order = low
-    for r in range(begin, end):
-        while at < high and not active(values[r], values[at]):
+    for k in range(end - begin):
+        value = values[begin + k]
+        while at < high and not active(value, values[at]):
             at += 1
-        while order < high and values[order] <= values[r]:
+        while order < high and values[order] <= value:
             order += 1
-        found[r], places[r] = at, places[r] + order - low
+        found[k], places[k] = at, places[k] + order - low
 
 
 @njit
 def _note(table, slot, begin, end, base, bound, found, counts):
     """What was found for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; counts grow."""
-    for r in range(begin, end):
-        document = base + table[0, r]
+    for k in range(end - begin):
+        document = base + table[0, begin + k]
         table[1 + 2 * slot, document] = bound - base
-        table[2 + 2 * slot, document] = found[r] - base
-        counts[0, document] += abs(bound - found[r])
-        counts[1, document] += bound - found[r]
+        table[2 + 2 * slot, document] = found[k] - base
+        counts[0, document] += abs(bound - found[k])
+        counts[1, document] += bound - found[k]
 
 
 @njit
@@ -57,8 +61,9 @@ def _search_child(plane, own, width, query, ranks, partners, values, places, fou
     node, base = own // arity * arity, ranks.group_starts[ranks.first_group[query]]
     begin, end = child_start(ranks, query, own, width), child_start(ranks, query, own + 1, width)
     start, slot = child_start(ranks, query, node, width), 0
-    for r in range(begin, end):
-        places[r] = start + r - begin
+    places, found = places[begin - base : end - base], found[begin - base : end - base]
+    for k in range(end - begin):
+        places[k] = start + k
     for child in range(node, node + arity):
         if child == own:
             continue
@@ -80,17 +85,21 @@ def _search_query(plane, width, query, ranks, partners, values, next_values, pla
         _search_child(plane, own, width, query, ranks, partners, values, places, found)
     tables = partners.tables
     if plane + 1 < tables.shape[0]:
-        for r in range(ranks.group_starts[first], ranks.group_starts[last]):
-            tables[plane + 1, 0, places[r]] = tables[plane, 0, r]
-            next_values[places[r]] = values[r]
+        base = ranks.group_starts[first]
+        for k in range(ranks.group_starts[last] - base):
+            tables[plane + 1, 0, places[k]] = tables[plane, 0, base + k]
+            next_values[places[k]] = values[base + k]
 
 
-@njit(parallel=True)
-def search_plane(plane, width, ranks, partners, values, next_values):
+@by_block(lambda ranks: ranks.first_group.size - 1)
+def search_plane(start, stop, plane, width, ranks, partners, values, next_values):
     """Twin of kernels.level_tree.search_plane: merges in place of binary searches."""
-    places, found = np.empty(values.size, np.int32), np.empty(values.size, np.int32)
     starts, first_group, counts = ranks.group_starts, ranks.first_group, partners.counts
-    for t in prange(first_group.size - 1):
+    longest = 0
+    for t in range(start, stop):
+        longest = max(longest, starts[first_group[t + 1]] - starts[first_group[t]])
+    places, found = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    for t in range(start, stop):
         if plane == 0:
             for document in range(starts[first_group[t]], starts[first_group[t + 1]]):
                 counts[0, document] = 0

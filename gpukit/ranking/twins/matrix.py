@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 
 
 @njit
@@ -14,18 +15,19 @@ def row_dot(row, v):
     return total
 
 
-@njit(parallel=True)
-def document_scores(X, w, scores):
+@by_block(lambda scores: scores.size)
+def document_scores(start, stop, X, w, scores):
     """Twin of kernels.matrix.document_scores."""
-    for i in prange(scores.size):
+    for k in range(stop - start):
+        i = start + k
         scores[i] = row_dot(X[i], w)
 
 
-@njit(parallel=True)
-def transposed_product(X, z, partial):
+@by_block(lambda partial: partial.shape[0])
+def transposed_product(start, stop, X, z, partial):
     """Twin of kernels.matrix.transposed_product: a thread for every row of partial."""
     n, share = partial.shape[1], (z.size + partial.shape[0] - 1) // partial.shape[0]
-    for block in prange(partial.shape[0]):
+    for block in range(start, stop):
         total = np.zeros(n)
         for i in range(block * share, min(block * share + share, z.size)):
             row, factor = X[i], z[i]
@@ -35,28 +37,29 @@ def transposed_product(X, z, partial):
         partial[block] = total
 
 
-@njit(parallel=True)
-def csr_product(A, v, out):
+@by_block(lambda out: out.size)
+def csr_product(start, stop, A, v, out):
     """Twin of kernels.matrix.csr_product."""
-    for row in prange(out.size):
+    for row in range(start, stop):
         total = 0.0
         for t in range(A.indptr[row], A.indptr[row + 1]):
             total += A.values[t] * v[A.indices[t]]
         out[row] = total
 
 
-@njit(parallel=True)
-def by_rank(scores, place, keys):
+@by_block(lambda scores: scores.size)
+def by_rank(start, stop, scores, place, keys):
     """Twin of kernels.matrix.by_rank."""
-    for i in prange(scores.size):
+    for k in range(stop - start):
+        i = start + k
         keys[place[i]] = scores[i]
 
 
-@njit(parallel=True)
-def first_faults(X, faults):
+@by_block(lambda faults: faults.size)
+def first_faults(start, stop, X, faults):
     """Twin of kernels.matrix.first_faults: a thread for every place of faults."""
     share = (X.shape[0] + faults.size - 1) // faults.size
-    for run in prange(faults.size):
+    for run in range(start, stop):
         for row in range(run * share, min(run * share + share, X.shape[0])):
             total = 0.0
             for f in range(X.shape[1]):
@@ -65,19 +68,19 @@ def first_faults(X, faults):
                 faults[run] = min(faults[run], row)
 
 
-@njit(parallel=True)
-def pad_rows(X, out):
+@by_block(lambda X: X.shape[0])
+def pad_rows(start, stop, X, out):
     """Twin of kernels.matrix.pad_rows."""
     n = X.shape[1]
-    for row in prange(X.shape[0]):
+    for row in range(start, stop):
         out[row, :n] = X[row]
         out[row, n:] = 0
 
 
-@njit(parallel=True)
-def add_rows(partial, total):
+@by_block(lambda total: total.size)
+def add_rows(start, stop, partial, total):
     """Twin of kernels.matrix.add_rows."""
-    for column in prange(total.size):
+    for column in range(start, stop):
         running = 0.0
         for row in range(partial.shape[0]):
             running += partial[row, column]

@@ -1,6 +1,7 @@
 """CPU twin of kernels/p_swx.py: the same name, the same arguments in the same order."""
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.ranking.formulas import active
 
 
@@ -32,12 +33,9 @@ def _add_up(s, c, v, rows, sums):
         sums.below[rows[r]] = _below(s, c, v, r)
 
 
-@njit(parallel=True)
-def p_swx(order, scores, level, offsets, u, sums):
-    """Twin of kernels.p_swx.p_swx: a thread a query.
-
-    What a parallel loop itself writes into a named tuple's array numba takes for dead code, so that a function does it.
-    """
-    for t in prange(offsets.size - 1):
+@by_block(lambda offsets: offsets.size - 1)
+def p_swx(start, stop, order, scores, level, offsets, u, sums):
+    """Twin of kernels.p_swx.p_swx."""
+    for t in range(start, stop):
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
         _add_up(scores[rows], level[rows], u[rows], rows, sums)

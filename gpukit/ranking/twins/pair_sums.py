@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.ranking.formulas import loss_share
 from gpukit.ranking.twins.matrix import row_dot
 
@@ -71,19 +72,20 @@ def _walk_query(X, v, margin, begin, size, height, partners, weight, scratch, to
 
 
 @njit
-def _longest(offsets):
-    """Documents of the longest query."""
+def _longest(walk, start, stop):
+    """Documents of the longest query of blocks start to stop."""
     longest = 0
-    for t in range(offsets.size - 1):
-        longest = max(longest, offsets[t + 1] - offsets[t])
+    for at in range(walk.firsts[start], walk.firsts[stop]):
+        t = walk.queries[at]
+        longest = max(longest, walk.offsets[t + 1] - walk.offsets[t])
     return longest
 
 
-@njit(parallel=True)
-def pair_product(X, v, margin, walk, partners, partial):
+@by_block(lambda walk: walk.firsts.size - 1)
+def pair_product(start, stop, X, v, margin, walk, partners, partial):
     """Twin of kernels.pair_sums.pair_product: a thread for every row of partial."""
-    longest = _longest(walk.offsets)
-    for block in prange(walk.firsts.size - 1):
+    longest = _longest(walk, start, stop)
+    for block in range(start, stop):
         total, scratch = np.zeros(v.size + 1), (np.empty(longest), np.empty(longest + 1), np.empty(longest))
         for at in range(walk.firsts[block], walk.firsts[block + 1]):
             t = walk.queries[at]
@@ -92,11 +94,11 @@ def pair_product(X, v, margin, walk, partners, partial):
         partial[block] = total
 
 
-@njit(parallel=True)
-def pair_sums(u, margin, walk, partners, z, loss):
+@by_block(lambda walk: walk.firsts.size - 1)
+def pair_sums(start, stop, u, margin, walk, partners, z, loss):
     """Twin of kernels.pair_sums.pair_sums."""
-    longest = _longest(walk.offsets)
-    for block in prange(walk.firsts.size - 1):
+    longest = _longest(walk, start, stop)
+    for block in range(start, stop):
         own, sums, total = np.empty(longest), np.empty(longest + 1), 0.0
         for at in range(walk.firsts[block], walk.firsts[block + 1]):
             t = walk.queries[at]
@@ -106,10 +108,11 @@ def pair_sums(u, margin, walk, partners, z, loss):
         loss[block] = total
 
 
-@njit(parallel=True)
-def combine(u, margin, counts, sums, weights, z, loss):
+@by_block(lambda u: u.size)
+def combine(start, stop, u, margin, counts, sums, weights, z, loss):
     """Twin of kernels.pair_sums.combine."""
-    for i in prange(u.size):
+    for k in range(stop - start):
+        i = start + k
         count, difference = counts.above[i] + counts.below[i], counts.below[i] - counts.above[i]
         product = count * u[i] - sums.above[i] - sums.below[i]
         loss[i] = weights[i] * loss_share(u[i], product, margin, count, difference)

@@ -8,7 +8,8 @@ import math
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.svt.formulas import ZERO, binary_scale, reflection
 
 THIN = 2  # times as long as it is wide, or more: a slice is brought to a triangle first
@@ -154,11 +155,11 @@ def _rows_of(p, q):
     return p if q >= THIN * p else q
 
 
-@njit(parallel=True)
-def bidiagonalize(X, d, e, scales, states, V):
+@by_block(lambda X: len(X))
+def bidiagonalize(start, stop, X, d, e, scales, states, V):
     """Twin of kernels.bidiagonal.bidiagonalize."""
     p, q = min(X.shape[1:]), max(X.shape[1:])
-    for k in prange(len(X)):
+    for k in range(start, stop):
         B, w = np.empty((_rows_of(p, q) + 1, p), X.dtype), np.empty(p, X.dtype)
         v, total = np.empty(p, X.dtype), np.empty(p, X.dtype)
         scales[k] = _tall(X[k], B)

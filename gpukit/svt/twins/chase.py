@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.svt import formulas
 from gpukit.svt.formulas import ZERO, tolerances, weight
 
 
-@njit(parallel=True)
-def chase(d, e, states, spans, turns):
+@by_block(lambda states: len(states))
+def chase(start, stop, d, e, states, spans, turns):
     """Twin of kernels.chase.chase."""
     share = d.dtype.type(tolerances(d.itemsize)[0])
-    for k in prange(len(states)):
+    for k in range(start, stop):
         largest = abs(d[0, k])
         for j in range(len(d)):
             largest = max(largest, abs(d[j, k]), abs(e[j, k]))
@@ -48,10 +49,10 @@ def _sweep(V, turns, lo):
         _turn(V[lo + number], V[lo + number + 1], turns[number, 0], turns[number, 1])
 
 
-@njit(parallel=True)
-def rotate(states, spans, turns, V):
+@by_block(lambda V: len(V))
+def rotate(start, stop, states, spans, turns, V):
     """Twin of kernels.chase.rotate."""
-    for k in prange(len(V)):
+    for k in range(start, stop):
         at = 0
         for number in range(states[k, 2]):
             lo, hi = spans[k, number] & 0xFFFF, spans[k, number] >> 16
@@ -59,11 +60,11 @@ def rotate(states, spans, turns, V):
             at += hi - lo
 
 
-@njit(parallel=True)
-def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
+@by_block(lambda lam: len(lam))
+def arrange(start, stop, d, states, scales, lam, cap, seats, weights, ranks, values):
     """Twin of kernels.chase.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
-    for k in prange(len(lam)):
+    for k in range(start, stop):
         order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties go by place
         bound = max(lam[k] * scales[k], share * abs(d[order[0], k]))
         kept = 0
@@ -99,11 +100,11 @@ def _apply(rows, V, seats, weights, rank, out):
             D[j] += share_d * u[j]
 
 
-@njit(parallel=True)
-def multiply(X, V, seats, weights, ranks, out):
+@by_block(lambda X: len(X))
+def multiply(start, stop, X, V, seats, weights, ranks, out):
     """Twin of kernels.chase.multiply."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
-    for k in prange(len(X)):
+    for k in range(start, stop):
         rows, sums = np.zeros((4, p), X.dtype), np.empty((4, p), X.dtype)
         for i in range(0, q, 4):
             some = min(4, q - i)

@@ -1,12 +1,12 @@
 """CPU twin of the kernel of the thresholding by products: the same name and arguments, a matrix a thread."""
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 
 
-@njit(parallel=True)
-def combine(Y, Z, a, b, c, out):
+@by_block(lambda out: len(out))
+def combine(start, stop, Y, Z, a, b, c, out):
     """Twin of kernels.products.combine."""
-    for k in prange(len(out)):
+    for k in range(start, stop):
         for i in range(out.shape[1]):
             for j in range(out.shape[2]):
                 out[k, i, j] = b * Y[k, i, j] + c * Z[k, i, j]

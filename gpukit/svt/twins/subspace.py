@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.svt.formulas import ZERO
 
 EPS32, EPS64 = np.float32(np.finfo(np.float32).eps), np.finfo(np.float64).eps
@@ -31,11 +32,11 @@ def _eliminate(T, own, shift, eps, scale):
                     T[i, c] -= factor * T[j, c]
 
 
-@njit(parallel=True)
-def whiten(gram, shift, out):
+@by_block(lambda gram: len(gram))
+def whiten(start, stop, gram, shift, out):
     """Twin of kernels.subspace.whiten."""
     k, eps = gram.shape[1], gram.dtype.type(EPS32 if gram.itemsize == 4 else EPS64)
-    for s in prange(len(gram)):
+    for s in range(start, stop):
         T, own, scale = gram[s].copy(), np.zeros(k, gram.dtype), np.empty(k, gram.dtype)
         _eliminate(T, own, shift, eps, scale)
         for i in range(k):
