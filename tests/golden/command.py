@@ -15,9 +15,10 @@ from dataclasses import dataclass, field
 import numpy as np
 import pandas as pd
 
-ON_CPU = {"train-lshmf", "tune", "update", "predict", "evaluate", "recommend", "similar", "ranksvm", "rank", "impute"}
+ON_CPU = {"train-lshmf", "tune", "update", "predict", "evaluate", "recommend", "similar", "ranksvm", "impute"}
 VOLATILE = (  # what differs from run to run, or from machine to machine
-    (re.compile(r"^Seconds: .*", re.MULTILINE), "Seconds: #"),
+    (re.compile(r"Seconds: .*"), "Seconds: #"),
+    (re.compile(r"\(\d+ threads?\)"), "(# threads)"),
     (re.compile(r"\d[\d,]*(?:\.\d+)? ?(?:s|ms|us|MB|GB|MiB|GiB|KiB|kB)\b(?:/s)?"), "#"),
     (re.compile(r"\d[\d,.]* (?:[a-z]+ )?a second"), "# a second"),
     (re.compile(r'("(?:seconds|[a-z_]*_seconds|rate|version|date|host)": )[^,}\n]+'), r"\1#"),
