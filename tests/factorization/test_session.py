@@ -87,7 +87,6 @@ def on_host(array):
     return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "values, walk, deterministic",
     [("few", "users", False), ("few", "items", True), ("many", "users", True), ("many", "items", False)],
@@ -124,7 +123,6 @@ def test_the_same_is_prepared(values, walk, deterministic):
 VALUES = 4 + Side._fields.index("values")  # behind the history's four arrays
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("biases", [True, False])
 def test_training_begins_alike(kind, biases):
     """The State of a beginning, and what is predicted from it, to the bit but for the biases' last places."""
@@ -137,7 +135,6 @@ def test_training_begins_alike(kind, biases):
     np.testing.assert_allclose(found, expected, atol=1e-6)
 
 
-@pytest.mark.slow
 def test_training_begins_with_halves(kind):
     """The side that is not walked begins with the numbers of single precision, rounded."""
     single, half = (begun(kind, gpu, precision)[1].state() for precision in (False, True))
@@ -147,7 +144,6 @@ def test_training_begins_with_halves(kind):
         np.testing.assert_array_equal(found, expected)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("of_state", [True, False])
 def test_epochs_predictions_and_recommendations(kind, of_state):
     (_, mine), (_, other) = (trained(kind, steps, of_state=of_state) for steps in (cpu, gpu))
@@ -168,7 +164,6 @@ def test_epochs_predictions_and_recommendations(kind, of_state):
         np.testing.assert_array_equal(found_rows, rows)
 
 
-@pytest.mark.slow
 def test_errors(kind):
     """Sums over more pairs than a block has threads; the unknown among them."""
     (ratings, mine), (_, other) = (trained(kind, steps) for steps in (cpu, gpu))
@@ -181,7 +176,6 @@ def test_errors(kind):
     assert sums[0] == pytest.approx((((predicted - truth) ** 2).sum(), np.abs(predicted - truth).sum()), rel=1e-5)
 
 
-@pytest.mark.slow
 def test_half_precision(kind):
     """As single precision to a float16 number's last places; the side that is walked stays float32."""
     (_, single), (_, half) = (trained(kind, gpu, precision) for precision in (False, True))
@@ -199,7 +193,6 @@ def test_half_precision(kind):
         half.best(np.array([7, 0, 8], np.int32), 7, np.zeros(8, np.float32), True)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("half", [False, True])
 def test_memory_on_paper(kind, half):
     """What run.check_memory asks a GPU for is what a Session's arrays take."""
@@ -212,7 +205,6 @@ def test_memory_on_paper(kind, half):
     assert memory_kept(len(ratings), major_first(kind[2], *ratings.shape), session.layout) == taken
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("of_state", [True, False])
 def test_nothing_is_asked(kind, of_state):
     nothing = np.zeros(0, np.int32)

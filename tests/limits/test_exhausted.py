@@ -1,7 +1,6 @@
 """A GPU that runs out of memory at any allocation: one line with sizes, nothing kept, and the next try succeeds."""
 
 import copy
-import functools
 import gc
 import weakref
 
@@ -11,7 +10,6 @@ from support import small_launches
 
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore")]
 
-from cudasim import plain
 from gpukit._cuda import cuda
 from gpukit.device import Device, gpu_arrays
 from gpukit.errors import DeviceMemoryError
@@ -19,7 +17,6 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization import gpu as factorization
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.neighbors import SimLSH
-from gpukit.primitives.group import kernels, twins
 from gpukit.ranking import RankSVM
 from gpukit.ranking import gpu as ranking
 from gpukit.ratings import Ratings
@@ -68,31 +65,8 @@ class Allocator:
         return sum(one() is not None for one in self.made)
 
 
-class Twin:
-    """A kernel's twin in its place: in the simulator the radix sort takes longer than all else together."""
-
-    def __init__(self, twin):
-        self.twin = twin
-
-    def __getitem__(self, shape):
-        return self
-
-    def __call__(self, *arguments):
-        self.twin(*map(plain, arguments))
-
-
-def sort_by_twins(monkeypatch):
-    def scatter(keys, payload, *others, paired):
-        twins.scatter_digits(keys, payload if paired else payload[:0], *others)
-
-    monkeypatch.setattr(kernels, "count_digits", Twin(twins.count_digits))
-    monkeypatch.setattr(kernels, "scan_digits", Twin(twins.scan_digits))
-    monkeypatch.setattr(kernels, "make_scatter_digits", lambda paired: Twin(functools.partial(scatter, paired=paired)))
-
-
 @pytest.fixture
 def allocator(monkeypatch):
-    sort_by_twins(monkeypatch)
     small_launches(monkeypatch)
     monkeypatch.setattr(gpu_arrays, "BLOCKS_A_PROCESSOR", 1)
     monkeypatch.setattr(ranking, "walk_blocks", lambda: 2)
@@ -154,7 +128,6 @@ WORK = {
 }
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("name", WORK)
 def test_any_allocation_may_fail(name, allocator):
     work = WORK[name]()

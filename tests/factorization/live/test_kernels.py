@@ -207,7 +207,6 @@ def few_threads(monkeypatch):
     monkeypatch.setattr(session.devices, "resolve", lambda spec: spec)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
     """New users and items, then corrections."""

@@ -72,7 +72,6 @@ def test_shuffles_differ_between_rows_and_seeds():
     assert (one == np.arange(40)).mean() < 0.1 and (one[1:] == one[:-1]).mean() < 0.1 and (one == other).mean() < 0.1
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_every_place_is_as_likely(count):
     """For the first rating of a row, over rows and over seeds."""

@@ -42,7 +42,6 @@ def assert_alike(one, other, atol):
         np.testing.assert_allclose(found, expected, atol=atol)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver, parameters", [("sgd", {}), ("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
 )
@@ -53,7 +52,6 @@ def test_both_devices_learn_alike(solver, parameters):
     assert np.abs(sessions[0].state().user_factors - start.user_factors).max() > 1e-3
 
 
-@pytest.mark.slow
 def test_halves_are_kept_beside():
     single, (half, training) = trained("hogwild", gpu)[0], trained("hogwild", gpu, half=True)
     assert_alike(single, half, atol=4e-3)
@@ -63,7 +61,6 @@ def test_halves_are_kept_beside():
     assert [stored.dtype for stored in training.halves] == [np.float16] * 2
 
 
-@pytest.mark.slow
 def test_batches_do_not_change_what_is_solved(monkeypatch):
     from gpukit.factorization.solvers.squares import gpu as equations
 

@@ -5,7 +5,7 @@ import pytest
 
 pytestmark = pytest.mark.kernel
 
-from support import launch
+from support import launch, small_launches
 
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu, gpu, kernels, table, twins
@@ -97,18 +97,22 @@ def test_hands(rounds, fours, shape):
         np.testing.assert_array_equal(out.reshape(-1, 12), quads.reshape(-1, 12)[expected.reshape(-1)])
 
 
-@pytest.mark.slow
+@pytest.fixture
+def few_threads(monkeypatch):
+    """Steps of the host launch few threads."""
+    small_launches(monkeypatch)
+
+
 @pytest.mark.parametrize("counts, workers", [([900, 3, 0, 41, 260, 7], 40), ([5], 1), ([300] * 3, 8)])
-def test_both_devices_make_the_same_table(counts, workers):
+def test_both_devices_make_the_same_table(counts, workers, few_threads):
     indptr, made = starts_of(counts), []
     for steps in (cpu, gpu):
         made.append(table.chunk_table(indptr, steps.resident(indptr, np.int64), schedule.Pace(workers, 0.15), 3, steps))
     np.testing.assert_array_equal(made[1].copy_to_host(), made[0])
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("parts", [2, 3])
-def test_both_devices_deal_parts_out_alike(parts):
+def test_both_devices_deal_parts_out_alike(parts, few_threads):
     """Rows walked whole, and rows that are cut."""
     counts, made = np.array([90, 3, 0, 41, 200, 7, 120, 80, 33, 50] * 12), []
     indptr, pace = starts_of(counts), schedule.Pace(12, np.full(120, 0.15), whole=130)
@@ -118,8 +122,7 @@ def test_both_devices_deal_parts_out_alike(parts):
     assert made[0][:, 2].max() == 120 and made[0][:, 2].sum() == counts.sum()
 
 
-@pytest.mark.slow
-def test_a_block_without_ratings():
+def test_a_block_without_ratings(few_threads):
     """Arrays of no chunks have the sides that the kernels are compiled for."""
     indptr, made = np.zeros(6, np.int64), []
     for steps in (cpu, gpu):
