@@ -125,8 +125,15 @@ def content_of(path):
         return pd.read_parquet(path).to_csv(index=False)
     if path.suffix == ".npz":
         with np.load(path, allow_pickle=False) as arrays:
-            return {name: [str(arrays[name].dtype), arrays[name].shape, arrays[name]] for name in arrays}
+            return {name: described(arrays[name], path.parent) for name in arrays}
     try:
         return path.read_bytes().decode("utf-8")
     except UnicodeDecodeError:
         return f"{path.suffix} file"
+
+
+def described(array, folder):
+    """An array's dtype, shape and values; a text as it is."""
+    if array.dtype.kind == "U" and array.ndim == 0:
+        return steady(str(array), folder)
+    return [str(array.dtype), array.shape, array]
