@@ -17,6 +17,7 @@ import pandas as pd
 
 ON_CPU = {"train-lshmf", "tune", "update", "predict", "evaluate", "recommend", "similar", "ranksvm", "impute"}
 VOLATILE = (  # what differs from run to run, or from machine to machine
+    (re.compile(r"The first run compiles .*\n"), ""),
     (re.compile(r"Seconds: .*"), "Seconds: #"),
     (re.compile(r"\(\d+ threads?\)"), "(# threads)"),
     (re.compile(r"\d[\d,]*(?:\.\d+)? ?(?:s|ms|us|MB|GB|MiB|GiB|KiB|kB)\b(?:/s)?"), "#"),
