@@ -1,14 +1,6 @@
 """Fixtures of this room."""
 
 import pytest
-from support import SIMULATED, sort_by_twins
-
-
-@pytest.fixture(autouse=True)
-def sorts_are_quick(monkeypatch):
-    """In the simulator radix sorts are done by their twins."""
-    if SIMULATED:
-        sort_by_twins(monkeypatch)
 
 
 @pytest.fixture

@@ -128,7 +128,10 @@ WORK = {
 }
 
 
-@pytest.mark.parametrize("name", WORK)
+LONG = "lists", "RankSVM", "RankSVM, p-swx"
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=pytest.mark.slow) if n in LONG else n for n in WORK])
 def test_any_allocation_may_fail(name, allocator):
     work = WORK[name]()
     allocator.begin()

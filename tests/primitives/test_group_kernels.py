@@ -64,8 +64,10 @@ def test_row_starts(rows, grid, block):
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("n", [0, 1, 2500])
-def test_the_whole_sort(n):
+@pytest.mark.parametrize("n", [0, pytest.param(1, marks=pytest.mark.slow), 2500])
+def test_the_whole_sort(n, monkeypatch):
+    monkeypatch.setattr(gpu, "GRID", 3)
+    monkeypatch.setattr(gpu, "BLOCK", 32)
     from gpukit._cuda import cuda
 
     keys, payload = made_keys(n) if n else np.empty(0, np.uint64), np.arange(n, dtype=np.uint32)

@@ -17,6 +17,8 @@ from gpukit.ranking.kernels import matrix as kernels
 from gpukit.ranking.twins import matrix as twins
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
+SLOW = pytest.mark.slow
+PLACES = "the other GPU", "on the CPU", pytest.param("not in C order", marks=SLOW)
 
 
 @pytest.fixture(autouse=True)
@@ -37,7 +39,7 @@ def trained(X, y, qid, **options):
     return RankSVM(**options).prepare(X, y, qid), RankSVM(**options).fit(X, y, qid)
 
 
-@pytest.mark.parametrize("n, dtype", [(4, np.float32), (6, np.float32), (3, np.float64)])
+@pytest.mark.parametrize("n, dtype", [(4, np.float32), pytest.param(6, np.float32, marks=SLOW), (3, np.float64)])
 def test_it_is_read_where_it_lies(n, dtype):
     X, y, qid = documents(n, dtype)
     held = Held(X)
@@ -49,7 +51,9 @@ def test_it_is_read_where_it_lies(n, dtype):
     assert not held.seen
 
 
-@pytest.mark.parametrize("why", ["rows in another order", "scaled", "the other GPU", "on the CPU", "not in C order"])
+@pytest.mark.parametrize(
+    "why", [pytest.param("rows in another order", marks=SLOW), pytest.param("scaled", marks=SLOW), *PLACES]
+)
 def test_what_cannot_stay_is_copied(why):
     (X, y, qid), options = documents(4), {"scale": "minmax"} if why == "scaled" else {}
     X = np.asfortranarray(X) if why == "not in C order" else X

@@ -48,7 +48,12 @@ class Packed:
 
     def __init__(self, array):
         self.array, self.ndim = array, array.ndim
-        self.__dlpack_device__, self.__dlpack__ = array.__dlpack_device__, array.__dlpack__
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
 
 
 @pytest.mark.parametrize(
