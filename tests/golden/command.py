@@ -19,6 +19,7 @@ ON_CPU = {"train-lshmf", "tune", "update", "predict", "evaluate", "recommend", "
 VOLATILE = (  # what differs from run to run, or from machine to machine
     (re.compile(r"The first run compiles .*\n"), ""),
     (re.compile(r"Seconds: .*"), "Seconds: #"),
+    (re.compile(r"from the cache|computed on cpu"), "#"),
     (re.compile(r"\(\d+ threads?\)"), "(# threads)"),
     (re.compile(r"\d[\d,]*(?:\.\d+)? ?(?:s|ms|us|MB|GB|MiB|GiB|KiB|kB)\b(?:/s)?"), "#"),
     (re.compile(r"\d[\d,.]* (?:[a-z]+ )?a second"), "# a second"),
