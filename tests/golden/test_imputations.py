@@ -49,6 +49,18 @@ CASES = (
     fill("a method misspelled", options="--method interpolate"),
     fill("nothing is missing", TABLE.replace(",,", ",1,").replace(",\n", ",1\n")),
     fill("integers stay integers", "time,a,b\n2024-01-01,1,5\n2024-01-02,,6\n2024-01-03,3,\n2024-01-04,4,8\n"),
+    fill("integers are rounded", "time,a,b\n2024-01-01,1,5\n2024-01-02,,6\n2024-01-03,,7\n2024-01-04,2,8\n"),
+    fill("true and false", "time,a,b\n2024-01-01,True,5\n2024-01-02,,6\n2024-01-03,False,7\n2024-01-04,True,8\n"),
+    fill("a byte order mark", "\ufeff" + TABLE),
+    fill("Latin-1", TABLE.replace("s0", "caf\u00e9").encode("latin-1")),
+    fill("UTF-16", TABLE.encode("utf-16")),
+    fill(
+        "rows of readings",
+        "sensor,time,value\n"
+        + "".join(
+            f"{s},2024-01-{d:02d},{s == 'a' and d or 9 - d}\n" for s in "ab" for d in range(1, 9) if (s, d) != ("a", 4)
+        ),
+    ),
     fill("no times", "a,b\n1.5,5\n,6\n3,\n4,8\n"),
     fill("rows upside down", "time,a,b\n2024-01-03,1,5\n2024-01-02,,6\n2024-01-01,3,\n"),
     fill("a time twice", "time,a,b\n2024-01-01,1,5\n2024-01-01,,6\n2024-01-02,3,\n"),

@@ -30,7 +30,7 @@ CASES = (
     after(
         "recommend by titles",
         "recommend m.gpukit --user u1 -n 2 --titles t.csv",
-        **{"t.csv": "item,title\n000,A\x1b[2J\n001,B\n"},
+        **{"t.csv": "item,title\n000,A\n001,B\x1b[2J\n"},
     ),
     after("predict pairs", "predict m.gpukit pairs.csv --output out.csv", outputs=("out.csv",)),
     after("predict a pipe", "predict m.gpukit - --output out.csv", stdin="u1,001\nu2,002\n", outputs=("out.csv",)),

@@ -65,6 +65,7 @@ FORMS = (
     read("Netflix' blocks", "1:\n10,5,2005-09-06\n11,3,2005-09-07\n2:\n10,4,2005-09-06\n", "combined.txt"),
     read("matrix market", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 5\n2 1 4\n3 2 1\n", "r.mtx"),
     read("later ratings win", TIMES),
+    read("earlier times below", TIMES.replace("1,10,5,30\n1,10,3,20\n", "1,10,3,20\n1,10,5,30\n")),
     read("repeated pairs", ROWS + "1,10,1\n"),
     read("gzip", ROWS, "ratings.csv.gz"),
     read("bzip2", ROWS, "ratings.csv.bz2"),
@@ -75,6 +76,8 @@ FORMS = (
     read("a long id", HEADER + "u" * 3000 + ",10,5\n1,10,4\n"),
     read("comments", "# made by hand\n" + ROWS),
     read("clicks", "user,item\n1,10\n1,11\n2,10\n"),
+    read("repeated clicks", "user,item\n1,10\n1,10\n1,11\n2,10\n"),
+    read("repeated play counts", "user,item,plays\n1,10,300\n1,10,20\n2,10,17\n"),
     read("play counts", "user,item,plays\n1,10,300\n1,11,2\n2,10,17\n"),
 )
 FAULTS = (
