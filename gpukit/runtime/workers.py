@@ -1,167 +1,255 @@
-"""Threads that help the calling thread with a loop. They start when a loop first needs them, and sleep between loops.
+"""Threads that help the calling thread with the rows of a loop. They do not need the interpreter: a worker is one call
+of a compiled function, which sleeps until it is woken, takes chunks of rows until none is left, and sleeps again.
 
-Each worker waits for a lock of its own. A caller takes as many idle workers as it wants and there are, so that several
-callers share them and none waits for another. A worker never calls for helpers, and neither does a thread of
-gpukit/_pool.py. A forked child begins without workers.
+The pool is a few lines of memory. One caller at a time has it; another that comes meanwhile works alone. A job is open
+while the caller is in it: who joins is counted, and the caller closes the job and waits for those inside. A worker that
+comes too late finds the job closed, and touches nothing. Each that joins first wakes two others, so that the last of
+many is awake soon.
+
+The rows of a chunk depend on time and on the number of threads; what a row writes must not.
 """
 
-import atexit
 import contextlib
+import ctypes
 import os
 import signal
 import threading
 
-from gpukit import _pool, interrupt
+import numpy as np
 
-NAME = f"{_pool.NAME}-blocks"  # a name of the pool's: what runs within shares nothing out itself
+from gpukit import interrupt, timing
+from gpukit._jit import njit
+from gpukit.runtime import intrinsics
+from gpukit.runtime.intrinsics import call_rows, compare_and_swap, exchange, fetch_add, load, nanoseconds, store
+from gpukit.runtime.start import MOST_THREADS
+
+NAME = "gpukit-blocks"
 # Python answers a signal in the main thread, which the system wakes only if it gives the signal to that thread.
 BLOCKED = [*interrupt.SIGNALS, *interrupt.OF_RANKS, signal.SIGALRM]
 
-_lock = threading.Lock()  # of _all
-_all, _idle = [], []  # workers that run; those that wait
-_calling = threading.local()
+# Bytes from the start of the pool; what several threads write has a line of the cache for itself.
+LINE = 64
+RUN, SLICE, WORTH, SPIN, PATIENCE, SWITCH = range(0, 48, 8)  # the address of `run`, and nanoseconds, see DEFAULTS
+WORKERS = LINE  # how many there are, those included that the system would not start
+BUSY, STATE, NEXT = 2 * LINE, 3 * LINE, 4 * LINE
+ROWS, FRAME, END, CHUNK, HELPERS = range(5 * LINE, 5 * LINE + 40, 8)  # of the job
+EVENTS, EVENT = 8 * LINE, 3 * LINE  # of the caller, then of each worker: a flag, a mutex, a condition
+MUTEX, CONDITION = LINE, 2 * LINE
+OPEN = 1 << 32  # in STATE, which counts those inside
+STOPPED = 1 << 62  # a next row past any end
+OF_RUN, OF_SERVE = (intrinsics.WORD,) * 6, (intrinsics.WORD,) * 2  # types of arguments
+CHUNKS = 8  # for each thread, at least
+PATIENT_ROWS = 20  # rows of one thread that pass, at least, before the caller goes back to the interpreter
+
+DEFAULTS = {
+    SLICE: 10_000,  # of the calling thread alone at first, and of a chunk
+    WORTH: 20_000,  # of work for which another thread is woken, which takes about 5,000
+    SPIN: 20_000,  # that the caller looks for the last worker before it sleeps
+    PATIENCE: 200_000_000,  # until the caller goes back to the interpreter, which looks for requests to stop
+    SWITCH: 5_000_000,  # of work during which the interpreter is kept, as long as Python's own threads keep it
+}
 
 
-class Task:
-    """One call of a function by a worker, which the caller waits for or takes back."""
-
-    def __init__(self, function):
-        self.function, self.unclaimed = function, [None]
-        self.is_over, self._over = False, threading.Lock()
-        self._over.acquire()
-
-    def claim(self):
-        """Return True for the first who asks: the worker, which computes then, or the caller, who takes it back."""
-        try:
-            self.unclaimed.pop()
-        except IndexError:
-            return False
-        return True
-
-    def end(self):
-        """Release the caller."""
-        self.is_over = True
-        self._over.release()
-
-    def wait(self):
-        """Return when the worker has ended; at once if it has not begun. An exception in here leaves it as it was."""
-        if not self.claim():
-            while not self.is_over:
-                self._over.acquire()
+@njit
+def wake(event):
+    """Let the thread that waits, or will wait, for an event go on."""
+    intrinsics.mutex_lock(event + MUTEX)
+    store(event, 1)
+    intrinsics.mutex_unlock(event + MUTEX)
+    intrinsics.condition_signal(event + CONDITION)
 
 
-class Worker(threading.Thread):
-    """A thread that runs one task after another, and ends at one that is None."""
-
-    def __init__(self, number):
-        super().__init__(name=f"{NAME}-{number}", daemon=True)
-        self.task, self._wake = None, threading.Lock()
-        self._wake.acquire()
-
-    def give(self, task):
-        """Wake the worker, which is not in _idle any more."""
-        self.task = task
-        self._wake.release()
-
-    def run(self):
-        """Work until there is no task; what a task refers to is let go before its caller is released."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
-        while True:
-            self._wake.acquire()
-            task, self.task = self.task, None
-            if task is None:
-                return
-            begun = task.claim()
-            if begun:
-                task.function()
-            task.function = None
-            _idle.append(self)  # before the end: the caller's next loop finds it
-            if begun:
-                task.end()
-            del task
+@njit
+def wait(event):
+    """Sleep until an event has come, and clear it."""
+    intrinsics.mutex_lock(event + MUTEX)
+    while load(event) == 0:
+        intrinsics.condition_wait(event + CONDITION, event + MUTEX)
+    store(event, 0)
+    intrinsics.mutex_unlock(event + MUTEX)
 
 
-def is_nested():
-    """Return True in a thread that is one of several at work, whose loops run inline."""
-    return _pool.within() or getattr(_calling, "now", False)
-
-
-def run_together(part, rest, stop, count):
-    """Return rest() of the calling thread, while up to `count` workers run part(); ends when all have ended.
-
-    part : callable
-        Raises nothing, and ends soon once rest() has ended or stop() was called.
-    stop : callable
-        Called when an exception ends rest(), a request to stop included.
-    """
-    tasks, request = [], None
-    _calling.now = True
-    try:
-        _hand_out(part, count, tasks)
-        return rest()
-    except BaseException:
-        stop()
-        raise
-    finally:
-        while tasks:  # not in a function: a request to stop at its start would leave before the tasks have ended
-            try:
-                tasks[-1].wait()
-                tasks.pop()
-            except BaseException as error:
-                request = request or error
-        _calling.now = False
-        if request is not None:
-            raise request
-
-
-@interrupt.undisturbed
-def _hand_out(function, count, tasks):
-    """Give a task each to `count` workers, or to those that can be had. A task is listed before it is given."""
-    for _ in range(count):
-        worker = _take(count)
-        if worker is None:
+@njit
+def take_chunks(pool, late):
+    """Process chunks of the job until none is left or it is late."""
+    rows, frame, end, chunk = load(pool + ROWS), load(pool + FRAME), load(pool + END), load(pool + CHUNK)
+    while True:
+        start = fetch_add(pool + NEXT, chunk)
+        if start >= end:
             return
-        tasks.append(Task(function))
-        worker.give(tasks[-1])
+        if call_rows(rows, frame, start, min(start + chunk, end)) != 0:
+            store(pool + NEXT, STOPPED)
+            return
+        if late != 0 and nanoseconds() > late:
+            return
 
 
-def _take(most):
-    """Return an idle worker, or a new one while there are fewer than `most`; None if there is neither."""
-    try:
-        return _idle.pop()
-    except IndexError:
-        pass
-    with _lock:
-        if len(_all) >= most:
-            return None
-        worker = Worker(len(_all) + 1)
-        try:
-            worker.start()
-        except RuntimeError:  # the system's limit, or the end of the process
-            return None
-        _all.append(worker)
-        return worker
+@njit
+def join(pool):
+    """Return True once the calling worker is counted among those inside; False if the job is closed or has enough."""
+    while True:
+        state = load(pool + STATE)
+        if state < OPEN or state - OPEN >= load(pool + HELPERS):
+            return False
+        if compare_and_swap(pool + STATE, state, state + 1) == state:
+            return True
 
 
-def _end():
-    """End the idle workers, at the end of the process."""
-    ended = []
-    with contextlib.suppress(IndexError):
-        while True:
-            ended.append(_idle.pop())
-            ended[-1].give(None)
-    for worker in ended:
-        worker.join()
+@njit(nogil=True)
+def serve(pool, number):
+    """The life of worker `number`, counted from 1."""
+    while True:
+        wait(pool + EVENTS + EVENT * number)
+        if join(pool):
+            for other in range(2 * number, 2 * number + 2):
+                if other <= load(pool + HELPERS):
+                    wake(pool + EVENTS + EVENT * other)
+            take_chunks(pool, 0)
+            if fetch_add(pool + STATE, -1) == 1:  # the caller has closed the job and waits
+                wake(pool + EVENTS)
 
 
-def _in_child():
-    """Forget the parent's workers, and what its other threads held."""
-    global _lock
-    _lock = threading.Lock()
-    _all.clear()
-    _idle.clear()
-    _calling.now = False
+@njit
+def share(pool, rows, frame, first, count, chunk, helpers, late):
+    """Process the rows first to count with helpers; returns the next row if it is late before the end."""
+    store(pool + ROWS, rows)
+    store(pool + FRAME, frame)
+    store(pool + END, count)
+    store(pool + CHUNK, chunk)
+    store(pool + HELPERS, helpers)
+    store(pool + NEXT, first)
+    store(pool + STATE, OPEN)
+    wake(pool + EVENTS + EVENT)
+    take_chunks(pool, late)
+    reached = exchange(pool + NEXT, STOPPED)
+    if fetch_add(pool + STATE, -OPEN) != OPEN:
+        spin_until = nanoseconds() + load(pool + SPIN)
+        while load(pool + EVENTS) == 0 and nanoseconds() < spin_until:
+            pass
+        wait(pool + EVENTS)
+    return min(reached, count)
 
 
-os.register_at_fork(after_in_child=_in_child)
-atexit.register(_end)
+@njit
+def work_alone(rows, frame, first, count, chunk, late):
+    """Process the rows first to count; returns the next row if it is late before the end, count after an exception."""
+    while first < count:
+        stop = min(first + chunk, count)
+        if call_rows(rows, frame, first, stop) != 0:
+            return count
+        first = stop
+        if nanoseconds() > late:
+            break
+    return first
+
+
+@njit
+def plan(left, each, slice_of_time, worth, threads):
+    """Return how many workers the `left` rows of `each` nanoseconds are worth, and the rows of a chunk."""
+    chunk = min(slice_of_time // each, left // (CHUNKS * max(threads, 1)))
+    return max(0, min(threads - 1, left * each // worth)), max(1, chunk)
+
+
+@njit
+def run(pool, rows, frame, first, count, threads):
+    """Process the rows first to count, or some of them, with the calling thread and up to threads - 1 workers.
+
+    The calling thread begins alone, in chunks that double, so that a small loop costs no other thread. When time is up
+    and rows are left, their cost is known, and workers are woken for what is worth it.
+
+    pool, rows, frame: addresses, see intrinsics.run_rows. Returns the next row, count after an exception. It comes back
+    early when it is time to look for requests to stop, or when it wants more workers than were started.
+    """
+    began, start, chunk, elapsed = nanoseconds(), first, 1, 0
+    while elapsed <= load(pool + SLICE):
+        stop = min(start + chunk, count)
+        if call_rows(rows, frame, start, stop) != 0 or stop == count:
+            return count
+        start, chunk = stop, 2 * chunk
+        elapsed = nanoseconds() - began
+    each, left = max(elapsed // (start - first), 1), count - start
+    helpers, chunk = plan(left, each, load(pool + SLICE), load(pool + WORTH), threads)
+    if helpers > load(pool + WORKERS):
+        return start
+    late, state = began + max(load(pool + PATIENCE), PATIENT_ROWS * each), 0
+    if threads == 0 or left * each // (helpers + 1) > load(pool + SWITCH):
+        state = intrinsics.release_interpreter()
+    if helpers > 0 and compare_and_swap(pool + BUSY, 0, 1) == 0:
+        reached = share(pool, rows, frame, start, count, chunk, helpers, late)
+        store(pool + BUSY, 0)
+    else:
+        if threads > 1:  # others may be free soon, or the rows turn out longer
+            late = nanoseconds() + (load(pool + SWITCH) if helpers > 0 else 2 * load(pool + WORTH))
+        reached = work_alone(rows, frame, start, count, chunk, late)
+    if state != 0:
+        intrinsics.take_interpreter(state)
+    return reached
+
+
+class _Pool:
+    """The memory of the pool, and its threads.
+
+    address : int
+        Of the pool; 0 until it is ready.
+    """
+
+    def __init__(self):
+        self.memory = np.zeros((EVENTS + EVENT * (MOST_THREADS + 1) + LINE) // 8, np.int64)
+        self.lock, self.address, self.threads = threading.Lock(), 0, []
+
+    def ready(self):
+        """Return the address of the pool, whose first user compiles what runs in it."""
+        if not self.address:
+            with interrupt.deferred(), timing.compiling(), self.lock:
+                run.compile(OF_RUN)
+                self._begin(run.overloads[OF_RUN])
+        return self.address
+
+    def _begin(self, compiled):
+        start = -(-self.memory.ctypes.data // LINE) * LINE
+        for place, value in DEFAULTS.items():
+            self.set(start + place, value)
+        self.set(start + RUN, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
+        _new_event(start + EVENTS)
+        self.address = start
+
+    def set(self, address, value):
+        """Write a word."""
+        ctypes.c_int64.from_address(address).value = value
+
+    def start(self, count):
+        """Have `count` workers, or as many as the system starts."""
+        if count <= len(self.threads):
+            return
+        with interrupt.deferred(), timing.compiling(), self.lock:
+            serve.compile(OF_SERVE)
+            while len(self.threads) < count:
+                number = len(self.threads) + 1
+                _new_event(self.address + EVENTS + EVENT * number)
+                thread = threading.Thread(target=_serve, args=(self.address, number), name=NAME, daemon=True)
+                self.threads.append(thread)
+                with contextlib.suppress(RuntimeError):  # the system's limit, or the end of the process
+                    thread.start()
+            self.set(self.address + WORKERS, len(self.threads))
+
+    def forget(self):
+        """In a forked child: no threads, and no traces of those of the parent."""
+        self.lock, self.threads = threading.Lock(), []
+        self.memory[:] = 0
+        if self.address:
+            self._begin(run.overloads[OF_RUN])
+
+
+def _new_event(address):
+    system = ctypes.CDLL(None)
+    system.pthread_mutex_init(ctypes.c_void_p(address + MUTEX), None)
+    system.pthread_cond_init(ctypes.c_void_p(address + CONDITION), None)
+
+
+def _serve(pool, number):
+    signal.pthread_sigmask(signal.SIG_BLOCK, BLOCKED)
+    serve(pool, number)
+
+
+pool = _Pool()
+os.register_at_fork(after_in_child=pool.forget)

@@ -1,5 +1,6 @@
 """Loops over rows that threads share: results, exceptions, requests to stop, forks, the end of a process."""
 
+import ctypes
 import gc
 import inspect
 import os
@@ -7,22 +8,34 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 import weakref
+from pathlib import Path
 
 import numpy as np
 import pytest
+from llvmlite import ir
+from numba.core import cgutils, types
+from numba.extending import intrinsic
 from threadpoolctl import threadpool_info
 
 import gpukit
-from gpukit import _pool, _scheduler
+from gpukit import _pool
 from gpukit._jit import Function, njit
-from gpukit._scheduler import STOPPED, by_block
+from gpukit._scheduler import by_block
 from gpukit.errors import ParameterError
 from gpukit.runtime import thread_count, workers
-from gpukit.runtime.intrinsics import fetch_add
+from gpukit.runtime.intrinsics import load, nanoseconds, store
 
-PATIENT = 60  # seconds until a test that waits for another thread fails
+
+@intrinsic
+def thread_id(context):
+    """What threading.get_ident() returns."""
+
+    def generate(context, builder, signature, arguments):
+        kind = ir.FunctionType(ir.IntType(64), [])
+        return builder.call(cgutils.get_or_insert_function(builder.module, kind, "pthread_self"), [])
+
+    return types.int64(), generate
 
 
 @njit
@@ -50,25 +63,40 @@ def fail_at(start, stop, bad, visits):
         visits[row] += 1 + 0 * int(_harmonic(3000))
 
 
-@by_block(lambda ended: ended.size)
-def meet(start, stop, begun, ended):
-    """The first to begin row 1 or a later one fails when another has begun; that one needs long, and then notes it."""
+@by_block(lambda visits: visits.size)
+def meet(start, stop, caller, failing, places, visits):
+    """The thread that is, or is not, the caller fails as soon as another is at work too, which goes on for long.
+
+    places: addresses of three words, of the caller's beginning, a helper's beginning, the failure.
+    """
     for row in range(start, stop):
-        if row > 0:
-            number = fetch_add(begun, 1)
-            if number == 0:
-                while fetch_add(begun, 0) < 2:
-                    pass
-                raise ValueError("the first")
-            if number == 1:
-                ended[row] = int(_harmonic(100_000_000) > 0)
+        is_caller = thread_id() == caller
+        store(places[0] if is_caller else places[1], 1)
+        while row > 0 and load(places[1] if is_caller else places[0]) == 0:
+            pass
+        if row > 0 and is_caller == failing:
+            store(places[2], 1)
+            raise ValueError("the first", row)
+        while row > 0 and load(places[2]) == 0:
+            pass
+        visits[row] = int(_harmonic(100_000_000 if row > 0 else 1) > 0)
+
+
+@by_block(lambda out: out.size)
+def pass_time(start, stop, cheap, each, out):
+    """Take `each` nanoseconds for a row, nothing for the first `cheap` rows; count."""
+    for row in range(start, stop):
+        end = nanoseconds() + (each if row >= cheap else 0)
+        while nanoseconds() < end:
+            pass
+        out[row] += 1
 
 
 @by_block(lambda limit, out: min(limit, out.size), fastmath=False)
-def count_up(start, stop, limit, out, state, chunk):
+def count_up(start, stop, limit, out, pool, first):
     """Arguments called as the loop's own might be."""
     for k in range(stop - start):
-        out[start + k] = state + chunk + start + k
+        out[start + k] = pool + first + start + k
     return
 
 
@@ -81,40 +109,44 @@ def invert(start, stop, rows, out):
         out[row] = rows[rows.size - 1 - row]
 
 
+def word(place):
+    """A word of the pool."""
+    return ctypes.c_int64.from_address(workers.pool.ready() + place)
+
+
 @pytest.fixture
-def eager(monkeypatch):
-    """Wake helpers after the first chunk, whatever the work; four threads."""
-    monkeypatch.setattr(_scheduler, "SLICE", 1)
-    monkeypatch.setattr(_scheduler, "WORTH", 1)
-    monkeypatch.setattr(thread_count._setting, "count", 4)
+def settings():
+    """The pool, whose settings are restored; nobody has been asked for help, and four threads may work."""
+    before, threads = {place: word(place).value for place in workers.DEFAULTS}, thread_count._setting.count
+    word(workers.HELPERS).value = 0
+    gpukit.set_num_threads(4)
     yield
-    assert all_come_back(), "a worker did not come back"
-
-
-def all_come_back():
-    """Return True once all workers are idle: those whose task was taken back are on their way."""
-    late = time.monotonic() + PATIENT
-    while set(workers._idle) != set(workers._all) and time.monotonic() < late:
-        time.sleep(0.001)
-    return len(workers._idle) == len(workers._all)
+    thread_count._setting.count = threads
+    for place, value in before.items():
+        word(place).value = value
+    assert is_at_rest(), "a worker did not come back"
 
 
 @pytest.fixture
-def helped(monkeypatch):
-    """The numbers of helpers that loops asked for."""
-    asked, hand_out = [], workers._hand_out
-
-    def noted(part, count, tasks):
-        asked.append(count)
-        hand_out(part, count, tasks)
-
-    monkeypatch.setattr(workers, "_hand_out", noted)
-    return asked
+def eager(settings):
+    """Wake helpers after the first chunk, whatever the work; four threads."""
+    hurry()
 
 
-def loop_of(worker, rows=100):
-    """A loop whose first row is done, with a Python function for its compiled worker."""
-    return _scheduler._Loop(worker, np.array((1, rows)), ())
+def hurry():
+    """See `eager`."""
+    word(workers.SLICE).value = word(workers.WORTH).value = 1
+
+
+def asked():
+    """How many helpers the last loop asked for; forgotten."""
+    found, word(workers.HELPERS).value = word(workers.HELPERS).value, 0
+    return found
+
+
+def is_at_rest():
+    """Whether no caller has the pool and no worker is in its job."""
+    return word(workers.BUSY).value == word(workers.STATE).value == 0
 
 
 def lengths_of(rows):
@@ -130,67 +162,82 @@ def sums_of(rows):
 
 
 @pytest.mark.parametrize("rows", [0, 1, 2, 31, 1000])
-def test_results_are_the_same_for_any_number_of_threads(eager, helped, rows):
+def test_results_are_the_same_for_any_number_of_threads(eager, rows):
     lengths = lengths_of(rows)
-    results = set()
+    results, helpers = set(), []
     for threads in (1, 2, 5):
         gpukit.set_num_threads(threads)
         sums, visits = np.zeros(rows), np.zeros(rows, np.int64)
         uneven_sums(lengths, sums, visits)
         results.add(sums.tobytes())
+        helpers.append(asked())
         assert visits.tolist() == [1] * rows
     np.testing.assert_allclose(sums, [np.sum(1 / np.arange(1, length + 1)) for length in lengths], rtol=1e-12)
     assert len(results) == 1
-    assert helped == ([1, 4] if rows > 2 else helped)
+    assert helpers == ([0, 1, 4] if rows > 2 else helpers)
 
 
 def test_arguments_may_be_called_anything_and_options_are_njits():
     out = np.zeros(10, np.int64)
     count_up(7, out, 100, 1000)
     assert out.tolist() == [*range(1100, 1107), 0, 0, 0]
-    assert count_up.worker.targetoptions["fastmath"] is False and count_up.worker.targetoptions["nogil"]
+    assert rows_of(count_up).targetoptions["fastmath"] is False
     invert(np.arange(10), out)
     assert out.tolist() == [*range(9, -1, -1)]
-    assert list(inspect.signature(count_up).parameters) == ["limit", "out", "state", "chunk"]
+    assert list(inspect.signature(count_up).parameters) == ["limit", "out", "pool", "first"]
     with pytest.raises(ValueError, match="nothing"):
         by_block(lambda nothing: 1)(lambda start, stop, out: None)
 
 
-def test_a_small_loop_wakes_nobody(monkeypatch, helped):
-    monkeypatch.setattr(_scheduler, "SLICE", 1 << 40)
+def rows_of(function):
+    """The compiled function of a loop's rows."""
+    return function.launcher.py_func.__globals__["_rows"]
+
+
+def test_a_small_loop_wakes_nobody(settings):
+    word(workers.SLICE).value = 1 << 40
     uneven_sums(lengths_of(1000), np.zeros(1000), np.zeros(1000, np.int64))
-    assert helped == []
+    assert asked() == 0
 
 
 @pytest.mark.parametrize(
-    "threads, rows, elapsed, helpers",
-    [(4, 6, 50_000, 0), (4, 7, 50_000, 1), (4, 13, 50_000, 2), (4, 1000, 50_000, 3), (1, 1000, 50_000, 0)],
+    "threads, left, helpers",
+    [(4, 5, 0), (4, 6, 1), (4, 12, 2), (4, 1000, 3), (1, 1000, 0), (0, 1000, 0)],
 )
-def test_helpers_are_woken_for_what_is_worth_it(monkeypatch, threads, rows, elapsed, helpers):
-    """One row took `elapsed`: another thread for each 0.3 ms of the rest."""
-    monkeypatch.setattr(thread_count._setting, "count", threads)
-    assert loop_of(None)._plan(rows - 1, elapsed)[1] == helpers
+def test_helpers_are_woken_for_what_is_worth_it(threads, left, helpers):
+    """Rows of 5 microseconds: another thread for each 30 of the rest."""
+    assert workers.plan(left, 5000, 10_000, 30_000, threads)[0] == helpers
 
 
-def test_work_that_turns_out_longer_is_shared_later(eager, helped, monkeypatch):
+def test_a_chunk_is_a_share_of_the_rows_and_of_time():
+    chunks = [workers.plan(left, each, 50_000, 1, 2)[1] for left, each in [(1600, 1), (1 << 30, 50), (100, 10**9)]]
+    assert chunks == [100, 1000, 1] and workers.plan(1600, 1, 50_000, 1, 0)[1] == 200
+
+
+def test_work_that_turns_out_longer_is_shared_later(eager):
     """First rows that cost nothing promise little; the calling thread asks again when its time is up."""
-    monkeypatch.setattr(_scheduler, "WORTH", 1_000_000)
-
-    def worker(state, chunk, growth, limit):
-        if state[0] == 1:
-            state[0] = 2
-            return 10_000_000
-        state[0] = STOPPED
-        return 0
-
-    loop_of(worker).finish(10)
-    assert helped == [3]
+    word(workers.WORTH).value = 1_000_000
+    out = np.zeros(40, np.int64)
+    pass_time(3, 5_000_000, out)
+    assert out.tolist() == [1] * 40 and asked() == 3
 
 
-def test_a_chunk_is_a_share_of_the_rows_and_of_time(monkeypatch):
-    monkeypatch.setattr(thread_count._setting, "count", 2)
-    assert loop_of(None)._plan(1600, 1)[0] == 100 and loop_of(None)._plan(1 << 30, 50)[0] == 1000
-    assert loop_of(None)._plan(100, 10**9)[0] == 1
+def test_a_long_loop_lets_other_threads_run(settings):
+    """The calling thread keeps the interpreter for 5 ms of work, no longer."""
+    ticks, over = [], threading.Event()
+
+    def tick():
+        while not over.wait(0.001):
+            ticks.append(out.copy())
+
+    out = np.zeros(8, np.int64)
+    pass_time(0, 1, out)
+    other = threading.Thread(target=tick)
+    other.start()
+    pass_time(0, 100_000_000, out)
+    over.set()
+    other.join()
+    assert any(1 < seen.sum() - 8 < 7 for seen in ticks)
 
 
 @pytest.mark.parametrize("threads", [1, 4])
@@ -206,104 +253,35 @@ def test_an_exception_is_raised_in_the_caller(eager, threads, bad):
     assert visits.sum() == after + visits.size
 
 
-def test_an_exception_waits_for_running_blocks(eager):
-    begun, ended = np.zeros(1, np.int64), np.zeros(1000, np.int64)
-    with pytest.raises(ValueError, match="the first"):
-        meet(begun, ended)
-    assert begun[0] >= 2 and ended.sum() == 1
-
-
 @pytest.mark.parametrize("failing", ["caller", "helper"])
 def test_who_fails_stops_the_others_and_the_call_waits_for_them(eager, failing):
-    main, failed, stopped, ended = threading.main_thread(), threading.Event(), [], []
-
-    def worker(state, chunk, growth, limit):
-        is_caller = threading.current_thread() is main
-        if is_caller == (failing == "caller"):
-            assert both.wait(PATIENT)
-            failed.set()
-            raise ZeroDivisionError
-        both.set()
-        assert failed.wait(PATIENT)
-        while state[0] < STOPPED:
-            pass
-        stopped.append(True)
-        threading.Event().wait(0.05)
-        ended.append(True)
-        return 0
-
-    both = threading.Event()
+    words, visits = np.zeros(3, np.int64), np.zeros(1000, np.int64)
     gpukit.set_num_threads(2)
-    with pytest.raises(ZeroDivisionError):
-        loop_of(worker).finish(50_000)
-    assert stopped and ended
+    with pytest.raises(ValueError) as raised:
+        meet(threading.get_ident(), failing == "caller", words.ctypes.data + 8 * np.arange(3), visits)
+    assert words.tolist() == [1, 1, 1] and raised.value.args[0] == "the first" and raised.value.args[1] > 0
+    assert visits[0] == 1 and visits.sum() == 2 and is_at_rest()
 
 
-@pytest.mark.parametrize("moment", ["at work", "waiting"])
-def test_a_request_to_stop_waits_for_running_blocks(eager, moment):
-    """KeyboardInterrupt while the caller works, and while it waits for a helper."""
-    main, helps, ended = threading.main_thread(), threading.Event(), []
-
-    def worker(state, chunk, growth, limit):
-        if threading.current_thread() is not main:
-            helps.set()
-            while moment == "at work" and state[0] < STOPPED:
-                pass
-            if moment == "waiting":
-                while sys._current_frames()[main.ident].f_code is not workers.Task.wait.__code__:
-                    pass
-                os.kill(os.getpid(), signal.SIGINT)
-            threading.Event().wait(0.1)
-            ended.append(True)
-            return 0
-        assert helps.wait(PATIENT)
-        if moment == "at work":
-            signal.raise_signal(signal.SIGINT)
-        return 0
-
-    gpukit.set_num_threads(2)
-    with pytest.raises(KeyboardInterrupt):
-        loop_of(worker).finish(50_000)
-    assert ended == [True]
-
-
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system tells no thread's signals")
 def test_workers_leave_signals_to_the_main_thread(eager):
-    found = []
-
-    def worker(state, chunk, growth, limit):
-        if threading.current_thread() is threading.main_thread():
-            while not found:
-                pass
-        else:
-            found.append(signal.pthread_sigmask(signal.SIG_BLOCK, []))
-        return 0
-
-    loop_of(worker).finish(50_000)
-    assert {signal.SIGINT, signal.SIGTERM, signal.SIGHUP} <= found[0]
+    uneven_sums(lengths_of(300), np.zeros(300), np.zeros(300, np.int64))
+    assert workers.pool.threads
+    for thread in workers.pool.threads:
+        lines = Path(f"/proc/self/task/{thread.native_id}/status").read_text().splitlines()
+        mask = int(next(line for line in lines if line.startswith("SigBlk")).split()[1], 16)
+        assert all(mask >> number - 1 & 1 for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP))
 
 
-def test_nested_calls_run_inline(eager, helped):
-    """Within a block, in the calling thread and in a helper; and in a thread of gpukit._pool."""
-    main, nested, both = threading.main_thread(), [], threading.Barrier(2, timeout=PATIENT)
-
+def test_a_thread_of_several_works_alone(eager):
     def call():
         sums, visits = np.zeros(50), np.zeros(50, np.int64)
         uneven_sums(lengths_of(50), sums, visits)
-        nested.append((threading.current_thread() is main, visits.tolist() == [1] * 50))
+        return asked(), visits.tolist() == [1] * 50
 
-    def worker(state, chunk, growth, limit):
-        both.wait()
-        call()
-        return 0
-
-    gpukit.set_num_threads(2)
-    loop_of(worker).finish(50_000)
-    assert sorted(nested) == [(False, True), (True, True)] and helped == [1]
     with _pool.ThreadPoolExecutor(1, _pool.NAME) as pool:
-        pool.submit(call).result()
-    assert helped == [1]
-    call()
-    assert helped == [1, 1]
+        assert pool.submit(call).result() == (0, True)
+    assert call() == (3, True)
 
 
 def test_a_function_is_compiled_once_and_by_the_caller(eager, monkeypatch):
@@ -322,10 +300,10 @@ def test_a_function_is_compiled_once_and_by_the_caller(eager, monkeypatch):
 
     out = np.zeros(1000)
     fill(out)
-    assert compiled == [("fill", threading.main_thread())] and len(fill.worker.signatures) == 1
+    assert compiled == [("fill", threading.main_thread())] and len(fill.launcher.signatures) == 1
 
 
-def test_several_threads_call_at_once(eager, monkeypatch):
+def test_several_threads_call_at_once(eager):
     lengths, wrong, want = lengths_of(300), [], sums_of(300)
 
     def calls():
@@ -352,22 +330,33 @@ def test_helpers_let_arguments_go(eager):
     assert gone() is None
 
 
-def test_without_new_threads_the_caller_works_alone(eager, monkeypatch):
+def test_without_new_threads_the_caller_works_alone(monkeypatch):
     def refused(self):
         raise RuntimeError("can't start new thread")
 
-    monkeypatch.setattr(workers, "_idle", [])
-    monkeypatch.setattr(workers, "_all", [])
+    monkeypatch.setattr(workers, "pool", workers._Pool())
     monkeypatch.setattr(threading.Thread, "start", refused)
+    monkeypatch.setattr(thread_count._setting, "count", 4)
+    hurry()
     visits = np.zeros(300, np.int64)
     uneven_sums(lengths_of(300), np.zeros(300), visits)
-    assert visits.tolist() == [1] * 300 and workers._all == []
+    assert visits.tolist() == [1] * 300 and asked() == 3
 
 
-def test_a_task_that_has_not_begun_is_taken_back():
-    task = workers.Task(None)
-    task.wait()
-    assert not task.claim()
+@pytest.mark.parametrize(
+    "state, is_in, after",
+    [
+        (0, False, 0),
+        (2, False, 2),
+        (workers.OPEN, True, workers.OPEN + 1),
+        (workers.OPEN + 2, True, workers.OPEN + 3),
+        (workers.OPEN + 3, False, workers.OPEN + 3),
+    ],
+)
+def test_a_worker_joins_a_job_that_is_open_and_wants_more(state, is_in, after):
+    words = np.zeros(workers.EVENTS // 8, np.int64)
+    words[workers.STATE // 8], words[workers.HELPERS // 8] = state, 3
+    assert workers.join(words.ctypes.data) == is_in and words[workers.STATE // 8] == after
 
 
 def test_blas_has_one_thread_in_blocks_that_ask_for_it():
@@ -376,13 +365,13 @@ def test_blas_has_one_thread_in_blocks_that_ask_for_it():
 
     def recording(*arguments):
         seen.append(blas())
-        return 0
+        return arguments[2]
 
     before = blas()
     for guarded in (True, False):
         seen = []
         function = by_block(lambda out: out.size, blas=guarded)(invert.__wrapped__)
-        function.worker = recording
+        function.launcher = recording
         function(np.zeros(3), np.zeros(3))
         assert seen == [[1] * len(before) if guarded else before] and blas() == before
 
@@ -445,7 +434,7 @@ LONG = """
     from gpukit import interrupt
     interrupt.heed() if HEED else None
     if EAGER:
-        _scheduler.SLICE = _scheduler.WORTH = 1
+        hurry()
     lengths, sums, visits = np.full(1 << 20, 1 << 16), np.zeros(1 << 20), np.zeros(1 << 20, np.int64)
     uneven_sums(lengths[:1], sums[:1], visits[:1])
     def kill():
@@ -456,7 +445,9 @@ LONG = """
     try:
         uneven_sums(lengths, sums, visits)
     except KeyboardInterrupt as request:
-        print(type(request).__name__, visits.sum() < visits.size, all_come_back())
+        before = visits.sum()
+        threading.Event().wait(0.05)
+        print(type(request).__name__, before < visits.size, is_at_rest() and visits.sum() == before)
     interrupt.over()
 """
 
@@ -471,7 +462,7 @@ def test_a_signal_ends_a_long_loop(threads, heed, number, name):
 def test_forked_children_compute():
     """While other threads of the parent are in loops and compile; a child has no workers, and starts its own."""
     code = """
-        _scheduler.SLICE = _scheduler.WORTH = 1
+        hurry()
         lengths, kinds = lengths_of(300), [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32]
         want = sums_of(300)
         def check(kind):
@@ -482,8 +473,9 @@ def test_forked_children_compute():
             for kind in kinds * 20:
                 results.append(check(kind))
         def child():
-            forgotten = not workers._all and not workers._idle
-            return forgotten and check(np.float32) and check(np.int64) and len(workers._all) == 2
+            forgotten = not workers.pool.threads and is_at_rest()
+            hurry()
+            return forgotten and check(np.float32) and check(np.int64) and len(workers.pool.threads) == 2
         results = [check(np.int64)]
         threads = [threading.Thread(target=busy) for _ in range(2)]
         for thread in threads:
@@ -506,7 +498,7 @@ def test_the_process_ends(caller):
     """After loops; while another thread is in one; and loops as it ends."""
     code = """
         import atexit
-        _scheduler.SLICE = _scheduler.WORTH = 1
+        hurry()
         visits = np.zeros(1 << 20, np.int64)
         def long():
             uneven_sums(np.full(1 << 20, 1 << 16), np.zeros(1 << 20), visits)
@@ -519,32 +511,18 @@ def test_the_process_ends(caller):
             while not visits[10]:
                 pass
         if "CALLER" == "atexit":
-            workers.atexit.unregister(workers._end)
             atexit.register(short, "\\n")
-            workers.atexit.register(workers._end)
         short(" ")
     """
     shown = run(code.replace("CALLER", caller), GPUKIT_NUM_THREADS="3")
     assert shown == ("True True" if caller == "atexit" else "True")
 
 
-def test_threads_that_wait_end_with_the_process():
-    code = """
-        import atexit
-        workers.atexit.unregister(workers._end)
-        atexit.register(lambda: print([worker.is_alive() for worker in workers._all]))
-        workers.atexit.register(workers._end)
-        _scheduler.SLICE = _scheduler.WORTH = 1
-        uneven_sums(lengths_of(300), np.zeros(300), np.zeros(300, np.int64))
-        all_come_back()
-    """
-    assert run(code, GPUKIT_NUM_THREADS="3") == "[False, False]"
-
-
 def test_without_the_compiler_a_loop_is_one_block():
     code = """
         sums, visits = np.zeros(20), np.zeros(20, np.int64)
         uneven_sums(lengths_of(20), sums, visits)
-        print(visits.tolist() == [1] * 20, sums.tolist() == [_harmonic(n) for n in lengths_of(20)], workers._all)
+        same = sums.tolist() == [_harmonic(n) for n in lengths_of(20)]
+        print(visits.tolist() == [1] * 20, same, workers.pool.threads)
     """
     assert run(code, NUMBA_DISABLE_JIT="1") == "True True []"
