@@ -16,6 +16,8 @@ then.
 import functools
 import inspect
 
+import numpy as np
+
 from gpukit import _pool
 from gpukit._jit import Function, njit
 from gpukit.runtime import intrinsics, thread_count, workers
@@ -25,35 +27,41 @@ def {name}_rows(_start, _stop, {arguments}):
     _assume_not_negative(_start)
     _body(_start, _stop, {arguments})
 
-def {name}(_pool, _first, _count, _threads, {arguments}):
-    return _run_rows(_pool, _first, _count, _threads, _rows, ({arguments},))
+def {name}(_pool, _first, _count, _threads, _pace, {arguments}):
+    return _run_rows(_pool, _first, _count, _threads, _pace, _rows, ({arguments},))
 """
 
 
-def by_block(rows, *, blas=False, **options):
+HEAVY = 1 << 30  # nanoseconds
+
+
+def by_block(rows, *, heavy=False, blas=False, **options):
     """Return a decorator of functions (start, stop, ...) that process rows start to stop; see the module.
 
     Parameters
     ----------
     rows : callable
         Number of rows; its parameters name arguments of the function.
+    heavy : bool
+        A row is worth a thread, a piece of a file, say: the first call begins with all threads.
     blas : bool
         The function calls np.dot or np.linalg: BLAS keeps to one thread a call meanwhile.
     **options
         Of njit.
     """
-    return lambda body: BlockFunction(body, rows, blas, options)
+    return lambda body: BlockFunction(body, rows, heavy, blas, options)
 
 
 class BlockFunction:
     """A function over rows, called without start and stop, from Python only. Arguments are given by position."""
 
-    def __init__(self, body, rows, blas, options):
+    def __init__(self, body, rows, heavy, blas, options):
         functools.update_wrapper(self, body)
         names = list(inspect.signature(body).parameters)
         self.__signature__ = inspect.Signature(list(inspect.signature(body).parameters.values())[2:])
         self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
         self.guard = _pool.alone if blas else None
+        self.pace = np.array([HEAVY if heavy else 0])  # nanoseconds of a row in the last call
         self.launcher = _launcher_of(body, names[2:], options)
         self.is_compiled = isinstance(self.launcher, Function)
 
@@ -72,16 +80,16 @@ class BlockFunction:
 
     def _run(self, count, arguments):
         pool, first = workers.pool.ready(), 0
-        threads = 0 if _pool.within() else thread_count.get_num_threads()
+        threads, pace = 0 if _pool.within() else thread_count.get_num_threads(), self.pace.ctypes.data
         while True:
-            first = self.launcher(pool, first, count, threads, *arguments)
+            first = self.launcher(pool, first, count, threads, pace, *arguments)
             if first >= count:
                 return
             workers.pool.start(threads - 1)
 
 
 def _launcher_of(body, names, options):
-    """Return the compiled function of the whole loop, (pool, first, count, threads, ...): the next row."""
+    """Return the compiled function of the whole loop, (pool, first, count, threads, pace, ...): the next row."""
     scope = {
         "__name__": body.__module__,
         "_assume_not_negative": intrinsics.assume_not_negative,

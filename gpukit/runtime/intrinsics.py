@@ -13,7 +13,7 @@ from numba.extending import intrinsic
 CLOCK = time.CLOCK_MONOTONIC
 WORD, I64, I32 = types.int64, ir.IntType(64), ir.IntType(32)
 ROWS = ir.FunctionType(I64, [I64, I64, I64])  # (frame, start, stop): 0, or the address of an exception's description
-RUN = ir.FunctionType(I64, [I64] * 6)  # workers.run
+RUN = ir.FunctionType(I64, [I64] * 7)  # workers.run
 
 
 def _word(builder, address):
@@ -168,16 +168,17 @@ def call_rows(context, rows, frame, start, stop):
 
 
 @intrinsic
-def run_rows(context, pool, first, count, threads, rows, arguments):
+def run_rows(context, pool, first, count, threads, pace, rows, arguments):
     """Let workers.run, whose address is the first word of the pool, call rows(start, stop, *arguments) for the rows
     first to count, and raise the first exception. Returns the next row to be processed.
 
-    The frame that all threads read has the exception's description and the arguments.
+    The frame that all threads read has the exception's description and the arguments. The word at the address `pace` is
+    the function's own: nanoseconds of a row in its last call.
     """
     called = rows.get_call_type(context, (types.int64, types.int64, *arguments.types), {})
 
     def generate(context, builder, signature, values):
-        pool, first, count, threads, _, packed = values
+        pool, first, count, threads, pace, _, packed = values
         compiled = rows.dispatcher.get_compile_result(called)
         context.add_linking_libs([compiled.library])
         kinds = called.args[2:]
@@ -189,14 +190,13 @@ def run_rows(context, pool, first, count, threads, rows, arguments):
         thunk = _thunk(context, builder.module, compiled.fndesc, called, frame.type)
         run = builder.inttoptr(builder.load(_word(builder, pool)), RUN.as_pointer())
         addresses = [builder.ptrtoint(place, I64) for place in (thunk, frame)]
-        reached = builder.call(run, [pool, *addresses, first, count, threads])
+        reached = builder.call(run, [pool, *addresses, first, count, threads, pace])
         failed = builder.load(cgutils.gep_inbounds(builder, frame, 0, 0))
         with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, failed)):
             context.call_conv.return_status_propagate(builder, _error(builder, failed))
         return reached
 
-    signature = types.int64(types.int64, types.int64, types.int64, types.int64, rows, arguments)
-    return signature, generate
+    return types.int64(*[types.int64] * 5, rows, arguments), generate
 
 
 def _thunk(context, module, description, called, frame):

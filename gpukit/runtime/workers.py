@@ -37,7 +37,7 @@ EVENTS, EVENT = 8 * LINE, 3 * LINE  # of the caller, then of each worker: a flag
 MUTEX, CONDITION = LINE, 2 * LINE
 OPEN = 1 << 32  # in STATE, which counts those inside
 STOPPED = 1 << 62  # a next row past any end
-OF_RUN, OF_SERVE = (intrinsics.WORD,) * 6, (intrinsics.WORD,) * 2  # types of arguments
+OF_RUN, OF_SERVE = (intrinsics.WORD,) * 7, (intrinsics.WORD,) * 2  # types of arguments
 CHUNKS = 8  # for each thread, at least
 PATIENT_ROWS = 20  # rows of one thread that pass, at least, before the caller goes back to the interpreter
 
@@ -71,17 +71,18 @@ def wait(event):
 
 @njit
 def take_chunks(pool, late):
-    """Process chunks of the job until none is left or it is late."""
+    """Process chunks of the job until none is left or it is late; returns how many."""
     rows, frame, end, chunk = load(pool + ROWS), load(pool + FRAME), load(pool + END), load(pool + CHUNK)
-    while True:
+    done = 0
+    while late == 0 or done == 0 or nanoseconds() < late:
         start = fetch_add(pool + NEXT, chunk)
         if start >= end:
-            return
+            break
         if call_rows(rows, frame, start, min(start + chunk, end)) != 0:
             store(pool + NEXT, STOPPED)
-            return
-        if late != 0 and nanoseconds() > late:
-            return
+            break
+        done += 1
+    return done
 
 
 @njit
@@ -110,8 +111,9 @@ def serve(pool, number):
 
 
 @njit
-def share(pool, rows, frame, first, count, chunk, helpers, late):
+def share(pool, rows, frame, first, count, pace, chunk, helpers, late):
     """Process the rows first to count with helpers; returns the next row if it is late before the end."""
+    began = nanoseconds()
     store(pool + ROWS, rows)
     store(pool + FRAME, frame)
     store(pool + END, count)
@@ -120,7 +122,9 @@ def share(pool, rows, frame, first, count, chunk, helpers, late):
     store(pool + NEXT, first)
     store(pool + STATE, OPEN)
     wake(pool + EVENTS + EVENT)
-    take_chunks(pool, late)
+    done = take_chunks(pool, late)
+    if done > 0:
+        store(pace, max((nanoseconds() - began) // (done * chunk), 1))
     reached = exchange(pool + NEXT, STOPPED)
     if fetch_add(pool + STATE, -OPEN) != OPEN:
         spin_until = nanoseconds() + load(pool + SPIN)
@@ -147,27 +151,32 @@ def work_alone(rows, frame, first, count, chunk, late):
 def plan(left, each, slice_of_time, worth, threads):
     """Return how many workers the `left` rows of `each` nanoseconds are worth, and the rows of a chunk."""
     chunk = min(slice_of_time // each, left // (CHUNKS * max(threads, 1)))
-    return max(0, min(threads - 1, left * each // worth)), max(1, chunk)
+    return max(0, min(threads - 1, left - 1, left * each // worth)), max(1, chunk)
 
 
 @njit
-def run(pool, rows, frame, first, count, threads):
+def run(pool, rows, frame, first, count, threads, pace):
     """Process the rows first to count, or some of them, with the calling thread and up to threads - 1 workers.
 
-    The calling thread begins alone, in chunks that double, so that a small loop costs no other thread. When time is up
-    and rows are left, their cost is known, and workers are woken for what is worth it.
+    What a row took in the last call tells how many workers are worth it. If it is unknown or promises little, the
+    calling thread begins alone, in chunks that double, so that a small loop costs no other thread; when time is up and
+    rows are left, their cost is known.
 
-    pool, rows, frame: addresses, see intrinsics.run_rows. Returns the next row, count after an exception. It comes back
-    early when it is time to look for requests to stop, or when it wants more workers than were started.
+    pool, rows, frame, pace: addresses, see intrinsics.run_rows. Returns the next row, count after an exception. It
+    comes back early when it is time to look for requests to stop, or when it wants more workers than were started.
     """
-    began, start, chunk, elapsed = nanoseconds(), first, 1, 0
-    while elapsed <= load(pool + SLICE):
-        stop = min(start + chunk, count)
-        if call_rows(rows, frame, start, stop) != 0 or stop == count:
-            return count
-        start, chunk = stop, 2 * chunk
-        elapsed = nanoseconds() - began
-    each, left = max(elapsed // (start - first), 1), count - start
+    began, start, each = nanoseconds(), first, load(pace)
+    if each * (count - first) < load(pool + WORTH):
+        chunk, elapsed = 1, 0
+        while elapsed <= load(pool + SLICE):
+            stop = min(start + chunk, count)
+            if call_rows(rows, frame, start, stop) != 0 or stop == count:
+                return count
+            start, chunk = stop, 2 * chunk
+            elapsed = nanoseconds() - began
+        each = max(elapsed // (start - first), 1)
+        store(pace, each)
+    left = count - start
     helpers, chunk = plan(left, each, load(pool + SLICE), load(pool + WORTH), threads)
     if helpers > load(pool + WORKERS):
         return start
@@ -175,7 +184,7 @@ def run(pool, rows, frame, first, count, threads):
     if threads == 0 or left * each // (helpers + 1) > load(pool + SWITCH):
         state = intrinsics.release_interpreter()
     if helpers > 0 and compare_and_swap(pool + BUSY, 0, 1) == 0:
-        reached = share(pool, rows, frame, start, count, chunk, helpers, late)
+        reached = share(pool, rows, frame, start, count, pace, chunk, helpers, late)
         store(pool + BUSY, 0)
     else:
         if threads > 1:  # others may be free soon, or the rows turn out longer

@@ -24,7 +24,7 @@ from gpukit._jit import Function, njit
 from gpukit._scheduler import by_block
 from gpukit.errors import ParameterError
 from gpukit.runtime import thread_count, workers
-from gpukit.runtime.intrinsics import load, nanoseconds, store
+from gpukit.runtime.intrinsics import fetch_add, load, nanoseconds, store
 
 
 @intrinsic
@@ -92,6 +92,16 @@ def pass_time(start, stop, cheap, each, out):
         out[row] += 1
 
 
+@by_block(lambda visits: visits.size, heavy=True)
+def both_begin(start, stop, begun, visits):
+    """No row ends before two have begun."""
+    for row in range(start, stop):
+        fetch_add(begun, 1)
+        while load(begun) < 2:
+            pass
+        visits[row] += 1
+
+
 @by_block(lambda limit, out: min(limit, out.size), fastmath=False)
 def count_up(start, stop, limit, out, pool, first):
     """Arguments called as the loop's own might be."""
@@ -119,6 +129,8 @@ def settings():
     """The pool, whose settings are restored; nobody has been asked for help, and four threads may work."""
     before, threads = {place: word(place).value for place in workers.DEFAULTS}, thread_count._setting.count
     word(workers.HELPERS).value = 0
+    for function in (uneven_sums, fail_at, meet, pass_time, count_up, invert):
+        function.pace[0] = 0
     gpukit.set_num_threads(4)
     yield
     thread_count._setting.count = threads
@@ -198,6 +210,18 @@ def test_a_small_loop_wakes_nobody(settings):
     word(workers.SLICE).value = 1 << 40
     uneven_sums(lengths_of(1000), np.zeros(1000), np.zeros(1000, np.int64))
     assert asked() == 0
+
+
+def test_the_first_call_of_heavy_rows_begins_with_all_threads(settings):
+    """Two rows, each begun while the other runs; a loop that turned out small wakes nobody any more."""
+    begun, visits = np.zeros(1, np.int64), np.zeros(2, np.int64)
+    both_begin(begun.ctypes.data, visits)
+    assert visits.tolist() == [1, 1] and asked() == 1
+    for _ in range(100):  # in which the caller has a row to learn from once, at least
+        both_begin(begun.ctypes.data, visits)
+    asked()
+    both_begin(begun.ctypes.data, visits)
+    assert asked() == 0 and visits.tolist() == [102, 102]
 
 
 @pytest.mark.parametrize(
