@@ -12,9 +12,9 @@ import click
 
 from gpukit._version import __version__
 from gpukit.cli import options, report
-from gpukit.errors import GpukitError
+from gpukit.runtime.thread_count import get_num_threads
 
-PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib", "tbb")
+PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib")
 COMPILERS = ("nvidia-nvvm", "nvidia-nvjitlink")  # what makes GPU code, shown with the other versions
 NAMES = {  # under which a package may be installed
     "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
@@ -50,17 +50,15 @@ def doctor(as_json):
 
 
 def examine():
-    """The findings as a dict: versions, problems, gpus, driver, cpu_threads, threads, missing, cache."""
+    """The findings as a dict: versions, problems, gpus, driver, cpu_threads, missing, cache."""
     versions, cuda = installed(), supported_cuda()
     gpus, trouble = probe_gpus()
-    threads, broken = threading_layer()
     problems = known_problems(versions) + driver_problems(cuda, gpus) + kernel_problems(gpus, versions)
-    problems += [text for text in (trouble, broken) if text]
+    problems += [trouble] if trouble else []
     return {
         "versions": versions,
         "problems": problems,
-        "cpu_threads": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
-        "threads": threads,
+        "cpu_threads": get_num_threads(),
         "driver": driver_version(cuda),
         "gpus": gpus,
         "missing": missing_features(gpus, extra_for(cuda)),
@@ -143,18 +141,6 @@ def kernel_problems(gpus, versions):
         for gpu in gpus
         if gpu.get("kernel", RUNS) != RUNS
     ]
-
-
-def threading_layer():
-    """(text of the layer of compiled loops and why it is that one, or None; what is wrong or None)."""
-    try:
-        from gpukit.runtime import threads
-
-        return f"{threads.layer()} ({threads.reason()})", None
-    except GpukitError as error:
-        return None, str(error)
-    except ImportError:  # no numba
-        return None, None
 
 
 def numbers(text):
@@ -244,8 +230,7 @@ def show(found):
     rows = [{"what": name, "version": text or "not installed"} for name, text in found["versions"].items()]
     report.print_table(rows, {"what": "package", "version": "version"})
     report.echo()
-    layer = f", threading layer {found['threads']}" if found["threads"] else ""
-    report.echo(f"CPU: {found['cpu_threads']} thread(s){layer}")
+    report.echo(f"CPU: {found['cpu_threads']} thread(s)")
     if found["gpus"]:
         report.print_table(
             [

@@ -1,10 +1,9 @@
 """The only `from numba import njit`: compiled code is kept on disk by what it depends on (_cache.py)."""
 
-import contextlib
 import functools
 import os
 
-from gpukit.runtime import private, settings, thread_count
+from gpukit.runtime import private, settings
 from gpukit.runtime.start import check_threads
 
 check_threads()
@@ -14,12 +13,12 @@ with settings.parsed():
 settings.check_settings()
 private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compiled
 import numba.extending
+from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from gpukit import interrupt, timing
 from gpukit._cache import attach, cache_folder  # noqa: F401
 from gpukit._dependencies import recorded
-from gpukit.runtime.threads import Parallel
 
 
 class Function(CPUDispatcher):
@@ -31,11 +30,7 @@ class Function(CPUDispatcher):
             return super()._compile_for_args(*arguments, **named)
 
 
-class ParallelFunction(Parallel, Function):
-    """A compiled function with parallel loops."""
-
-
-prange, overload = numba.prange, recorded(numba.extending.overload)
+overload = recorded(numba.extending.overload)
 
 # Sums may be reordered and contracted into fused operations; NaN and infinity keep their meaning.
 FASTMATH = {"reassoc", "contract", "nsz"}
@@ -48,20 +43,13 @@ def njit(function=None, **options):
         return functools.partial(njit, **options)
     made = attach(numba.njit(**{"fastmath": FASTMATH, "error_model": "numpy", **options})(function))
     if isinstance(made, CPUDispatcher):  # else plain Python: NUMBA_DISABLE_JIT
-        made.__class__ = ParallelFunction if options.get("parallel") else Function
+        made.__class__ = Function
     return made
 
 
-@contextlib.contextmanager
-def threads(count):
-    """Within it compiled code runs on `count` threads (None: as many as before), afterwards on as many as before.
-
-    For work so small that waiting for the other threads costs more than they do, above all on a busy machine.
-    """
-    before = numba.get_num_threads()
-    numba.set_num_threads(before if count is None else min(count, before))
-    try:
-        with thread_count.limited(count):
-            yield
-    finally:
-        numba.set_num_threads(before)
+# A child that is forked while another thread compiles would wait for that thread for ever.
+os.register_at_fork(
+    before=global_compiler_lock.acquire,
+    after_in_parent=global_compiler_lock.release,
+    after_in_child=global_compiler_lock.release,
+)

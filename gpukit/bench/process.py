@@ -63,7 +63,7 @@ def shared_out(work, tasks, workers):
         return
     share = str(max(1, cores() // workers))
     with (
-        settings(NUMBA_NUM_THREADS=share, OMP_NUM_THREADS=share, OPENBLAS_NUM_THREADS=share),
+        settings(GPUKIT_NUM_THREADS=share, OMP_NUM_THREADS=share, OPENBLAS_NUM_THREADS=share),
         ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
     ):
         yield from pool.map(work, *zip(*tasks))

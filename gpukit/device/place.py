@@ -3,8 +3,8 @@
 import os
 from dataclasses import dataclass
 
-from gpukit._pool import cores
 from gpukit.errors import DeviceError, ParameterError
+from gpukit.runtime.thread_count import get_num_threads
 
 INSTALL_HINT = "pip install 'gpukit[cuda]' on a machine with an NVIDIA driver (gpukit doctor says what is missing)"
 _first_used_in = {}  # process: the id of the one in which a GPU was made current first
@@ -59,17 +59,9 @@ def number_of(spec):
 
 
 def cpu():
-    """The CPU, with the number of threads numba will use."""
-    threads = threads_asked_for(cores())
+    """The CPU, with the number of threads of compiled loops."""
+    threads = get_num_threads()
     return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
-
-
-def threads_asked_for(usual):
-    """How many threads NUMBA_NUM_THREADS allows; what is no number leaves it at the usual, as numba has it."""
-    try:
-        return int(os.environ.get("NUMBA_NUM_THREADS", ""))
-    except ValueError:
-        return usual
 
 
 def gpu_count():

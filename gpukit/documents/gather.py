@@ -4,13 +4,13 @@ import re
 
 import numpy as np
 
-from gpukit._jit import numba
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
 from gpukit.io.lines import count_lines, cut
 from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
+from gpukit.runtime.thread_count import get_num_threads
 
 LINE = rb"[\r\n]"
 MANY = 1 << 27  # numbers: 1 GiB of float64
@@ -170,7 +170,7 @@ class DocumentsBuilder:
 
 def _parsed(block, rule, dtype):
     """(Lines of the good rows before the first problem, report, the lines of the block)."""
-    n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
+    n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
     colons = parse.count_colons(block, bounds)
     first_row = np.cumsum(n_lines) - n_lines

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import numba
+from gpukit.runtime.thread_count import get_num_threads
 
 EXACT_SCALES = 9  # ratings that are multiples of 2**-8 are taken as they are
 
@@ -46,4 +46,4 @@ def whole_multiples(values):
 
 def part_count():
     """How many parts work is cut into on the CPU."""
-    return numba.get_num_threads()
+    return get_num_threads()

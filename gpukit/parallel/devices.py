@@ -5,9 +5,9 @@ import socket
 
 import numpy as np
 
-from gpukit._pool import cores
-from gpukit.device.place import gpu_count, threads_asked_for
+from gpukit.device.place import gpu_count
 from gpukit.errors import DeviceError
+from gpukit.runtime.thread_count import get_num_threads
 
 
 def check_apart(team, device):
@@ -35,8 +35,8 @@ def settings_of_ranks(size, gpus):
     """A function that gives the environment of a rank: a GPU of its own, of the visible ones, or its share of the
     processors. DeviceError for more ranks than GPUs."""
     if not gpus:
-        threads = str(max(1, threads_asked_for(cores()) // size))
-        return lambda rank: {"NUMBA_NUM_THREADS": threads}
+        threads = str(max(1, get_num_threads() // size))
+        return lambda rank: {"GPUKIT_NUM_THREADS": threads}
     found = gpu_count()
     if size > found:
         have = "no CUDA GPU was found" if not found else f"only {found} GPU(s) were found"

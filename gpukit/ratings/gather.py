@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpukit._jit import numba
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.fields import QUOTE, with_commas
@@ -14,6 +13,7 @@ from gpukit.ratings import formats, parse
 from gpukit.ratings.check import check_counts, check_declared, check_range, sound
 from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
+from gpukit.runtime.thread_count import get_num_threads
 
 RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
@@ -54,7 +54,7 @@ def parsed(block, place, columns):
     columns: the Columns of users and items. Where one of them turns out to be text, it goes on as text, and the block
     is parsed again.
     """
-    n_ranges = max(1, min(4 * numba.get_num_threads(), len(block) // RANGE))
+    n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds, lines = cut(block, n_ranges)
     first_row = np.cumsum(lines) - lines
     while True:

@@ -12,7 +12,6 @@ from gpukit.errors import ParameterError
 
 UNPARSED = re.compile(r"Environment variable '(NUMBA_\w+)' is defined but its associated value '(.*)' could", re.DOTALL)
 FEATURES = re.compile(r"([+-][\w.-]+(,[+-][\w.-]+)*)?")  # LLVM ends the process for others
-LAYERS = ("tbb", "omp", "workqueue")
 STANDARD_ERROR = 2
 
 
@@ -31,10 +30,7 @@ def parsed():
 
 
 def check_settings(environment=os.environ):
-    """Raise ParameterError for a processor that LLVM does not know, or an order of layers that numba does not take."""
-    order = environment.get("NUMBA_THREADING_LAYER_PRIORITY")
-    if order is not None and sorted(order.split()) != sorted(LAYERS):
-        raise _refusal("NUMBA_THREADING_LAYER_PRIORITY", order, f"it must name each of {', '.join(LAYERS)} once")
+    """Raise ParameterError for a processor that LLVM does not know."""
     name, features = (environment.get(f"NUMBA_CPU_{what}", "") for what in ("NAME", "FEATURES"))
     if not FEATURES.fullmatch(features):
         raise _refusal("NUMBA_CPU_FEATURES", features, "features are written +name or -name, with commas between")

@@ -19,9 +19,9 @@ def test_more_than_one_worker_is_other_processes(workers):
 
 
 def test_processes_share_the_processors(monkeypatch):
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
+    monkeypatch.setenv("GPUKIT_NUM_THREADS", "7")
     monkeypatch.delenv("OPENBLAS_NUM_THREADS", raising=False)
-    names = ["NUMBA_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
+    names = ["GPUKIT_NUM_THREADS", "OPENBLAS_NUM_THREADS"]
     share = str(max(1, cores() // 2))
     assert list(shared_out(os.getenv, [(name,) for name in names], 2)) == [share, share]
     assert [os.getenv(name) for name in names] == ["7", None]

@@ -173,18 +173,11 @@ def test_the_hosts_memory_is_not_the_devices(where, error):
     assert found.value is error
 
 
-@pytest.mark.parametrize("asked, found", [(None, 3), ("7", 7), ("", 3)])
-@pytest.mark.parametrize("knows_affinity", [True, False])
-def test_threads_of_the_cpu(monkeypatch, asked, found, knows_affinity):
-    if knows_affinity:
-        monkeypatch.setattr(os, "sched_getaffinity", lambda _: {0, 1, 5}, raising=False)
-    else:
-        monkeypatch.delattr(os, "sched_getaffinity", raising=False)
-    monkeypatch.setattr(os, "cpu_count", lambda: 99 if knows_affinity else 3)
-    monkeypatch.delenv("NUMBA_NUM_THREADS", raising=False)
-    if asked is not None:
-        monkeypatch.setenv("NUMBA_NUM_THREADS", asked)
-    assert str(device.cpu()) == f"cpu ({found} threads)"
+def test_threads_of_the_cpu(monkeypatch):
+    monkeypatch.setattr("gpukit.runtime.thread_count._setting.count", 3)
+    assert str(device.cpu()) == "cpu (3 threads)"
+    monkeypatch.setattr("gpukit.runtime.thread_count._setting.count", 1)
+    assert str(device.cpu()) == "cpu (1 thread)"
 
 
 def test_other_errors_pass():

@@ -10,9 +10,9 @@ import scipy.sparse
 from support import data
 
 from documents import naive
-from gpukit._jit import numba
 from gpukit.documents import read, read_letor
 from gpukit.errors import DataError, ParameterError
+from gpukit.runtime.thread_count import get_num_threads
 
 SAMPLE = """2 qid:10 1:0.5 2:-3 4:1e-3 #docid = A inc = 1
 0 qid:10 1:.25 3:7  # spaced out\x20\x20
@@ -145,14 +145,14 @@ def test_what_is_left_out_counts_in_a_dense_matrix_alone(write, monkeypatch):
         assert documents.X.dtype == dtype
 
 
-@pytest.mark.parametrize("size, expected", [(8 << 20, 1), (0, numba.get_num_threads())])
+@pytest.mark.parametrize("size, expected", [(8 << 20, 1), (0, get_num_threads())])
 def test_a_small_file_is_read_on_one_thread(write, monkeypatch, size, expected):
     seen = []
     monkeypatch.setattr(read, "ONE_THREAD", size)
     monkeypatch.setattr(
         read.sources.Source,
         "stream",
-        lambda source, stream=read.sources.Source.stream: (seen.append(numba.get_num_threads()), stream(source))[1],
+        lambda source, stream=read.sources.Source.stream: (seen.append(get_num_threads()), stream(source))[1],
     )
     check(read_letor(write(SAMPLE)), SAMPLE)
     assert set(seen) == {expected}

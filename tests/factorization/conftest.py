@@ -6,12 +6,10 @@ import pytest
 @pytest.fixture
 def one_thread():
     """One thread: with several, training does not repeat to the bit."""
-    import numba
+    from gpukit.runtime.thread_count import limited
 
-    before = numba.get_num_threads()
-    numba.set_num_threads(1)
-    yield
-    numba.set_num_threads(before)
+    with limited(1):
+        yield
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ KERNEL_DECORATORS = {"kernel", "cuda.jit"}
 BLOCK_DECORATOR = "by_block"
 TWIN_DECORATORS = {"njit", "numba.njit", BLOCK_DECORATOR}
 SCRATCH = re.compile(r"(scratch|queue|workspace|counter|buffer|partial|ticket)")
-COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "threads.py", "intrinsics.py", "_driver.py"}
+COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "intrinsics.py", "_driver.py"}
 
 
 def tree_of(path):
@@ -95,20 +95,6 @@ def twins_match(package):
             if spare is None or not all(SCRATCH.search(argument) for argument in spare):
                 faults.append(f"{room}: {name}({', '.join(mine)}) but its twin takes ({', '.join(other)})")
     return faults
-
-
-def parallel_loops_write_to_names(package):
-    """No parallel function writes into an array by way of a named tuple (sums.above[i] = ...): numba takes that for
-    dead code, without a word. The array needs a name of its own, or a function that writes."""
-    return [
-        f"{path.parent.name}/{path.name}: {name} writes to {ast.unparse(target)} in a parallel function"
-        for path in sorted(Path(package).rglob("*.py"))
-        for name, function in jitted(path, TWIN_DECORATORS).items()
-        if any("parallel=True" in ast.unparse(d) for d in function.decorator_list)
-        for node in ast.walk(function)
-        for target in (node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)])
-        if isinstance(target, ast.Subscript) and isinstance(target.value, ast.Attribute)
-    ]
 
 
 def kernels_live_in_kernels(package):
@@ -200,8 +186,8 @@ def parameters_are_documented(package):
 
 
 def compilers_have_one_door(package):
-    """numba is imported by _jit.py, _cuda.py, the cache of both, the threads, the intrinsics and the calls of the
-    driver alone."""
+    """numba is imported by _jit.py, _cuda.py, the cache of both, the intrinsics and the calls of the driver
+    alone."""
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
         if path.name in COMPILERS:
@@ -214,25 +200,23 @@ def compilers_have_one_door(package):
     return faults
 
 
-def parallel_loops_begin_in_python(package):
-    """No compiled function calls one with parallel=True but itself: such calls go past runtime/threads.py, which guards
-    them. Nor does one call a by_block, which is no compiled function."""
+def loops_are_shared_by_by_block(package):
+    """Nothing is compiled with parallel=True, whose threads are numba's own and end a forked child; and no compiled
+    function calls a by_block, which is called from Python."""
     compiled = {f: jitted(f, TWIN_DECORATORS) for f in sorted(Path(package).rglob("*.py"))}
-    parallel = {
-        name for nodes in compiled.values() for name, node in nodes.items() if is_parallel(node) or is_by_block(node)
-    }
-    return [
-        f"{path.parent.name}/{path.name}: {name} calls {called}, which has parallel loops: call it from Python"
+    blocks = {name for nodes in compiled.values() for name, node in nodes.items() if is_by_block(node)}
+    inner = [
+        f"{path.parent.name}/{path.name}: {name} calls {called}, which is a by_block: call it from Python"
         for path, nodes in compiled.items()
         for name, node in nodes.items()
-        for called in sorted(calls_of(node) & parallel - {name})
+        for called in sorted(calls_of(node) & blocks - {name})
     ]
-
-
-def is_parallel(function):
-    """True for @njit(parallel=True)."""
-    calls = [d for d in function.decorator_list if isinstance(d, ast.Call)]
-    return any(k.arg == "parallel" and ast.unparse(k.value) == "True" for call in calls for k in call.keywords)
+    return inner + [
+        f"{path.parent.name}/{path.name}:{node.value.lineno} asks for numba's threads: use by_block"
+        for path in compiled
+        for node in ast.walk(tree_of(path))
+        if isinstance(node, ast.keyword) and node.arg == "parallel" and ast.unparse(node.value) == "True"
+    ]
 
 
 def calls_of(function):

@@ -23,12 +23,11 @@ def write(folder, files):
 
 GATES_OF_THE_PACKAGE = [
     gates.twins_match,
-    gates.parallel_loops_write_to_names,
     gates.kernels_live_in_kernels,
     gates.kernels_are_documented,
     gates.parameters_are_documented,
     gates.compilers_have_one_door,
-    gates.parallel_loops_begin_in_python,
+    gates.loops_are_shared_by_by_block,
     gates.streams_have_one_registry,
 ]
 GATES_OF_THE_ROOT = [gates.every_room_is_packaged, gates.files_stay_short]
@@ -82,7 +81,7 @@ def scale(x, factor, out):
     x, out (n, k) float32; factor float32.
     Launch: any. Deterministic: yes. Source: ours."""
 '''
-GOOD_TWIN = "@njit(parallel=True)\ndef scale(x, factor, out): pass\n"
+GOOD_TWIN = "@njit\ndef scale(x, factor, out): pass\n"
 BLOCK_TWIN = "@by_block(lambda x: len(x))\ndef scale(start, stop, x, factor, out): pass\n"
 FACTORY = (
     GOOD_KERNEL
@@ -118,17 +117,6 @@ FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
 def test_twins_match_bites(tmp_path, kernels, twins, faults):
     found = gates.twins_match(write(tmp_path, {"room/kernels.py": kernels, "room/twins.py": twins}))
     assert len(found) == len(faults) and all(part in text for part, text in zip(faults, found))
-
-
-@pytest.mark.parametrize(
-    "line, fault", [("sums.above[i] = 1", True), ("sums.above[i] += 1", True), ("out[i] = 1", False)]
-)
-def test_parallel_loops_write_to_names_bites(tmp_path, line, fault):
-    text = f"@njit(parallel=True)\ndef add(sums, out):\n    for i in prange(3):\n        {line}\n"
-    write(tmp_path, {"room/twins.py": text})
-    assert bool(gates.parallel_loops_write_to_names(tmp_path)) == fault
-    write(tmp_path, {"room/twins.py": text.replace("(parallel=True)", "")})
-    assert not gates.parallel_loops_write_to_names(tmp_path)
 
 
 def test_kernels_live_in_kernels_bites(tmp_path):
@@ -214,9 +202,9 @@ def test_compilers_have_one_door_bites(tmp_path, line):
 @pytest.mark.parametrize(
     "options, faults", [("njit(parallel=True)", 1), ("by_block(len)", 1), ("njit(nogil=True)", 0), ("njit", 0)]
 )
-def test_parallel_loops_begin_in_python_bites(tmp_path, options, faults):
+def test_loops_are_shared_by_by_block_bites(tmp_path, options, faults):
     text = f"@{options}\ndef inner(x):\n    return inner(x)\n@njit\ndef outer(x):\n    return inner(x)\n"
-    assert len(gates.parallel_loops_begin_in_python(write(tmp_path, {"room/twins.py": text}))) == faults
+    assert len(gates.loops_are_shared_by_by_block(write(tmp_path, {"room/twins.py": text}))) == faults
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ import pytest
 
 from gpukit.errors import DeviceError
 from gpukit.parallel import devices
+from gpukit.runtime import thread_count
 from parallel.test_team import together
 
 
@@ -45,6 +46,6 @@ def test_each_rank_sees_one_of_the_gpus_that_can_be_seen(monkeypatch):
 
 
 def test_ranks_on_the_cpu_share_its_threads(monkeypatch):
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "7")
-    assert devices.settings_of_ranks(2, False)(1) == {"NUMBA_NUM_THREADS": "3"}
-    assert devices.settings_of_ranks(9, False)(0) == {"NUMBA_NUM_THREADS": "1"}
+    monkeypatch.setattr(thread_count._setting, "count", 7)
+    assert devices.settings_of_ranks(2, False)(1) == {"GPUKIT_NUM_THREADS": "3"}
+    assert devices.settings_of_ranks(9, False)(0) == {"GPUKIT_NUM_THREADS": "1"}

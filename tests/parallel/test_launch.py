@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from gpukit import device
-from gpukit.parallel import TeamError, devices
+from gpukit.parallel import TeamError
 from gpukit.parallel.launch import launch
 
 START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
@@ -124,15 +123,6 @@ def test_a_command_that_cannot_be_started():
     with pytest.raises(TeamError) as told:
         launch(["x" * (1 << 22)], 2, command="pass")
     assert str(told.value) == "2 ranks cannot be started here (Argument list too long)."
-
-
-def test_a_number_of_threads_that_is_none(monkeypatch):
-    for text, expected in (("abc", "3"), ("", "3"), ("4", "2"), ("1", "1")):
-        monkeypatch.setenv("NUMBA_NUM_THREADS", text)
-        monkeypatch.setattr(devices, "cores", lambda: 6)
-        assert devices.settings_of_ranks(2, False)(0) == {"NUMBA_NUM_THREADS": expected}
-    monkeypatch.setenv("NUMBA_NUM_THREADS", "abc")
-    assert device.cpu().name.startswith("cpu (")
 
 
 @pytest.mark.slow

@@ -1,6 +1,6 @@
-"""A service in a process of its own: python service.py ROUNDS FOLDER, under the layer that NUMBA_THREADING_LAYER names.
+"""A service in a process of its own: python service.py ROUNDS FOLDER.
 
-Prints one JSON object: the layer, how many of ROUNDS answers of each of eight threads were wrong, fits and readings of
+Prints one JSON object: how many of ROUNDS answers of each of eight threads were wrong, fits and readings of
 eight threads at once that went wrong, and what children forked and spawned then said.
 """
 
@@ -15,11 +15,9 @@ from pathlib import Path
 
 import numpy as np
 from numba.core.compiler_lock import global_compiler_lock
-from numba.np.ufunc import parallel
 
 import gpukit
 from gpukit.errors import GpukitError
-from gpukit.runtime import threads
 
 THREADS = 8
 PATIENCE = 60  # seconds
@@ -136,17 +134,17 @@ def child_of_a_thread(service):
 
 
 def killed(service):
-    """In a child that is killed while it is asked for its threads, as numba's own lock between processes is held."""
-    with parallel._backend_init_process_lock:
-        os.kill(os.getpid(), signal.SIGKILL)
+    """In a child that is killed as it computes."""
+    threading.Thread(target=lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
+    service.wrong(100_000)
 
 
 def child_beside_a_busy_thread(service):
-    """What a child says that is forked while another thread is asked for its threads."""
+    """What a child says that is forked while another thread compiles."""
     taken, done = threading.Event(), threading.Event()
 
     def hold():
-        with parallel._backend_init_thread_lock, global_compiler_lock:
+        with global_compiler_lock:
             taken.set()
             done.wait(0.3)
 
@@ -162,7 +160,6 @@ def main(rounds, folder):
     service = Service(folder)
     report = {
         "early": early,
-        "layer": threads.layer(),
         "wrong": sum(at_once(lambda number: service.wrong(rounds))),
         "fits": at_once(service.refitted),
         "readings": at_once(service.reread),

@@ -9,7 +9,7 @@ import pytest
 @pytest.mark.nightly
 def test_verbs_killed_at_random_moments(python, folder, tmp_path, rounds):
     tries = rounds(26)
-    done = python("killer.py", tries, 0, folder, tmp_path, NUMBA_THREADING_LAYER="workqueue")
+    done = python("killer.py", tries, 0, folder, tmp_path)
     assert done.returncode == 0, done.stderr
     found = json.loads(done.stdout)
     assert found["tried"] == tries and found["killed"] >= tries // 4

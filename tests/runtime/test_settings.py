@@ -16,8 +16,6 @@ WRONG = {
     "NUMBA_ENABLE_CUDASIM": ("maybe",),
     "NUMBA_BOUNDSCHECK": ("two\nlines",),
     "NUMBA_CUDA_MAX_PENDING_DEALLOCS_RATIO": ("x",),
-    "NUMBA_THREADING_LAYER": ("foo",),
-    "NUMBA_THREADING_LAYER_PRIORITY": ("tbb", "x y z"),
     "NUMBA_CPU_NAME": ("nonsense",),
     "NUMBA_CPU_FEATURES": ("zz", "+zz"),
     "NUMBA_NUM_THREADS": ("abc",),
