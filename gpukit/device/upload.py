@@ -13,7 +13,8 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_page_locked, device_array
-from gpukit._jit import njit, prange, threads
+from gpukit._jit import threads
+from gpukit._scheduler import by_block
 
 CHUNK = 8 << 20  # bytes of a buffer: more than a launch and a parallel loop cost, less than the caches
 BUFFERS = 4
@@ -81,10 +82,10 @@ def fill(chunk, part):
         copy(part, chunk)
 
 
-@njit(parallel=True)
-def copy(source, out):
+@by_block(lambda source: -(-source.size // PIECE))
+def copy(start, stop, source, out):
     """out = source, both (n,)."""
-    for piece in prange(-(-source.size // PIECE)):
+    for piece in range(start, stop):
         end = min((piece + 1) * PIECE, source.size)
         out[piece * PIECE : end] = source[piece * PIECE : end]
 

@@ -11,6 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.io.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
 
 # What can be wrong with a line, beside numbers.
@@ -72,14 +73,14 @@ def count_colons(buffer, bounds):
     return colons
 
 
-@njit(parallel=True, nogil=True)
-def parse(buffer, bounds, first_row, first_token, rule, lines, report):
+@by_block(lambda bounds: len(bounds) - 1, heavy=True)
+def parse(start, stop, buffer, bounds, first_row, first_token, rule, lines, report):
     """Parse each range [bounds[k], bounds[k+1]) into lines, from row first_row[k] and token first_token[k] on.
 
     buffer uint8, every line ended by a newline; rule: a Rule.
     report (parts, 6) int64: rows, problem, its position, the largest index, numbers left open (NaN), NULL tokens.
     """
-    for part in prange(len(bounds) - 1):
+    for part in range(start, stop):
         _parse_range(
             buffer, bounds[part], bounds[part + 1], rule, first_row[part], first_token[part], lines, report[part]
         )
@@ -263,29 +264,29 @@ def same_indices(lines):
     return True
 
 
-@njit(parallel=True)
-def spread(features, X):
+@by_block(lambda features: len(features.begins))
+def spread(start, stop, features, X):
     """Fill X (rows, n), dense, float32 or float64, from the Features of each row."""
-    for row in prange(len(features.begins)):
+    for row in range(start, stop):
         X[row, :] = np.float32(0.0)
         for place in range(features.counts[row]):
             column = features.indices[features.places[row] + place] - 1
             X[row, column] = features.values[features.begins[row] + place]
 
 
-@njit(parallel=True)
-def gather(features, indptr, columns, data):
+@by_block(lambda features: len(features.begins))
+def gather(start, stop, features, indptr, columns, data):
     """Fill columns (stored,) integers, 0-based, and data (stored,) of CSR rows that begin at indptr (rows,)."""
-    for row in prange(len(features.begins)):
+    for row in range(start, stop):
         for place in range(features.counts[row]):
             columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
             data[indptr[row] + place] = features.values[features.begins[row] + place]
 
 
-@njit(parallel=True)
-def fill_dense(X, offsets):
+@by_block(lambda offsets: len(offsets) - 1)
+def fill_dense(start, stop, X, offsets):
     """Put the smallest value of a feature in its query where X (l, n) has NULL, 0 where all of them are."""
-    for query in prange(len(offsets) - 1):
+    for query in range(start, stop):
         rows = X[offsets[query] : offsets[query + 1]]
         for column in range(X.shape[1]):
             smallest = np.float64(NULL)
@@ -297,10 +298,10 @@ def fill_dense(X, offsets):
                     rows[row, column] = smallest
 
 
-@njit(parallel=True)
-def fill_sparse(data, columns, indptr, offsets, n):
+@by_block(lambda offsets: len(offsets) - 1)
+def fill_sparse(start, stop, data, columns, indptr, offsets, n):
     """`fill_dense` for CSR rows, in which what is not stored is 0."""
-    for query in prange(len(offsets) - 1):
+    for query in range(start, stop):
         smallest, stored = np.full(n, np.float64(NULL)), np.zeros(n, dtype=np.int64)
         own = range(indptr[offsets[query]], indptr[offsets[query + 1]])
         for at in own:

@@ -8,6 +8,7 @@ import numpy as np
 
 from gpukit import random
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.normals import normal
 from gpukit.streams import Keyed
 
@@ -64,14 +65,14 @@ def _traits(key, document, traits):
     traits[FAME] = np.float32(0.4) * traits[QUALITY] + np.float32(0.9) * traits[FAME]
 
 
-@njit(parallel=True, fastmath=False)
-def relevances(keys, offsets, weights, out):
+@by_block(lambda offsets: len(offsets) - 1, fastmath=False)
+def relevances(start, stop, keys, offsets, weights, out):
     """Fill out (l,) float32: how relevant each document is, before it becomes a label.
 
     keys (3,) uint32 of QUERIES, TRAITS and RELEVANCE; weights (5,) float32 of quality, the body's match, fame, noise
     and of what a query's documents have in common.
     """
-    for query in prange(len(offsets) - 1):
+    for query in range(start, stop):
         traits = np.empty(TRAITS_OF_ONE, dtype=np.float32)
         common = weights[4] * normal(keys[0], 2 * np.int64(query))
         for row in range(offsets[query], offsets[query + 1]):
@@ -80,15 +81,15 @@ def relevances(keys, offsets, weights, out):
             out[row] += weights[3] * normal(keys[2], np.int64(row)) + common
 
 
-@njit(parallel=True, fastmath=False)
-def features(keys, offsets, recipe, presence, X):
+@by_block(lambda offsets: len(offsets) - 1, fastmath=False)
+def features(start, stop, keys, offsets, recipe, presence, X):
     """Fill X (l, n) float32 with features before they are scaled.
 
     keys (3,) uint32 of QUERIES, TRAITS and FEATURES; recipe (n, 9) float32, see its columns; presence (STREAMS,)
     float32: how many documents have the query's words in a stream; the others have 0 there.
     """
     n = X.shape[1]
-    for query in prange(len(offsets) - 1):
+    for query in range(start, stop):
         traits = np.empty(TRAITS_OF_ONE, dtype=np.float32)
         rarity = normal(keys[0], 2 * np.int64(query) + 1)
         for row in range(offsets[query], offsets[query + 1]):

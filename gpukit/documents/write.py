@@ -4,7 +4,8 @@ import re
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.errors import DataError
 from gpukit.io.fields import POWERS
 from gpukit.io.records import SHOWN, check_ids, check_word
@@ -86,14 +87,14 @@ def _plainly(values, columns):
     return "".join(f" {column + 1}:{word}" for column, word in zip(columns.tolist(), words, strict=True))
 
 
-@njit(parallel=True)
-def spell(values, columns, indptr, room, single, letters, lengths):
+@by_block(lambda lengths: len(lengths))
+def spell(start, stop, values, columns, indptr, room, single, letters, lengths):
     """Write the text of each row of CSR features into letters from room[row] on; lengths (rows,): -1 when left alone.
 
     single: whether values (stored,) are float32.
     A row is left alone when it has a value that no plain decimal of moderate length spells.
     """
-    for row in prange(len(lengths)):
+    for row in range(start, stop):
         at = room[row]
         for k in range(indptr[row], indptr[row + 1]):
             letters[at] = 32

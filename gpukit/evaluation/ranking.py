@@ -11,7 +11,8 @@ efficiently in the presence of tied scores", ECIR 2008).
 import numpy as np
 
 from gpukit import _jit
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
@@ -205,10 +206,10 @@ def _summary(table, pairs, cuts, skip_blank):
     return found
 
 
-@njit(parallel=True)
-def _queries(y, scores, offsets, order, discounts, cuts, relevant, letor, average, table, pairs):
+@by_block(lambda offsets: offsets.size - 1)
+def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, letor, average, table, pairs):
     """table (m, cuts + 3): NDCG at each of cuts, its mean over all k, AP, tau; pairs (m, 3): how many, right, tied."""
-    for t in prange(offsets.size - 1):
+    for t in range(start, stop):
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
         labels, ranked = y[rows], scores[rows]
         ends = _tie_ends(ranked, average)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import text_keys
@@ -222,10 +223,10 @@ def _search(key, slots, store):
     return at
 
 
-@njit(parallel=True, nogil=True)
-def _find(keys, slots, store, codes):
+@by_block(lambda keys: len(keys))
+def _find(start, stop, keys, slots, store, codes):
     """codes (n,) of the keys that are known, EMPTY for the others."""
-    for row in prange(len(keys)):
+    for row in range(start, stop):
         codes[row] = slots[_search(keys[row], slots, store)]
 
 
@@ -265,15 +266,15 @@ def _id_bounds(ids, lows, highs):
             lows[part], highs[part] = min(lows[part], ids[t]), max(highs[part], ids[t])
 
 
-@njit(parallel=True, nogil=True)
-def _mark_ids(ids, low, present):
+@by_block(lambda ids: len(ids))
+def _mark_ids(start, stop, ids, low, present):
     """present[id - low] = 1 for every id; all threads write the same."""
-    for t in prange(len(ids)):
+    for t in range(start, stop):
         present[ids[t] - low] = 1
 
 
-@njit(parallel=True, nogil=True)
-def _rank_ids(ids, low, ranks, rows):
+@by_block(lambda ids: len(ids))
+def _rank_ids(start, stop, ids, low, ranks, rows):
     """rows[t] = ranks[id - low]."""
-    for t in prange(len(ids)):
+    for t in range(start, stop):
         rows[t] = ranks[ids[t] - low]

@@ -4,7 +4,8 @@ from collections import namedtuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.io.fields import COLON, QUOTE, decimal, double, integer, split_line, text_key
 from gpukit.io.times import seconds
 
@@ -38,14 +39,14 @@ def empty_rows(count, rule):
     )
 
 
-@njit(parallel=True, nogil=True)
-def parse(buffer, bounds, first_row, rule, rows, report):
+@by_block(lambda bounds: len(bounds) - 1, heavy=True)
+def parse(start, stop, buffer, bounds, first_row, rule, rows, report):
     """Parse each range [bounds[k], bounds[k+1]) into Rows from first_row[k] on.
 
     buffer uint8, every line ended by a newline; rule: a Rule. Out: rows; report (ranges, 4) int64: rows, problem, its
     position, the last `MovieID:`.
     """
-    for part in prange(len(bounds) - 1):
+    for part in range(start, stop):
         _parse_range(buffer, bounds[part], bounds[part + 1], rule, first_row[part], rows, report[part])
 
 

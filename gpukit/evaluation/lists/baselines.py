@@ -5,7 +5,7 @@ Both have `name`, `scores(rows)`, (B, N) float32 of all items for users, and `li
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.selection import cpu as selection
 from gpukit.selection.formulas import LAST, descending_key
 
@@ -39,10 +39,10 @@ class Popularity:
             yield tile, np.where(best == LAST, np.int32(-1), items)
 
 
-@njit(parallel=True)
-def _fill(indptr, items, rows, scores, keys):
+@by_block(lambda rows: len(rows))
+def _fill(start, stop, indptr, items, rows, scores, keys):
     """keys (B, N) uint32: the best score first, known clicks last."""
-    for line in prange(len(rows)):
+    for line in range(start, stop):
         for item in range(keys.shape[1]):
             keys[line, item] = descending_key(scores[line, item])
         for at in range(indptr[rows[line]], indptr[rows[line] + 1]):

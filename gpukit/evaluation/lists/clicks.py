@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 
 
 class Clicks(NamedTuple):
@@ -58,9 +58,9 @@ def contained(clicks, rows, items):
     return out
 
 
-@njit(parallel=True)
-def _find(indptr, clicked, rows, items, out):
-    for line in prange(len(rows)):
+@by_block(lambda rows: len(rows))
+def _find(start, stop, indptr, clicked, rows, items, out):
+    for line in range(start, stop):
         mine = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
         for place in range(items.shape[1]):
             at = np.searchsorted(mine, items[line, place])

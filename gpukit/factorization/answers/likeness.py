@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE
 
 
@@ -72,14 +73,14 @@ def meet_items(history, level, user_base, item_base, raters, weights, products, 
             common[history.items[t]] += 1
 
 
-@njit(parallel=True)
-def meet_users(history, level, user_base, item_base, weights, rated, products, common):
+@by_block(lambda products: products.size)
+def meet_users(start, stop, history, level, user_base, item_base, weights, rated, products, common):
     """Products of one user's vector with all users', from their histories.
 
     weights (N,) float64, rated (N,) bool: the user's vector and where it has ratings; products (M,) float64, common
     (M,) int64, overwritten.
     """
-    for user in prange(products.size):
+    for user in range(start, stop):
         product, met = np.float64(0.0), 0
         for t in range(history.indptr[user], history.indptr[user + 1]):
             item = history.items[t]

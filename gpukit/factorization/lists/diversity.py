@@ -10,7 +10,8 @@ k over those taken before (nothing at first), r_i the item's score on the way fr
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 
 POOL = 5
 F32 = np.float32
@@ -66,14 +67,14 @@ def _pick(items, vectors, relevance, count, diversity, places):
             alike[i] = max(alike[i], _likeness(vectors, items[i], items[best]))
 
 
-@njit(parallel=True)
-def spread_out(items, scores, vectors, diversity, places):
+@by_block(lambda items: items.shape[0])
+def spread_out(start, stop, items, scores, vectors, diversity, places):
     """The places in each user's pool that make up its list.
 
     items (B, C) int32 rows and scores (B, C) float32, best first, NaN behind the last; vectors (N, F) float32 of length
     1; diversity float32; places (B, n) int32, overwritten, -1 where a pool has no more. Source: top of this file.
     """
-    for line in prange(items.shape[0]):
+    for line in range(start, stop):
         relevance = np.empty(items.shape[1], np.float32)
         count = _relevance(scores[line], relevance)
         _pick(items[line], vectors, relevance, count, diversity, places[line])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.live.formulas import ASIDE, field, piece_count
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
@@ -67,11 +68,11 @@ def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, mark
     known[0] += found
 
 
-@njit(parallel=True)
-def correct_codes(keys, at, level_width, codes, before):
+@by_block(lambda keys: keys.size)
+def correct_codes(start, stop, keys, at, level_width, codes, before):
     """Twin of kernels.correct_codes."""
     mask = (U64(1) << U64(level_width)) - U64(1)
-    for k in prange(keys.size):
+    for k in range(start, stop):
         key = keys[k] & ~ASIDE
         before[k] = (key & ~mask) | U64(codes[at[k]] - 1)
         codes[at[k]] = U8((key & mask) + U64(1))
@@ -109,26 +110,26 @@ def tell_rows(before, added, fresh, rated):
         fresh[r], rated[r] = has and not had, has or had
 
 
-@njit(parallel=True)
-def mark_still(keys, user_shift, item_shift, item_width, users, items, marked):
+@by_block(lambda keys: keys.size)
+def mark_still(start, stop, keys, user_shift, item_shift, item_width, users, items, marked):
     """Twin of kernels.mark_still."""
-    for k in prange(keys.size):
+    for k in range(start, stop):
         moves = users[keys[k] >> U64(user_shift)] or items[field(keys[k], item_shift, item_width)]
         marked[k] = keys[k] if moves else keys[k] | ASIDE
 
 
-@njit(parallel=True)
-def read_base(table, base):
+@by_block(lambda base: base.size)
+def read_base(start, stop, table, base):
     """Twin of kernels.read_base."""
     at = table.shape[1] - EXTRA + BASE
-    for r in prange(base.size):
+    for r in range(start, stop):
         base[r] = table[r, at]
 
 
-@njit(parallel=True)
-def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
+@by_block(lambda flags: flags.size)
+def fresh_means(start, stop, starts, others, codes, z, other_bias, damping, flags, bias):
     """Twin of kernels.fresh_means."""
-    for row in prange(flags.size):
+    for row in range(start, stop):
         if flags[row]:
             total = 0.0
             for t in range(starts[row], starts[row + 1]):
@@ -161,10 +162,10 @@ def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, w
     work[flags.size] = 0
 
 
-@njit(parallel=True)
-def take_flagged(source, flags, out):
+@by_block(lambda flags: flags.size)
+def take_flagged(start, stop, source, flags, out):
     """Twin of kernels.take_flagged."""
-    for r in prange(flags.size):
+    for r in range(start, stop):
         if flags[r]:
             out[r] = source[r]
 
@@ -177,18 +178,18 @@ def most_rated(starts, flags, most):
             most[0] = max(most[0], starts[r + 1] - starts[r])
 
 
-@njit(parallel=True)
-def count_pieces(starts, flags, rate, gain, blind, longest, pieces):
+@by_block(lambda pieces: pieces.size)
+def count_pieces(start, stop, starts, flags, rate, gain, blind, longest, pieces):
     """Twin of kernels.count_pieces."""
-    for r in prange(pieces.size):
+    for r in range(start, stop):
         count = starts[r + 1] - starts[r] if r < flags.size else 0
         steps = rate if r < flags.size and flags[r] else 0.0
         pieces[r] = piece_count(count, steps, gain, blind, longest)
 
 
-@njit(parallel=True)
-def add_parts(within, parts, out):
+@by_block(lambda out: out.size)
+def add_parts(start, stop, within, parts, out):
     """Twin of kernels.add_parts."""
     share = within.size // parts.size
-    for r in prange(out.size):
+    for r in range(start, stop):
         out[r] = within[r] + parts[r // share]

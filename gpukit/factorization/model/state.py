@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.random import key
@@ -28,12 +28,12 @@ class State(NamedTuple):
     neighbors: np.ndarray
 
 
-@njit(parallel=True)
-def start_factors(seed_key, out):
+@by_block(lambda out: out.shape[0])
+def start_factors(start, stop, seed_key, out):
     """out (rows, F) float32: uniform with deviation SPREAD; number f of row i is a function of (seed_key, i F + f)
     alone."""
     n = out.shape[1]
-    for row in prange(out.shape[0]):
+    for row in range(start, stop):
         for f in range(n):
             out[row, f] = first_factor(seed_key, np.uint64(row * n + f))
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width, in_units, line_of, row_key, run_of
@@ -31,61 +32,61 @@ def shuffle_row(key, begin, where):
         where[t] = U32(begin + x)
 
 
-@njit(parallel=True)
-def shuffle_rows(starts, seed_key, where):
+@by_block(lambda starts: starts.size - 1)
+def shuffle_rows(start, stop, starts, seed_key, where):
     """Twin of kernels.shuffle_rows."""
-    for row in prange(starts.size - 1):
+    for row in range(start, stop):
         shuffle_row(row_key(seed_key, row), starts[row], where[starts[row] : starts[row + 1]])
 
 
-@njit(parallel=True)
-def lay_out(where, others, codes, z, minor, values):
+@by_block(lambda where: where.size)
+def lay_out(start, stop, where, others, codes, z, minor, values):
     """Twin of kernels.lay_out."""
-    for t in prange(where.size):
+    for t in range(start, stop):
         minor[where[t]] = others[t]
         values[where[t]] = z[codes[t]]
 
 
-@njit(parallel=True)
-def lay_out_values(where, places, ratings, mean, deviation, values):
+@by_block(lambda where: where.size)
+def lay_out_values(start, stop, where, places, ratings, mean, deviation, values):
     """Twin of kernels.lay_out_values."""
-    for t in prange(where.size):
+    for t in range(start, stop):
         values[where[t]] = np.float32(np.float32(ratings[places[t]] - mean) / deviation)
 
 
-@njit(parallel=True)
-def count_up(out):
+@by_block(lambda out: out.size)
+def count_up(start, stop, out):
     """Twin of kernels.count_up."""
-    for t in prange(out.size):
+    for t in range(start, stop):
         out[t] = U32(t)
 
 
-@njit(parallel=True)
-def follow(where, places, out):
+@by_block(lambda places: places.size)
+def follow(start, stop, where, places, out):
     """Twin of kernels.follow."""
-    for t in prange(places.size):
+    for t in range(start, stop):
         out[t] = where[places[t]]
 
 
-@njit(parallel=True)
-def key_runs(starts, others, where, seats, blocks, count, turns, keys):
+@by_block(lambda starts: starts.size - 1)
+def key_runs(start, stop, starts, others, where, seats, blocks, count, turns, keys):
     """Twin of kernels.key_runs."""
-    for row in prange(starts.size - 1):
+    for row in range(start, stop):
         for t in range(starts[row], starts[row + 1]):
             keys[where[t]] = U64(run_of(np.int64(seats[row]), np.int64(blocks[others[t]]), count, turns))
 
 
-@njit(parallel=True)
-def turn_around(places, out):
+@by_block(lambda places: places.size)
+def turn_around(start, stop, places, out):
     """Twin of kernels.turn_around."""
-    for t in prange(places.size):
+    for t in range(start, stop):
         out[places[t]] = U32(t)
 
 
-@njit(parallel=True)
-def cut_runs(starts, rows, count, turns, table):
+@by_block(lambda table: table.shape[0])
+def cut_runs(start, stop, starts, rows, count, turns, table):
     """Twin of kernels.cut_runs."""
-    for r in prange(table.shape[0]):
+    for r in range(start, stop):
         run = np.int64(r)
         line, length = line_of(run, count, turns), starts[run + 1] - starts[run]
         table[line, 0] = rows[run % (count * turns)] if length > 0 else 0
@@ -93,27 +94,27 @@ def cut_runs(starts, rows, count, turns, table):
         table[line, 2] = length
 
 
-@njit(parallel=True)
-def raise_codes(codes, raised):
+@by_block(lambda codes: codes.size)
+def raise_codes(start, stop, codes, raised):
     """Twin of kernels.raise_codes."""
-    for t in prange(codes.size):
+    for t in range(start, stop):
         raised[t] = np.uint8(codes[t] + np.uint8(1))
 
 
-@njit(parallel=True)
-def residual_means(starts, others, codes, z, other_bias, damping, bias):
+@by_block(lambda starts: starts.size - 1)
+def residual_means(start, stop, starts, others, codes, z, other_bias, damping, bias):
     """Twin of kernels.residual_means."""
-    for row in prange(starts.size - 1):
+    for row in range(start, stop):
         total, count = np.float64(0.0), np.float64(starts[row + 1] - starts[row])
         for t in range(starts[row], starts[row + 1]):
             total += np.float64(z[codes[t]]) - other_bias[others[t]]
         bias[row] = total / (count + damping) if count > 0 else 0.0
 
 
-@njit(parallel=True)
-def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias):
+@by_block(lambda starts: starts.size - 1)
+def weighted_means(start, stop, starts, others, codes, z, weights, other_bias, damping, bias):
     """Twin of kernels.weighted_means."""
-    for row in prange(starts.size - 1):
+    for row in range(start, stop):
         total, count = np.float64(0.0), np.float64(0.0)
         for t in range(starts[row], starts[row + 1]):
             weight = np.float64(weights[t])
@@ -136,20 +137,20 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
             extras[row, at + e] = own if there else np.float32(0.0)
 
 
-@njit(parallel=True)
-def pack_near(neighbors, base, near, offsets):
+@by_block(lambda near: near.shape[0])
+def pack_near(start, stop, neighbors, base, near, offsets):
     """Twin of kernels.pack_near."""
-    for item in prange(near.shape[0]):
+    for item in range(start, stop):
         for slot in range(near.shape[1]):
             there = item < neighbors.shape[0] and slot < neighbors.shape[1]
             near[item, slot] = neighbors[item, slot] if there else np.int32(-1)
             offsets[item, slot] = np.float32(base[near[item, slot]]) if there else np.float32(0.0)
 
 
-@njit(parallel=True)
-def count_keys(starts, most, keys, places):
+@by_block(lambda keys: keys.size)
+def count_keys(start, stop, starts, most, keys, places):
     """Twin of kernels.count_keys."""
-    for r in prange(keys.size):
+    for r in range(start, stop):
         keys[r], places[r] = np.uint64(most - (starts[r + 1] - starts[r])), np.uint32(r)
 
 
@@ -162,57 +163,57 @@ def spread_rows(order, step, places):
     places[rows] = np.int32(rows)
 
 
-@njit(parallel=True)
-def rename_rows(places, minor):
+@by_block(lambda minor: minor.size)
+def rename_rows(start, stop, places, minor):
     """Twin of kernels.rename_rows."""
-    for t in prange(minor.size):
+    for t in range(start, stop):
         minor[t] = places[minor[t]]
 
 
-@njit(parallel=True)
-def move_rows(table, places, out):
+@by_block(lambda table: table.shape[0])
+def move_rows(start, stop, table, places, out):
     """Twin of kernels.move_rows."""
-    for r in prange(table.shape[0]):
+    for r in range(start, stop):
         out[places[r]] = table[r]
 
 
-@njit(parallel=True)
-def take_rows(table, places, out):
+@by_block(lambda out: out.shape[0])
+def take_rows(start, stop, table, places, out):
     """Twin of kernels.take_rows."""
-    for r in prange(out.shape[0]):
+    for r in range(start, stop):
         out[r] = table[places[r]]
 
 
-@njit(parallel=True)
-def read_rows(factors, extras, own_factors, own_extras):
+@by_block(lambda own_factors: own_factors.shape[0])
+def read_rows(start, stop, factors, extras, own_factors, own_extras):
     """Twin of kernels.read_rows; factors in float32."""
     at = extras.shape[1] - EXTRA
-    for row in prange(own_factors.shape[0]):
+    for row in range(start, stop):
         for f in range(own_factors.shape[1]):
             own_factors[row, f] = factors[row, f]
         for e in range(own_extras.shape[1]):
             own_extras[row, e] = extras[row, at + e]
 
 
-@njit(parallel=True)
-def pack_pairs(users, items, keys):
+@by_block(lambda users: users.size)
+def pack_pairs(start, stop, users, items, keys):
     """Twin of kernels.pack_pairs."""
-    for t in prange(users.size):
+    for t in range(start, stop):
         keys[t] = (U64(users[t]) << U64(32)) | U64(items[t])
 
 
-@njit(parallel=True)
-def items_of(keys, items):
+@by_block(lambda keys: keys.size)
+def items_of(start, stop, keys, items):
     """Twin of kernels.items_of."""
-    for t in prange(keys.size):
+    for t in range(start, stop):
         items[t] = np.int32(keys[t] & U64(0x7FFFFFFF))
 
 
-@njit(parallel=True)
-def error_sums(predicted, truth, deviation, mean, low, high, sums):
+@by_block(lambda sums: sums.shape[0], heavy=True)
+def error_sums(start, stop, predicted, truth, deviation, mean, low, high, sums):
     """Twin of kernels.error_sums; a line of sums is a part of the pairs."""
     parts = sums.shape[0]
-    for part in prange(parts):
+    for part in range(start, stop):
         squares, sizes = np.float64(0.0), np.float64(0.0)
         for t in range(truth.size * part // parts, truth.size * (part + 1) // parts):
             error = np.float64(in_units(predicted[t], deviation, mean, low, high)) - np.float64(truth[t])

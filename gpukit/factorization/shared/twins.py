@@ -3,34 +3,35 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared.formulas import share_of
 
 QUAD = 4
 
 
-@njit(parallel=True)
-def key_blocks(starts, others, where, blocks, rows, keys):
+@by_block(lambda rows: rows)
+def key_blocks(start, stop, starts, others, where, blocks, rows, keys):
     """Twin of kernels.key_blocks."""
-    for row in prange(rows):
+    for row in range(start, stop):
         for t in range(starts[row], starts[row + 1]):
             keys[where[t]] = np.uint64(np.int64(blocks[others[t]]) * rows + row)
 
 
-@njit(parallel=True)
-def take_changes(table, rows, common, changes):
+@by_block(lambda changes: changes.shape[0])
+def take_changes(start, stop, table, rows, common, changes):
     """Twin of kernels.make_take_changes."""
     first = table.shape[1] - EXTRA
-    for r in prange(changes.shape[0]):
+    for r in range(start, stop):
         for k in range(changes.shape[1]):
             changes[r, k] = table[rows[r], column(k, first, changes.shape[1])] - common[r, k]
 
 
-@njit(parallel=True)
-def add_changes(changes, sums, shares, rows, table, common):
+@by_block(lambda changes: changes.shape[0])
+def add_changes(start, stop, changes, sums, shares, rows, table, common):
     """Twin of kernels.make_add_changes."""
     first = table.shape[1] - EXTRA
-    for r in prange(changes.shape[0]):
+    for r in range(start, stop):
         for k in range(changes.shape[1]):
             whole = k == changes.shape[1] - QUAD + SQUARES
             total = sums[r, k] if whole else shares[r] * sums[r, k]

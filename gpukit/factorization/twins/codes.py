@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import NO_NEIGHBOR
 from gpukit.primitives.search import lower_bound, upper_bound
 
@@ -17,11 +18,11 @@ def write_line(table, near, line):
         line[k] = table[min(U32(near[k]), nobody)]  # -1 is the largest uint32
 
 
-@njit(parallel=True)
-def neighbor_codes(history, query, neighbors, out, tables):
+@by_block(lambda tables: tables.shape[0], heavy=True)
+def neighbor_codes(start, stop, history, query, neighbors, out, tables):
     """Twin of kernels.codes.neighbor_codes."""
     workers = tables.shape[0]
-    for worker in prange(workers):
+    for worker in range(start, stop):
         table = tables[worker]
         table[-1] = NO_NEIGHBOR
         for row in range(worker, history.indptr.size - 1, workers):
@@ -42,10 +43,10 @@ def clear_tables(tables):
     tables[:] = 0
 
 
-@njit(parallel=True)
-def look_up_codes(history, query, neighbors, out):
+@by_block(lambda query: query.places.size)
+def look_up_codes(start, stop, history, query, neighbors, out):
     """Twin of kernels.codes.look_up_codes."""
-    for t in prange(query.places.size):
+    for t in range(start, stop):
         row = upper_bound(query.indptr, t, 0, query.indptr.size) - 1
         begin, end, near = history.indptr[row], history.indptr[row + 1], neighbors[query.items[t]]
         for k in range(near.size):

@@ -2,17 +2,17 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.twins.influence import terms_of_item
 from gpukit.factorization.twins.rows import dot
 
 
-@njit(parallel=True)
-def predict_pairs(pairs, parameters, predicted):
+@by_block(lambda pairs: pairs.major.size)
+def predict_pairs(start, stop, pairs, parameters, predicted):
     """Twin of kernels.predict.predict_pairs."""
     n, size = parameters.Q.shape[1] - EXTRA, pairs.codes.shape[1]
-    for t in prange(pairs.major.size):
+    for t in range(start, stop):
         row = pairs.major[t]
         p, q = parameters.P[row], parameters.Q[pairs.minor[t]]
         value = dot(p, q, n) + p[n + BIAS] + q[n + BIAS]

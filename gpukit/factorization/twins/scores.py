@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
 from gpukit.selection.formulas import descending_key
@@ -60,12 +61,12 @@ def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, 
         totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
 
 
-@njit(parallel=True)
-def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
+@by_block(lambda tables: tables.rated.shape[0])
+def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, worth, hide, keys):
     """Twin of kernels.scores.score_rows."""
     P, Q = parameters.P, parameters.Q
     extra, with_terms = Q.shape[1] - EXTRA, parameters.influence.shape[1] > 1
-    for group in prange(tables.rated.shape[0]):
+    for group in range(start, stop):
         first = USERS * group
         mine = users[first : first + USERS]
         columns, totals = _columns(mine, Q, size), np.empty(mine.size, np.float32)
@@ -85,10 +86,10 @@ def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, 
                 keys[first + place, item] = descending_key(NAN if hidden else totals[place] + worth[item])
 
 
-@njit(parallel=True)
-def fill_tables(users, history, tables):
+@by_block(lambda tables: tables.rated.shape[0])
+def fill_tables(start, stop, users, history, tables):
     """Twin of kernels.scores.fill_tables."""
-    for group in prange(tables.rated.shape[0]):
+    for group in range(start, stop):
         rated, codes, first = tables.rated[group], tables.codes[group], USERS * group
         rated[:] = 0
         for place in range(min(USERS, users.size - first)):

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.errors import DataError
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
@@ -75,11 +75,11 @@ def empty_columns(n):
     return tuple(np.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32, bool))
 
 
-@njit(parallel=True)
-def find_pairs(indptr, items, keys, at, known):
+@by_block(lambda keys: keys.size)
+def find_pairs(start, stop, indptr, items, keys, at, known):
     """at[k] = the place in a History's items of the pair keys[k] (n,) int64, or where it would stand; known[k]: whether
     it is there. Users beyond the History's stand behind it."""
-    for k in prange(keys.size):
+    for k in range(start, stop):
         user, item = keys[k] >> 32, keys[k] & ITEM
         low, high = (indptr[user], indptr[user + 1]) if user < indptr.size - 2 else (items.size, items.size)
         end = high
@@ -92,14 +92,14 @@ def find_pairs(indptr, items, keys, at, known):
         at[k], known[k] = low, low < end and items[low] == item
 
 
-@njit(parallel=True)
-def merge_rows(indptr, items, codes, table, starts, keys, coming, users, merged_items, values, is_new):
+@by_block(lambda starts: starts.size - 1)
+def merge_rows(start, stop, indptr, items, codes, table, starts, keys, coming, users, merged_items, values, is_new):
     """The ratings of a History, whose values are table[codes], and others of pairs that are not there, in order of
     (user, item): users, merged_items, values, is_new (all,) are overwritten.
 
     keys (n,) int64, rising, coming (n,) float32; starts (M + 1,): where the keys of each user begin.
     """
-    for user in prange(starts.size - 1):
+    for user in range(start, stop):
         row = min(np.int64(user), indptr.size - 2)  # an empty one for users beyond the History's
         old, end, new = indptr[row], indptr[row + 1], starts[user]
         for t in range(old + new, end + starts[user + 1]):

@@ -3,15 +3,16 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.imputation.local.formulas import between, share_between, weight_of
 from gpukit.imputation.local.plan import CELL, LEAST, OWN, TILE
 
 
-@njit(parallel=True)
-def describe(values, before, after, at, series, near, vertex, column, out, base):
+@by_block(lambda vertex: len(vertex))
+def describe(start, stop, values, before, after, at, series, near, vertex, column, out, base):
     """The features of values: see kernels.describe."""
     last = values.shape[1] - 1
-    for i in prange(len(vertex)):
+    for i in range(start, stop):
         v, t = vertex[i], column[i]
         left, right = before[v, t], after[v, t]
         left, right = (right if left < 0 else left), (left if right > last else right)
@@ -34,10 +35,10 @@ def describe(values, before, after, at, series, near, vertex, column, out, base)
             out[i, place + 3] = series[n, min(t + 1, last)] - point
 
 
-@njit(parallel=True)
-def remainders(features, targets, owner, begin, end, coefficients, rest, sizes):
+@by_block(lambda owner: len(owner))
+def remainders(start, stop, features, targets, owner, begin, end, coefficients, rest, sizes):
     """rest = y - beta' x, and the sum of |rest| over each piece: see kernels.remainders."""
-    for piece in prange(len(owner)):
+    for piece in range(start, stop):
         total, beta = 0.0, coefficients[owner[piece]]
         for i in range(begin[piece], end[piece]):
             residual = np.float64(targets[i])
@@ -95,11 +96,11 @@ def least_of(owner, begin, end, first, sizes):
     return LEAST * total / count + 1e-30
 
 
-@njit(parallel=True)
-def solve(sums, weights, begin, end, first, start, pull, group, coefficients):
+@by_block(lambda group: len(group))
+def solve(from_row, to_row, sums, weights, begin, end, first, start, pull, group, coefficients):
     """Coefficients of groups: see kernels.solve."""
     size = coefficients.shape[1]
-    for g in prange(len(group)):
+    for g in range(from_row, to_row):
         origin, drawn, count, whole = start[group[g]], pull[group[g]], 0, 0.0
         G = np.zeros((size + 1, size + 1))
         for piece in range(first[g], first[g + 1]):
@@ -146,17 +147,17 @@ def substitute(L, b):
     return x
 
 
-@njit(parallel=True)
-def place(source, rows, places, out):
+@by_block(lambda rows: len(rows))
+def place(start, stop, source, rows, places, out):
     """out[places] = source[rows]: see kernels.place."""
-    for i in prange(len(rows)):
+    for i in range(start, stop):
         out[places[i]] = source[rows[i]]
 
 
-@njit(parallel=True)
-def answer(features, base, group, coefficients, out):
+@by_block(lambda group: len(group))
+def answer(start, stop, features, base, group, coefficients, out):
     """base + beta' x of values: see kernels.answer."""
-    for i in prange(len(group)):
+    for i in range(start, stop):
         total = np.float64(base[i])
         for j in range(features.shape[1]):
             total += features[i, j] * coefficients[group[i], j]

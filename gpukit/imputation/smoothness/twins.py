@@ -2,16 +2,17 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.imputation.smoothness.formulas import along, pull
 
 ONE = np.float32(1.0)
 
 
-@njit(parallel=True)
-def differ(x, seen, gaps, lags, near, steady, together, shared, own):
+@by_block(lambda x: len(x))
+def differ(start, stop, x, seen, gaps, lags, near, steady, together, shared, own):
     """Twin of kernels.differ: a vertex after another, all its columns by one lag after the other."""
-    for v in prange(len(x)):
+    for v in range(start, stop):
         row, mine, theirs = x[v], own[v], shared[v]
         for t in range(len(row)):
             mine[t] = row[t] if seen[v, t] else np.float32(0.0)
@@ -28,11 +29,11 @@ def differ(x, seen, gaps, lags, near, steady, together, shared, own):
                 theirs[t] = along(theirs[t], c, change)
 
 
-@njit(parallel=True)
-def spread(shared, own, first, neighbors, weights, direction, image, sums):
+@by_block(lambda sums: len(sums), heavy=True)
+def spread(start, stop, shared, own, first, neighbors, weights, direction, image, sums):
     """Twin of kernels.spread: a block for every row of sums."""
     blocks, rows = len(sums), len(shared)
-    for block in prange(blocks):
+    for block in range(start, stop):
         total = 0.0
         for v in range(block * rows // blocks, (block + 1) * rows // blocks):
             out = image[v]
@@ -59,11 +60,11 @@ def product(one, other):
     return total
 
 
-@njit(parallel=True)
-def advance(length, direction, image, inverse, x, residual, scaled, sums):
+@by_block(lambda sums: len(sums), heavy=True)
+def advance(start, stop, length, direction, image, inverse, x, residual, scaled, sums):
     """Twin of kernels.advance: a block for every row of sums."""
     blocks = len(sums)
-    for block in prange(blocks):
+    for block in range(start, stop):
         total = 0.0
         for i in range(block * len(x) // blocks, (block + 1) * len(x) // blocks):
             x[i] = along(x[i], length, direction[i])
@@ -74,8 +75,8 @@ def advance(length, direction, image, inverse, x, residual, scaled, sums):
         sums[block] = total
 
 
-@njit(parallel=True)
-def redirect(share, scaled, direction):
+@by_block(lambda direction: len(direction))
+def redirect(start, stop, share, scaled, direction):
     """Twin of kernels.redirect."""
-    for i in prange(len(direction)):
+    for i in range(start, stop):
         direction[i] = along(scaled[i], share, direction[i])

@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 
 
-@njit(parallel=True)
-def compare(estimate, before, ahead, sums):
+@by_block(lambda sums: len(sums), heavy=True)
+def compare(start, stop, estimate, before, ahead, sums):
     """Twin of kernels.compare: a block for every row of sums."""
     blocks = len(sums)
-    for block in prange(blocks):
+    for block in range(start, stop):
         back = moved = size = 0.0
         for i in range(block * len(ahead) // blocks, (block + 1) * len(ahead) // blocks):
             here = estimate[i]
@@ -20,8 +20,8 @@ def compare(estimate, before, ahead, sums):
         sums[block, 0], sums[block, 1], sums[block, 2] = back, moved, size
 
 
-@njit(parallel=True)
-def proceed(estimate, before, known, seen, momentum, ahead):
+@by_block(lambda ahead: len(ahead))
+def proceed(start, stop, estimate, before, known, seen, momentum, ahead):
     """Twin of kernels.proceed."""
-    for i in prange(len(ahead)):
+    for i in range(start, stop):
         ahead[i] = known[i] if seen[i] else estimate[i] + momentum * (estimate[i] - before[i])

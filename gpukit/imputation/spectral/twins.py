@@ -2,23 +2,23 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 
 ZERO = np.float32(0.0)  # beside a float64 it becomes one
 
 
-@njit(parallel=True)
-def extrapolate(now, before, momentum):
+@by_block(lambda now: now.size)
+def extrapolate(start, stop, now, before, momentum):
     """Twin of kernels.extrapolate."""
-    for i in prange(now.size):
+    for i in range(start, stop):
         before[i] = now[i] + momentum * (now[i] - before[i])
 
 
-@njit(parallel=True)
-def renew(new, hidden, first, now, before, sums):
+@by_block(lambda sums: len(sums), heavy=True)
+def renew(start, stop, new, hidden, first, now, before, sums):
     """Twin of kernels.renew: a block for every row of sums."""
     some, blocks, rows, columns = hidden.size > 1, len(sums), new.shape[0], new.shape[1]
-    for block in prange(blocks):
+    for block in range(start, stop):
         change = size = 0.0
         for row in range(block * rows // blocks, (block + 1) * rows // blocks):
             for column in range(columns):

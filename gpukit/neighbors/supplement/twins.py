@@ -2,18 +2,18 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.neighbors.supplement.formulas import agreement, in_list
 from gpukit.random import bits, shuffled
 
 U32 = np.uint32
 
 
-@njit(parallel=True)
-def fill_slots(indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
+@by_block(lambda indices: indices.shape[0])
+def fill_slots(start, stop, indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
     """Twin of kernels.fill_slots."""
     k = indices.shape[1]
-    for row in prange(indices.shape[0]):
+    for row in range(start, stop):
         item = first + row
         found = 0
         while found < k and values[row, found] < worst:

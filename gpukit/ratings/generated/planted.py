@@ -6,7 +6,8 @@ Sums keep their order (fastmath off) and noise is made of integers, so that ever
 import numpy as np
 
 from gpukit import random
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.normals import normal
 from gpukit.streams import Keyed
 
@@ -40,14 +41,14 @@ def alias_table(weights):
     return threshold, other
 
 
-@njit(parallel=True, fastmath=False)
-def draw_items(key, indptr, weights, threshold, other, group, members, items):
+@by_block(lambda indptr: len(indptr) - 1, fastmath=False)
+def draw_items(start, stop, key, indptr, weights, threshold, other, group, members, items):
     """Fill items (n,) int32: for each user, indptr[u+1] - indptr[u] different items, popular ones more often.
 
     weights (N,) float64 and their alias table; group (N,) int32 of each item; members (groups, size) int32 its items,
     -1 where a group is short.
     """
-    for user in prange(len(indptr) - 1):
+    for user in range(start, stop):
         mine = items[indptr[user] : indptr[user + 1]]
         own = random.key(np.int64(key), user)
         if len(mine) * RACE > len(weights):
@@ -98,15 +99,15 @@ def _race(key, weights, mine):
             count += 1
 
 
-@njit(parallel=True, fastmath=False)
-def rate(seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
+@by_block(lambda indptr: len(indptr) - 1, fastmath=False)
+def rate(start, stop, seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
     """Fill values (n,) float32: what each user gives each item, rounded to the steps of the scale.
 
     seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,)
     float32: mean, deviation of tastes, of noise, lowest, highest, step. squares (M, 3) float64: sums of squared errors
     of the biases alone, of biases and factors, and of all that is planted.
     """
-    for user in prange(len(indptr) - 1):
+    for user in range(start, stop):
         squares[user, :] = 0.0
         for at in range(indptr[user], indptr[user + 1]):
             item = items[at]

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
 
 U32, U64 = np.uint32, np.uint64
@@ -44,10 +45,10 @@ def enter_values(bits, most, table, found):
         found[0] += _enter(seen[seen != FREE], most, table)[0]
 
 
-@njit(parallel=True)
-def find_codes(bits, table, ranks, codes):
+@by_block(lambda bits: bits.size)
+def find_codes(start, stop, bits, table, ranks, codes):
     """Twin of kernels.find_codes."""
-    for t in prange(bits.size):
+    for t in range(start, stop):
         value = plain_bits(bits[t])
         slot = first_slot(value)
         while table[slot] != value:
@@ -55,10 +56,10 @@ def find_codes(bits, table, ranks, codes):
         codes[t] = ranks[slot]
 
 
-@njit(parallel=True, fastmath=False)
-def grid_codes(values, low, levels_a_unit, codes):
+@by_block(lambda values: values.size, fastmath=False)
+def grid_codes(start, stop, values, low, levels_a_unit, codes):
     """Twin of kernels.grid_codes."""
-    for t in prange(values.size):
+    for t in range(start, stop):
         codes[t] = np.uint8(round((np.float64(values[t]) - low) * levels_a_unit))
 
 
@@ -75,19 +76,19 @@ def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, key
     wrong[0] = min(wrong[0], firsts.min())
 
 
-@njit(parallel=True)
-def name_rows(starts, rows):
+@by_block(lambda starts: starts.size - 1)
+def name_rows(start, stop, starts, rows):
     """Twin of kernels.name_rows."""
-    for row in prange(starts.size - 1):
+    for row in range(start, stop):
         rows[starts[row] : starts[row + 1]] = row
 
 
-@njit(parallel=True)
-def take_fields(keys, shift, width, level_width, others, codes, places):
+@by_block(lambda keys: keys.size)
+def take_fields(start, stop, keys, shift, width, level_width, others, codes, places):
     """Twin of kernels.take_fields."""
     mask, level_mask = U64((U64(1) << U64(width)) - U64(1)), U64((U64(1) << U64(level_width)) - U64(1))
     numbered = places.size == keys.size
-    for t in prange(keys.size):
+    for t in range(start, stop):
         others[t] = np.int32((keys[t] >> U64(shift)) & mask)
         codes[t] = np.uint8(keys[t] & level_mask)
         if numbered:
@@ -129,15 +130,15 @@ def mark_ids(ids, column, low, present):
         present[ids[t, column] - low] = 1
 
 
-@njit(parallel=True)
-def rank_ids(ids, column, low, ranks, rows):
+@by_block(lambda ids: ids.shape[0])
+def rank_ids(start, stop, ids, column, low, ranks, rows):
     """Twin of kernels.rank_ids."""
-    for t in prange(ids.shape[0]):
+    for t in range(start, stop):
         rows[t] = ranks[ids[t, column] - low]
 
 
-@njit(parallel=True)
-def as_single(values, out):
+@by_block(lambda values: values.size)
+def as_single(start, stop, values, out):
     """Twin of kernels.as_single."""
-    for t in prange(values.size):
+    for t in range(start, stop):
         out[t] = np.float32(values[t])

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
@@ -23,10 +24,10 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
             major[there], others[there], z[there] = row, minor[t], values[t]
 
 
-@njit(parallel=True)
-def copy_factors(source, width, out):
+@by_block(lambda source: source.shape[0])
+def copy_factors(start, stop, source, width, out):
     """Twin of kernels.copy_factors."""
-    for row in prange(source.shape[0]):
+    for row in range(start, stop):
         for f in range(width):
             out[row, f] = source[row, f]
 
@@ -55,10 +56,10 @@ def _walk(first, last, samples, tables, rates):
         other[v, at] = c + formulas.bias_change(c, error, bias_rate, decay)
 
 
-@njit(parallel=True)
-def hogwild_epoch(samples, tables, rate, bias_rate, decay, batch, workers):
+@by_block(lambda workers: workers, heavy=True)
+def hogwild_epoch(start, stop, samples, tables, rate, bias_rate, decay, batch, workers):
     """Twin of kernels.hogwild_epoch; P and Q are the parameter rows."""
     n = samples.values.size
-    for worker in prange(workers):
+    for worker in range(start, stop):
         for begin in range(worker * batch, n, workers * batch):
             _walk(begin, min(n, begin + batch), samples, tables, (rate, bias_rate, decay))

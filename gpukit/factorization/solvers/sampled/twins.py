@@ -6,7 +6,8 @@ As in sgd/twins.py, tuples of arrays are taken apart before the loop over exampl
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas
@@ -104,9 +105,9 @@ def _work(worker, chunks, starts, items, near, P, Q, influence, rates, turn, dra
             _mark(mine, table, U8(0))
 
 
-@njit(parallel=True)
-def sampled_epoch(chunks, clicks, neighbors, parameters, rates, turn, draw, workers):
+@by_block(lambda workers: workers, heavy=True)
+def sampled_epoch(start, stop, chunks, clicks, neighbors, parameters, rates, turn, draw, workers):
     """Twin of kernels.sampled_epoch."""
     (starts, items), (P, Q, influence, _) = clicks, parameters
-    for worker in prange(workers):
+    for worker in range(start, stop):
         _work(worker, chunks, starts, items, neighbors, P, Q, influence, rates, turn, draw, workers)

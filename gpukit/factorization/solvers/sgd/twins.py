@@ -10,7 +10,8 @@ ones are tested for being negative.
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, ZERO
@@ -110,9 +111,9 @@ def _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates)
             _walk(chunks[c], shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch)
 
 
-@njit(parallel=True)
-def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
+@by_block(lambda workers: workers, heavy=True)
+def sgd_epoch(start, stop, chunks, batch, parameters, rates, turn, workers):
     """Twin of kernels.sgd_epoch."""
     P, Q, influence, offsets = parameters
-    for worker in prange(workers):
+    for worker in range(start, stop):
         _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates)

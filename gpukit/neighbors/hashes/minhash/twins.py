@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.neighbors.hashes.minhash.formulas import NONE, value_bit
 from gpukit.random import bits
 
@@ -19,10 +20,10 @@ def least(users, keys, values):
             values[h] = min(values[h], bits(keys[h], user))
 
 
-@njit(parallel=True)
-def hash_columns(starts, users, keys, n_bits, codes):
+@by_block(lambda codes: codes.shape[0])
+def hash_columns(start, stop, starts, users, keys, n_bits, codes):
     """Twin of kernels.hash_columns; vectorized over hashings."""
-    for item in prange(codes.shape[0]):
+    for item in range(start, stop):
         values, width = np.empty(keys.size, np.uint32), n_bits // keys.size
         least(users[starts[item] : starts[item + 1]], keys, values)
         codes[item] = U32(0)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.neighbors.hashes.projection.formulas import coordinate
 
 U32 = np.uint32
@@ -40,10 +41,10 @@ def write_signs(totals, row):
             row[bit // WARP] |= U32(1) << U32(bit % WARP)
 
 
-@njit(parallel=True)
-def project_columns(users, levels, weights, keys, units, codes, partials):
+@by_block(lambda units: units.shape[0])
+def project_columns(start, stop, users, levels, weights, keys, units, codes, partials):
     """Twin of kernels.project_columns; vectorized over bits."""
-    for u in prange(units.shape[0]):
+    for u in range(start, stop):
         item, begin, end, slot = units[u, 0], units[u, 1], units[u, 2], units[u, 3]
         totals = np.empty(keys.size, np.int64)
         column_sums(users[begin:end], levels[begin:end], weights, keys, totals)
@@ -53,10 +54,10 @@ def project_columns(users, levels, weights, keys, units, codes, partials):
             partials[slot] = totals
 
 
-@njit(parallel=True)
-def join_parts(joins, partials, codes):
+@by_block(lambda joins: joins.shape[0])
+def join_parts(start, stop, joins, partials, codes):
     """Twin of kernels.join_parts."""
-    for j in prange(joins.shape[0]):
+    for j in range(start, stop):
         totals = np.zeros(partials.shape[1], np.int64)
         for slot in range(joins[j, 1], joins[j, 2]):
             totals += partials[slot]

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.simlsh.formulas import (
     ALL_BITS,
@@ -137,11 +138,11 @@ def whole_vectors(keys):
     return padded
 
 
-@njit(parallel=True)
-def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
+@by_block(lambda units: units.shape[0])
+def hash_columns(start, stop, users, levels, weights, keys, units, n_bits, codes, partials, totals):
     """Twin of kernels.hash_columns; vectorized over words."""
     slices, padded = partials.shape[1], whole_vectors(keys)
-    for u in prange(units.shape[0]):
+    for u in range(start, stop):
         item, begin, end, slot = units[u, 0], units[u, 1], units[u, 2], units[u, 3]
         count, total = np.empty(COUNT_SLICES * WORDS, np.uint32), np.empty(slices * WORDS, np.uint32)
         for first in range(0, keys.size, WORDS):
@@ -168,11 +169,11 @@ def add_slots(partials, first_slot, last_slot, words, total, carry):
         add_shifted(part, slices, total, 0, slices, carry)
 
 
-@njit(parallel=True)
-def join_chunks(joins, n_bits, partials, totals, codes):
+@by_block(lambda joins: joins.shape[0])
+def join_chunks(start, stop, joins, n_bits, partials, totals, codes):
     """Twin of kernels.join_chunks."""
     slices, n_words = partials.shape[1], partials.shape[2]
-    for j in prange(joins.shape[0]):
+    for j in range(start, stop):
         item, first_slot, last_slot = joins[j, 0], joins[j, 1], joins[j, 2]
         weight = totals[first_slot:last_slot].sum()
         for first in range(0, n_words, WORDS):
@@ -182,11 +183,11 @@ def join_chunks(joins, n_bits, partials, totals, codes):
             signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
 
 
-@njit(parallel=True)
-def add_chunks(joins, n_bits, partials, totals, whole, sums, codes):
+@by_block(lambda joins: joins.shape[0])
+def add_chunks(start, stop, joins, n_bits, partials, totals, whole, sums, codes):
     """Twin of kernels.add_chunks."""
     slices, n_words = partials.shape[1], partials.shape[2]
-    for j in prange(joins.shape[0]):
+    for j in range(start, stop):
         item, first_slot, last_slot = joins[j, 0], joins[j, 1], joins[j, 2]
         weight = whole[item] + totals[first_slot:last_slot].sum()
         for first in range(0, n_words, WORDS):

@@ -2,32 +2,32 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.neighbors.search.buckets.formulas import first_mate, table_code, table_hash
 
 U32 = np.uint32
 
 
-@njit(parallel=True)
-def fill(array, value):
+@by_block(lambda array: array.size)
+def fill(start, stop, array, value):
     """Twin of kernels.fill."""
-    for t in prange(array.size):
+    for t in range(start, stop):
         array[t] = value
 
 
-@njit(parallel=True)
-def table_hashes(codes, rated, width, hashes):
+@by_block(lambda hashes: hashes.shape[0])
+def table_hashes(start, stop, codes, rated, width, hashes):
     """Twin of kernels.table_hashes."""
-    for table in prange(hashes.shape[0]):
+    for table in range(start, stop):
         for item in range(codes.shape[0]):
             code = table_code(codes, item, table, width)
             hashes[table, item] = table_hash(code) if rated[item] else np.float32(np.inf)
 
 
-@njit(parallel=True)
-def bucket_matches(codes, rated, width, hashes, mates, first, keys):
+@by_block(lambda keys: keys.shape[0])
+def bucket_matches(start, stop, codes, rated, width, hashes, mates, first, keys):
     """Twin of kernels.bucket_matches."""
-    for row in prange(keys.shape[0]):
+    for row in range(start, stop):
         query = first + row
         for table in range(hashes.shape[0] if rated[query] else 0):
             code, key = table_code(codes, query, table, width), hashes[table, query]

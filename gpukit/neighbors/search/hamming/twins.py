@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.neighbors.formulas import NOBODY
 
 U32, U64 = np.uint32, np.uint64
@@ -56,11 +57,11 @@ def write_row(distances, rated, query, first, keys):
         keys[query - first] = NOBODY
 
 
-@njit(parallel=True)
-def hamming_distances(codes, rated, first, keys):
+@by_block(lambda codes: (codes.shape[0] + TILE - 1) // TILE)
+def hamming_distances(start, stop, codes, rated, first, keys):
     """Twin of kernels.hamming_distances; a tile of items is turned once and meets all queries."""
     n_items, n_words = codes.shape
-    for number in prange((n_items + TILE - 1) // TILE):
+    for number in range(start, stop):
         begin = number * TILE
         tile, distances = (
             np.empty(((n_words + 2 * STEP - 1) // (2 * STEP) * STEP, TILE), np.uint64),

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.squares.formulas import ZERO, quotient
 
 
@@ -38,11 +39,11 @@ def _times(matrix, x, out):
             out[f] += own * line[f]
 
 
-@njit(parallel=True)
-def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, table):
+@by_block(lambda owners: owners.shape[0])
+def begin_descent(start, stop, owners, decays, sums, shared, inverse, ways, left, rests, table):
     """Twin of kernels.descent.begin_descent."""
     width = ways.shape[1]
-    for owner in prange(owners.shape[0]):
+    for owner in range(start, stop):
         row, out = owners[owner, 0], np.empty(width, np.float32)
         _applied(owners[owner], decays[owner], sums, shared, table[row, :width], out)
         for f in range(width):
@@ -51,11 +52,11 @@ def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, tabl
         rests[row] = _dot(left[row], ways[row])
 
 
-@njit(parallel=True)
-def descend(owners, decays, sums, shared, inverse, last, ways, left, rests, table):
+@by_block(lambda owners: owners.shape[0])
+def descend(start, stop, owners, decays, sums, shared, inverse, last, ways, left, rests, table):
     """Twin of kernels.descent.descend."""
     width = ways.shape[1]
-    for owner in prange(owners.shape[0]):
+    for owner in range(start, stop):
         row, out = owners[owner, 0], np.empty(width, np.float32)
         way, rest, own = ways[row], left[row], table[row]
         _applied(owners[owner], decays[owner], sums, shared, way, out)

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
 
@@ -27,10 +28,10 @@ def grams_of_few(lines, minor, weights, decays, spectrum, table, grams):
         gram[size + 1, :count] = ONE
 
 
-@njit(parallel=True)
-def turn_rows(table, basis, out):
+@by_block(lambda out: out.shape[0])
+def turn_rows(start, stop, table, basis, out):
     """Twin of kernels.few.turn_rows."""
-    for row in prange(out.shape[0]):
+    for row in range(start, stop):
         _times(table[row], basis, out[row])
 
 
@@ -44,10 +45,10 @@ def _times(row, basis, out):
             out[f] += own * line[f]
 
 
-@njit(parallel=True)
-def rows_of_few(lines, minor, decays, spectrum, found, table, back, own):
+@by_block(lambda lines: lines.shape[0])
+def rows_of_few(start, stop, lines, minor, decays, spectrum, found, table, back, own):
     """Twin of kernels.few.rows_of_few."""
-    for o in prange(lines.shape[0]):
+    for o in range(start, stop):
         row, first = lines[o, 0], lines[o, 1]
         there = np.zeros(spectrum.size, np.float32)
         for t in range(lines[o, 2]):

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.squares.formulas import ZERO
 
 TOGETHER = 4  # clicks that are worked on at once
@@ -33,11 +34,11 @@ def _add_four(table, a, b, c, d, way, factors, total):
         total[f] += i * table[a, f] + j * table[b, f] + k * table[c, f] + m * table[d, f]
 
 
-@njit(parallel=True)
-def products_of_pieces(pieces, minor, weights, goal, ways, table, sums):
+@by_block(lambda pieces: pieces.shape[0])
+def products_of_pieces(start, stop, pieces, minor, weights, goal, ways, table, sums):
     """Twin of kernels.products.products_of_pieces."""
     width = sums.shape[1]
-    for piece in prange(pieces.shape[0]):
+    for piece in range(start, stop):
         row, first = pieces[piece, 0], pieces[piece, 1]
         end, total = first + pieces[piece, 2], np.zeros(width, np.float32)
         way, last = ways[row, :width].copy(), end - 1

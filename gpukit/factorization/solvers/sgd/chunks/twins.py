@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 from gpukit.random import below, bits
 
 QUAD = 4
 
 
-@njit(parallel=True)
-def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, places):
+@by_block(lambda before: before.size - 1)
+def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chunks, keys, places):
     """Rows cut into pieces of about equal length, with the keys that they are ordered by."""
-    for row in prange(before.size - 1):
+    for row in range(start, stop):
         begin, size = starts[row], starts[row + 1] - starts[row]
         pieces = before[row + 1] - before[row]
         for piece in range(pieces):
@@ -23,29 +23,29 @@ def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, pla
             places[c] = np.uint32(c)
 
 
-@njit(parallel=True)
-def take_chunks(chunks, order, n, table):
+@by_block(lambda table: table.shape[0])
+def take_chunks(start, stop, chunks, order, n, table):
     """Chunks in an order, behind them chunks without ratings."""
-    for t in prange(table.shape[0]):
+    for t in range(start, stop):
         for part in range(3):
             table[t, part] = chunks[order[t], part] if t < n else 0
 
 
-@njit(parallel=True)
-def fallen_lengths(table, longest, keys, places):
+@by_block(lambda keys: keys.size)
+def fallen_lengths(start, stop, table, longest, keys, places):
     """How much shorter than `longest` the longest chunk of each quad is."""
-    for q in prange(keys.size):
+    for q in range(start, stop):
         length = 0
         for part in range(QUAD):
             length = max(length, table[QUAD * q + part, 2])
         keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
 
 
-@njit(parallel=True)
-def deal_hands(order, random_key, hands):
+@by_block(lambda hands: hands.shape[1])
+def deal_hands(start, stop, order, random_key, hands):
     """Quads dealt to and fro, then each hand shuffled (Fisher and Yates)."""
     rounds, fours = hands.shape
-    for hand in prange(fours):
+    for hand in range(start, stop):
         m = np.int64(hand)
         for r in range(rounds):
             hands[r, m] = order[r * fours + (m if r % 2 == 0 else fours - 1 - m)]
@@ -54,11 +54,11 @@ def deal_hands(order, random_key, hands):
             hands[last, m], hands[other, m] = hands[other, m], hands[last, m]
 
 
-@njit(parallel=True)
-def take_quads(table, hands, out):
+@by_block(lambda out: out.shape[0])
+def take_quads(start, stop, table, hands, out):
     """Quads in the order of hands, row by row."""
     fours = hands.shape[1]
-    for line in prange(out.shape[0]):
+    for line in range(start, stop):
         t = np.int64(line)
         quad, part = t // QUAD, t % QUAD
         there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part

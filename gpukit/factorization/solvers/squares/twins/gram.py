@@ -4,7 +4,8 @@ import math
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 
@@ -42,10 +43,10 @@ def add_products(rows, begin, first, sign, gram):
             line[b] += i * p[b] + j * q[b] + k * r[b] + l * s[b] + m * t[b] + n * u[b] + o * v[b] + x * w[b]
 
 
-@njit(parallel=True)
-def gram_of_pieces(pieces, minor, values, weights, table, biased, grams):
+@by_block(lambda pieces: pieces.shape[0])
+def gram_of_pieces(start, stop, pieces, minor, values, weights, table, biased, grams):
     """Twin of kernels.gram.gram_of_pieces."""
-    for piece in prange(pieces.shape[0]):
+    for piece in range(start, stop):
         first, length = pieces[piece, 1], pieces[piece, 2]
         stage = np.empty((STAGED, grams.shape[1]), np.float32)
         gram = grams[piece]
@@ -56,10 +57,10 @@ def gram_of_pieces(pieces, minor, values, weights, table, biased, grams):
                 add_products(stage, row, 0, ONE, gram)
 
 
-@njit(parallel=True)
-def sum_of_grams(grams, out):
+@by_block(lambda out: out.shape[1])
+def sum_of_grams(start, stop, grams, out):
     """Twin of kernels.gram.sum_of_grams."""
-    for a in prange(out.shape[1]):
+    for a in range(start, stop):
         total = out[0, a]
         total[:] = grams[0, a]
         for piece in range(1, grams.shape[0]):

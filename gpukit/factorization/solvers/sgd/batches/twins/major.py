@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.batches.twins.team import add, learn
@@ -48,10 +49,10 @@ def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, 
                 add(c, c_change)
 
 
-@njit(parallel=True)
-def walk_major(chunks, batch, parameters, rates, seen):
+@by_block(lambda chunks: chunks.shape[0])
+def walk_major(start, stop, chunks, batch, parameters, rates, seen):
     """Twin of kernels.walk_major."""
     minor, values, codes, levels = batch
     P, Q, influence, offsets = parameters
-    for c in prange(chunks.shape[0]):
+    for c in range(start, stop):
         _walk(chunks[c], minor, values, codes, levels, P, Q, influence, offsets, rates, seen)

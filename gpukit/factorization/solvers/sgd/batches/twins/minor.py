@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd.batches.twins.team import add, learn
 from gpukit.factorization.solvers.sgd.formulas import F32
@@ -22,9 +23,9 @@ def _walk_seen(slots, at_once, seen, q, rates):
             add(q, change)
 
 
-@njit(parallel=True)
-def walk_minor(starts, slots, rows, at_once, seen, Q, rates):
+@by_block(lambda rows: rows.size)
+def walk_minor(start, stop, starts, slots, rows, at_once, seen, Q, rates):
     """Twin of kernels.walk_minor."""
-    for k in prange(rows.size):
+    for k in range(start, stop):
         if starts[k + 1] > starts[k]:
             _walk_seen(slots[starts[k] : starts[k + 1]], at_once[k], seen, Q[rows[k]], rates)
