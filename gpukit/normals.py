@@ -5,7 +5,8 @@ from statistics import NormalDist
 import numpy as np
 
 from gpukit import random
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 
 HALF = np.float32(2.0**16)
 SPREAD = np.float32(np.sqrt(3.0) * 2.0**-16)  # four 16-bit uniforms have the variance 4 * 2**32 / 12
@@ -20,14 +21,19 @@ def normal(key, index):
     return np.float32((np.float32(total) - np.float32(2.0) * HALF) * SPREAD)
 
 
-@njit(parallel=True, fastmath=False)
 def normals(key, shape):
     """float32 array (rows, columns) of normals."""
     out = np.empty(shape, dtype=np.float32)
-    for row in prange(shape[0]):
-        for column in range(shape[1]):
-            out[row, column] = normal(key, np.int64(row) * shape[1] + column)
+    _normals(key, out)
     return out
+
+
+@by_block(lambda out: len(out), fastmath=False)
+def _normals(start, stop, key, out):
+    """See normals."""
+    for row in range(start, stop):
+        for column in range(out.shape[1]):
+            out[row, column] = normal(key, np.int64(row) * out.shape[1] + column)
 
 
 @njit

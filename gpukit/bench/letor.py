@@ -6,7 +6,6 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit.bench.conditions import shape_name
 from gpukit.bench.process import command_seconds, read_in_processes
 from gpukit.bench.ranking import EPS, GRID, SAME, C, generated, paper
@@ -17,6 +16,7 @@ from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import RankSVM
+from gpukit.runtime import thread_count
 
 OPTIMA = (
     (29566.522846, 0.802408, 0.827171),
@@ -155,7 +155,7 @@ def solver_rows(documents, shape, data):
 def timed_fit(documents, solver, precondition, threads):
     """([seconds], the model) of fits on the CPU."""
     model = RankSVM(C, eps=EPS, solver=solver, precondition=precondition, device="cpu")
-    with _jit.threads(threads):
+    with thread_count.limited(threads):
         return seconds(lambda: model.fit(documents), 5), model
 
 

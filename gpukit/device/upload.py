@@ -13,8 +13,8 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_page_locked, device_array
-from gpukit._jit import threads
 from gpukit._scheduler import by_block
+from gpukit.runtime.thread_count import limited
 
 CHUNK = 8 << 20  # bytes of a buffer: more than a launch and a parallel loop cost, less than the caches
 BUFFERS = 4
@@ -78,7 +78,7 @@ def fill(chunk, part):
     """chunk = part; numbers too large for its type become infinite."""
     if chunk.dtype == part.dtype:
         chunk, part = chunk.view(np.uint8), part.view(np.uint8)  # one function for all types
-    with np.errstate(over="ignore"), threads(1 + chunk.nbytes // A_THREAD):  # errors: where the loop is not compiled
+    with np.errstate(over="ignore"), limited(1 + chunk.nbytes // A_THREAD):  # errors: where the loop is not compiled
         copy(part, chunk)
 
 

@@ -172,7 +172,8 @@ def _parsed(block, rule, dtype):
     """(Lines of the good rows before the first problem, report, the lines of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
-    colons = parse.count_colons(block, bounds)
+    colons = np.empty(n_ranges, np.int64)
+    parse.count_colons(block, bounds, colons)
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)

@@ -10,7 +10,7 @@ from collections import namedtuple
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.io.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
 
@@ -61,16 +61,14 @@ def empty_lines(rows, tokens, dtype):
     )
 
 
-@njit(parallel=True)
-def count_colons(buffer, bounds):
-    """(parts,) int64: the colons of each range, at least as many as it has features."""
-    colons = np.zeros(len(bounds) - 1, dtype=np.int64)
-    for part in prange(len(colons)):
+@by_block(lambda colons: len(colons), heavy=True)
+def count_colons(start, stop, buffer, bounds, colons):
+    """colons (parts,) int64, of each range: at least as many as it has features."""
+    for part in range(start, stop):
         count = 0
         for letter in buffer[bounds[part] : bounds[part + 1]]:
             count += letter == COLON
         colons[part] = count
-    return colons
 
 
 @by_block(lambda bounds: len(bounds) - 1, heavy=True)

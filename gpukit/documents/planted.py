@@ -7,7 +7,7 @@ of its own), so neither threads nor machines matter.
 import numpy as np
 
 from gpukit import random
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.normals import normal
 from gpukit.streams import Keyed
@@ -123,33 +123,27 @@ def _feature(traits, recipe, stream, rarity, noise):
     return np.floor(value) if shape == COUNT else value
 
 
-@njit(parallel=True, fastmath=False)
-def scale_columns(X, parts=64):
+def scale_columns(X):
     """Scale each column of X (l, n) float32 to [0, 1] with 6 decimals, in place; a constant column becomes 0."""
-    lows, highs = np.empty((parts, X.shape[1]), dtype=np.float32), np.empty((parts, X.shape[1]), dtype=np.float32)
-    for part in prange(parts):
-        lows[part], highs[part] = np.float32(np.inf), np.float32(-np.inf)
-        for row in range(part * len(X) // parts, (part + 1) * len(X) // parts):
-            for column in range(X.shape[1]):
-                lows[part, column] = min(lows[part, column], X[row, column])
-                highs[part, column] = max(highs[part, column], X[row, column])
-    low, unit = np.empty(X.shape[1]), np.empty(X.shape[1])
-    for column in range(X.shape[1]):
-        low[column] = lows[:, column].min()
-        width = highs[:, column].max() - low[column]
-        unit[column] = 1e6 / width if width > 0 else 0.0
-    for row in prange(len(X)):
+    low = X.min(axis=0).astype(np.float64)
+    width = X.max(axis=0) - low
+    unit = np.divide(1e6, width, out=np.zeros(len(width)), where=width > 0)
+    _scale_rows(low, unit, X)
+
+
+@by_block(lambda X: len(X), fastmath=False)
+def _scale_rows(start, stop, low, unit, X):
+    """X = (X - low) unit in whole millionths, by column."""
+    for row in range(start, stop):
         for column in range(X.shape[1]):
             X[row, column] = np.float32(np.rint((X[row, column] - low[column]) * unit[column]) / 1e6)
 
 
-@njit(parallel=True)
-def ranks(relevance, offsets):
-    """(l,) float64: 1 to n_t in each query, ascending in relevance (l,) float32, ties by position."""
-    out = np.empty(len(relevance), dtype=np.float64)
-    for query in prange(len(offsets) - 1):
+@by_block(lambda offsets: len(offsets) - 1)
+def ranks(start, stop, relevance, offsets, out):
+    """out (l,) float64: 1 to n_t in each query, ascending in relevance (l,) float32, ties by position."""
+    for query in range(start, stop):
         rows = out[offsets[query] : offsets[query + 1]]
         order = np.argsort(relevance[offsets[query] : offsets[query + 1]], kind="mergesort")
         for rank in range(len(order)):
             rows[order[rank]] = rank + 1
-    return out

@@ -9,7 +9,6 @@ import warnings
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit.base import check_choice, check_integer
 from gpukit.documents import copies, delimited, parquet, parse
 from gpukit.documents.columns import places_of, taken
@@ -21,6 +20,7 @@ from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.lines import ONE_THREAD
 from gpukit.io.parquet import is_parquet
 from gpukit.io.words import decoded, is_number, shown
+from gpukit.runtime import thread_count
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
@@ -79,7 +79,7 @@ def _read(source, null, n_features, dtype):
         return documents if dtype is None else _converted(documents, dtype, source.name)
     if is_parquet(source):
         return parquet.read_parquet(source, null, dtype)
-    with _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
+    with thread_count.limited(1 if source.holds_less(ONE_THREAD) else None):
         stream = source.stream()
         head = stream.text_head()
         if not _has_qids(head) and delimited.is_table(head):

@@ -10,12 +10,12 @@ efficiently in the presence of tied scores", ECIR 2008).
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
+from gpukit.runtime import thread_count
 from gpukit.sorting import segmented_argsort
 
 NDCG_KINDS = ("standard", "letor", "skip-blank")
@@ -116,7 +116,7 @@ def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
 
 def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
     """(table, pairs) of `_queries`."""
-    with _jit.threads(1 if y.size < ONE_THREAD else None):
+    with thread_count.limited(1 if y.size < ONE_THREAD else None):
         order = segmented_argsort(-scores, offsets, device="cpu")
         longest = int(np.diff(offsets).max())
         table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)

@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._scheduler import by_block
 
 ALONE = 1 << 20  # numbers that one thread draws sooner than several are started
 PARTS = 64  # in which rows are told apart at once
@@ -65,7 +65,8 @@ def before_one(ranks, sizes):
 
 def parted(columns, kept):
     """({name: rows kept}, {name: the others}) of {name: (n,) array}, in their order; kept (n,) bool."""
-    counts = _counts(kept)
+    counts = np.empty(PARTS, np.int64)
+    _count(kept, counts)
     ends = np.cumsum(counts)
     sizes = int(ends[-1]), len(kept) - int(ends[-1])
     both = {}, {}
@@ -76,20 +77,19 @@ def parted(columns, kept):
     return both
 
 
-@njit(parallel=True)
-def _counts(kept):
-    """(PARTS,) int64: how many rows of each part are kept."""
-    counts = np.zeros(PARTS, np.int64)
-    for part in prange(PARTS):
+@by_block(lambda: PARTS)
+def _count(start, stop, kept, counts):
+    """counts (PARTS,) int64: how many rows of each part are kept."""
+    for part in range(start, stop):
+        counts[part] = 0
         for t in range(kept.size * part // PARTS, kept.size * (part + 1) // PARTS):
             counts[part] += kept[t]
-    return counts
 
 
-@njit(parallel=True)
-def _part(column, kept, starts, inside, outside):
+@by_block(lambda: PARTS)
+def _part(start, stop, column, kept, starts, inside, outside):
     """inside, outside = column[kept], column[~kept]; starts (PARTS,): rows kept before each part."""
-    for part in prange(PARTS):
+    for part in range(start, stop):
         first = kept.size * part // PARTS
         yes, no = starts[part], first - starts[part]
         for t in range(first, kept.size * (part + 1) // PARTS):

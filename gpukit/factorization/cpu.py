@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpukit._jit import threads
 from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
@@ -16,6 +15,7 @@ from gpukit.factorization.twins.predict import predict_pairs
 from gpukit.factorization.twins.scores import USERS, fill_tables, score_rows
 from gpukit.neighbors.columns import part_count
 from gpukit.neighbors.cpu import find
+from gpukit.runtime.thread_count import limited
 from gpukit.selection import cpu as selection
 
 __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
@@ -83,7 +83,7 @@ class Session:
 
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
-        with threads(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
+        with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
             for table in schedule.in_turn(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 

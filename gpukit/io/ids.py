@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
@@ -258,10 +258,10 @@ def _place(keys, slots):
         slots[at] = code
 
 
-@njit(parallel=True, nogil=True)
-def _id_bounds(ids, lows, highs):
+@by_block(lambda: PARTS)
+def _id_bounds(start, stop, ids, lows, highs):
     """lows, highs (PARTS,): the least and the greatest id of each part; what they were before where it has none."""
-    for part in prange(PARTS):
+    for part in range(start, stop):
         for t in range(len(ids) * part // PARTS, len(ids) * (part + 1) // PARTS):
             lows[part], highs[part] = min(lows[part], ids[t]), max(highs[part], ids[t])
 

@@ -2,30 +2,42 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.io.fields import NEWLINE, QUOTE, hide_line_ends
 
 LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
 ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads may cost more than they save
 
 
-@njit(parallel=True)
 def cut(buffer, n_ranges):
     """(bounds (n_ranges+1,), lines (n_ranges,)) int64: ranges that start after a newline, and the newlines in each."""
-    size = len(buffer)
     bounds, lines = np.zeros(n_ranges + 1, dtype=np.int64), np.zeros(n_ranges, dtype=np.int64)
+    _find_bounds(buffer, bounds)
+    _count_newlines(buffer, bounds, lines)
+    return bounds, lines
+
+
+@njit
+def _find_bounds(buffer, bounds):
+    """See cut."""
+    size, n_ranges = len(buffer), len(bounds) - 1
     bounds[n_ranges] = size
     for part in range(1, n_ranges):
         at = max(bounds[part - 1], part * size // n_ranges)
         while at > 0 and at < size and buffer[at - 1] != NEWLINE:
             at += 1
         bounds[part] = at
-    for part in prange(n_ranges):
+
+
+@by_block(lambda lines: len(lines), heavy=True)
+def _count_newlines(start, stop, buffer, bounds, lines):
+    """See cut."""
+    for part in range(start, stop):
         count = 0
         for letter in buffer[bounds[part] : bounds[part + 1]]:
             count += letter == NEWLINE
         lines[part] = count
-    return bounds, lines
 
 
 @njit

@@ -4,7 +4,6 @@ import contextlib
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.parallel import ALONE
@@ -17,6 +16,7 @@ from gpukit.ranking.shared import SharedSession, own_part
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
 from gpukit.ranking.solvers.hard_margins import find_minimum
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner, Size
+from gpukit.runtime import thread_count
 from gpukit.timing import Clock
 
 FAR = 10.0  # deviations from 0 that features on a GPU are taken to have at most
@@ -96,7 +96,7 @@ class Run:
     @contextlib.contextmanager
     def stage(self, name):
         """Time a stage, on as many threads as the work is worth."""
-        with self.clock(name), _jit.threads(self.threads), devices.reported(self.device, "Training"):
+        with self.clock(name), thread_count.limited(self.threads), devices.reported(self.device, "Training"):
             yield
 
     def train(self, C, w=None, progress=None):

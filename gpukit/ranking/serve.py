@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit import device as devices
 from gpukit.base.arrays import Resident, aligned
 from gpukit.device.engine import engine
@@ -24,6 +23,7 @@ from gpukit.ranking.inputs import (
 )
 from gpukit.ranking.solvers.choose import stored_values, threads_for
 from gpukit.ranking.twins.matrix import csr_product, document_scores
+from gpukit.runtime import thread_count
 from gpukit.sorting import segmented_argsort
 
 
@@ -53,7 +53,7 @@ def known_queries(model, X, qid, group):
 
 def scores(model, X, offsets):
     """X scaled, times coef_: (l,) float64; DataError for one that is not finite."""
-    with _jit.threads(threads_for(stored_values(X))):
+    with thread_count.limited(threads_for(stored_values(X))):
         found = product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
     return finite(found)
 
@@ -161,7 +161,7 @@ def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
 def measured(model, inputs, ndcg="letor", relevant=1):
     """{metric: value} of evaluation.evaluate on Inputs."""
     y, found, offsets = judged(model, inputs)
-    with _jit.threads(threads_for(stored_values(inputs.X))):
+    with thread_count.limited(threads_for(stored_values(inputs.X))):
         return ranking.evaluate(y, found, offsets, ndcg=ndcg, relevant=relevant)
 
 

@@ -8,7 +8,6 @@ import re
 from dataclasses import replace
 from pathlib import Path
 
-from gpukit import _jit
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.io.lines import ONE_THREAD
@@ -19,6 +18,7 @@ from gpukit.ratings.gather import RatingsBuilder
 from gpukit.ratings.headers import MAYBE
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
 from gpukit.ratings.table import without_times
+from gpukit.runtime import thread_count
 
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
@@ -91,7 +91,7 @@ def _read(path, request):
     paths = _files(path)
     builder = RatingsBuilder()
     for one in paths:
-        with sources.opened(one, NEEDED) as source, _jit.threads(1 if source.holds_less(ONE_THREAD) else None):
+        with sources.opened(one, NEEDED) as source, thread_count.limited(1 if source.holds_less(ONE_THREAD) else None):
             reader = copies.reader_of(source, request.format) if len(paths) == 1 else None
             if reader is not None:
                 ratings = reader(source, request)

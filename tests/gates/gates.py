@@ -76,9 +76,12 @@ def room_of(path):
 
 
 def twins_of(path):
-    """{name: twin} of a file of kernels; none where the file of twins is missing."""
+    """{name: twin} of a file of kernels; none where the file of twins is missing. A twin may call compiled functions."""
     twins = twin_file(path)
-    return jitted(twins, TWIN_DECORATORS) if twins.exists() else {}
+    if not twins.exists():
+        return {}
+    plain = {n.name: n for n in tree_of(twins).body if isinstance(n, ast.FunctionDef) and not n.decorator_list}
+    return {**plain, **jitted(twins, TWIN_DECORATORS)}
 
 
 def twins_match(package):

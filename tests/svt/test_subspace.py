@@ -5,8 +5,8 @@ import sys
 import numpy as np
 import pytest
 
-from gpukit._jit import threads
 from gpukit.errors import DeviceError, ParameterError
+from gpukit.runtime.thread_count import limited
 from gpukit.svt import tools
 from gpukit.svt.kernels import subspace as subspace_kernels
 from gpukit.svt.plan import bytes_of_whiten
@@ -20,7 +20,7 @@ REALS = (np.float32, np.float64)
 @pytest.fixture(autouse=True)
 def one_thread():
     """The slices here are few and small: waiting for another thread takes longer than they do."""
-    with threads(1):
+    with limited(1):
         yield
 
 

@@ -43,9 +43,9 @@ def course(estimator, train, test, device):
 
 def serial(estimator, train, test):
     """The Course of a training by the twins, on one thread of the CPU."""
-    from gpukit._jit import threads
+    from gpukit.runtime.thread_count import limited
 
-    with threads(1):
+    with limited(1):
         return course(estimator, train, test, devices.cpu())
 
 

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-from gpukit import _jit
 from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.budget import budget_of
 from gpukit.factorization.choose.chosen import Choice
@@ -12,6 +11,7 @@ from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.sample import usual_suits
 from gpukit.factorization.choose.share import blended, share_of
 from gpukit.factorization.prepare.ready import Way
+from gpukit.runtime import thread_count
 
 STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
 
@@ -39,7 +39,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
         return Choice(settings, [], _usual(estimator, ratings, settings, free))
     if n < rule.LEAST:
         return _of_too_few(estimator, settings, n)
-    with _jit.threads(1 if estimator.deterministic or n <= ONE_THREAD else None):
+    with thread_count.limited(1 if estimator.deterministic or n <= ONE_THREAD else None):
         contest = _contest(estimator, ratings, settings, device, stopping, progress)
         chosen = _contested(estimator, settings, contest) if doubtful else _stopped(settings, contest)
         if contest.budget.is_spent:

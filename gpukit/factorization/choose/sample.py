@@ -7,7 +7,6 @@ there they add the more in the whole.
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.candidates import PATIENCE
@@ -15,6 +14,7 @@ from gpukit.factorization.choose.evaluator import Evaluator, curve
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.share import share_of
 from gpukit.factorization.prepare.ready import Way
+from gpukit.runtime import thread_count
 from gpukit.streams import Numpy
 
 SIZE = 50_000  # ratings of a sample, about: a twentieth of MovieLens 1M
@@ -29,7 +29,7 @@ def usual_suits(estimator, ratings, settings, device):
     if n >= rule.VERY_MANY or not settings.biases or settings.solver != "sgd":
         return True
     way = Way(estimator.walk, settings.seed, estimator.deterministic, False)
-    with _jit.threads(1):
+    with thread_count.limited(1):
         train, held_out = folds(of_some_users(ratings, settings.seed), settings.seed)[0]
         evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
         alone = min(settings.n_factors, *train.shape)

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import threads
 from gpukit.io.ids import KeyTable, rows_of
+from gpukit.runtime.thread_count import limited
 
 A_THREAD = 1 << 18  # ids, for which one is woken
 
@@ -21,7 +21,7 @@ class Finder:
             return rows_of(ids, known, what)
         if self._table is None:
             self._table = KeyTable(capacity_for(len(known)))
-        with threads(1 + len(ids) // A_THREAD):
+        with limited(1 + len(ids) // A_THREAD):
             if self._table.count < len(known):
                 self._table.codes(whole(known[self._table.count :]))
             return self._table.find(whole(ids))

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.factorization.live.formulas import ASIDE, field, piece_count
 from gpukit.factorization.model.formulas import first_factor
@@ -39,33 +39,42 @@ def count_flags(flags, count):
         count[0] += flags[t] != 0
 
 
-@njit(parallel=True)
 def find_levels(values, levels, codes, missing):
     """Twin of kernels.find_levels."""
     firsts = np.full(PARTS, values.size, np.int64)
-    for part in prange(PARTS):
+    _find_levels(values, levels, codes, firsts)
+    missing[0] = min(missing[0], firsts.min())
+
+
+@by_block(lambda: PARTS)
+def _find_levels(start, stop, values, levels, codes, firsts):
+    """firsts (PARTS,): the first value of each part that is no level."""
+    for part in range(start, stop):
         for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
             at = lower_bound(levels, values[t], 0, levels.size)
             is_level = at < levels.size and levels[min(at, levels.size - 1)] == values[t]
             codes[t] = at if is_level else 0
             if not is_level:
                 firsts[part] = min(firsts[part], t)
-    missing[0] = min(missing[0], firsts.min())
 
 
-@njit(parallel=True)
 def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked, known):
     """Twin of kernels.find_pairs."""
-    last, found = indptr.size - 2, 0
-    for k in prange(keys.size):
+    _find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked)
+    known[0] += np.count_nonzero(marked & ASIDE)
+
+
+@by_block(lambda keys: keys.size)
+def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, indptr, items, at, marked):
+    """See find_pairs."""
+    last = indptr.size - 2
+    for k in range(start, stop):
         user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
         end = indptr[user + 1]
         place = lower_bound(items, item, indptr[user], end)
         there = place < end and items[place] == item
         at[k] = place
         marked[k] = keys[k] | ASIDE if there else keys[k]
-        found += I64(there)
-    known[0] += found
 
 
 @by_block(lambda keys: keys.size)
@@ -78,17 +87,28 @@ def correct_codes(start, stop, keys, at, level_width, codes, before):
         codes[at[k]] = U8((key & mask) + U64(1))
 
 
-@njit(parallel=True)
 def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
-    """Twin of kernels.insert_records; a tile of old ratings goes on where the new ones before it end."""
-    for tile in prange((items.size + TILE - 1) // TILE):
+    """Twin of kernels.insert_records."""
+    _move_records(items, codes, keys, at, all_items, all_codes)
+    _enter_records(keys, at, item_shift, item_width, level_width, all_items, all_codes)
+
+
+@by_block(lambda items: (items.size + TILE - 1) // TILE)
+def _move_records(start, stop, items, codes, keys, at, all_items, all_codes):
+    """A tile of old ratings goes on where the new ones before it end."""
+    for tile in range(start, stop):
         first, last = tile * TILE, min((tile + 1) * TILE, items.size)
         before = upper_bound(at, U32(first), 0, keys.size)
         for t in range(first, last):
             while before < keys.size and at[before] <= t:
                 before += 1
             all_items[t + before], all_codes[t + before] = items[t], codes[t]
-    for k in prange(keys.size):
+
+
+@by_block(lambda keys: keys.size)
+def _enter_records(start, stop, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """See insert_records."""
+    for k in range(start, stop):
         all_items[I64(at[k]) + k] = field(keys[k], item_shift, item_width)
         all_codes[I64(at[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
 
@@ -148,18 +168,23 @@ def begin_row(base, biased, n_factors, seed_key, row, out):
     out[out.size - EXTRA + BIAS] = own if biased else np.float32(0)
 
 
-@njit(parallel=True)
 def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work):
     """Twin of kernels.begin_rows."""
+    _begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work)
+    work[flags.size] = 0
+
+
+@by_block(lambda flags: flags.size)
+def _begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, still, work):
+    """See begin_rows."""
     squares = table.shape[1] - EXTRA + SQUARES
-    for r in prange(flags.size):
+    for r in range(start, stop):
         if flags[r]:
             begin_row(base, biased, n_factors, seed_key, r, work[r])
             work[r, squares] = starts[r + 1] - starts[r]
         else:
             work[r] = table[r]
             work[r, squares] = still
-    work[flags.size] = 0
 
 
 @by_block(lambda flags: flags.size)

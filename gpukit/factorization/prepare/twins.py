@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
@@ -123,11 +123,11 @@ def weighted_means(start, stop, starts, others, codes, z, weights, other_bias, d
         bias[row] = total / (count + damping)
 
 
-@njit(parallel=True)
-def start_rows(seed_key, base, biased, n_factors, factors, extras):
+@by_block(lambda extras: extras.shape[0])
+def start_rows(start, stop, seed_key, base, biased, n_factors, factors, extras):
     """Twin of kernels.start_rows; factors in float32."""
     at = extras.shape[1] - EXTRA
-    for row in prange(extras.shape[0]):
+    for row in range(start, stop):
         own = np.float32(base[row]) if row < base.size else np.float32(0.0)
         for f in range(at):
             wanted = f < n_factors and own != np.float32(0.0)

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gpukit._jit import threads
 from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared import damping, twins
 from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
+from gpukit.runtime.thread_count import limited
 
 PARTS = 16  # of an epoch, after which ranks with copies meet
 run = runner(twins)
@@ -35,7 +35,7 @@ class Road:
         """Learn from chunk table `number`, as much as a tour.Lap says, of these blocks, once they are here."""
         self.arrive(blocks)
         session = self.session
-        with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+        with limited(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             table = part_of(session.tables[number], lap)
             sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
 
@@ -80,7 +80,7 @@ class CopiedRows:
     def walk(self, workers, rates, turn, epoch):
         """Learn from all chunks, and meet the others after each of PARTS."""
         session = self.session
-        with threads(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
+        with limited(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
             for part, table in enumerate(in_parts(session.tables[0], PARTS, workers)):
                 quarter, late = divmod(part * damping.QUARTERS, PARTS)
                 if not (late or (epoch and quarter)):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared.formulas import share_of
@@ -39,11 +39,11 @@ def add_changes(start, stop, changes, sums, shares, rows, table, common):
             common[r, k] += total
 
 
-@njit(parallel=True)
+@njit
 def factor_squares(table, counts, factors, every, sums):
     """Twin of kernels.factor_squares; all is in the first row of sums."""
     square, size = 0.0, 0.0
-    for chosen in prange((counts.size + every - 1) // every):
+    for chosen in range((counts.size + every - 1) // every):
         row, own = chosen * every, np.float32(0.0)
         for k in range(factors):
             own += table[row, k] * table[row, k]
@@ -53,12 +53,12 @@ def factor_squares(table, counts, factors, every, sums):
     sums[0, 0], sums[0, 1] = square, size
 
 
-@njit(parallel=True)
+@njit
 def damp(sums, paces, ranks, shares):
     """Twin of kernels.damp."""
     square, size = sums[:, 0].sum(), sums[:, 1].sum()
     mean = np.float32(square / size) if size > 0.0 else np.float32(0.0)
-    for r in prange(shares.size):
+    for r in range(shares.size):
         shares[r] = share_of(np.float32(paces[r] * mean), np.float32(ranks))
 
 

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit import device as devices
 from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
@@ -13,6 +12,7 @@ from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.ready import Way
 from gpukit.factorization.tuning.grid import OPEN
+from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
@@ -60,7 +60,7 @@ class Fold:
         """The Curve of a training of a Setting: `epochs` at most, fewer where PATIENCE of them bring nothing, or where
         goal, the lowest RMSE of another setting, is out of reach (None: not asked)."""
         begun = work_clock()
-        with devices.reported(self.device, "Training"), _jit.threads(self.threads):
+        with devices.reported(self.device, "Training"), thread_count.limited(self.threads):
             errors = self.left_open() if setting == OPEN else self.errors(setting, epochs, goal)
         return Curve(errors, work_clock() - begun)
 

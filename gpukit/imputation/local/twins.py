@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.imputation.local.formulas import between, share_between, weight_of
 from gpukit.imputation.local.plan import CELL, LEAST, OWN, TILE
@@ -49,11 +49,11 @@ def remainders(start, stop, features, targets, owner, begin, end, coefficients, 
         sizes[piece] = total
 
 
-@njit(parallel=True)
-def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, sums, weights):
+@by_block(lambda owner: len(owner))
+def gather(start, stop, features, targets, owner, begin, end, first, rest, sizes, absolute, sums, weights):
     """The sums of each piece: see kernels.gather."""
     size = features.shape[1]
-    for piece in prange(len(owner)):
+    for piece in range(start, stop):
         low, high = begin[piece], end[piece]
         least = least_of(owner[piece], begin, end, first, sizes) if absolute else 0.0
         block, whole = np.zeros((TILE, size + 1)), 0.0

@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit.imputation.smoothness import twins
-from gpukit.imputation.smoothness.plan import BLOCKS, SMALL
+from gpukit.imputation.smoothness.plan import BLOCKS
 
 
 class Session:
@@ -16,7 +15,6 @@ class Session:
             np.zeros_like(self.x) for _ in range(6)
         )
         self.sums = np.zeros(min(BLOCKS, len(self.x)))
-        self.threads = 1 if self.x.size < SMALL else None
 
     def weigh(self, near, steady, together, inverse):
         """See steps.Session."""
@@ -27,24 +25,21 @@ class Session:
     def image(self):
         """See steps.Session."""
         ground = self.ground
-        with _jit.threads(self.threads):
-            between = ground.seen, ground.gaps, ground.lags
-            twins.differ(self.direction, *between, *self.weights, self.shared, self.own)
-            edges = ground.first, ground.neighbors, ground.weights
-            twins.spread(self.shared, self.own, *edges, self.direction, self.out, self.sums)
+        between = ground.seen, ground.gaps, ground.lags
+        twins.differ(self.direction, *between, *self.weights, self.shared, self.own)
+        edges = ground.first, ground.neighbors, ground.weights
+        twins.spread(self.shared, self.own, *edges, self.direction, self.out, self.sums)
         return float(self.sums.sum())
 
     def advance(self, length):
         """See steps.Session."""
         flat = [part.ravel() for part in (self.direction, self.out, self.inverse, self.x, self.residual, self.scaled)]
-        with _jit.threads(self.threads):
-            twins.advance(np.float32(length), *flat, self.sums)
+        twins.advance(np.float32(length), *flat, self.sums)
         return float(self.sums.sum())
 
     def redirect(self, share):
         """See steps.Session."""
-        with _jit.threads(self.threads):
-            twins.redirect(np.float32(share), self.scaled.ravel(), self.direction.ravel())
+        twins.redirect(np.float32(share), self.scaled.ravel(), self.direction.ravel())
 
     def answer(self):
         """See steps.Session."""

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from gpukit import _jit
-from gpukit._pool import alone, shared_out, within
+from gpukit._pool import alone, shared_out
 from gpukit.imputation.soft_impute import twins
 from gpukit.imputation.soft_impute.plan import BLOCKS
 from gpukit.imputation.soft_impute.walk import by_itself
@@ -37,15 +36,13 @@ class Session:
 
     def compare(self):
         """See steps.Session."""
-        with _jit.threads(threads()):
-            twins.compare(self.estimate.ravel(), self.before.ravel(), self.ahead.ravel(), self.sums)
+        twins.compare(self.estimate.ravel(), self.before.ravel(), self.ahead.ravel(), self.sums)
         return self.sums.sum(axis=0).tolist()
 
     def proceed(self, momentum):
         """See steps.Session."""
         flat = [part.ravel() for part in (self.estimate, self.before, self.known, self.seen)]
-        with _jit.threads(threads()):
-            twins.proceed(*flat, np.float32(momentum), self.ahead.ravel())
+        twins.proceed(*flat, np.float32(momentum), self.ahead.ravel())
         self.before, self.estimate = self.estimate, self.before
 
     def answer(self):
@@ -59,8 +56,3 @@ def walked(walks):
         return by_itself(walks[0])
     with alone():
         shared_out(by_itself, walks)
-
-
-def threads():
-    """How many threads a loop takes: one of several that work side by side has no more than itself."""
-    return 1 if within() else None

@@ -8,9 +8,9 @@ import math
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit.imputation.spectral import twins
 from gpukit.imputation.spectral.steps import Known
+from gpukit.runtime import thread_count
 from gpukit.svt import cpu as svt
 from gpukit.svt.warm import WarmThresholding, pays
 from gpukit.timing import work_clock
@@ -67,7 +67,7 @@ class Session:
 
     def values(self, flat):
         """(K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
-        with _jit.threads(self.threads):
+        with thread_count.limited(self.threads):
             return singular_values(self.slices(flat)).astype(np.float64) / self.unit
 
     def step(self, lam, cap=None, momentum=0.0):
@@ -77,7 +77,7 @@ class Session:
         the step starts from the estimate + momentum times its last change.
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
-        with _jit.threads(self.threads):
+        with thread_count.limited(self.threads):
             times = [work_clock()]
             twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
             self.transform(self.before)

@@ -5,7 +5,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit import _jit
 from gpukit.base import check_choice, check_real
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
@@ -13,6 +12,7 @@ from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import serve
 from gpukit.ranking.inputs import read
 from gpukit.ranking.solvers.choose import stored_values, threads_for
+from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
@@ -113,7 +113,7 @@ class Validation:
         """Take the scaling and the columns of the training set (run.Run)."""
         X = serve.in_order(self.inputs.X, self.inputs.names, run.session.n, run.names)
         self.threads = threads_for(stored_values(X))
-        with _jit.threads(self.threads):
+        with thread_count.limited(self.threads):
             self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
 
     def evaluate(self, w):
@@ -122,7 +122,7 @@ class Validation:
 
     def scores(self, w):
         """X w, (l,)."""
-        with _jit.threads(self.threads):
+        with thread_count.limited(self.threads):
             return serve.product(self.X, w)
 
     def measure(self, scores):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
 
@@ -29,13 +29,24 @@ def _enter(bits, most, table):
     return count, 0
 
 
-@njit(parallel=True)
 def enter_values(bits, most, table, found):
     """Twin of kernels.enter_values."""
     tables = np.full((PARTS, TABLE), FREE, np.uint32)
     outcome = np.zeros((PARTS, 2), np.int64)
-    for part in prange(PARTS):
+    _enter_parts(bits, most, tables, outcome)
+    _merge_parts(tables, outcome, most, table, found)
+
+
+@by_block(lambda: PARTS)
+def _enter_parts(start, stop, bits, most, tables, outcome):
+    """_enter the values of each part into a table of its own."""
+    for part in range(start, stop):
         outcome[part] = _enter(bits[bits.size * part // PARTS : bits.size * (part + 1) // PARTS], most, tables[part])
+
+
+@njit
+def _merge_parts(tables, outcome, most, table, found):
+    """See enter_values."""
     for part in range(PARTS):
         found[1] = max(found[1], outcome[part, 1])
         if outcome[part, 0] > most:
@@ -63,17 +74,22 @@ def grid_codes(start, stop, values, low, levels_a_unit, codes):
         codes[t] = np.uint8(round((np.float64(values[t]) - low) * levels_a_unit))
 
 
-@njit(parallel=True)
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
     """Twin of kernels.pack_keys."""
     firsts = np.full(PARTS, users.size, np.int64)
-    for part in prange(PARTS):
+    _pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts)
+    wrong[0] = min(wrong[0], firsts.min())
+
+
+@by_block(lambda: PARTS)
+def _pack_keys(start, stop, users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts):
+    """firsts (PARTS,): the first pair of each part that is outside."""
+    for part in range(start, stop):
         for t in range(users.size * part // PARTS, users.size * (part + 1) // PARTS):
             user, item = users[t], items[t]
             if user < 0 or user >= n_users or item < 0 or item >= n_items:
                 firsts[part] = min(firsts[part], t)
             keys[t] = packed(user, item, codes[t], item_shift, user_shift)
-    wrong[0] = min(wrong[0], firsts.min())
 
 
 @by_block(lambda starts: starts.size - 1)
@@ -95,25 +111,35 @@ def take_fields(start, stop, keys, shift, width, level_width, others, codes, pla
             places[t] = U32(t)
 
 
-@njit(parallel=True)
 def first_repeat(keys, shift, found):
     """Twin of kernels.first_repeat."""
     firsts = np.full(PARTS, keys.size, np.int64)
-    for part in prange(PARTS):
-        for t in range(max(1, keys.size * part // PARTS), keys.size * (part + 1) // PARTS):
-            if keys[t] >> U64(shift) == keys[t - 1] >> U64(shift):
-                firsts[part] = min(firsts[part], t)
+    _first_repeats(keys, shift, firsts)
     found[0] = min(found[0], firsts.min())
 
 
-@njit(parallel=True)
+@by_block(lambda: PARTS)
+def _first_repeats(start, stop, keys, shift, firsts):
+    """firsts (PARTS,): the first key of each part that is the one before it."""
+    for part in range(start, stop):
+        for t in range(max(1, keys.size * part // PARTS), keys.size * (part + 1) // PARTS):
+            if keys[t] >> U64(shift) == keys[t - 1] >> U64(shift):
+                firsts[part] = min(firsts[part], t)
+
+
 def count_codes(codes, counts):
     """Twin of kernels.count_codes."""
     parts = np.zeros((PARTS, counts.size), np.int64)
-    for part in prange(PARTS):
+    _count_parts(codes, parts)
+    counts += parts.sum(axis=0)
+
+
+@by_block(lambda: PARTS)
+def _count_parts(start, stop, codes, parts):
+    """parts (PARTS, codes) int64: how often each part has each code."""
+    for part in range(start, stop):
         for t in range(codes.size * part // PARTS, codes.size * (part + 1) // PARTS):
             parts[part, codes[t]] += 1
-    counts += parts.sum(axis=0)
 
 
 @njit

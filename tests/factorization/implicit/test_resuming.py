@@ -8,11 +8,11 @@ import pytest
 
 from factorization.implicit.planted import clicks
 from gpukit import persist
-from gpukit._jit import threads
 from gpukit.errors import ModelError
 from gpukit.factorization import LSHMF, run
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.implicit import begin
+from gpukit.runtime.thread_count import limited
 
 FIRST = 3  # epochs of the first model; the second has those of its solver
 NAMED = {"n_neighbors": 4, "lsh_q": 8, "deterministic": True, "device": "cpu"}
@@ -29,7 +29,7 @@ def mixed(monkeypatch):
 
     monkeypatch.setattr(begin, "choose", chosen)
     monkeypatch.setattr(run, "CHECKPOINT_SECONDS", 0.0)
-    with threads(1):
+    with limited(1):
         yield
 
 

@@ -9,6 +9,7 @@ import scipy.sparse
 import gpukit
 from gpukit.documents import Documents, as_documents
 from gpukit.errors import DataError, DeviceError, GpukitError, ParameterError
+from gpukit.runtime import thread_count
 from ranking import naive
 from ranking.data import make, relative
 
@@ -283,8 +284,6 @@ def test_more_features_than_the_preconditioner_takes():
 
 
 def test_threads_do_not_change_the_result():
-    from gpukit import _jit
-
     at = make([50] * 40, 5, 6)
     run = tight().prepare(at.X, at.y, at.qid)
     found = []
@@ -292,7 +291,7 @@ def test_threads_do_not_change_the_result():
         run.threads = threads
         found.append(run.train(1.0).w)
     np.testing.assert_array_equal(*found)
-    with _jit.threads(1), _jit.threads(None):
+    with thread_count.limited(1), thread_count.limited(None):
         pass
 
 

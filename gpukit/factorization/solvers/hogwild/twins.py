@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
@@ -13,12 +13,12 @@ from gpukit.random import shuffled
 U32 = np.uint32
 
 
-@njit(parallel=True)
-def scatter_ratings(starts, minor, values, seed_key, samples):
+@by_block(lambda starts: starts.size - 1)
+def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
     """Twin of kernels.scatter_ratings."""
     half, n = half_width(minor.size), U32(minor.size)
     major, others, z = samples.major, samples.minor, samples.values
-    for row in prange(starts.size - 1):
+    for row in range(start, stop):
         for t in range(starts[row], starts[row + 1]):
             there = shuffled(seed_key, U32(t), half, n)
             major[there], others[there], z[there] = row, minor[t], values[t]

@@ -1,8 +1,8 @@
 """Steps of learning from clicks on the CPU; gpu.py has the same names."""
 
-from gpukit._jit import threads
 from gpukit.factorization.solvers.sampled import twins
 from gpukit.neighbors.columns import part_count
+from gpukit.runtime.thread_count import limited
 
 __all__ = ["most_workers", "walk", "workspace"]
 
@@ -20,5 +20,5 @@ def workspace(workers, n_items):
 
 def walk(layout, workspace, *arguments):
     """sampled_epoch."""
-    with threads(max(1, arguments[1].items.size // CLICKS_A_THREAD)):
+    with limited(max(1, arguments[1].items.size // CLICKS_A_THREAD)):
         twins.sampled_epoch(*arguments)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.neighbors.formulas import NOBODY
 from gpukit.neighbors.search.exact.formulas import SQUARE_BITS, pair_key
 
@@ -32,11 +33,11 @@ def add_column(users, levels, rows, items, codes, numbers, sums):
         add_row(items[begin:end], codes[begin:end], numbers, squares, own, x, sums)
 
 
-@njit(parallel=True)
-def pair_distances(starts, users, levels, rows, items, codes, levels_whole, first, keys):
+@by_block(lambda keys: keys.shape[0])
+def pair_distances(start, stop, starts, users, levels, rows, items, codes, levels_whole, first, keys):
     """Twin of kernels.pair_distances."""
     numbers = levels_whole.astype(I64)
-    for row in prange(keys.shape[0]):
+    for row in range(start, stop):
         query, sums = first + row, np.empty((keys.shape[1], PITCH), I64)
         begin, end = starts[query], starts[query + 1]
         add_column(users[begin:end], levels[begin:end], rows, items, codes, numbers, sums)

@@ -5,11 +5,11 @@ import pytest
 
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
-from gpukit._jit import threads
 from gpukit.errors import DataError
 from gpukit.factorization.goal import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, plan
 from gpukit.factorization.solvers.ials.rates import usual
+from gpukit.runtime.thread_count import limited
 
 SHAPE = (23, 14)
 
@@ -176,7 +176,7 @@ def test_any_number_of_threads(way, monkeypatch):
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)
     clicks, made = clicks_of(weighted=True), []
     for count in (1, 2):
-        with threads(count):
+        with limited(count):
             session, training = begun(clicks, SHAPE, 9)
             for epoch in range(2):
                 training.epoch(epoch)

@@ -2,16 +2,16 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
 from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
 
 
-@njit(parallel=True)
-def grams_of_few(lines, minor, weights, decays, spectrum, table, grams):
+@by_block(lambda lines: lines.shape[0])
+def grams_of_few(start, stop, lines, minor, weights, decays, spectrum, table, grams):
     """Twin of kernels.few.grams_of_few."""
     size = grams.shape[1] - 2
-    for o in prange(lines.shape[0]):
+    for o in range(start, stop):
         first, count, gram = lines[o, 1], lines[o, 2], grams[o]
         scale = ONE / np.sqrt(spectrum + decays[o])
         rows = np.empty((count, spectrum.size), np.float32)

@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.ials.plan import PANEL
 from gpukit.factorization.solvers.squares.formulas import over_pivot
 
@@ -48,9 +49,15 @@ def _step(row, begin, above, pivot, out):
         out[begin + c] = -share
 
 
-@njit(parallel=True)
 def invert_panel(shared, decay, step, source, out, inverse):
     """Twin of kernels.inverse.invert_panel."""
+    pivot, above = _panel(shared, decay, step, source)
+    _update_rows(shared, decay, step, source, pivot, above, out, inverse)
+
+
+@njit
+def _panel(shared, decay, step, source):
+    """(the inverse of a panel's own square, its rows beside that)."""
     n, begin, first = len(shared), step * PANEL, step == 0
     size = min(PANEL, n - begin)
     pivot, wholes = np.empty((size, size)), np.empty(size)
@@ -62,7 +69,14 @@ def invert_panel(shared, decay, step, source, out, inverse):
         pivot[a] = above[a, begin : begin + size]
     _invert(wholes, pivot)
     above[:, begin : begin + size] = 0.0
-    for i in prange(n):
+    return pivot, above
+
+
+@by_block(lambda shared: len(shared))
+def _update_rows(start, stop, shared, decay, step, source, pivot, above, out, inverse):
+    """See invert_panel."""
+    n, begin, first, size = len(shared), step * PANEL, step == 0, len(pivot)
+    for i in range(start, stop):
         row = np.empty(n)
         for b in range(n):
             row[b] = _number(shared, decay, source, first, i, b)

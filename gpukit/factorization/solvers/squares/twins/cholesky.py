@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO, inverse_pivot, weight_at
 from gpukit.factorization.solvers.squares.twins.gram import TOGETHER, add_products
@@ -70,11 +71,11 @@ def _solve_back(gram, inverses, out):
             out[i] -= line[i] * found
 
 
-@njit(parallel=True)
-def solve_by_cholesky(owners, grams, shared, decays, damping, table):
+@by_block(lambda owners: owners.shape[0])
+def solve_by_cholesky(start, stop, owners, grams, shared, decays, damping, table):
     """Twin of kernels.cholesky.solve_by_cholesky."""
     width = grams.shape[1]
-    for owner in prange(owners.shape[0]):
+    for owner in range(start, stop):
         gram, found = np.empty((width, width), np.float32), np.empty(width - 1, np.float32)
         squares, inverses = np.empty(width, np.float32), np.empty(width - 1, np.float32)
         summed(owners[owner], grams, shared, decays[owner], damping, gram)

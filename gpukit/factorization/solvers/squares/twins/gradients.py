@@ -2,7 +2,8 @@
 
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO, quotient
 from gpukit.factorization.solvers.squares.twins.cholesky import summed
@@ -59,11 +60,11 @@ def _descend(gram, steps, tolerance, x):
             way[i] = scale[i] * left[i] + turn * way[i]
 
 
-@njit(parallel=True)
-def solve_by_gradients(owners, grams, shared, decays, damping, steps, tolerance, table):
+@by_block(lambda owners: owners.shape[0])
+def solve_by_gradients(start, stop, owners, grams, shared, decays, damping, steps, tolerance, table):
     """Twin of kernels.gradients.solve_by_gradients."""
     width = grams.shape[1]
-    for owner in prange(owners.shape[0]):
+    for owner in range(start, stop):
         gram, found = np.empty((width, width), np.float32), np.empty(width - 1, np.float32)
         row = owners[owner, 0]
         summed(owners[owner], grams, shared, decays[owner], damping, gram)
