@@ -18,6 +18,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.plan import memory_kept, memory_needed
+from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.plan import Settings
 
 CLOSE = 0.001  # stars: an RMSE this near the converged one counts as there
@@ -146,7 +147,6 @@ def convergence(conditions):
 
 def hashing(conditions):
     """simLSH p=3 q=100 G=8 with the top 32, both searches, ratings on the device."""
-    from gpukit.neighbors.columns import columns_of
     from gpukit.ratings.orders.order import order_ratings
 
     for like in conditions.among(SHAPES, MORE):

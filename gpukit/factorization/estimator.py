@@ -9,6 +9,7 @@ from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_counts
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
+from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.estimator import warn_if_random
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
@@ -364,7 +365,6 @@ class LSHMF(Factorization):
 
     def _found(self, orders, steps, n_neighbors):
         """The function that waits for (neighbors (N, K) int32, random slots), whose search has begun."""
-        from gpukit.neighbors.columns import columns_of
 
         if not n_neighbors:
             return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)

@@ -12,6 +12,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.neighbors import plan
+from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
@@ -74,7 +75,6 @@ class SimLSH(Estimator):
 
     def prepare(self, X, y=None):
         """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""
-        from gpukit.neighbors.columns import columns_of
         from gpukit.ratings.orders.order import order_ratings
         from gpukit.ratings.pairs import ratings_of
 

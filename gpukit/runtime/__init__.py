@@ -2,9 +2,7 @@
 
 | file        | what it does                                                                           |
 |-------------|----------------------------------------------------------------------------------------|
-| workers.py  | threads that share a loop of _scheduler.py; asleep between loops, none in a forked child |
 | thread_count.py | how many threads run such a loop: what is set, the environment, the cores            |
-| intrinsics.py | what compiled loops ask of the processor and the system: atomic words, mutexes, the clock |
 | aside.py    | files and folders made aside and renamed; what a killed process left behind is removed |
 | private.py  | folders and files of caches that no other user can change                              |
 | settings.py | variables of the environment that numba cannot use, refused in one line                |

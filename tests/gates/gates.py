@@ -44,7 +44,7 @@ def jitted(path, names):
 def arguments(function):
     """Names of the arguments that a function is called with: of a by_block without start and stop."""
     names = [a.arg for a in function.args.args]
-    return names[2:] if is_by_block(function) and names[:2] == ["start", "stop"] else names
+    return names[2:] if is_by_block(function) else names
 
 
 def is_by_block(function):
@@ -76,7 +76,7 @@ def room_of(path):
 
 
 def twins_of(path):
-    """{name: twin} of a file of kernels; none where the file of twins is missing. A twin may call compiled functions."""
+    """{name: twin} of a file of kernels; none where the file of twins is missing. A plain function counts too."""
     twins = twin_file(path)
     if not twins.exists():
         return {}

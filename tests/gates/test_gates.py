@@ -105,7 +105,6 @@ FACTORY_TWIN = GOOD_TWIN + "@njit\ndef add(x, out): pass\n"
         (GOOD_KERNEL, GOOD_TWIN, []),
         (FACTORY, FACTORY_TWIN, []),
         (GOOD_KERNEL, BLOCK_TWIN, []),
-        (GOOD_KERNEL, BLOCK_TWIN.replace("start, stop, ", ""), []),
         (GOOD_KERNEL, BLOCK_TWIN.replace("x, factor", "factor, x"), ["its twin takes (factor, x, out)"]),
         (GOOD_KERNEL, "", ["has no twin"]),
         (GOOD_KERNEL, GOOD_TWIN.replace("x, factor", "factor, x"), ["its twin takes (factor, x, out)"]),

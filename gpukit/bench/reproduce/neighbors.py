@@ -12,6 +12,7 @@ from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds
 from gpukit.device.engine import engine
 from gpukit.neighbors import plan, search
+from gpukit.neighbors.columns import columns_of
 
 F = K = 32
 SHAPES, MORE = ("ml-10m",), ("netflix", "yahoo")
@@ -90,7 +91,6 @@ def overlap(found, exact):
 def searched(train, device):
     """A function of parameters: (plan.Found on the host, plan.Settings, seconds of warm searches) on these ratings."""
     from gpukit.neighbors import SimLSH
-    from gpukit.neighbors.columns import columns_of
     from gpukit.ratings.orders.order import order_ratings
 
     steps, table = engine(device, "gpukit.neighbors"), columns_of(order_ratings(train, device))

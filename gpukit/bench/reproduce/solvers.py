@@ -12,6 +12,7 @@ from gpukit import device as devices
 from gpukit.bench.ratings import CLOSE, converging
 from gpukit.bench.record import Row
 from gpukit.bench.reproduce.neighbors import inputs, points
+from gpukit.runtime.thread_count import limited
 
 F = K = 32
 FEW = 20_000  # ratings to warm up with
@@ -43,7 +44,6 @@ def course(estimator, train, test, device):
 
 def serial(estimator, train, test):
     """The Course of a training by the twins, on one thread of the CPU."""
-    from gpukit.runtime.thread_count import limited
 
     with limited(1):
         return course(estimator, train, test, devices.cpu())

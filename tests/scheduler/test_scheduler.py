@@ -21,10 +21,10 @@ from threadpoolctl import threadpool_info
 import gpukit
 from gpukit import _pool
 from gpukit._jit import Function, njit
-from gpukit._scheduler import by_block
+from gpukit._scheduler import by_block, workers
+from gpukit._scheduler.intrinsics import fetch_add, load, nanoseconds, store
 from gpukit.errors import ParameterError
-from gpukit.runtime import thread_count, workers
-from gpukit.runtime.intrinsics import fetch_add, load, nanoseconds, store
+from gpukit.runtime import thread_count
 
 
 @intrinsic
@@ -438,7 +438,7 @@ def test_the_environment_comes_before_the_cores(monkeypatch, environment, count)
             thread_count._initial_count({**environment, name: "0"})
 
 
-BEGIN = "import runtime.test_scheduler; globals().update(vars(runtime.test_scheduler))"
+BEGIN = "import scheduler.test_scheduler; globals().update(vars(scheduler.test_scheduler))"
 
 
 def run(code, **environment):

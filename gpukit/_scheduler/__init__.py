@@ -8,7 +8,7 @@
     document_scores(X, w, scores)
 
 The function processes the rows start to stop, as a block of a kernel does. Threads take chunks of rows from a counter
-until none are left (runtime/workers.py), so uneven rows balance themselves. A row writes what no other row writes: then
+until none are left (workers.py), so uneven rows balance themselves. A row writes what no other row writes: then
 results are the same for any number of threads. Sums are kept for each of a fixed number of blocks, which are the rows
 then.
 """
@@ -20,7 +20,8 @@ import numpy as np
 
 from gpukit import _pool
 from gpukit._jit import Function, njit
-from gpukit.runtime import intrinsics, thread_count, workers
+from gpukit._scheduler import intrinsics, workers
+from gpukit.runtime import thread_count
 
 SOURCE = """
 def {name}_rows(_start, _stop, {arguments}):

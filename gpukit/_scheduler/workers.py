@@ -19,8 +19,8 @@ import numpy as np
 
 from gpukit import interrupt, timing
 from gpukit._jit import njit
-from gpukit.runtime import intrinsics
-from gpukit.runtime.intrinsics import call_rows, compare_and_swap, exchange, fetch_add, load, nanoseconds, store
+from gpukit._scheduler import intrinsics
+from gpukit._scheduler.intrinsics import call_rows, compare_and_swap, exchange, fetch_add, load, nanoseconds, store
 from gpukit.runtime.start import MOST_THREADS
 
 NAME = "gpukit-blocks"
@@ -70,7 +70,7 @@ def wait(event):
 
 
 @njit
-def take_chunks(pool, late):
+def take_work(pool, late):
     """Process chunks of the job until none is left or it is late; returns how many."""
     rows, frame, end, chunk = load(pool + ROWS), load(pool + FRAME), load(pool + END), load(pool + CHUNK)
     done = 0
@@ -105,7 +105,7 @@ def serve(pool, number):
             for other in range(2 * number, 2 * number + 2):
                 if other <= load(pool + HELPERS):
                     wake(pool + EVENTS + EVENT * other)
-            take_chunks(pool, 0)
+            take_work(pool, 0)
             if fetch_add(pool + STATE, -1) == 1:  # the caller has closed the job and waits
                 wake(pool + EVENTS)
 
@@ -122,7 +122,7 @@ def share(pool, rows, frame, first, count, pace, chunk, helpers, late):
     store(pool + NEXT, first)
     store(pool + STATE, OPEN)
     wake(pool + EVENTS + EVENT)
-    done = take_chunks(pool, late)
+    done = take_work(pool, late)
     if done > 0:
         store(pace, max((nanoseconds() - began) // (done * chunk), 1))
     reached = exchange(pool + NEXT, STOPPED)
