@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit import random
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 HALF = np.float32(2.0**16)
 SPREAD = np.float32(np.sqrt(3.0) * 2.0**-16)  # four 16-bit uniforms have the variance 4 * 2**32 / 12

@@ -13,8 +13,8 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_page_locked, device_array
-from gpukit._scheduler import by_block
 from gpukit.runtime.thread_count import limited
+from gpukit.scheduler import by_block
 
 CHUNK = 8 << 20  # bytes of a buffer: more than a launch and a parallel loop cost, less than the caches
 BUFFERS = 4

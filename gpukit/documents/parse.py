@@ -11,8 +11,8 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.io.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
+from gpukit.scheduler import by_block
 
 # What can be wrong with a line, beside numbers.
 FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN, INDEX_LARGE = range(7)

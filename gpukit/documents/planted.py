@@ -8,8 +8,8 @@ import numpy as np
 
 from gpukit import random
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.normals import normal
+from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
 
 LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = Keyed.DOCUMENTS_SYNTH

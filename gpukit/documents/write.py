@@ -5,10 +5,10 @@ import re
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.errors import DataError
 from gpukit.io.fields import POWERS
 from gpukit.io.records import SHOWN, check_ids, check_word
+from gpukit.scheduler import by_block
 
 ROWS = 4096  # written at a time
 SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # `_spell` writes values between them, with up to 18 decimals

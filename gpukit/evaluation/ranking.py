@@ -11,11 +11,11 @@ efficiently in the presence of tied scores", ECIR 2008).
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
 from gpukit.runtime import thread_count
+from gpukit.scheduler import by_block
 from gpukit.sorting import segmented_argsort
 
 NDCG_KINDS = ("standard", "letor", "skip-blank")

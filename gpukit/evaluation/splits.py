@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 ALONE = 1 << 20  # numbers that one thread draws sooner than several are started
 PARTS = 64  # in which rows are told apart at once

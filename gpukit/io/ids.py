@@ -3,11 +3,11 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 from gpukit.io.fields import text_keys
 from gpukit.io.numbering import WIDEST, are_close, ranked
+from gpukit.scheduler import by_block
 
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.io.fields import NEWLINE, QUOTE, hide_line_ends
+from gpukit.scheduler import by_block
 
 LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
 ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads may cost more than they save

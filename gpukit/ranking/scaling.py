@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.errors import DataError
+from gpukit.scheduler import by_block
 
 KINDS = ("none", "minmax", "deviation", "query")
 FITTED = ("minmax", "deviation")  # those that keep low and factor

@@ -5,9 +5,9 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.io.fields import COLON, QUOTE, decimal, double, integer, split_line, text_key
 from gpukit.io.times import seconds
+from gpukit.scheduler import by_block
 
 # What can be wrong with a line; the smallest position of a problem in a block is reported.
 FINE, COLUMNS, OPEN_QUOTE, USER_TEXT, ITEM_TEXT, NO_USER, NO_ITEM, NO_HEADER = range(8)

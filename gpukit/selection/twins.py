@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 
 @njit

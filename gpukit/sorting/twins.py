@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.primitives.search import lower_bound
+from gpukit.scheduler import by_block
 from gpukit.sorting.formulas import ascending_key
 
 U32, U64 = np.uint32, np.uint64

@@ -21,10 +21,10 @@ from threadpoolctl import threadpool_info
 import gpukit
 from gpukit import _pool
 from gpukit._jit import Function, njit
-from gpukit._scheduler import by_block, workers
-from gpukit._scheduler.intrinsics import fetch_add, load, nanoseconds, store
 from gpukit.errors import ParameterError
 from gpukit.runtime import thread_count
+from gpukit.scheduler import by_block, workers
+from gpukit.scheduler.intrinsics import fetch_add, load, nanoseconds, store
 
 
 @intrinsic

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 
 class Clicks(NamedTuple):

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE
+from gpukit.scheduler import by_block
 
 
 class Measure(NamedTuple):

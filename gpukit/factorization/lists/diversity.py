@@ -11,7 +11,7 @@ k over those taken before (nothing at first), r_i the item's score on the way fr
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 POOL = 5
 F32 = np.float32

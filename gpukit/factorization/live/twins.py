@@ -3,11 +3,11 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.live.formulas import ASIDE, field, piece_count
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.primitives.search import lower_bound, upper_bound
+from gpukit.scheduler import by_block
 
 U8, U32, U64, I64 = np.uint8, np.uint32, np.uint64, np.int64
 PARTS = 16  # in which ratings are gone through at once

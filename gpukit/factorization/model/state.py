@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
 from gpukit.random import key
+from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
 
 KEPT = 3  # bias, sum of squared errors, baseline bias

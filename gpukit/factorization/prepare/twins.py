@@ -3,11 +3,11 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width, in_units, line_of, row_key, run_of
 from gpukit.random import permuted
+from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
 

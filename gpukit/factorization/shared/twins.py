@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared.formulas import share_of
+from gpukit.scheduler import by_block
 
 QUAD = 4
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import NO_NEIGHBOR
 from gpukit.primitives.search import lower_bound, upper_bound
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 

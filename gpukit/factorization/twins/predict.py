@@ -2,10 +2,10 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.twins.influence import terms_of_item
 from gpukit.factorization.twins.rows import dot
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda pairs: pairs.major.size)

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
+from gpukit.scheduler import by_block
 from gpukit.selection.formulas import descending_key
 
 USERS = 32  # of a group

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.errors import DataError
 from gpukit.ratings.table import DISTINCT, Ratings, marked
+from gpukit.scheduler import by_block
 
 PLACES = 4  # decimals of the ratings that are restored exactly, beside multiples of 1 / BINARY
 BINARY = 256

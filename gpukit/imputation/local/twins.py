@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.imputation.local.formulas import between, share_between, weight_of
 from gpukit.imputation.local.plan import CELL, LEAST, OWN, TILE
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda vertex: len(vertex))

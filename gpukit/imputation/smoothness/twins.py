@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.imputation.smoothness.formulas import along, pull
+from gpukit.scheduler import by_block
 
 ONE = np.float32(1.0)
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda sums: len(sums), heavy=True)

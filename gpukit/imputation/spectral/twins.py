@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 ZERO = np.float32(0.0)  # beside a float64 it becomes one
 

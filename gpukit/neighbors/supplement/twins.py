@@ -2,9 +2,9 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.neighbors.supplement.formulas import agreement, in_list
 from gpukit.random import bits, shuffled
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 

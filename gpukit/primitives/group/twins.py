@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.primitives.group.formulas import digit
+from gpukit.scheduler import by_block
 
 U64, I64 = np.uint64, np.int64
 TILE = 2048

@@ -12,9 +12,9 @@ linear ranking SVMs in linearithmic time using red-black trees"; Lee and Lin 201
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.primitives.search import lower_bound
 from gpukit.ranking.formulas import active
+from gpukit.scheduler import by_block
 
 MOST_VISITS = 50_000_000  # of pairs, one by one: a tenth of a second
 BLOCKS = 64  # runs of queries with about as many documents each, which the threads share

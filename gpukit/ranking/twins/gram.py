@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 MOST_ROWS, LEAST_ROWS = 256, 8  # documents of one product
 ONE_THREAD = 250_000  # multiplications of a product up to which BLAS keeps to the thread that asks

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.ranking.formulas import active, child_start
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda order: order.size)

@@ -1,8 +1,8 @@
 """CPU twin of kernels/p_swx.py: the same name, the same arguments in the same order."""
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.ranking.formulas import active
+from gpukit.scheduler import by_block
 
 
 @njit

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.ranking.formulas import loss_share
 from gpukit.ranking.twins.matrix import row_dot
+from gpukit.scheduler import by_block
 
 
 @njit

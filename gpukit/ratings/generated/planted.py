@@ -7,8 +7,8 @@ import numpy as np
 
 from gpukit import random
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.normals import normal
+from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
 
 ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_FACTORS, TASTE, NOISE, DRAWS = (

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
+from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
 PARTS = 16  # the ratings are looked through in so many parts at once

@@ -9,7 +9,7 @@ import math
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 from gpukit.svt.formulas import ZERO, binary_scale, reflection
 
 THIN = 2  # times as long as it is wide, or more: a slice is brought to a triangle first

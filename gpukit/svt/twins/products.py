@@ -1,6 +1,6 @@
 """CPU twin of the kernel of the thresholding by products: the same name and arguments, a matrix a thread."""
 
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda out: len(out))

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 from gpukit.svt.formulas import ZERO
 
 EPS32, EPS64 = np.float32(np.finfo(np.float32).eps), np.finfo(np.float64).eps

@@ -3,12 +3,12 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.twins.rows import dot
 from gpukit.random import shuffled
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 

@@ -7,7 +7,6 @@ As in sgd/twins.py, tuples of arrays are taken apart before the loop over exampl
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
 from gpukit.factorization.solvers.sgd import formulas
@@ -16,6 +15,7 @@ from gpukit.factorization.solvers.sgd.twins import learn, learn_influence
 from gpukit.factorization.twins.influence import terms
 from gpukit.factorization.twins.rows import dot, total
 from gpukit.random import below
+from gpukit.scheduler import by_block
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
 NONE = U8(2)  # in a table of clicks: the place that a slot without a neighbour looks up

@@ -11,13 +11,13 @@ ones are tested for being negative.
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, ZERO
 from gpukit.factorization.twins.influence import residuals, terms
 from gpukit.factorization.twins.rows import dot
 from gpukit.random import below
+from gpukit.scheduler import by_block
 
 U64 = np.uint64
 

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.neighbors.hashes.minhash.formulas import NONE, value_bit
 from gpukit.random import bits
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 

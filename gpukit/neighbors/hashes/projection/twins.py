@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.neighbors.hashes.projection.formulas import coordinate
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 WARP = 32

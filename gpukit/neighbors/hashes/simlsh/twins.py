@@ -3,7 +3,6 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.simlsh.formulas import (
     ALL_BITS,
@@ -14,6 +13,7 @@ from gpukit.neighbors.hashes.simlsh.formulas import (
     used_bits,
 )
 from gpukit.random import bits
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 LANES = 16  # words of the widest vector: keys are made up to a multiple of it, so that none is left over

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.neighbors.search.buckets.formulas import first_mate, table_code, table_hash
+from gpukit.scheduler import by_block
 
 U32 = np.uint32
 

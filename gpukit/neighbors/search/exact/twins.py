@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.neighbors.formulas import NOBODY
 from gpukit.neighbors.search.exact.formulas import SQUARE_BITS, pair_key
+from gpukit.scheduler import by_block
 
 I64 = np.int64
 COUNTED = I64(1 << SQUARE_BITS)  # a word that counts one

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.neighbors.formulas import NOBODY
+from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
 TILE = 128  # items side by side: a word of all of them is a row, so that the lanes of a vector are items

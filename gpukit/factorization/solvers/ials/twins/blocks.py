@@ -1,8 +1,8 @@
 """CPU twin of kernels/blocks.py."""
 
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda pieces: pieces.shape[0])

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
+from gpukit.scheduler import by_block
 
 
 @by_block(lambda lines: lines.shape[0])

@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.solvers.ials.plan import PANEL
 from gpukit.factorization.solvers.squares.formulas import over_pivot
+from gpukit.scheduler import by_block
 
 
 @njit

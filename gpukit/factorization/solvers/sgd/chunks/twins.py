@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
 from gpukit.random import below, bits
+from gpukit.scheduler import by_block
 
 QUAD = 4
 

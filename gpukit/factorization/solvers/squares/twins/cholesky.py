@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO, inverse_pivot, weight_at
 from gpukit.factorization.solvers.squares.twins.gram import TOGETHER, add_products
+from gpukit.scheduler import by_block
 
 
 @njit

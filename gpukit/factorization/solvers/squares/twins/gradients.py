@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO, quotient
 from gpukit.factorization.solvers.squares.twins.cholesky import summed
+from gpukit.scheduler import by_block
 
 
 @njit

@@ -5,9 +5,9 @@ import math
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
+from gpukit.scheduler import by_block
 
 STAGED, TOGETHER = 16, 8  # ratings that are copied to the cache, and rows that are added at once
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._scheduler import by_block
+from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
 

@@ -3,11 +3,11 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit._scheduler import by_block
 from gpukit.factorization.model.layout import BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd.batches.twins.team import add, learn
 from gpukit.factorization.solvers.sgd.formulas import F32
 from gpukit.factorization.twins.rows import dot
+from gpukit.scheduler import by_block
 
 
 @njit

@@ -20,8 +20,8 @@ import numpy as np
 
 from gpukit import _pool
 from gpukit._jit import Function, njit
-from gpukit._scheduler import intrinsics, workers
 from gpukit.runtime import thread_count
+from gpukit.scheduler import intrinsics, workers
 
 SOURCE = """
 def {name}_rows(_start, _stop, {arguments}):

@@ -19,9 +19,9 @@ import numpy as np
 
 from gpukit import interrupt, timing
 from gpukit._jit import njit
-from gpukit._scheduler import intrinsics
-from gpukit._scheduler.intrinsics import call_rows, compare_and_swap, exchange, fetch_add, load, nanoseconds, store
 from gpukit.runtime.start import MOST_THREADS
+from gpukit.scheduler import intrinsics
+from gpukit.scheduler.intrinsics import call_rows, compare_and_swap, exchange, fetch_add, load, nanoseconds, store
 
 NAME = "gpukit-blocks"
 # Python answers a signal in the main thread, which the system wakes only if it gives the signal to that thread.
