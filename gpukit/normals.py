@@ -24,14 +24,14 @@ def normal(key, index):
 def normals(key, shape):
     """float32 array (rows, columns) of normals."""
     out = np.empty(shape, dtype=np.float32)
-    _normals(key, out)
+    _fill(key, out)
     return out
 
 
 @by_block(lambda out: len(out), fastmath=False)
-def _normals(start, stop, key, out):
-    """See normals."""
-    for row in range(start, stop):
+def _fill(start, stop, key, out):
+    for k in range(stop - start):
+        row = start + k
         for column in range(out.shape[1]):
             out[row, column] = normal(key, np.int64(row) * out.shape[1] + column)
 

@@ -8,7 +8,8 @@ from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
-from gpukit.io.lines import count_lines, cut
+from gpukit.io.fields import COLON
+from gpukit.io.lines import count_lines, counted, cut
 from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
 from gpukit.runtime.thread_count import get_num_threads
 
@@ -172,8 +173,7 @@ def _parsed(block, rule, dtype):
     """(Lines of the good rows before the first problem, report, the lines of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
-    colons = np.empty(n_ranges, np.int64)
-    parse.count_colons(block, bounds, colons)
+    colons = counted(block, bounds, COLON)  # of each range at least as many as it has features
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)

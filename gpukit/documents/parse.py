@@ -61,16 +61,6 @@ def empty_lines(rows, tokens, dtype):
     )
 
 
-@by_block(lambda colons: len(colons), heavy=True)
-def count_colons(start, stop, buffer, bounds, colons):
-    """colons (parts,) int64, of each range: at least as many as it has features."""
-    for part in range(start, stop):
-        count = 0
-        for letter in buffer[bounds[part] : bounds[part + 1]]:
-            count += letter == COLON
-        colons[part] = count
-
-
 @by_block(lambda bounds: len(bounds) - 1, heavy=True)
 def parse(start, stop, buffer, bounds, first_row, first_token, rule, lines, report):
     """Parse each range [bounds[k], bounds[k+1]) into lines, from row first_row[k] and token first_token[k] on.

@@ -14,6 +14,7 @@ from gpukit.streams import Keyed
 
 LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = Keyed.DOCUMENTS_SYNTH
 STREAMS = 5  # body, anchor, title, url, whole document
+PARTS = 64  # of the rows, in which columns' bounds are looked for at once
 
 # Traits of a document, (TRAITS_OF_ONE,) float32: match and length of each stream, then these.
 MATCH, LENGTH, FAME, DEPTH, QUALITY = 0, STREAMS, 2 * STREAMS, 2 * STREAMS + 1, 2 * STREAMS + 2
@@ -125,23 +126,38 @@ def _feature(traits, recipe, stream, rarity, noise):
 
 def scale_columns(X):
     """Scale each column of X (l, n) float32 to [0, 1] with 6 decimals, in place; a constant column becomes 0."""
-    low = X.min(axis=0).astype(np.float64)
-    width = X.max(axis=0) - low
-    unit = np.divide(1e6, width, out=np.zeros(len(width)), where=width > 0)
-    _scale_rows(low, unit, X)
+    lows, highs = np.full((2, PARTS, X.shape[1]), [[[np.inf]], [[-np.inf]]], dtype=np.float32)
+    _column_bounds(X, lows, highs)
+    low = lows.min(axis=0).astype(np.float64)
+    width = highs.max(axis=0) - low
+    _scale(X, low, np.divide(1e6, width, out=np.zeros_like(width), where=width > 0))
+
+
+@by_block(lambda lows: len(lows), heavy=True, fastmath=False)
+def _column_bounds(start, stop, X, lows, highs):
+    for part in range(start, stop):
+        for row in range(part * len(X) // PARTS, (part + 1) * len(X) // PARTS):
+            for column in range(X.shape[1]):
+                lows[part, column] = min(lows[part, column], X[row, column])
+                highs[part, column] = max(highs[part, column], X[row, column])
 
 
 @by_block(lambda X: len(X), fastmath=False)
-def _scale_rows(start, stop, low, unit, X):
-    """X = (X - low) unit in whole millionths, by column."""
+def _scale(start, stop, X, low, unit):
     for row in range(start, stop):
         for column in range(X.shape[1]):
             X[row, column] = np.float32(np.rint((X[row, column] - low[column]) * unit[column]) / 1e6)
 
 
+def ranks(relevance, offsets):
+    """(l,) float64: 1 to n_t in each query, ascending in relevance (l,) float32, ties by position."""
+    out = np.empty(len(relevance), dtype=np.float64)
+    _rank(relevance, offsets, out)
+    return out
+
+
 @by_block(lambda offsets: len(offsets) - 1)
-def ranks(start, stop, relevance, offsets, out):
-    """out (l,) float64: 1 to n_t in each query, ascending in relevance (l,) float32, ties by position."""
+def _rank(start, stop, relevance, offsets, out):
     for query in range(start, stop):
         rows = out[offsets[query] : offsets[query + 1]]
         order = np.argsort(relevance[offsets[query] : offsets[query + 1]], kind="mergesort")

@@ -179,8 +179,6 @@ def _labels(shape, keys, offsets):
     relevance = np.empty(offsets[-1], dtype=np.float32)
     planted.relevances(keys, offsets, weights, relevance)
     if shape.shares is None:
-        out = np.empty(len(relevance))
-        planted.ranks(relevance, offsets, out)
-        return out
+        return planted.ranks(relevance, offsets)
     cuts = np.floor(np.cumsum(shape.shares[:-1]) * len(relevance)).astype(np.int64)
     return np.searchsorted(np.sort(relevance)[cuts], relevance, side="right").astype(np.float64)

@@ -77,7 +77,7 @@ def parted(columns, kept):
     return both
 
 
-@by_block(lambda: PARTS)
+@by_block(lambda counts: counts.size, heavy=True)
 def _count(start, stop, kept, counts):
     """counts (PARTS,) int64: how many rows of each part are kept."""
     for part in range(start, stop):
@@ -86,7 +86,7 @@ def _count(start, stop, kept, counts):
             counts[part] += kept[t]
 
 
-@by_block(lambda: PARTS)
+@by_block(lambda starts: starts.size, heavy=True)
 def _part(start, stop, column, kept, starts, inside, outside):
     """inside, outside = column[kept], column[~kept]; starts (PARTS,): rows kept before each part."""
     for part in range(start, stop):

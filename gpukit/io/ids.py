@@ -226,7 +226,8 @@ def _search(key, slots, store):
 @by_block(lambda keys: len(keys))
 def _find(start, stop, keys, slots, store, codes):
     """codes (n,) of the keys that are known, EMPTY for the others."""
-    for row in range(start, stop):
+    for k in range(stop - start):
+        row = start + k
         codes[row] = slots[_search(keys[row], slots, store)]
 
 
@@ -258,7 +259,7 @@ def _place(keys, slots):
         slots[at] = code
 
 
-@by_block(lambda: PARTS)
+@by_block(lambda lows: len(lows), heavy=True)
 def _id_bounds(start, stop, ids, lows, highs):
     """lows, highs (PARTS,): the least and the greatest id of each part; what they were before where it has none."""
     for part in range(start, stop):
@@ -269,12 +270,14 @@ def _id_bounds(start, stop, ids, lows, highs):
 @by_block(lambda ids: len(ids))
 def _mark_ids(start, stop, ids, low, present):
     """present[id - low] = 1 for every id; all threads write the same."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         present[ids[t] - low] = 1
 
 
 @by_block(lambda ids: len(ids))
 def _rank_ids(start, stop, ids, low, ranks, rows):
     """rows[t] = ranks[id - low]."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         rows[t] = ranks[ids[t] - low]

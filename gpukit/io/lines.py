@@ -12,32 +12,36 @@ ONE_THREAD = 8 << 20  # bytes of a file below which waiting for other threads ma
 
 def cut(buffer, n_ranges):
     """(bounds (n_ranges+1,), lines (n_ranges,)) int64: ranges that start after a newline, and the newlines in each."""
-    bounds, lines = np.zeros(n_ranges + 1, dtype=np.int64), np.zeros(n_ranges, dtype=np.int64)
-    _find_bounds(buffer, bounds)
-    _count_newlines(buffer, bounds, lines)
-    return bounds, lines
+    bounds = _bounds(buffer, n_ranges)
+    return bounds, counted(buffer, bounds, NEWLINE)
+
+
+def counted(buffer, bounds, letter):
+    """(parts,) int64: how often a letter is in each range from bounds[k] to bounds[k + 1]."""
+    counts = np.empty(len(bounds) - 1, dtype=np.int64)
+    _count(buffer, bounds, letter, counts)
+    return counts
 
 
 @njit
-def _find_bounds(buffer, bounds):
-    """See cut."""
-    size, n_ranges = len(buffer), len(bounds) - 1
+def _bounds(buffer, n_ranges):
+    size, bounds = len(buffer), np.zeros(n_ranges + 1, dtype=np.int64)
     bounds[n_ranges] = size
     for part in range(1, n_ranges):
         at = max(bounds[part - 1], part * size // n_ranges)
         while at > 0 and at < size and buffer[at - 1] != NEWLINE:
             at += 1
         bounds[part] = at
+    return bounds
 
 
-@by_block(lambda lines: len(lines), heavy=True)
-def _count_newlines(start, stop, buffer, bounds, lines):
-    """See cut."""
+@by_block(lambda counts: len(counts), heavy=True)
+def _count(start, stop, buffer, bounds, letter, counts):
     for part in range(start, stop):
         count = 0
-        for letter in buffer[bounds[part] : bounds[part + 1]]:
-            count += letter == NEWLINE
-        lines[part] = count
+        for other in buffer[bounds[part] : bounds[part + 1]]:
+            count += other == letter
+        counts[part] = count
 
 
 @njit

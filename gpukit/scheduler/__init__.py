@@ -44,7 +44,7 @@ def by_block(rows, *, heavy=False, blas=False, **options):
     rows : callable
         Number of rows; its parameters name arguments of the function.
     heavy : bool
-        A row is worth a thread, a piece of a file, say: the first call begins with all threads.
+        A row is worth a thread, a piece of a file, say: every call begins with all threads, for each may be on other data.
     blas : bool
         The function calls np.dot or np.linalg: BLAS keeps to one thread a call meanwhile.
     **options
@@ -62,7 +62,7 @@ class BlockFunction:
         self.__signature__ = inspect.Signature(list(inspect.signature(body).parameters.values())[2:])
         self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
         self.guard = _pool.alone if blas else None
-        self.pace = np.array([HEAVY if heavy else 0])  # nanoseconds of a row in the last call
+        self.heavy, self.pace = heavy, np.zeros(1, np.int64)  # nanoseconds of a row in the last call
         self.launcher = _launcher_of(body, names[2:], options)
         self.is_compiled = isinstance(self.launcher, Function)
 
@@ -82,6 +82,8 @@ class BlockFunction:
     def _run(self, count, arguments):
         pool, first = workers.pool.ready(), 0
         threads, pace = 0 if _pool.within() else thread_count.get_num_threads(), self.pace.ctypes.data
+        if self.heavy:
+            self.pace[0] = HEAVY
         while True:
             first = self.launcher(pool, first, count, threads, pace, *arguments)
             if first >= count:

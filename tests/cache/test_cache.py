@@ -73,7 +73,8 @@ TOP = '''
 """What is called."""
 import numpy as np
 
-from gpukit._jit import njit, prange
+from gpukit._jit import njit
+from gpukit.scheduler import by_block
 from tiny import base, closures
 
 
@@ -87,9 +88,9 @@ def top(x, rates):
     return middle(x) + 1e5 * rates.first + 1e6 * closures.eight(x)
 
 
-@njit(parallel=True)
-def many(values, rates):
-    for i in prange(values.size):
+@by_block(lambda values: values.size)
+def many(start, stop, values, rates):
+    for i in range(start, stop):
         values[i] = top(values[i], rates)
 
 
@@ -129,7 +130,8 @@ calls = {
     "sixteen": lambda: closures.sixteen(1.0), "options": lambda: top.options(1.0), "other": lambda: other.other(1.0),
 }
 results = {name: call() for name, call in calls.items()}
-stats = {name: getattr(dict(vars(top), sixteen=closures.sixteen, other=other.other)[name], "stats") for name in calls}
+functions = dict(vars(top), many=top.many.launcher, sixteen=closures.sixteen, other=other.other)
+stats = {name: functions[name].stats for name in calls}
 compiled = sorted(name for name, found in stats.items() if sum(found.cache_misses.values()))
 loaded = sorted(name for name, found in stats.items() if sum(found.cache_hits.values()))
 print(json.dumps({"results": results, "compiled": compiled, "loaded": loaded}))

@@ -212,16 +212,13 @@ def test_a_small_loop_wakes_nobody(settings):
     assert asked() == 0
 
 
-def test_the_first_call_of_heavy_rows_begins_with_all_threads(settings):
-    """Two rows, each begun while the other runs; a loop that turned out small wakes nobody any more."""
+def test_heavy_rows_begin_with_all_threads(settings):
+    """Two rows, each begun while the other runs; so does the next, though these turned out small."""
     begun, visits = np.zeros(1, np.int64), np.zeros(2, np.int64)
     both_begin(begun.ctypes.data, visits)
     assert visits.tolist() == [1, 1] and asked() == 1
-    for _ in range(100):  # in which the caller has a row to learn from once, at least
-        both_begin(begun.ctypes.data, visits)
-    asked()
     both_begin(begun.ctypes.data, visits)
-    assert asked() == 0 and visits.tolist() == [102, 102]
+    assert visits.tolist() == [2, 2] and asked() == 1
 
 
 @pytest.mark.parametrize(
@@ -284,7 +281,7 @@ def test_who_fails_stops_the_others_and_the_call_waits_for_them(eager, failing):
     with pytest.raises(ValueError) as raised:
         meet(threading.get_ident(), failing == "caller", words.ctypes.data + 8 * np.arange(3), visits)
     assert words.tolist() == [1, 1, 1] and raised.value.args[0] == "the first" and raised.value.args[1] > 0
-    assert visits[0] == 1 and visits.sum() == 2 and is_at_rest()
+    assert visits[0] == 1 and 2 <= visits.sum() < 10 and is_at_rest()
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system tells no thread's signals")

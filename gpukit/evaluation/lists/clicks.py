@@ -60,7 +60,8 @@ def contained(clicks, rows, items):
 
 @by_block(lambda rows: len(rows))
 def _find(start, stop, indptr, clicked, rows, items, out):
-    for line in range(start, stop):
+    for k in range(stop - start):
+        line = start + k
         mine = clicked[indptr[rows[line]] : indptr[rows[line] + 1]]
         for place in range(items.shape[1]):
             at = np.searchsorted(mine, items[line, place])

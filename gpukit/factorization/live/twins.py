@@ -39,16 +39,9 @@ def count_flags(flags, count):
         count[0] += flags[t] != 0
 
 
-def find_levels(values, levels, codes, missing):
-    """Twin of kernels.find_levels."""
-    firsts = np.full(PARTS, values.size, np.int64)
-    _find_levels(values, levels, codes, firsts)
-    missing[0] = min(missing[0], firsts.min())
-
-
-@by_block(lambda: PARTS)
+@by_block(lambda firsts: firsts.size)
 def _find_levels(start, stop, values, levels, codes, firsts):
-    """firsts (PARTS,): the first value of each part that is no level."""
+    """Codes of all parts; firsts[part]: where its first value without a level is, if there is one."""
     for part in range(start, stop):
         for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
             at = lower_bound(levels, values[t], 0, levels.size)
@@ -58,44 +51,51 @@ def _find_levels(start, stop, values, levels, codes, firsts):
                 firsts[part] = min(firsts[part], t)
 
 
+def find_levels(values, levels, codes, missing):
+    """Twin of kernels.find_levels."""
+    firsts = np.full(PARTS, values.size)
+    _find_levels(values, levels, codes, firsts)
+    missing[0] = min(missing[0], firsts.min())
+
+
+@by_block(lambda found: found.size)
+def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, indptr, items, at, marked, found):
+    """Places and marks of all parts; found[part]: how many pairs of it are there."""
+    last = indptr.size - 2
+    for part in range(start, stop):
+        count = 0
+        for k in range(keys.size * part // PARTS, keys.size * (part + 1) // PARTS):
+            user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
+            end = indptr[user + 1]
+            place = lower_bound(items, item, indptr[user], end)
+            there = place < end and items[place] == item
+            at[k] = place
+            marked[k] = keys[k] | ASIDE if there else keys[k]
+            count += there
+        found[part] = count
+
+
 def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked, known):
     """Twin of kernels.find_pairs."""
-    _find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked)
-    known[0] += np.count_nonzero(marked & ASIDE)
-
-
-@by_block(lambda keys: keys.size)
-def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, indptr, items, at, marked):
-    """See find_pairs."""
-    last = indptr.size - 2
-    for k in range(start, stop):
-        user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
-        end = indptr[user + 1]
-        place = lower_bound(items, item, indptr[user], end)
-        there = place < end and items[place] == item
-        at[k] = place
-        marked[k] = keys[k] | ASIDE if there else keys[k]
+    found = np.empty(PARTS, np.int64)
+    _find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked, found)
+    known[0] += found.sum()
 
 
 @by_block(lambda keys: keys.size)
 def correct_codes(start, stop, keys, at, level_width, codes, before):
     """Twin of kernels.correct_codes."""
     mask = (U64(1) << U64(level_width)) - U64(1)
-    for k in range(start, stop):
+    for i in range(stop - start):
+        k = start + i
         key = keys[k] & ~ASIDE
         before[k] = (key & ~mask) | U64(codes[at[k]] - 1)
         codes[at[k]] = U8((key & mask) + U64(1))
 
 
-def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
-    """Twin of kernels.insert_records."""
-    _move_records(items, codes, keys, at, all_items, all_codes)
-    _enter_records(keys, at, item_shift, item_width, level_width, all_items, all_codes)
-
-
-@by_block(lambda items: (items.size + TILE - 1) // TILE)
-def _move_records(start, stop, items, codes, keys, at, all_items, all_codes):
-    """A tile of old ratings goes on where the new ones before it end."""
+@by_block(lambda items: -(-items.size // TILE))
+def _insert_old(start, stop, items, codes, keys, at, all_items, all_codes):
+    """Old ratings; a tile of them goes on where the new ones before it end."""
     for tile in range(start, stop):
         first, last = tile * TILE, min((tile + 1) * TILE, items.size)
         before = upper_bound(at, U32(first), 0, keys.size)
@@ -106,11 +106,18 @@ def _move_records(start, stop, items, codes, keys, at, all_items, all_codes):
 
 
 @by_block(lambda keys: keys.size)
-def _enter_records(start, stop, keys, at, item_shift, item_width, level_width, all_items, all_codes):
-    """See insert_records."""
-    for k in range(start, stop):
+def _insert_new(start, stop, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """New ratings."""
+    for i in range(stop - start):
+        k = start + i
         all_items[I64(at[k]) + k] = field(keys[k], item_shift, item_width)
         all_codes[I64(at[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
+
+
+def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """Twin of kernels.insert_records."""
+    _insert_old(items, codes, keys, at, all_items, all_codes)
+    _insert_new(keys, at, item_shift, item_width, level_width, all_items, all_codes)
 
 
 @njit
@@ -133,7 +140,8 @@ def tell_rows(before, added, fresh, rated):
 @by_block(lambda keys: keys.size)
 def mark_still(start, stop, keys, user_shift, item_shift, item_width, users, items, marked):
     """Twin of kernels.mark_still."""
-    for k in range(start, stop):
+    for i in range(stop - start):
+        k = start + i
         moves = users[keys[k] >> U64(user_shift)] or items[field(keys[k], item_shift, item_width)]
         marked[k] = keys[k] if moves else keys[k] | ASIDE
 
@@ -142,7 +150,8 @@ def mark_still(start, stop, keys, user_shift, item_shift, item_width, users, ite
 def read_base(start, stop, table, base):
     """Twin of kernels.read_base."""
     at = table.shape[1] - EXTRA + BASE
-    for r in range(start, stop):
+    for k in range(stop - start):
+        r = start + k
         base[r] = table[r, at]
 
 
@@ -168,18 +177,14 @@ def begin_row(base, biased, n_factors, seed_key, row, out):
     out[out.size - EXTRA + BIAS] = own if biased else np.float32(0)
 
 
-def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work):
+@by_block(lambda flags: flags.size + 1)
+def begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, still, work):
     """Twin of kernels.begin_rows."""
-    _begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work)
-    work[flags.size] = 0
-
-
-@by_block(lambda flags: flags.size)
-def _begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, still, work):
-    """See begin_rows."""
     squares = table.shape[1] - EXTRA + SQUARES
     for r in range(start, stop):
-        if flags[r]:
+        if r == flags.size:
+            work[r] = 0
+        elif flags[r]:
             begin_row(base, biased, n_factors, seed_key, r, work[r])
             work[r, squares] = starts[r + 1] - starts[r]
         else:
@@ -206,7 +211,8 @@ def most_rated(starts, flags, most):
 @by_block(lambda pieces: pieces.size)
 def count_pieces(start, stop, starts, flags, rate, gain, blind, longest, pieces):
     """Twin of kernels.count_pieces."""
-    for r in range(start, stop):
+    for k in range(stop - start):
+        r = start + k
         count = starts[r + 1] - starts[r] if r < flags.size else 0
         steps = rate if r < flags.size and flags[r] else 0.0
         pieces[r] = piece_count(count, steps, gain, blind, longest)
@@ -216,5 +222,6 @@ def count_pieces(start, stop, starts, flags, rate, gain, blind, longest, pieces)
 def add_parts(start, stop, within, parts, out):
     """Twin of kernels.add_parts."""
     share = within.size // parts.size
-    for r in range(start, stop):
+    for k in range(stop - start):
+        r = start + k
         out[r] = within[r] + parts[r // share]

@@ -42,7 +42,8 @@ def shuffle_rows(start, stop, starts, seed_key, where):
 @by_block(lambda where: where.size)
 def lay_out(start, stop, where, others, codes, z, minor, values):
     """Twin of kernels.lay_out."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         minor[where[t]] = others[t]
         values[where[t]] = z[codes[t]]
 
@@ -50,21 +51,24 @@ def lay_out(start, stop, where, others, codes, z, minor, values):
 @by_block(lambda where: where.size)
 def lay_out_values(start, stop, where, places, ratings, mean, deviation, values):
     """Twin of kernels.lay_out_values."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         values[where[t]] = np.float32(np.float32(ratings[places[t]] - mean) / deviation)
 
 
 @by_block(lambda out: out.size)
 def count_up(start, stop, out):
     """Twin of kernels.count_up."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         out[t] = U32(t)
 
 
 @by_block(lambda places: places.size)
 def follow(start, stop, where, places, out):
     """Twin of kernels.follow."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         out[t] = where[places[t]]
 
 
@@ -79,15 +83,16 @@ def key_runs(start, stop, starts, others, where, seats, blocks, count, turns, ke
 @by_block(lambda places: places.size)
 def turn_around(start, stop, places, out):
     """Twin of kernels.turn_around."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         out[places[t]] = U32(t)
 
 
 @by_block(lambda table: table.shape[0])
 def cut_runs(start, stop, starts, rows, count, turns, table):
     """Twin of kernels.cut_runs."""
-    for r in range(start, stop):
-        run = np.int64(r)
+    for k in range(stop - start):
+        run = start + k
         line, length = line_of(run, count, turns), starts[run + 1] - starts[run]
         table[line, 0] = rows[run % (count * turns)] if length > 0 else 0
         table[line, 1] = starts[run] if length > 0 else 0
@@ -97,7 +102,8 @@ def cut_runs(start, stop, starts, rows, count, turns, table):
 @by_block(lambda codes: codes.size)
 def raise_codes(start, stop, codes, raised):
     """Twin of kernels.raise_codes."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         raised[t] = np.uint8(codes[t] + np.uint8(1))
 
 
@@ -150,7 +156,8 @@ def pack_near(start, stop, neighbors, base, near, offsets):
 @by_block(lambda keys: keys.size)
 def count_keys(start, stop, starts, most, keys, places):
     """Twin of kernels.count_keys."""
-    for r in range(start, stop):
+    for k in range(stop - start):
+        r = start + k
         keys[r], places[r] = np.uint64(most - (starts[r + 1] - starts[r])), np.uint32(r)
 
 
@@ -166,7 +173,8 @@ def spread_rows(order, step, places):
 @by_block(lambda minor: minor.size)
 def rename_rows(start, stop, places, minor):
     """Twin of kernels.rename_rows."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         minor[t] = places[minor[t]]
 
 
@@ -198,14 +206,16 @@ def read_rows(start, stop, factors, extras, own_factors, own_extras):
 @by_block(lambda users: users.size)
 def pack_pairs(start, stop, users, items, keys):
     """Twin of kernels.pack_pairs."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         keys[t] = (U64(users[t]) << U64(32)) | U64(items[t])
 
 
 @by_block(lambda keys: keys.size)
 def items_of(start, stop, keys, items):
     """Twin of kernels.items_of."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         items[t] = np.int32(keys[t] & U64(0x7FFFFFFF))
 
 

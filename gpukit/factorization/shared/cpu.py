@@ -11,6 +11,7 @@ from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.runtime.thread_count import limited
 
 PARTS = 16  # of an epoch, after which ranks with copies meet
+MEASURING = 16  # parts of the rows that tell how long factors are, whatever the threads
 run = runner(twins)
 
 
@@ -91,7 +92,7 @@ class CopiedRows:
     def damp(self, epoch, quarter):
         """Set the shares of an epoch, or of its quarter, by how long factors of the major side are now."""
         paces = self.paces[damping.turn_of(epoch, quarter, len(self.paces))]
-        sums, factors = np.empty((1, 2)), self.session.layout.n_factors
+        sums, factors = np.empty((MEASURING, 2)), self.session.layout.n_factors
         run("factor_squares", self.session.parameters.P, self.counts, factors, self.every, sums)
         run("damp", self.team.allreduce(sums), paces, self.team.size, self.shares[:-1])
 

@@ -39,26 +39,28 @@ def add_changes(start, stop, changes, sums, shares, rows, table, common):
             common[r, k] += total
 
 
-@njit
-def factor_squares(table, counts, factors, every, sums):
-    """Twin of kernels.factor_squares; all is in the first row of sums."""
-    square, size = 0.0, 0.0
-    for chosen in range((counts.size + every - 1) // every):
-        row, own = chosen * every, np.float32(0.0)
-        for k in range(factors):
-            own += table[row, k] * table[row, k]
-        square += np.float64(counts[row] * own)
-        size += np.float64(counts[row])
-    sums[:] = 0.0
-    sums[0, 0], sums[0, 1] = square, size
+@by_block(lambda sums: sums.shape[0], heavy=True)
+def factor_squares(start, stop, table, counts, factors, every, sums):
+    """Twin of kernels.factor_squares; a row of sums is a part of the chosen rows."""
+    parts, chosen = sums.shape[0], (counts.size + every - 1) // every
+    for part in range(start, stop):
+        square, size = 0.0, 0.0
+        for row in range(chosen * part // parts * every, chosen * (part + 1) // parts * every, every):
+            own = np.float32(0.0)
+            for k in range(factors):
+                own += table[row, k] * table[row, k]
+            square += np.float64(counts[row] * own)
+            size += np.float64(counts[row])
+        sums[part, 0], sums[part, 1] = square, size
 
 
-@njit
-def damp(sums, paces, ranks, shares):
+@by_block(lambda shares: shares.size)
+def damp(start, stop, sums, paces, ranks, shares):
     """Twin of kernels.damp."""
     square, size = sums[:, 0].sum(), sums[:, 1].sum()
     mean = np.float32(square / size) if size > 0.0 else np.float32(0.0)
-    for r in range(shares.size):
+    for k in range(stop - start):
+        r = start + k
         shares[r] = share_of(np.float32(paces[r] * mean), np.float32(ranks))
 
 

@@ -12,11 +12,11 @@ from gpukit.scheduler import by_block
 def predict_pairs(start, stop, pairs, parameters, predicted):
     """Twin of kernels.predict.predict_pairs."""
     n, size = parameters.Q.shape[1] - EXTRA, pairs.codes.shape[1]
+    scratch = np.empty((3, size), np.float32)
     for t in range(start, stop):
         row = pairs.major[t]
         p, q = parameters.P[row], parameters.Q[pairs.minor[t]]
         value = dot(p, q, n) + p[n + BIAS] + q[n + BIAS]
         if size:
-            scratch = np.empty((3, size), np.float32)
             value += terms_of_item(parameters, row, q[n + BASE], pairs.codes[t], pairs.levels, scratch)
         predicted[t] = value

@@ -61,7 +61,7 @@ def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, 
         totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
 
 
-@by_block(lambda tables: tables.rated.shape[0])
+@by_block(lambda tables: tables.rated.shape[0], heavy=True)
 def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, worth, hide, keys):
     """Twin of kernels.scores.score_rows."""
     P, Q = parameters.P, parameters.Q

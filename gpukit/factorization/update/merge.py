@@ -100,7 +100,7 @@ def merge_rows(start, stop, indptr, items, codes, table, starts, keys, coming, u
     keys (n,) int64, rising, coming (n,) float32; starts (M + 1,): where the keys of each user begin.
     """
     for user in range(start, stop):
-        row = min(np.int64(user), indptr.size - 2)  # an empty one for users beyond the History's
+        row = min(user, indptr.size - 2)  # an empty one for users beyond the History's
         old, end, new = indptr[row], indptr[row + 1], starts[user]
         for t in range(old + new, end + starts[user + 1]):
             is_own = new < starts[user + 1] and (old == end or (keys[new] & ITEM) < items[old])

@@ -97,11 +97,11 @@ def least_of(owner, begin, end, first, sizes):
 
 
 @by_block(lambda group: len(group))
-def solve(from_row, to_row, sums, weights, begin, end, first, start, pull, group, coefficients):
+def solve(start, stop, sums, weights, begin, end, first, origins, pull, group, coefficients):
     """Coefficients of groups: see kernels.solve."""
     size = coefficients.shape[1]
-    for g in range(from_row, to_row):
-        origin, drawn, count, whole = start[group[g]], pull[group[g]], 0, 0.0
+    for g in range(start, stop):
+        origin, drawn, count, whole = origins[group[g]], pull[group[g]], 0, 0.0
         G = np.zeros((size + 1, size + 1))
         for piece in range(first[g], first[g + 1]):
             count += end[piece] - begin[piece]
@@ -150,14 +150,16 @@ def substitute(L, b):
 @by_block(lambda rows: len(rows))
 def place(start, stop, source, rows, places, out):
     """out[places] = source[rows]: see kernels.place."""
-    for i in range(start, stop):
+    for k in range(stop - start):
+        i = start + k
         out[places[i]] = source[rows[i]]
 
 
 @by_block(lambda group: len(group))
 def answer(start, stop, features, base, group, coefficients, out):
     """base + beta' x of values: see kernels.answer."""
-    for i in range(start, stop):
+    for k in range(stop - start):
+        i = start + k
         total = np.float64(base[i])
         for j in range(features.shape[1]):
             total += features[i, j] * coefficients[group[i], j]

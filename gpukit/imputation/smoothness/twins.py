@@ -29,7 +29,7 @@ def differ(start, stop, x, seen, gaps, lags, near, steady, together, shared, own
                 theirs[t] = along(theirs[t], c, change)
 
 
-@by_block(lambda sums: len(sums), heavy=True)
+@by_block(lambda sums: len(sums))
 def spread(start, stop, shared, own, first, neighbors, weights, direction, image, sums):
     """Twin of kernels.spread: a block for every row of sums."""
     blocks, rows = len(sums), len(shared)
@@ -60,7 +60,7 @@ def product(one, other):
     return total
 
 
-@by_block(lambda sums: len(sums), heavy=True)
+@by_block(lambda sums: len(sums))
 def advance(start, stop, length, direction, image, inverse, x, residual, scaled, sums):
     """Twin of kernels.advance: a block for every row of sums."""
     blocks = len(sums)
@@ -78,5 +78,6 @@ def advance(start, stop, length, direction, image, inverse, x, residual, scaled,
 @by_block(lambda direction: len(direction))
 def redirect(start, stop, share, scaled, direction):
     """Twin of kernels.redirect."""
-    for i in range(start, stop):
+    for k in range(stop - start):
+        i = start + k
         direction[i] = along(scaled[i], share, direction[i])

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.scheduler import by_block
 
 
-@by_block(lambda sums: len(sums), heavy=True)
+@by_block(lambda sums: len(sums))
 def compare(start, stop, estimate, before, ahead, sums):
     """Twin of kernels.compare: a block for every row of sums."""
     blocks = len(sums)
@@ -23,5 +23,6 @@ def compare(start, stop, estimate, before, ahead, sums):
 @by_block(lambda ahead: len(ahead))
 def proceed(start, stop, estimate, before, known, seen, momentum, ahead):
     """Twin of kernels.proceed."""
-    for i in range(start, stop):
+    for k in range(stop - start):
+        i = start + k
         ahead[i] = known[i] if seen[i] else estimate[i] + momentum * (estimate[i] - before[i])

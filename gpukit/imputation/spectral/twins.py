@@ -10,11 +10,12 @@ ZERO = np.float32(0.0)  # beside a float64 it becomes one
 @by_block(lambda now: now.size)
 def extrapolate(start, stop, now, before, momentum):
     """Twin of kernels.extrapolate."""
-    for i in range(start, stop):
+    for k in range(stop - start):
+        i = start + k
         before[i] = now[i] + momentum * (now[i] - before[i])
 
 
-@by_block(lambda sums: len(sums), heavy=True)
+@by_block(lambda sums: len(sums))
 def renew(start, stop, new, hidden, first, now, before, sums):
     """Twin of kernels.renew: a block for every row of sums."""
     some, blocks, rows, columns = hidden.size > 1, len(sums), new.shape[0], new.shape[1]

@@ -31,35 +31,26 @@ def _enter(bits, most, table):
 
 def enter_values(bits, most, table, found):
     """Twin of kernels.enter_values."""
-    tables = np.full((PARTS, TABLE), FREE, np.uint32)
-    outcome = np.zeros((PARTS, 2), np.int64)
+    tables, outcome = np.full((PARTS, TABLE), FREE, np.uint32), np.empty((PARTS, 2), np.int64)
     _enter_parts(bits, most, tables, outcome)
-    _merge_parts(tables, outcome, most, table, found)
+    found[1] = max(found[1], outcome[:, 1].max())
+    if (outcome[:, 0] > most).any():
+        found[0] = most + 1
+    if found[1] == 0 and found[0] == 0:
+        found[0] += _enter(tables[tables != FREE], most, table)[0]
 
 
-@by_block(lambda: PARTS)
+@by_block(lambda outcome: len(outcome), heavy=True)
 def _enter_parts(start, stop, bits, most, tables, outcome):
-    """_enter the values of each part into a table of its own."""
     for part in range(start, stop):
         outcome[part] = _enter(bits[bits.size * part // PARTS : bits.size * (part + 1) // PARTS], most, tables[part])
-
-
-@njit
-def _merge_parts(tables, outcome, most, table, found):
-    """See enter_values."""
-    for part in range(PARTS):
-        found[1] = max(found[1], outcome[part, 1])
-        if outcome[part, 0] > most:
-            found[0] = most + 1
-    if found[1] == 0 and found[0] == 0:
-        seen = tables.ravel()
-        found[0] += _enter(seen[seen != FREE], most, table)[0]
 
 
 @by_block(lambda bits: bits.size)
 def find_codes(start, stop, bits, table, ranks, codes):
     """Twin of kernels.find_codes."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         value = plain_bits(bits[t])
         slot = first_slot(value)
         while table[slot] != value:
@@ -70,20 +61,20 @@ def find_codes(start, stop, bits, table, ranks, codes):
 @by_block(lambda values: values.size, fastmath=False)
 def grid_codes(start, stop, values, low, levels_a_unit, codes):
     """Twin of kernels.grid_codes."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         codes[t] = np.uint8(round((np.float64(values[t]) - low) * levels_a_unit))
 
 
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
     """Twin of kernels.pack_keys."""
     firsts = np.full(PARTS, users.size, np.int64)
-    _pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts)
+    _pack_parts(users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts)
     wrong[0] = min(wrong[0], firsts.min())
 
 
-@by_block(lambda: PARTS)
-def _pack_keys(start, stop, users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts):
-    """firsts (PARTS,): the first pair of each part that is outside."""
+@by_block(lambda firsts: firsts.size, heavy=True)
+def _pack_parts(start, stop, users, items, codes, n_users, n_items, item_shift, user_shift, keys, firsts):
     for part in range(start, stop):
         for t in range(users.size * part // PARTS, users.size * (part + 1) // PARTS):
             user, item = users[t], items[t]
@@ -104,7 +95,8 @@ def take_fields(start, stop, keys, shift, width, level_width, others, codes, pla
     """Twin of kernels.take_fields."""
     mask, level_mask = U64((U64(1) << U64(width)) - U64(1)), U64((U64(1) << U64(level_width)) - U64(1))
     numbered = places.size == keys.size
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         others[t] = np.int32((keys[t] >> U64(shift)) & mask)
         codes[t] = np.uint8(keys[t] & level_mask)
         if numbered:
@@ -114,13 +106,12 @@ def take_fields(start, stop, keys, shift, width, level_width, others, codes, pla
 def first_repeat(keys, shift, found):
     """Twin of kernels.first_repeat."""
     firsts = np.full(PARTS, keys.size, np.int64)
-    _first_repeats(keys, shift, firsts)
+    _repeats_of_parts(keys, shift, firsts)
     found[0] = min(found[0], firsts.min())
 
 
-@by_block(lambda: PARTS)
-def _first_repeats(start, stop, keys, shift, firsts):
-    """firsts (PARTS,): the first key of each part that is the one before it."""
+@by_block(lambda firsts: firsts.size, heavy=True)
+def _repeats_of_parts(start, stop, keys, shift, firsts):
     for part in range(start, stop):
         for t in range(max(1, keys.size * part // PARTS), keys.size * (part + 1) // PARTS):
             if keys[t] >> U64(shift) == keys[t - 1] >> U64(shift):
@@ -134,9 +125,8 @@ def count_codes(codes, counts):
     counts += parts.sum(axis=0)
 
 
-@by_block(lambda: PARTS)
+@by_block(lambda parts: len(parts), heavy=True)
 def _count_parts(start, stop, codes, parts):
-    """parts (PARTS, codes) int64: how often each part has each code."""
     for part in range(start, stop):
         for t in range(codes.size * part // PARTS, codes.size * (part + 1) // PARTS):
             parts[part, codes[t]] += 1
@@ -159,12 +149,14 @@ def mark_ids(ids, column, low, present):
 @by_block(lambda ids: ids.shape[0])
 def rank_ids(start, stop, ids, column, low, ranks, rows):
     """Twin of kernels.rank_ids."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         rows[t] = ranks[ids[t, column] - low]
 
 
 @by_block(lambda values: values.size)
 def as_single(start, stop, values, out):
     """Twin of kernels.as_single."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         out[t] = np.float32(values[t])

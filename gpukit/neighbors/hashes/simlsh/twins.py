@@ -130,7 +130,6 @@ def signs(total, threshold, slices, first_word, n_bits, row):
         row[w] &= used_bits(first_word + w, n_bits)
 
 
-@njit
 def whole_vectors(keys):
     """keys and zeros, up to a multiple of LANES."""
     padded = np.zeros((keys.size + LANES - 1) // LANES * LANES, np.uint32)
@@ -138,15 +137,19 @@ def whole_vectors(keys):
     return padded
 
 
-@by_block(lambda units: units.shape[0])
-def hash_columns(start, stop, users, levels, weights, keys, units, n_bits, codes, partials, totals):
+def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
     """Twin of kernels.hash_columns; vectorized over words."""
-    slices, padded = partials.shape[1], whole_vectors(keys)
+    _hash_units(users, levels, weights, whole_vectors(keys), units, n_bits, codes, partials, totals)
+
+
+@by_block(lambda units: units.shape[0])
+def _hash_units(start, stop, users, levels, weights, padded, units, n_bits, codes, partials, totals):
+    slices, n_words = partials.shape[1], partials.shape[2]
     for u in range(start, stop):
         item, begin, end, slot = units[u, 0], units[u, 1], units[u, 2], units[u, 3]
         count, total = np.empty(COUNT_SLICES * WORDS, np.uint32), np.empty(slices * WORDS, np.uint32)
-        for first in range(0, keys.size, WORDS):
-            last = min(first + WORDS, keys.size)
+        for first in range(0, n_words, WORDS):
+            last = min(first + WORDS, n_words)
             own = padded[first : first + WORDS]
             carry = np.empty(own.size, np.uint32)
             weight = sum_unit(users, levels, weights, own, begin, end, slices, count, total, carry)

@@ -11,11 +11,12 @@ U32 = np.uint32
 @by_block(lambda array: array.size)
 def fill(start, stop, array, value):
     """Twin of kernels.fill."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         array[t] = value
 
 
-@by_block(lambda hashes: hashes.shape[0])
+@by_block(lambda hashes: hashes.shape[0], heavy=True)
 def table_hashes(start, stop, codes, rated, width, hashes):
     """Twin of kernels.table_hashes."""
     for table in range(start, stop):
@@ -24,7 +25,7 @@ def table_hashes(start, stop, codes, rated, width, hashes):
             hashes[table, item] = table_hash(code) if rated[item] else np.float32(np.inf)
 
 
-@by_block(lambda keys: keys.shape[0])
+@by_block(lambda keys: keys.shape[0], heavy=True)
 def bucket_matches(start, stop, codes, rated, width, hashes, mates, first, keys):
     """Twin of kernels.bucket_matches."""
     for row in range(start, stop):

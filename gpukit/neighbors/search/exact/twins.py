@@ -33,12 +33,11 @@ def add_column(users, levels, rows, items, codes, numbers, sums):
         add_row(items[begin:end], codes[begin:end], numbers, squares, own, x, sums)
 
 
-@by_block(lambda keys: keys.shape[0])
+@by_block(lambda keys: keys.shape[0], heavy=True)
 def pair_distances(start, stop, starts, users, levels, rows, items, codes, levels_whole, first, keys):
     """Twin of kernels.pair_distances."""
-    numbers = levels_whole.astype(I64)
     for row in range(start, stop):
-        query, sums = first + row, np.empty((keys.shape[1], PITCH), I64)
+        query, sums, numbers = first + row, np.empty((keys.shape[1], PITCH), I64), levels_whole.astype(I64)
         begin, end = starts[query], starts[query + 1]
         add_column(users[begin:end], levels[begin:end], rows, items, codes, numbers, sums)
         for j in range(keys.shape[1]):

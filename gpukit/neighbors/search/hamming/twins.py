@@ -57,10 +57,10 @@ def write_row(distances, rated, query, first, keys):
         keys[query - first] = NOBODY
 
 
-@by_block(lambda codes: (codes.shape[0] + TILE - 1) // TILE)
+@by_block(lambda codes: -(-len(codes) // TILE))
 def hamming_distances(start, stop, codes, rated, first, keys):
     """Twin of kernels.hamming_distances; a tile of items is turned once and meets all queries."""
-    n_items, n_words = codes.shape
+    n_words = codes.shape[1]
     for number in range(start, stop):
         begin = number * TILE
         tile, distances = (
