@@ -44,7 +44,7 @@ def by_block(rows, *, heavy=False, blas=False, **options):
     rows : callable
         Number of rows; its parameters name arguments of the function.
     heavy : bool
-        A row is worth a thread, a piece of a file, say: every call begins with all threads, for each may be on other data.
+        A row is worth a thread, a piece of a file, say: every call begins with all threads.
     blas : bool
         The function calls np.dot or np.linalg: BLAS keeps to one thread a call meanwhile.
     **options

@@ -186,6 +186,7 @@ def run_rows(context, pool, first, count, threads, pace, rows, arguments):
         builder.store(I64(0), cgutils.gep_inbounds(builder, frame, 0, 0))
         for number, value in enumerate(cgutils.unpack_tuple(builder, packed, len(kinds))):
             value = context.cast(builder, value, arguments.types[number], kinds[number])
+            value = _borrowed(context, builder, kinds[number], value)
             builder.store(value, cgutils.gep_inbounds(builder, frame, 0, number + 1))
         thunk = _thunk(context, builder.module, compiled.fndesc, called, frame.type)
         run = builder.inttoptr(builder.load(_word(builder, pool)), RUN.as_pointer())
@@ -197,6 +198,19 @@ def run_rows(context, pool, first, count, threads, pace, rows, arguments):
         return reached
 
     return types.int64(*[types.int64] * 5, rows, arguments), generate
+
+
+def _borrowed(context, builder, kind, value):
+    """Return an argument whose arrays have no owner that counts references to them: each row of an array that a thread
+    looks at would be counted in memory that all threads share. The caller owns them until all is done."""
+    if isinstance(kind, types.Array):
+        array = context.make_array(kind)(context, builder, value)
+        array.meminfo, array.parent = (cgutils.get_null_value(field.type) for field in (array.meminfo, array.parent))
+        return array._getvalue()
+    if isinstance(kind, types.BaseTuple):
+        parts = zip(kind.types, cgutils.unpack_tuple(builder, value, len(kind)))
+        return context.make_tuple(builder, kind, [_borrowed(context, builder, *part) for part in parts])
+    return value
 
 
 def _thunk(context, module, description, called, frame):

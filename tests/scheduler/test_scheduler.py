@@ -71,15 +71,17 @@ def meet(start, stop, caller, failing, places, visits):
     """
     for row in range(start, stop):
         is_caller = thread_id() == caller
-        store(places[0] if is_caller else places[1], 1)
-        while row > 0 and load(places[1] if is_caller else places[0]) == 0:
-            pass
-        if row > 0 and is_caller == failing:
-            store(places[2], 1)
-            raise ValueError("the first", row)
-        while row > 0 and load(places[2]) == 0:
-            pass
-        visits[row] = int(_harmonic(100_000_000 if row > 0 else 1) > 0)
+        if row > 0:
+            store(places[0] if is_caller else places[1], 1)
+            while load(places[1] if is_caller else places[0]) == 0:
+                pass
+            if is_caller == failing:
+                store(places[2], 1)
+                raise ValueError("the first", row)
+            while load(places[2]) == 0:
+                pass
+            _harmonic(100_000_000)
+        visits[row] += 1
 
 
 @by_block(lambda out: out.size)
