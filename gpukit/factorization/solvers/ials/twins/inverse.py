@@ -49,23 +49,16 @@ def _step(row, begin, above, pivot, out):
         out[begin + c] = -share
 
 
-def invert_panel(shared, decay, step, source, out, inverse):
-    """Twin of kernels.inverse.invert_panel."""
-    pivot, above = _panel(shared, decay, step, source)
-    _update_rows(shared, decay, step, source, pivot, above, out, inverse)
-
-
 @njit
 def _panel(shared, decay, step, source):
-    """(the inverse of a panel's own square, its rows beside that)."""
-    n, begin, first = len(shared), step * PANEL, step == 0
+    """The inverse of a step's square on the diagonal, and the step's rows, 0 in that square."""
+    n, begin = len(shared), step * PANEL
     size = min(PANEL, n - begin)
-    pivot, wholes = np.empty((size, size)), np.empty(size)
-    above = np.empty((size, n))
+    pivot, wholes, above = np.empty((size, size)), np.empty(size), np.empty((size, n))
     for a in range(size):
         wholes[a] = shared[begin + a, begin + a] + decay
         for b in range(n):
-            above[a, b] = _number(shared, decay, source, first, begin + a, b)
+            above[a, b] = _number(shared, decay, source, step == 0, begin + a, b)
         pivot[a] = above[a, begin : begin + size]
     _invert(wholes, pivot)
     above[:, begin : begin + size] = 0.0
@@ -73,13 +66,13 @@ def _panel(shared, decay, step, source):
 
 
 @by_block(lambda shared: len(shared))
-def _update_rows(start, stop, shared, decay, step, source, pivot, above, out, inverse):
-    """See invert_panel."""
-    n, begin, first, size = len(shared), step * PANEL, step == 0, len(pivot)
+def _invert_rows(start, stop, shared, decay, step, source, pivot, above, out, inverse):
+    """All rows after a step."""
+    n, begin, size = len(shared), step * PANEL, len(pivot)
     for i in range(start, stop):
         row = np.empty(n)
         for b in range(n):
-            row[b] = _number(shared, decay, source, first, i, b)
+            row[b] = _number(shared, decay, source, step == 0, i, b)
         if begin <= i < begin + size:
             out[i] = 0.0
             for c in range(size):
@@ -90,3 +83,8 @@ def _update_rows(start, stop, shared, decay, step, source, pivot, above, out, in
             _step(row, begin, above, pivot, out[i])
         for f in range(n):
             inverse[i, f] = np.float32(out[i, f])
+
+
+def invert_panel(shared, decay, step, source, out, inverse):
+    """Twin of kernels.inverse.invert_panel."""
+    _invert_rows(shared, decay, step, source, *_panel(shared, decay, step, source), out, inverse)

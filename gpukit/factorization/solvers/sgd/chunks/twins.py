@@ -26,7 +26,8 @@ def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chun
 @by_block(lambda table: table.shape[0])
 def take_chunks(start, stop, chunks, order, n, table):
     """Chunks in an order, behind them chunks without ratings."""
-    for t in range(start, stop):
+    for k in range(stop - start):
+        t = start + k
         for part in range(3):
             table[t, part] = chunks[order[t], part] if t < n else 0
 
@@ -34,8 +35,8 @@ def take_chunks(start, stop, chunks, order, n, table):
 @by_block(lambda keys: keys.size)
 def fallen_lengths(start, stop, table, longest, keys, places):
     """How much shorter than `longest` the longest chunk of each quad is."""
-    for q in range(start, stop):
-        length = 0
+    for k in range(stop - start):
+        q, length = start + k, 0
         for part in range(QUAD):
             length = max(length, table[QUAD * q + part, 2])
         keys[q], places[q] = np.uint64(longest - length), np.uint32(q)
@@ -45,8 +46,7 @@ def fallen_lengths(start, stop, table, longest, keys, places):
 def deal_hands(start, stop, order, random_key, hands):
     """Quads dealt to and fro, then each hand shuffled (Fisher and Yates)."""
     rounds, fours = hands.shape
-    for hand in range(start, stop):
-        m = np.int64(hand)
+    for m in range(start, stop):
         for r in range(rounds):
             hands[r, m] = order[r * fours + (m if r % 2 == 0 else fours - 1 - m)]
         for last in range(rounds - 1, 0, -1):
@@ -58,8 +58,8 @@ def deal_hands(start, stop, order, random_key, hands):
 def take_quads(start, stop, table, hands, out):
     """Quads in the order of hands, row by row."""
     fours = hands.shape[1]
-    for line in range(start, stop):
-        t = np.int64(line)
+    for k in range(stop - start):
+        t = start + k
         quad, part = t // QUAD, t % QUAD
         there = QUAD * np.int64(hands[quad // fours, quad % fours]) + part
         for column in range(3):
