@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and make, nothing else: they build .venv themselves.
 #
 #   demo          recommend, rank, impute on samples in data/      test          minutes: what to run after an edit
-#   test-slow     what takes longer, and every kernel compiled     test-nightly  campaigns: kills, fuzzing, versions
+#   test-slow     what takes longer, and every kernel compiled     test-nightly  kills, fuzzing, versions, all variants
 #   ptx           each kernel for capability 7.5 to 12.0, recorded in docs/kernels.csv
 #   gpu           everything but campaigns on a GPU; fails without one
 #   bench         the benchmark tables                             docs          write what is generated (docs/cli.md)
@@ -50,9 +50,10 @@ test-slow: $(STAMP)
 test-nightly: reliability fuzz versions
 	$(TESTS) -m nightly --ignore tests/reliability
 	$(SIMULATED) $(TESTS) -m nightly
+	$(TESTS) -m nightly tests/compile
 
 ptx: $(STAMP)
-	GPUKIT_KERNELS_CSV=docs/kernels.csv $(PYTEST) tests/compile
+	GPUKIT_KERNELS_CSV=docs/kernels.csv $(PYTEST) -m 'fast or nightly' tests/compile
 
 gpu: $(STAMP)
 	GPUKIT_REQUIRE_GPU=1 $(PYTEST) -m 'not nightly'

@@ -101,7 +101,7 @@ def changed(header, at, value):
     return header
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @EACH
 def test_forged_headers(name, fitted, tmp_path):  # noqa: F811
     fitted[name].save(tmp_path / "m")

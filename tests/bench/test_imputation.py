@@ -136,7 +136,7 @@ def test_error_of_the_slices_that_are_determined():
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["impute-metr-la", "impute-molene"])
 def test_sensors_beside_the_baselines(folder, name):
     rows = rows_of(name, data=folder)
@@ -219,7 +219,7 @@ def test_wrong_tensors_are_refused(case):
         recovery.check_best(found, "sensors")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_a_step_over_ranks():
     """Ranks that are processes, on a share of the shape."""
     (row,) = rows_of("ranks", scale=0.01, shapes=("64x64x2100",))

@@ -8,7 +8,7 @@ from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rows_of_lists():
     rows = list(lists.lists(Conditions(cpu(), scale=0.0002)))
     assert [row.what.partition(",")[0] for row in rows] == ["learning what ranks lists"] + 2 * [

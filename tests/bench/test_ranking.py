@@ -46,7 +46,7 @@ def optimum(parts):
     return model.objective_, found["train", "pa_ties"], found["test", "pa_ties"]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_every_shape_is_trained():
     rows = rows_of("ranking", scale=0.003)
     assert [row.shape for row in rows[::3]] == [f"{name} x 0.003" for name in ranking.SHAPES]
@@ -59,7 +59,7 @@ def test_every_shape_is_trained():
     assert "C2050 939.38 s" in ranking.paper("mslr-web30k")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_one_shape_can_be_asked_for():
     rows = rows_of("rungs", shapes=("mq2007",), scale=0.02)
     assert {row.shape for row in rows} == {"mq2007 x 0.02"} and len(rows) == 5
@@ -68,7 +68,7 @@ def test_one_shape_can_be_asked_for():
     assert Conditions(CPU, ("c", "b")).among(("a", "b"), ("c",)) == ("b", "c")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_products_and_a_path():
     assert [row.what for row in rows_of("product", scale=0.003)] == [
         "one product with the Hessian in float64",
@@ -78,13 +78,13 @@ def test_products_and_a_path():
     assert len(paths) == 4 and all(row.what.startswith("24 values of C") for row in paths)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_solvers(folder):
     rows = rows_of("solvers", scale=0.02, data=folder)
     assert len(rows) == 4 * 10 and {row.data for row in rows} == {"generated", "real"}
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_folds(folder, monkeypatch):
     rows = rows_of("mq2008", data=folder)
     assert [row.what for row in rows[:2]] == ["the whole fit, fold 1, C=1 eps=1e-5", "test MAP, C=1"]
@@ -97,7 +97,7 @@ def test_folds(folder, monkeypatch):
                 next(letor.mq2008(Conditions(CPU, data=folder)))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_reading_and_the_command(folder, monkeypatch):
     for name in ("read_in_processes", "command_seconds"):
         monkeypatch.setattr(letor, name, functools.partial(getattr(process, name), repeat=1))

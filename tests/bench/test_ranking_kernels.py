@@ -25,7 +25,7 @@ def documents(monkeypatch):
     return Documents(X, y, offsets, np.arange(3))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_steps_are_timed_and_checked_on_a_gpu(documents):
     run, paper = (ranking.prepared(documents, GPU, solver=solver) for solver in ("scan", "p-swx"))
     result = ranking.trained(run)

@@ -18,7 +18,7 @@ def test_hashing():
     assert all(np.isfinite(row.samples).all() and min(row.samples) > 0 for row in rows)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_epochs_and_convergence(monkeypatch):
     """Of both models; the table of epochs ends where RMSE is near its lowest."""
@@ -32,7 +32,7 @@ def test_epochs_and_convergence(monkeypatch):
     assert len(notes) == 1 and "neighbours" in notes[0] and all(min(row.samples) > 0 for row in (*epochs, *times))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.kernel
 @pytest.mark.filterwarnings("ignore:overflow encountered")
 def test_what_the_papers_epoch_is_given(monkeypatch):

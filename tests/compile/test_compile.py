@@ -12,8 +12,16 @@ from shares import CASES as CASES_FILE
 from shares import share
 
 BUILDS = [(case, target) for case in CASES for target in case.built_for()]
+# The first and the last variant of each kernel stand for it in the continuous build.
+KERNELS = [case.name.partition("[")[0] for case in CASES]
+ENDS = {
+    CASES[i].name
+    for i, name in enumerate(KERNELS)
+    if i in (KERNELS.index(name), len(CASES) - 1 - KERNELS[::-1].index(name))
+}
 PARAMETERS = [  # a case's targets share its first step: shares.py deals them together
-    pytest.param(case, target, id=f"{case.name}-{target}") for case, target in BUILDS
+    pytest.param(case, target, id=f"{case.name}-{target}", marks=() if case.name in ENDS else pytest.mark.nightly)
+    for case, target in BUILDS
 ]
 RECORDED = [(case, target) for case, target in BUILDS if target in usage.RECORDED]
 

@@ -31,8 +31,9 @@ def files(tmp_path_factory):
     return folder / "m.gpukit", folder / "test.csv"
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
+@pytest.mark.parametrize(
+    "how", [pytest.param("--ranks 3", marks=pytest.mark.slow), pytest.param("mpiexec", marks=pytest.mark.nightly)]
+)
 def test_the_figures_of_one_process(files, how):
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
     told = []

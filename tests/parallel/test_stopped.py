@@ -133,8 +133,9 @@ def test_a_stopped_rank_ends_the_command(inputs, tmp_path, what, victim):  # noq
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize(
+    "victim", [pytest.param(0, marks=pytest.mark.slow), pytest.param(1, marks=pytest.mark.nightly)]
+)
 def test_a_stopped_rank_of_mpiexec(inputs, tmp_path, tmp_path_factory, victim):  # noqa: F811
     """What mpiexec says besides is its own."""
     marks, command = tmp_path_factory.mktemp("marks"), [sys.executable, "-P", "-c", HASTE + MARKED + MAIN]

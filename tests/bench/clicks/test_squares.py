@@ -10,7 +10,7 @@ from gpukit.errors import DataError
 from gpukit.factorization.solvers.ials import plan
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_epochs(monkeypatch):
     """One row a way, of training that has learned."""
     monkeypatch.setattr(bench, "FACTORS", (4,))

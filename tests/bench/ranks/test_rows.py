@@ -14,7 +14,7 @@ from gpukit.errors import GpukitError
 CPU = device.resolve("cpu")
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_rows_of_two_ranks(capfd):
     rows = list(bench.find("ranks")(Conditions(CPU, ("netflix", "mslr-web30k"), 0.0002)))
     assert [row.what for row in rows if row.what.startswith("one ")] == [

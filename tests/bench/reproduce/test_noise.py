@@ -23,7 +23,7 @@ def test_noise_replaces_a_share_of_the_ratings():
     assert (noise.noisy(ratings, 0.0, 4).values == ratings.values).all()
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_table_8_runs(monkeypatch):
     monkeypatch.setattr(noise, "FACTORS", {"CUSGD++": 4, "CULSH-MF": 4})

@@ -42,7 +42,7 @@ def test_a_stream_has_every_rating_once_and_half_of_a_user_at_first():
     np.testing.assert_array_equal(part, online.stream_parts(ratings, 10))
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_papers_trial_runs():
     rows = list(online.table9(Conditions(cpu(), ("ml-10m",), 0.001)))
     assert [row.unit for row in rows] == ["RMSE"] * 3 and all(row.data == "generated" for row in rows)
@@ -61,7 +61,7 @@ def test_a_stream_runs(monkeypatch):
     assert all("anew" in row.note and 0 < row.samples[0] < 2 for row in rows)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_parts_are_added_to_a_live_model(monkeypatch):
     monkeypatch.setattr(live, "PARTS", 3)
     monkeypatch.setattr(live, "NEW_USERS", 0.05)

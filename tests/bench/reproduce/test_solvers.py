@@ -34,7 +34,7 @@ def test_the_target_is_what_the_worst_comes_to():
     assert "30 times" in found[4].note and "lowest RMSE 0.8200" in found[4].note
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("table, names", [("table4", [*solvers.TABLE_4, "CULSH-MF"]), ("table6", solvers.TABLE_6)])
 def test_tables(table, names):
     found = list(bench.find(table)(TINY))

@@ -92,7 +92,7 @@ def test_deviations_at_the_end_grow_with_distance_and_slope(tmp_path):
     )
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("rows, length", [(8, 20), (1, 12), (1, 30), (8, 60)])
 def test_intervals_beyond_the_end_hold_what_they_promise(rows, length):
     shares = []
