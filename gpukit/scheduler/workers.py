@@ -9,6 +9,7 @@ many is awake soon.
 The rows of a chunk depend on time and on the number of threads; what a row writes must not.
 """
 
+import atexit
 import contextlib
 import ctypes
 import os
@@ -31,10 +32,12 @@ BLOCKED = [*interrupt.SIGNALS, *interrupt.OF_RANKS, signal.SIGALRM]
 LINE = 64
 RUN, SLICE, WORTH, SPIN, PATIENCE, SWITCH = range(0, 48, 8)  # the address of `run`, and nanoseconds, see DEFAULTS
 WORKERS = LINE  # how many there are, those included that the system would not start
+ENDS = LINE + 8  # 1 once the process ends
 BUSY, STATE, NEXT = 2 * LINE, 3 * LINE, 4 * LINE
 ROWS, FRAME, END, CHUNK, HELPERS = range(5 * LINE, 5 * LINE + 40, 8)  # of the job
 EVENTS, EVENT = 8 * LINE, 3 * LINE  # of the caller, then of each worker: a flag, a mutex, a condition
 MUTEX, CONDITION = LINE, 2 * LINE
+NOBODY = MOST_THREADS + 1  # the number of an event that does not come
 OPEN = 1 << 32  # in STATE, which counts those inside
 STOPPED = 1 << 62  # a next row past any end
 OF_RUN, OF_SERVE = (intrinsics.WORD,) * 7, (intrinsics.WORD,) * 2  # types of arguments
@@ -165,7 +168,7 @@ def run(pool, rows, frame, first, count, threads, pace):
     pool, rows, frame, pace: addresses, see intrinsics.run_rows. Returns the next row, count after an exception. It
     comes back early when it is time to look for requests to stop, or when it wants more workers than were started.
     """
-    began, start, each = nanoseconds(), first, load(pace)
+    began, start, each, ends = nanoseconds(), first, load(pace), load(pool + ENDS)
     if each * (count - first) < load(pool + WORTH):
         chunk, elapsed = 1, 0
         while elapsed <= load(pool + SLICE):
@@ -191,6 +194,8 @@ def run(pool, rows, frame, first, count, threads, pace):
             late = nanoseconds() + (load(pool + SWITCH) if helpers > 0 else 2 * load(pool + WORTH))
         reached = work_alone(rows, frame, start, count, chunk, late)
     if state != 0:
+        while load(pool + ENDS) != ends:  # a daemon thread's: there may be no interpreter to come back to
+            wait(pool + EVENTS + EVENT * NOBODY)
         intrinsics.take_interpreter(state)
     return reached
 
@@ -203,7 +208,7 @@ class _Pool:
     """
 
     def __init__(self):
-        self.memory = np.zeros((EVENTS + EVENT * (MOST_THREADS + 1) + LINE) // 8, np.int64)
+        self.memory = np.zeros((EVENTS + EVENT * (NOBODY + 1) + LINE) // 8, np.int64)
         self.lock, self.address, self.threads = threading.Lock(), 0, []
 
     def ready(self):
@@ -219,7 +224,8 @@ class _Pool:
         for place, value in DEFAULTS.items():
             self.set(start + place, value)
         self.set(start + RUN, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
-        _new_event(start + EVENTS)
+        for number in (0, NOBODY):
+            _new_event(start + EVENTS + EVENT * number)
         self.address = start
 
     def set(self, address, value):
@@ -240,6 +246,11 @@ class _Pool:
                 with contextlib.suppress(RuntimeError):  # the system's limit, or the end of the process
                     thread.start()
             self.set(self.address + WORKERS, len(self.threads))
+
+    def end(self):
+        """The process ends: daemon threads that are in a loop stay there."""
+        if self.address:
+            self.set(self.address + ENDS, 1)
 
     def forget(self):
         """In a forked child: no threads, and no traces of those of the parent."""
@@ -262,3 +273,4 @@ def _serve(pool, number):
 
 pool = _Pool()
 os.register_at_fork(after_in_child=pool.forget)
+atexit.register(pool.end)

@@ -80,8 +80,7 @@ def meet(start, stop, caller, failing, places, visits):
                 raise ValueError("the first", row)
             while load(places[2]) == 0:
                 pass
-            _harmonic(100_000_000)
-        visits[row] += 1
+        visits[row] = int(_harmonic(100_000_000 if row > 0 else 1) > 0)
 
 
 @by_block(lambda out: out.size)
@@ -535,6 +534,8 @@ def test_the_process_ends(caller):
                 pass
         if "CALLER" == "atexit":
             atexit.register(short, "\\n")
+            workers.atexit.unregister(workers.pool.end)
+            workers.atexit.register(workers.pool.end)
         short(" ")
     """
     shown = run(code.replace("CALLER", caller), GPUKIT_NUM_THREADS="3")
