@@ -29,7 +29,6 @@ def test_it_runs_here(capsys):
 def test_json(capsys):
     assert main.run(["doctor", "--json"]) == 0
     found = json.loads(capsys.readouterr().out)
-    assert set(found) == {"versions", "problems", "cpu_threads", "threads", "driver", "gpus", "missing", "cache"}
     assert found["versions"]["python"] == sys.version.split()[0] and found["cpu_threads"] >= 1
     assert found["cache"]["bytes"] >= 0
 
