@@ -62,7 +62,7 @@ class BlockFunction:
         self.__signature__ = inspect.Signature(list(inspect.signature(body).parameters.values())[2:])
         self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
         self.guard = _pool.alone if blas else None
-        self.heavy, self.pace = heavy, np.zeros(1, np.int64)  # nanoseconds of a row in the last call
+        self.heavy, self.pace = heavy, workers.kept(np.zeros(1, np.int64))  # nanoseconds of a row in the last call
         self.launcher = _launcher_of(body, names[2:], options)
         self.is_compiled = isinstance(self.launcher, Function)
 

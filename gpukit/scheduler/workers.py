@@ -200,6 +200,12 @@ def run(pool, rows, frame, first, count, threads, pace):
     return reached
 
 
+def kept(array):
+    """Return an array that stays to the very end of the process: threads use its address while Python lets all go."""
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(array))
+    return array
+
+
 class _Pool:
     """The memory of the pool, and its threads.
 
@@ -208,7 +214,7 @@ class _Pool:
     """
 
     def __init__(self):
-        self.memory = np.zeros((EVENTS + EVENT * (NOBODY + 1) + LINE) // 8, np.int64)
+        self.memory = kept(np.zeros((EVENTS + EVENT * (NOBODY + 1) + LINE) // 8, np.int64))
         self.lock, self.address, self.threads = threading.Lock(), 0, []
 
     def ready(self):
