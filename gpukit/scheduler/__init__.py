@@ -33,7 +33,7 @@ def {name}(_pool, _first, _count, _threads, _pace, {arguments}):
 """
 
 
-HEAVY = 1 << 30  # nanoseconds
+HEAVY = 1 << 25  # nanoseconds
 
 
 def by_block(rows, *, heavy=False, blas=False, **options):

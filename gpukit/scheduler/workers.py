@@ -222,7 +222,8 @@ class _Pool:
         if not self.address:
             with interrupt.deferred(), timing.compiling(), self.lock:
                 run.compile(OF_RUN)
-                self._begin(run.overloads[OF_RUN])
+                if not self.address:  # another thread may have been here meanwhile
+                    self._begin(run.overloads[OF_RUN])
         return self.address
 
     def _begin(self, compiled):
