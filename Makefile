@@ -5,7 +5,7 @@
 #   ptx           each kernel for capability 7.5 to 12.0, recorded in docs/kernels.csv
 #   gpu           everything but campaigns on a GPU; fails without one
 #   bench         the benchmark tables                             docs          write what is generated (docs/cli.md)
-#   reliability   200 kills, 200 signals, 200 rounds of eight threads under each threading layer
+#   reliability   200 kills, 200 signals, 200 rounds of eight threads
 #   sanitize      every kernel under compute-sanitizer, on a GPU; goes on where it stopped: make sanitize TOOLS=memcheck
 #   lint          ruff                                             check         lint + gates (docs fresh, twins match, ...)
 #   fuzz          every kind of input, mutated; goes on where it stopped: make fuzz CASES=200000 SEED=1
