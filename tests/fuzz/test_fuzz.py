@@ -20,7 +20,7 @@ def worker():
 
 
 @pytest.mark.parametrize(
-    "cases", [pytest.param(160, marks=pytest.mark.slow), pytest.param(2400, marks=pytest.mark.nightly)]
+    "cases", [pytest.param(280, marks=pytest.mark.slow), pytest.param(2400, marks=pytest.mark.nightly)]
 )
 def test_mutations_truncations_and_flips(cases):
     running = campaign.Campaign(campaign.units(cases, SEED))
