@@ -173,7 +173,7 @@ def _parsed(block, rule, dtype):
     """(Lines of the good rows before the first problem, report, the lines of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
-    colons = counted(block, bounds, COLON)  # of each range at least as many as it has features
+    colons = counted(block, bounds, COLON)  # at least the number of features of each range
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)

@@ -13,9 +13,8 @@ from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.predict import predict_pairs
 from gpukit.factorization.twins.scores import USERS, fill_tables, score_rows
-from gpukit.neighbors.columns import part_count
 from gpukit.neighbors.cpu import find
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import cpu as selection
 
 __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
@@ -27,7 +26,7 @@ layout = layouts.cpu_layout
 
 def most_workers(layout):
     """Workers that can be at work at once: one a thread."""
-    return part_count()
+    return get_num_threads()
 
 
 def find_neighbors(table, settings):
@@ -64,7 +63,7 @@ class Session:
         """(count, K) uint8 lines of neighbor_codes for an arrays.Query."""
         out = np.empty((count, self.layout.slots), np.uint8)
         if self.layout.slots:
-            neighbor_codes(self.history, query, self.near, out, np.zeros((part_count(), len(self.near)), np.uint8))
+            neighbor_codes(self.history, query, self.near, out, np.zeros((get_num_threads(), len(self.near)), np.uint8))
         return out
 
     def train_on(self, side, query, tables, workers, order=None):

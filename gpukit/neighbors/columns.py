@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.runtime.thread_count import get_num_threads
-
 EXACT_SCALES = 9  # ratings that are multiples of 2**-8 are taken as they are
 
 
@@ -42,8 +40,3 @@ def whole_multiples(values):
         if (whole == np.rint(whole)).all():
             return whole
     return None
-
-
-def part_count():
-    """How many parts work is cut into on the CPU."""
-    return get_num_threads()

@@ -31,9 +31,7 @@ def {name}_rows(_start, _stop, {arguments}):
 def {name}(_pool, _first, _count, _threads, _pace, {arguments}):
     return _run_rows(_pool, _first, _count, _threads, _pace, _rows, ({arguments},))
 """
-
-
-HEAVY = 1 << 25  # nanoseconds
+HEAVY = 1 << 25  # nanoseconds of a row, that are worth all threads
 
 
 def by_block(rows, *, heavy=False, blas=False, **options):

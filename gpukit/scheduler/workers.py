@@ -46,7 +46,7 @@ PATIENT_ROWS = 20  # rows of one thread that pass, at least, before the caller g
 
 DEFAULTS = {
     SLICE: 10_000,  # of the calling thread alone at first, and of a chunk
-    WORTH: 20_000,  # of work for which another thread is woken, which takes about 5,000
+    WORTH: 20_000,  # of work for which another thread is woken
     SPIN: 20_000,  # that the caller looks for the last worker before it sleeps
     PATIENCE: 200_000_000,  # until the caller goes back to the interpreter, which looks for requests to stop
     SWITCH: 5_000_000,  # of work during which the interpreter is kept, as long as Python's own threads keep it
@@ -240,7 +240,7 @@ class _Pool:
         ctypes.c_int64.from_address(address).value = value
 
     def start(self, count):
-        """Have `count` workers, or as many as the system starts."""
+        """Start workers until there are `count`, or until the system starts no more."""
         if count <= len(self.threads):
             return
         with interrupt.deferred(), timing.compiling(), self.lock:

@@ -278,6 +278,7 @@ def test_an_exception_is_raised_in_the_caller(eager, threads, bad):
 @pytest.mark.parametrize("failing", ["caller", "helper"])
 def test_who_fails_stops_the_others_and_the_call_waits_for_them(eager, failing):
     words, visits = np.zeros(3, np.int64), np.zeros(1000, np.int64)
+    word(workers.PATIENCE).value = 10**11  # a caller that looks up would stop all by itself
     gpukit.set_num_threads(2)
     with pytest.raises(ValueError) as raised:
         meet(threading.get_ident(), failing == "caller", words.ctypes.data + 8 * np.arange(3), visits)

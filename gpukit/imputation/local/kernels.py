@@ -113,12 +113,12 @@ def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, s
 
 
 @kernel
-def solve(sums, weights, begin, end, first, origins, pull, group, coefficients):
+def solve(sums, weights, begin, end, first, start, pull, group, coefficients):
     """Coefficients of groups: the least weighted squares, drawn to a start by a ridge.
 
-    sums (C, size + 1, size + 1), weights (C,) float64, begin, end (C,), first (G + 1,) int64: as gather has them;
-    origins and pull (S, size) float64: what coefficients are drawn to, and the ridge that draws each; group (G,) int32:
-    which origin a group has; coefficients (G, size) float64, overwritten: the start where a group has no values.
+    sums (C, size + 1, size + 1), weights (C,) float64, begin, end (C,), first (G + 1,) int64: as gather has them; start
+    and pull (S, size) float64: what coefficients are drawn to, and the ridge that draws each; group (G,) int32: which
+    start a group has; coefficients (G, size) float64, overwritten: the start where a group has no values.
     Launch: a block a group, block THREADS.   Deterministic: yes.   Source: this project's.
     """
     G, b = cuda.shared.array((SIDE, SIDE), np.float64), cuda.shared.array(SIDE, np.float64)
@@ -129,7 +129,7 @@ def solve(sums, weights, begin, end, first, origins, pull, group, coefficients):
         count += end[piece] - begin[piece]
         whole += weights[piece]
     if thread < size:
-        beta[thread] = origins[origin, thread]
+        beta[thread] = start[origin, thread]
     if count > 0:
         for at in range(thread, (size + 1) * size, THREADS):
             _add_up(sums, first[g], first[g + 1], at // size, at % size, count / whole, G, b)

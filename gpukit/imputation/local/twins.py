@@ -97,11 +97,11 @@ def least_of(owner, begin, end, first, sizes):
 
 
 @by_block(lambda group: len(group))
-def solve(start, stop, sums, weights, begin, end, first, origins, pull, group, coefficients):
+def solve(from_group, to_group, sums, weights, begin, end, first, start, pull, group, coefficients):
     """Coefficients of groups: see kernels.solve."""
     size = coefficients.shape[1]
-    for g in range(start, stop):
-        origin, drawn, count, whole = origins[group[g]], pull[group[g]], 0, 0.0
+    for g in range(from_group, to_group):
+        origin, drawn, count, whole = start[group[g]], pull[group[g]], 0, 0.0
         G = np.zeros((size + 1, size + 1))
         for piece in range(first[g], first[g + 1]):
             count += end[piece] - begin[piece]

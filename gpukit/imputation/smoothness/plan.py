@@ -4,7 +4,6 @@ from typing import NamedTuple
 
 THREADS = 256
 BLOCKS = 528  # of sums of products: as many parts on either device
-SMALL = 1 << 18  # numbers, up to which one thread of the CPU serves: others are waited for longer than they save
 STEPS = 200  # at most
 TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, of its start: what serves, and in the search
 WINDOW = 1 << 17  # numbers that weights are searched on

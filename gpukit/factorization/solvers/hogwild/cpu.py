@@ -2,7 +2,7 @@
 
 from gpukit.device.cpu_arrays import empty, runner
 from gpukit.factorization.solvers.hogwild import twins
-from gpukit.neighbors.columns import part_count
+from gpukit.runtime.thread_count import get_num_threads
 
 __all__ = ["empty", "most_workers", "run", "stored_width", "walk"]
 
@@ -11,7 +11,7 @@ run = runner(twins)
 
 def most_workers():
     """Workers that can be at work at once: one a thread."""
-    return part_count()
+    return get_num_threads()
 
 
 def stored_width(n_factors):

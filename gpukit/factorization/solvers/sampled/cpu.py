@@ -1,8 +1,7 @@
 """Steps of learning from clicks on the CPU; gpu.py has the same names."""
 
 from gpukit.factorization.solvers.sampled import twins
-from gpukit.neighbors.columns import part_count
-from gpukit.runtime.thread_count import limited
+from gpukit.runtime.thread_count import get_num_threads, limited
 
 __all__ = ["most_workers", "walk", "workspace"]
 
@@ -11,7 +10,7 @@ CLICKS_A_THREAD = 10_000  # of an epoch: for fewer, waiting for another thread m
 
 def most_workers(layout):
     """Workers that can be at work at once: one a thread."""
-    return part_count()
+    return get_num_threads()
 
 
 def workspace(workers, n_items):

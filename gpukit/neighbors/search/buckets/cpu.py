@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from gpukit.neighbors.columns import part_count
 from gpukit.neighbors.search.buckets import plan, twins
+from gpukit.runtime.thread_count import get_num_threads
 from gpukit.sorting import cpu as sorting
 
 
 def rows_together():
     """Query rows that are done together."""
-    return part_count()
+    return get_num_threads()
 
 
 def sorted_tables(items, settings):

@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from gpukit.neighbors.columns import part_count
 from gpukit.neighbors.search.exact import plan, twins
+from gpukit.runtime.thread_count import get_num_threads
 
 
 def rows_together():
     """Query rows that are done together."""
-    return part_count()
+    return get_num_threads()
 
 
 def stripes(items, settings):
