@@ -16,7 +16,9 @@ class Keyed:
     CHUNK_ORDER = range(106, 108)  # factorization.solvers.sgd.chunks: among all chunks, in a worker's hand
     SAMPLES = range(108, 109)  # factorization.solvers.hogwild: the order of all ratings
     FIRST_FACTORS = range(104, 106)  # factorization.model.state: users, items
-    EPOCHS = range(1000, 65534)  # factorization.solvers.sgd.schedule: where chunks start, an epoch each, then again
+    EPOCHS = range(
+        1000, 65534
+    )  # factorization.solvers.sgd.schedule: order of an epoch's work, an epoch each, then again
     PIVOTS = range(65534, 65535)  # sorting
     SUPPLEMENT = range(65535, 65536)  # neighbors.supplement: random neighbours
     SIMLSH_WORDS = range(1 << 16, (1 << 16) + (1 << 15))  # neighbors.hashes.simlsh: a 32-bit word of the codes each

@@ -53,7 +53,7 @@ FILES = {
     "ranks.rows": ("ranks",),
     "reproduce.online": ("table9", "stream"),
     "reproduce.live": ("live",),
-    "reproduce.solvers": ("table4", "table6", "fig6"),
+    "reproduce.solvers": ("agreement", "table4", "table6", "fig6"),
     "reproduce.noise": ("table8",),
     "clicks.squares": ("ials",),
     "clicks.table10": ("clicks", "gmf", "mlp", "neumf"),

@@ -35,7 +35,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
             resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
         )
     plan, solver = choice.settings, training_of(checked.solver)
-    layout, half = layout_of(estimator, plan, ratings, device, steps)
+    layout = layout_of(estimator, plan, ratings, device, steps)
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, device)
@@ -49,7 +49,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching
         share = share_of(ratings, plan.n_factors, team, device)
-        task = Task(orders, scale, made, plan, layout, steps, device, half, estimator.deterministic, share)
+        task = Task(orders, scale, made, plan, layout, steps, device, estimator.deterministic, share)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
         orders = None
@@ -74,12 +74,12 @@ def values_for(orders, ratings):
 
 
 def layout_of(estimator, plan, ratings, device, steps, held=None):
-    """(layout.Layout of a training by settings.Settings, whether factors may be halves); DeviceMemoryError where it
-    does not fit. held: how many of the ratings lie on this device, None: all."""
-    half = is_half(estimator.precision, device.is_cuda, len(ratings))
+    """layout.Layout of a training by settings.Settings; DeviceMemoryError where it does not fit. held: how many of the
+    ratings lie on this device, None: all."""
     in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
-    layout = steps.layout(plan.n_factors, plan.n_neighbors, half and plan.solver == "sgd" and not in_batches)
+    half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
+    layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
     beside = deal.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
     runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, beside)
-    return layout, half
+    return layout

@@ -146,11 +146,11 @@ def check_rate(solver, given, standard):
 
 def check_precision(solver, precision, deterministic):
     """ParameterError for half precision of a training that has none."""
-    if solver in ("als", "ials") and precision == "half":
-        raise ParameterError(
-            f"precision='half' is for solvers that take steps; solver={solver!r} solves in single precision."
-        )
-    if solver == "sgd" and precision == "half" and deterministic:
+    if precision != "half":
+        return
+    if solver != "sgd":
+        raise ParameterError(f"precision='half' is for solver='sgd'; solver={solver!r} works in single precision.")
+    if deterministic:
         raise ParameterError(
             "precision='half' is for training whose result varies; with deterministic=True use 'auto' or 'single'."
         )

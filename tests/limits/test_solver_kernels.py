@@ -48,13 +48,22 @@ def test_hogwild_epochs():
     rng, n = np.random.default_rng(0), FAR + 40
     tail = rng.integers(0, 4, 40).astype(np.int32), rng.integers(0, 9, 40).astype(np.int32)
     values, made = rng.normal(size=40).astype(np.float32), []
-    P, Q = (rng.normal(size=(rows, 40)).astype(np.float32) for rows in (5, 10))
+    P, Q = (rng.normal(size=(rows, 136)).astype(np.float32) for rows in (5, 10))
     for offset in (0, FAR):
         own = Samples(*(with_tail(offset, column) for column in (*tail, values)))
-        tables, rate = (P.copy(), Q.copy(), P.copy(), Q.copy()), np.float32(0.001)
+        tables, rate = (P.copy(), Q.copy()), np.float32(0.001)
         batch, workers = (40, 1) if not offset else (offset, 2)  # the second worker's batch is the tail
-        epoch = make_hogwild_epoch(1)
-        arguments = own, tables, rate, rate, rate, batch, workers
+        epoch = make_hogwild_epoch(32, 4, False)
+        arguments = (
+            own,
+            *tables,
+            rate,
+            rate,
+            rate,
+            batch,
+            U32(1),
+            workers,
+        )  # a turn in which two batches keep their order
         run_blocks(epoch, workers, BLOCK, [(workers - 1, 0, 0)], *arguments)
         made.append(tables)
     assert all(np.array_equal(near, far) for near, far in zip(*made)) and not np.array_equal(made[0][0], P)

@@ -119,8 +119,10 @@ CASES = {
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
-    "factorization.solvers.hogwild.kernels.copy_factors": f"{RACES}halves",
-    "factorization.solvers.hogwild.kernels.hogwild_epoch": (f"{RACES}one_worker[33-1000]", f"{RACES}halves"),
+    "factorization.solvers.hogwild.kernels.hogwild_epoch": (
+        f"{RACES}one_worker[33-1000-False]",
+        f"{RACES}workers_without_conflicts[5-3]",
+    ),
     "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
     "factorization.solvers.sampled.kernels.sampled_epoch": (
         f"{SAMPLED}negatives_and_chunks[0-3]",

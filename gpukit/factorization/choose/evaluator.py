@@ -63,7 +63,7 @@ class Evaluator:
         session = steps.begin(beginning, layout, self.way.walk, self.made.history)
         minor = steps.preparing.resident(steps.preparing.fetch(side.minor), np.int32)  # training may rename its rows
         made = self.made._replace(side=side._replace(minor=minor))
-        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, False, self.in_batches)
+        task = Task(self.orders, self.scale, made, settings, layout, steps, self.device, self.in_batches)
         return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
     def settle(self, damping, trend=()):

@@ -85,7 +85,7 @@ class Course:
         prepared, solver = self.prepared, training_of(self.plan.solver)
         where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
-        task = Task(prepared.orders(self.plan), start.SCALE, self.made, self.plan, *where, False, exact, share)
+        task = Task(prepared.orders(self.plan), start.SCALE, self.made, self.plan, *where, exact, share)
         arranged = solver.arrange(task)
         session = prepared.steps.Session(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)

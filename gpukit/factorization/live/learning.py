@@ -154,7 +154,7 @@ def walk(session, fresh, held, plan, heed):
         asked = History(by_user.starts, by_user.others, None, None)
         query = ready.training_query(asked, orders, side, work.walk, preparing)
     made = ready.Ready(held.history, side, query, None)
-    task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, False, work.deterministic)
+    task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, work.deterministic)
     arranged = descent.arrange(task) if work.deterministic else pieces.still_tables(task, fresh.flags, work)
     training = descent.begin(session, task, arranged)
     for turn in range(plan.epochs):

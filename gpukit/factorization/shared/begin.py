@@ -78,7 +78,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         way = Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, way, steps.preparing)
         own = of_rank(ratings, parts.owner, team.rank)
-        layout, _ = layout_of(estimator, plan, ratings, device, steps, len(own))
+        layout = layout_of(estimator, plan, ratings, device, steps, len(own))
         orders = order_ratings(own, device, team)
         scale = scale_of(orders, ratings.values)
         scale = levelled(orders, scale, steps.preparing, way, parts, team)

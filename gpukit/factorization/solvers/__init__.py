@@ -35,8 +35,8 @@ WHOLE = Whole()
 
 class Task(NamedTuple):
     """What a solver is told: orders of the ratings (gpukit.ratings.orders), their arrays.Scale, prepare.ready.Ready,
-    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether factors may be halves, and
-    whether every run must come to the same; of least squares, its share of the rows."""
+    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether every run must come to the
+    same; of least squares, its share of the rows."""
 
     orders: object
     scale: object
@@ -45,7 +45,6 @@ class Task(NamedTuple):
     layout: object
     steps: object
     device: object
-    half: bool
     deterministic: bool
     share: object = WHOLE
 

@@ -256,7 +256,7 @@ class Learner:
         in_strata = strata.in_strata_on(trainer.device, trainer.deterministic)
         way = ready.Way(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
         made = ready.make_ready(orders, scale, way, steps.preparing)
-        task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, False, trainer.deterministic)
+        task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
         session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
         return descent.begin(session, task, descent.arrange(task))
 

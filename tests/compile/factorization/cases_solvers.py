@@ -1,6 +1,5 @@
 """gpukit.factorization.solvers: the normal equations of als for each way that a block shares the tiles; hogwild's steps
-for one to 32 factors a lane, in both precisions; steps over clicks for lanes, factors and neighbours of a lane, by
-plain and by quad additions."""
+and steps over clicks for lanes, factors (and neighbours) of a lane, by plain and by quad additions."""
 
 import numpy as np
 from compile.usage import Case, named
@@ -9,7 +8,7 @@ from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
-from gpukit.factorization.solvers.hogwild.arrays import HogwildTables, Samples
+from gpukit.factorization.solvers.hogwild.arrays import Samples
 from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates
@@ -40,23 +39,20 @@ def cases_of(n_factors):
         yield Case(f"factorization.solve_by_gradients[{n_factors}]", kernel, arguments, registers=136)
 
 
+ADDITIONS = {"plain": ("sm_75", "sm_80", "sm_86", "sm_89"), "quad": ("sm_90", "sm_120")}
 SAMPLES = named(Samples, major=(types.int32, 1), minor=(types.int32, 1), values=(types.float32, 1))
-PRECISIONS = {"single": ("float32", types.float32), "half": ("float16", types.float16)}
 
 
 def cases_of_hogwild():
-    """The random order, both copies, an epoch."""
+    """The random order; an epoch."""
     arguments = "int64[::1], int32[::1], float32[::1], uint32", SAMPLES
     yield Case("factorization.scatter_ratings", hogwild.scatter_ratings, arguments, registers=56)
-    for precision, (text, dtype) in PRECISIONS.items():
-        arguments = f"{text}[:, ::1], int64, float{48 - int(text[5:])}[:, ::1]"
-        yield Case(f"factorization.copy_factors[from {precision}]", hogwild.copy_factors, arguments, registers=40)
-        single = {name: (types.float32, 2) for name in ("own", "other")}
-        tables = named(HogwildTables, P=(dtype, 2), Q=(dtype, 2), **single)
-        for factors, most in ((1, 56), (4, 64), (32, 255)):
-            arguments = SAMPLES, tables, "float32, float32, float32, int64, int64"
-            kernel = hogwild.make_hogwild_epoch(factors)
-            yield Case(f"factorization.hogwild_epoch[{factors}, {precision}]", kernel, arguments, registers=most)
+    for layout, most in (((8, 4), 72), ((16, 8), 96), ((32, 32), 255)):
+        arguments = SAMPLES, f"{TABLE}, {TABLE}, float32, float32, float32, int64, uint32, int64"
+        for kind, targets in ADDITIONS.items():
+            name = f"factorization.hogwild_epoch[{', '.join(map(str, layout))}, {kind}]"
+            kernel = hogwild.make_hogwild_epoch(*layout, kind == "quad")
+            yield Case(name, kernel, arguments, registers=most, targets=targets)
 
 
 CLICKS = named(Clicks, starts=(types.int64, 1), items=(types.int32, 1))
@@ -65,7 +61,6 @@ PARAMETERS = named(
 )
 STEPS = typeof(Rates(*[np.float32(1)] * 8)), types.uint32, typeof(Draw(np.uint32(1), 4, True))
 SAMPLED = LINES, CLICKS, "int32[:, ::1]", PARAMETERS, *STEPS, "int64, uint32[:, ::1]"
-ADDITIONS = {"plain": ("sm_75", "sm_80", "sm_86", "sm_89"), "quad": ("sm_90", "sm_120")}
 MOST = {(8, 4, 0): (96, 0), (8, 4, 4): (144, 0), (16, 4, 4): (144, 0), (16, 8, 0): (104, 0), (32, 16, 16): (255, 96)}
 
 

@@ -94,6 +94,7 @@ def test_models_and_checkpoints(solver, one_thread, tmp_path):
         ({"solver": "svd"}, "solver must be one of 'auto', 'sgd', .*got 'svd'"),
         ({"solver": "als", "learning_rate": 0.1}, "learning_rate=0.1.*solver='als'"),
         ({"solver": "als", "precision": "half"}, "precision='half'.*solver='als'"),
+        ({"solver": "hogwild", "precision": "half"}, "precision='half'.*solver='hogwild'"),
         ({"solver": "als", "regularization": -1}, "regularization must be"),
     ],
 )

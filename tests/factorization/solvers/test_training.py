@@ -20,7 +20,7 @@ from gpukit.factorization.solvers import Task, training_of
 KIND = 5, 0, "users"
 
 
-def trained(solver, steps, half=False, epochs=2, **parameters):
+def trained(solver, steps, epochs=2, **parameters):
     """(Session after so many epochs, Training)."""
     _, orders, scale, rated = ordered_on(steps)
     device = GPU if steps is gpu else on_cpu()
@@ -28,7 +28,7 @@ def trained(solver, steps, half=False, epochs=2, **parameters):
     made = ready.make_ready(orders, scale, ready.Way("users", 4, False, False), steps.preparing)
     layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
     session = steps.begin(first, layout, "users", rated)
-    task = Task(orders, scale, made, settings, session.layout, steps, device, half, True)
+    task = Task(orders, scale, made, settings, session.layout, steps, device, True)
     solver = training_of(solver)
     training = solver.begin(session, task, solver.arrange(task))
     for epoch in range(epochs):
@@ -50,15 +50,6 @@ def test_both_devices_learn_alike(solver, parameters):
     assert_alike(*sessions, atol=2e-5)
     start = begun(KIND, cpu)[1].state()
     assert np.abs(sessions[0].state().user_factors - start.user_factors).max() > 1e-3
-
-
-def test_halves_are_kept_beside():
-    single, (half, training) = trained("hogwild", gpu)[0], trained("hogwild", gpu, half=True)
-    assert_alike(single, half, atol=4e-3)
-    state = half.state()
-    for factors in (state.user_factors, state.item_factors):
-        assert factors.any() and (factors == factors.astype(np.float16)).all()
-    assert [stored.dtype for stored in training.halves] == [np.float16] * 2
 
 
 def test_batches_do_not_change_what_is_solved(monkeypatch):

@@ -1,5 +1,5 @@
-"""Batch-Hogwild (cuSGD's way): workers take batches of ratings in random order and step from both rows at once, over
-whatever others have written meanwhile.
+"""Batch-Hogwild (cuSGD's way): workers take batches of ratings in random order and step from both rows at once,
+whatever others add to them meanwhile.
 
 training.py    an epoch, written once     kernels.py, twins.py  the ratings in random order, one epoch
 cpu.py, gpu.py workers, launches          rates.py              learning rate and epochs by default

@@ -4,13 +4,14 @@ import functools
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel
+from gpukit._cuda import cuda, device, kernel
+from gpukit.factorization.kernels.rows import lane_of, load_extra
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
-from gpukit.primitives.rows import load_scalars, partial_dot
-from gpukit.primitives.warp import group_sum
+from gpukit.primitives.rows import add_row, load_row, partial_dot
+from gpukit.primitives.warp import group_max, group_sum
 from gpukit.random import shuffled
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
@@ -36,59 +37,63 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
             samples.values[there] = values[U64(t)]
 
 
-@kernel
-def copy_factors(source, width, out):
-    """out[r, f] = source[r, f] for f < width: rows of one precision from those of the other.
-
-    source, out (rows, any) float32 or float16, out overwritten; width int64.
-    Launch: any grid and block; a block copies whole rows.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for row in range(I64(cuda.blockIdx.x), I64(source.shape[0]), I64(cuda.gridDim.x)):
-        for f in range(I64(cuda.threadIdx.x), I64(width), I64(cuda.blockDim.x)):
-            out[U64(row), U64(f)] = source[U64(row), U64(f)]
+@device
+def _sample(samples, t):
+    """Rating number t: (rows of the sides, z)."""
+    return U32(samples.major[U64(t)]), U32(samples.minor[U64(t)]), samples.values[U64(t)]
 
 
 @functools.cache
-def make_hogwild_epoch(factors):
-    """hogwild_epoch for up to 32 x `factors` factors, as many a lane."""
+def make_hogwild_epoch(lanes, factors, vector):
+    """hogwild_epoch for `lanes` threads a rating, each with `factors` factors (a multiple of 4); vector: additions in
+    quads, an instruction of compute capability 9.0."""
 
     @kernel
-    def hogwild_epoch(samples, tables, rate, bias_rate, decay, batch, workers):
-        """One pass over all ratings, Eq. (5) for each; worker w takes the batches w, w + workers, ...
+    def hogwild_epoch(samples, own, other, rate, bias_rate, decay, batch, turn, workers):
+        """One pass over all ratings, Eq. (5) for each; worker w takes the batches w, w + workers, ... of a random
+        order, a function of turn.
 
-        samples: Samples (n,); tables: HogwildTables (rows + 1, any); rate, bias_rate float32: gamma of factors and
-        biases; decay float32: lambda; batch int64: ratings of a batch; workers int64: warps that take part. Rows are
-        read, changed and stored without locks: what another worker stored meanwhile is lost.
+        samples: Samples (n,); own, other (rows + 1, stride) float32: parameter rows with the biases; rate, bias_rate
+        float32: gamma of factors and biases; decay float32: lambda; batch int64: ratings of a batch; turn uint32: key
+        of the epoch; workers int64: groups of lanes that take part. Rows are read without locks while other workers add
+        to them; no step is lost.
 
-        Launch: any grid of at least 32 * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker, or when no two workers share a row; else no (racy stores).
-        Source: Xie et al. 2017, sec. 4 and Algorithm 1 (batch-Hogwild); Li et al. 2022, Eq. (5).
+        Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
+        Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions
+        and what they meet.
+        Source: Xie et al. 2017, sec. 4 and Algorithm 1 (batch-Hogwild), there with stores; Li et al. 2022, Eq. (5).
         """
-        lane, worker = U32(U32(cuda.threadIdx.x) % U32(WARP)), I64(cuda.grid(1) // WARP)
+        lane, worker = lane_of(lanes), I64(cuda.grid(1) // lanes)
         p = cuda.local.array(factors, F32)
         q = cuda.local.array(factors, F32)
-        P, Q, own, other = tables
-        n = I64(samples.values.size)
-        first = worker * I64(batch) if worker < workers else n
-        for begin in range(first, n, I64(workers) * I64(batch)):
-            for t in range(begin, min(n, begin + I64(batch))):
-                u, v = U32(samples.major[U64(t)]), U32(samples.minor[U64(t)])
-                load_scalars(P, u, lane, WARP, factors, p)
-                load_scalars(Q, v, lane, WARP, factors, q)
-                partial, at, there = partial_dot(p, q, factors), U32(own.shape[1] - EXTRA), U32(other.shape[1] - EXTRA)
-                b, c = ZERO, ZERO
-                if lane == U32(0):
-                    b, c = own[u, U32(at + U32(BIAS))], other[v, U32(there + U32(BIAS))]
-                error = F32(samples.values[U64(t)] - group_sum(F32(partial + F32(b + c)), WARP))
-                for i in range(factors):
-                    f = U32(lane + U32(i * WARP))
-                    P[u, f] = p[i] + formulas.factor_change(p[i], q[i], error, rate, decay)
-                    Q[v, f] = q[i] + formulas.factor_change(q[i], p[i], error, rate, decay)
-                if lane == U32(0):
-                    own[u, U32(at + U32(BIAS))] = b + formulas.bias_change(b, error, bias_rate, decay)
-                    other[v, U32(there + U32(BIAS))] = c + formulas.bias_change(c, error, bias_rate, decay)
-                cuda.syncwarp()
+        dp = cuda.local.array(factors, F32)
+        dq = cuda.local.array(factors, F32)
+        n, at, there = I64(samples.values.size), U32(own.shape[1] - EXTRA), U32(other.shape[1] - EXTRA)
+        batches = (n + I64(batch) - I64(1)) // I64(batch)
+        half = half_width(batches)
+        for done in range(I64(0), batches, I64(workers)):
+            place, first, length = done + worker, I64(0), I64(0)
+            if worker < I64(workers) and place < batches:
+                first = I64(shuffled(turn, U32(place), half, U32(batches))) * I64(batch)
+                length = min(I64(batch), n - first)
+            ahead, last = _sample(samples, first), max(length - I64(1), I64(0))
+            for step in range(group_max(length, WARP)):
+                u, v, z = ahead
+                ahead = _sample(samples, first + min(I64(step + 1), last))
+                load_row(own, u, U32(0), lane, lanes, factors, p)
+                load_row(other, v, U32(0), lane, lanes, factors, q)
+                b, c = load_extra(own, u, lane), load_extra(other, v, lane)
+                biases = F32(b + c) if lane == U32(BIAS) else ZERO
+                error = F32(z - group_sum(F32(partial_dot(p, q, factors) + biases), lanes))
+                for f in range(factors):
+                    dp[f] = formulas.factor_change(p[f], q[f], error, rate, decay)
+                    dq[f] = formulas.factor_change(q[f], p[f], error, rate, decay)
+                if step < length:
+                    add_row(own, u, U32(0), lane, lanes, factors, vector, dp)
+                    add_row(other, v, U32(0), lane, lanes, factors, vector, dq)
+                    if lane == U32(BIAS):
+                        cuda.atomic.add(own, (u, U32(at + U32(BIAS))), formulas.bias_change(b, error, bias_rate, decay))
+                        change = formulas.bias_change(c, error, bias_rate, decay)
+                        cuda.atomic.add(other, (v, U32(there + U32(BIAS))), change)
 
     return hogwild_epoch

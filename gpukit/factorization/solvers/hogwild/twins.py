@@ -24,14 +24,6 @@ def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
             major[there], others[there], z[there] = row, minor[t], values[t]
 
 
-@by_block(lambda source: source.shape[0])
-def copy_factors(start, stop, source, width, out):
-    """Twin of kernels.copy_factors."""
-    for row in range(start, stop):
-        for f in range(width):
-            out[row, f] = source[row, f]
-
-
 @njit
 def _learn(p, q, n, error, rate, decay):
     """Eq. (5) for both factor rows, each from the other's old value."""
@@ -42,14 +34,14 @@ def _learn(p, q, n, error, rate, decay):
 
 
 @njit
-def _walk(first, last, samples, tables, rates):
+def _walk(first, last, samples, own, other, rates):
     """One batch; rates: of factors, of biases, lambda."""
-    P, Q, own, other = tables
     rate, bias_rate, decay = rates
-    n, at = P.shape[1] - EXTRA, own.shape[1] - EXTRA + BIAS
+    n = own.shape[1] - EXTRA
+    at = n + BIAS
     for t in range(first, last):
         u, v = samples.major[t], samples.minor[t]
-        p, q, b, c = P[u], Q[v], own[u, at], other[v, at]
+        p, q, b, c = own[u], other[v], own[u, at], other[v, at]
         error = samples.values[t] - (dot(p, q, n) + b + c)
         _learn(p, q, n, error, rate, decay)
         own[u, at] = b + formulas.bias_change(b, error, bias_rate, decay)
@@ -57,9 +49,12 @@ def _walk(first, last, samples, tables, rates):
 
 
 @by_block(lambda workers: workers, heavy=True)
-def hogwild_epoch(start, stop, samples, tables, rate, bias_rate, decay, batch, workers):
-    """Twin of kernels.hogwild_epoch; P and Q are the parameter rows."""
+def hogwild_epoch(start, stop, samples, own, other, rate, bias_rate, decay, batch, turn, workers):
+    """Twin of kernels.hogwild_epoch; steps are stored, not added: a handful of threads seldom meet on a row."""
     n = samples.values.size
+    batches = -(-n // batch)
+    half = half_width(batches)
     for worker in range(start, stop):
-        for begin in range(worker * batch, n, workers * batch):
-            _walk(begin, min(n, begin + batch), samples, tables, (rate, bias_rate, decay))
+        for place in range(worker, batches, workers):
+            begin = np.int64(shuffled(turn, U32(place), half, U32(batches))) * batch
+            _walk(begin, min(n, begin + batch), samples, own, other, (rate, bias_rate, decay))

@@ -105,5 +105,5 @@ def in_turn(tables, turn):
 
 
 def turn_key(seed, epoch):
-    """The key of an epoch: where each chunk starts."""
+    """The key of an epoch: where each chunk starts; of batch-Hogwild, the order of batches."""
     return np.uint32(key(seed, Keyed.EPOCHS[epoch % len(Keyed.EPOCHS)]))

@@ -10,68 +10,65 @@ from factorization.solvers.hogwild.inputs import (
     BIAS_RATE,
     DECAY,
     RATE,
+    TURN,
     assert_learned,
     in_random_order,
     samples_of,
     tables_of,
+    visits,
     without_conflicts,
 )
+from factorization.test_kernels import has_quad_additions
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.factorization.model.layout import EXTRA, gpu_layout
+from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.solvers.hogwild import twins
 from gpukit.factorization.solvers.hogwild.arrays import Samples
-from gpukit.factorization.solvers.hogwild.gpu import stored_width
-from gpukit.factorization.solvers.hogwild.kernels import copy_factors, make_hogwild_epoch, scatter_ratings
+from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
 
 
-def apart(tables):
-    """Factors in arrays of their own: `launch` copies each array by itself."""
-    return tables._replace(P=tables.P.copy(), Q=tables.Q.copy())
+def epoch_of(layout, vector=False):
+    """hogwild_epoch for rows of a layout."""
+    return make_hogwild_epoch(layout.lanes, layout.factors, vector)
 
 
-def together(tables):
-    """The Tables with the factors of P and Q, and the biases beside."""
-    for factors, table in zip(tables[:2], tables[2:]):
-        table[:, :-EXTRA] = factors[:, :-EXTRA]
-    return tables
+@pytest.mark.parametrize("n_factors, batch", [(1, 7), (3, 1), (33, 1000), (130, 7), (260, 40)])
+@pytest.mark.parametrize("vector", [False, True])
+def test_one_worker(n_factors, batch, vector):
+    """Further groups of lanes, without a batch of their own, do nothing."""
+    if vector and not has_quad_additions():
+        pytest.skip("vector additions need compute capability 9.0")
+    case, layout = problem(n_factors, 0, n_ratings=40), gpu_layout(n_factors, 0)
+    pairs, tables = in_random_order(case), tables_of(case, layout)
+    launch(epoch_of(layout, vector), 1, 64, samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, batch, TURN, 1)
+    assert_learned(case, tables, visits(pairs, batch))
 
 
-@pytest.mark.parametrize("n_factors, batch", [(1, 7), (3, 1), (33, 1000), (130, 7)])
-def test_one_worker(n_factors, batch):
-    """A second warp, without a batch of its own, does nothing."""
-    case = problem(n_factors, 0, n_ratings=40)
-    pairs, tables = in_random_order(case), apart(tables_of(case, gpu_layout(n_factors, 0)))
-    kernel = make_hogwild_epoch(stored_width(n_factors) // 32)
-    launch(kernel, 1, 64, samples_of(case, pairs), tables, RATE, BIAS_RATE, DECAY, batch, 1)
-    assert_learned(case, together(tables), pairs)
+@pytest.mark.parametrize("n_factors, workers", [(5, 2), (5, 3), (40, 3)])
+def test_workers_without_conflicts(n_factors, workers):
+    (case, pairs), layout = without_conflicts(n_factors, workers), gpu_layout(n_factors, 0)
+    tables = tables_of(case, layout)
+    arguments = samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, BATCH, TURN, workers
+    launch_repeatably(epoch_of(layout), 1, 64, *arguments)
+    assert_learned(case, tables, visits(pairs, BATCH))
 
 
-def test_workers_without_conflicts():
-    case, pairs = without_conflicts(5, 2)
-    tables = apart(tables_of(case, gpu_layout(5, 0)))
-    arguments = samples_of(case, pairs), tables, RATE, BIAS_RATE, DECAY, BATCH, 2
-    launch_repeatably(make_hogwild_epoch(1), 1, 64, *arguments)
-    assert_learned(case, together(tables), pairs)
-
-
-def test_halves():
-    """As in single precision to a float16 number's last places; what is stored are halves."""
-    case = problem(33, 0, n_ratings=40)
-    pairs, layout = in_random_order(case), gpu_layout(33, 0)
-    tables, halves = tables_of(case, layout), []
-    for table in tables[:2]:
-        halves.append(np.full((len(table), stored_width(33)), np.nan, np.float16))
-        launch_repeatably(copy_factors, 2, 32, table, stored_width(33), halves[-1])
-    stored = tables._replace(P=halves[0], Q=halves[1])
-    arguments = samples_of(case, pairs), stored, RATE, BIAS_RATE, DECAY, BATCH, 1
-    launch(make_hogwild_epoch(2), 1, 32, *arguments)
-    for half, table in zip(halves, tables[:2]):
-        assert half.dtype == np.float16 and not np.array_equal(half[:-1, :33], table[:-1, :33].astype(np.float16))
-        launch_repeatably(copy_factors, 2, 32, half, 33, table)
-        np.testing.assert_array_equal(table[:, :33], half[:, :33].astype(np.float32))
-    assert_learned(case, tables, pairs, within=4e-3)
+@pytest.mark.gpu
+def test_every_step_of_workers_that_meet_is_added():
+    """All are at four users and items. At a rate so low that it does not matter what a step finds, the sum of the
+    steps is what one worker comes to."""
+    layout, rng = gpu_layout(5, 0), np.random.default_rng(0)
+    samples = Samples(*rng.integers(0, 4, (2, 20_000)).astype(np.int32), rng.normal(1, 1, 20_000).astype(np.float32))
+    rate, start = np.float32(1e-7), np.zeros((5, layout.major.stride), np.float32)
+    start[:4, :5] = 1
+    found = []
+    for workers in (1, 64):
+        tables = start.copy(), start.copy()
+        launch(epoch_of(layout), 64, 64, samples, *tables, rate, rate, DECAY, 32, TURN, workers)
+        found.append(np.concatenate(tables) - np.concatenate((start, start)))
+    assert np.abs(found[0]).max() > 1e-4
+    np.testing.assert_allclose(found[1], found[0], atol=2e-5)
 
 
 @pytest.mark.parametrize("counts", [(1,), (0, 3, 0, 5), (40, 0, 1, 23)])

@@ -1,5 +1,7 @@
 """Batch-Hogwild on the CPU against the oracle."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -9,15 +11,18 @@ from factorization.solvers.hogwild.inputs import (
     BIAS_RATE,
     DECAY,
     RATE,
+    TURN,
     assert_learned,
     in_random_order,
     samples_of,
     tables_of,
+    visits,
     without_conflicts,
 )
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.solvers.hogwild.arrays import Samples
-from gpukit.factorization.solvers.hogwild.twins import copy_factors, hogwild_epoch, scatter_ratings
+from gpukit.factorization.solvers.hogwild.training import MEETINGS, most_useful
+from gpukit.factorization.solvers.hogwild.twins import hogwild_epoch, scatter_ratings
 
 
 @pytest.mark.parametrize("n_factors", [1, 3, 32, 33])
@@ -25,15 +30,15 @@ from gpukit.factorization.solvers.hogwild.twins import copy_factors, hogwild_epo
 def test_one_worker(n_factors, batch):
     case = problem(n_factors, 0)
     pairs, tables = in_random_order(case), tables_of(case, cpu_layout(n_factors, 0))
-    hogwild_epoch(samples_of(case, pairs), tables, RATE, BIAS_RATE, DECAY, batch, 1)
-    assert_learned(case, tables, pairs)
+    hogwild_epoch(samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, batch, TURN, 1)
+    assert_learned(case, tables, visits(pairs, batch))
 
 
 def test_workers_without_conflicts():
     case, pairs = without_conflicts(5, 2)
     tables = tables_of(case, cpu_layout(5, 0))
-    hogwild_epoch(samples_of(case, pairs), tables, RATE, BIAS_RATE, DECAY, BATCH, 2)
-    assert_learned(case, tables, pairs)
+    hogwild_epoch(samples_of(case, pairs), *tables, RATE, BIAS_RATE, DECAY, BATCH, TURN, 2)
+    assert_learned(case, tables, visits(pairs, BATCH))
 
 
 @pytest.mark.parametrize("counts", [(1,), (0, 3, 0, 5), (40, 0, 1, 23)])
@@ -52,8 +57,17 @@ def test_ratings_are_scattered(counts):
     assert orders[0] == orders[1] and (n < 5 or orders[0] != orders[2] and orders[0] != sorted(orders[0]))
 
 
-def test_factors_are_copied():
-    source, out = np.arange(12, dtype=np.float32).reshape(3, 4), np.full((3, 5), -1, np.float32)
-    copy_factors(source, 3, out)
-    np.testing.assert_array_equal(out[:, :3], source[:, :3])
-    assert (out[:, 3:] == -1).all()
+@pytest.mark.parametrize("shape", [(2, 3), (40, 30), (700, 5000)])
+def test_workers_seldom_meet(shape):
+    """Users and items drawn by how many ratings they have: how often two ratings share one, times the workers beside
+    one, is near MEETINGS and not above it; of a few rows there is one worker."""
+    rng = np.random.default_rng(0)
+    counts = [rng.integers(1, 9, rows) ** 2 for rows in shape]
+    counts[0] = counts[0] * int(counts[1].sum())
+    counts[1] = counts[1] * int(counts[0].sum() // counts[1].sum())
+    sides = [SimpleNamespace(indptr=np.concatenate(([0], np.cumsum(side)))) for side in counts]
+    workers = most_useful(SimpleNamespace(by_user=sides[0], by_item=sides[1]))
+    drawn = [rng.choice(len(side), (2, 400_000), p=side / side.sum()) for side in counts]
+    chance = sum(np.mean(one == other) for one, other in drawn)
+    assert workers == 1 or 0.8 * MEETINGS < workers * chance < 1.1 * MEETINGS
+    assert (workers > 1) == (shape != (2, 3))

@@ -42,7 +42,7 @@ def begun(clicks, shape, n_factors, device="cpu", seed=0):
     orders = order_ratings(ratings_of(clicks, shape), device)
     made = ready_of(orders, "users", seed, False, steps.preparing)
     layout = steps.layout(n_factors, 0)
-    arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False, False))
+    arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False))
     counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]
     state = start_state(counts, n_factors, np.zeros((shape[1], 0), np.int32), seed)
     session = steps.Session(state, layout, "users", made.history)
