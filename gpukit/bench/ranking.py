@@ -20,7 +20,6 @@ from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
 from gpukit.ranking.solvers.path import parse_grid
-from gpukit.runtime import thread_count
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
 PRODUCTS, RUNGS, PATHS = ("mslr-web30k", "mq2007-list"), ("mslr-web10k", "mq2007"), ("mq2007",)
@@ -60,9 +59,8 @@ def prepared(documents, device, **settings):
 def trained(run, preconditioned=True):
     """tron.Result of a run.Run, from the documents on the device: the preconditioner's matrix counts as well."""
     session = run.session
-    with thread_count.limited(run.threads):
-        preconditioner = Preconditioner(session.gram()) if preconditioned else None
-        return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST)
+    preconditioner = Preconditioner(session.gram()) if preconditioned else None
+    return tron.minimize(Objective(session, C, preconditioner), np.zeros(session.n), EPS, MOST)
 
 
 def training(run, preconditioned=True):
@@ -120,8 +118,7 @@ def step_milliseconds(run, once, repeat):
     """[milliseconds] of a step on the documents of a run.Run; on a GPU of what it queues there."""
     if run.device.is_cuda:
         return queued_milliseconds(once, repeat, holder())
-    with thread_count.limited(run.threads):
-        return milliseconds(once, repeat)
+    return milliseconds(once, repeat)
 
 
 def on_host(array):

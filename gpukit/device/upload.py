@@ -13,12 +13,10 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_page_locked, device_array
-from gpukit.runtime.thread_count import limited
 from gpukit.scheduler import by_block
 
 CHUNK = 8 << 20  # bytes of a buffer: more than a launch and a parallel loop cost, less than the caches
 BUFFERS = 4
-A_THREAD = 1 << 20  # bytes, for which one is woken
 LEAST = 1 << 20  # bytes of an array for which buffers pay
 PIECE = 1 << 16  # numbers that one thread copies in one go
 _making = threading.Lock()  # of rings: one a device
@@ -78,7 +76,7 @@ def fill(chunk, part):
     """chunk = part; numbers too large for its type become infinite."""
     if chunk.dtype == part.dtype:
         chunk, part = chunk.view(np.uint8), part.view(np.uint8)  # one function for all types
-    with np.errstate(over="ignore"), limited(1 + chunk.nbytes // A_THREAD):  # errors: where the loop is not compiled
+    with np.errstate(over="ignore"):  # errors: where the loop is not compiled
         copy(part, chunk)
 
 

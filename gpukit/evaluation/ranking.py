@@ -14,14 +14,12 @@ from gpukit._jit import njit
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
-from gpukit.runtime import thread_count
 from gpukit.scheduler import by_block
 from gpukit.sorting import segmented_argsort
 
 NDCG_KINDS = ("standard", "letor", "skip-blank")
 TIES = ("average", "file")
 CUTS = (1, 3, 5, 10)
-ONE_THREAD = 50_000  # documents below which waiting for other threads may cost more than they save
 LAST_GRADE = 30  # gains 2**y - 1 of more than this are an overflow, or so large that only the first document counts
 
 
@@ -116,12 +114,11 @@ def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
 
 def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
     """(table, pairs) of `_queries`."""
-    with thread_count.limited(1 if y.size < ONE_THREAD else None):
-        order = segmented_argsort(-scores, offsets, device="cpu")
-        longest = int(np.diff(offsets).max())
-        table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
-        ranks = np.array(cuts, np.int64)
-        _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, average, table, pairs)
+    order = segmented_argsort(-scores, offsets, device="cpu")
+    longest = int(np.diff(offsets).max())
+    table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
+    ranks = np.array(cuts, np.int64)
+    _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, average, table, pairs)
     return table, pairs
 
 

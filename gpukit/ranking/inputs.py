@@ -26,8 +26,6 @@ from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
-from gpukit.ranking.solvers.choose import threads_for
-from gpukit.runtime import thread_count
 
 WIDE = 1 << 20  # columns, above which those without entries are left out; a vector of fewer takes 8 MiB at most
 SHOWN = 5  # numbers of features in a warning
@@ -358,5 +356,4 @@ def placed(X, device, stays):
 
 def first_fault(X):
     """The first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
-    with thread_count.limited(threads_for(X.size)):
-        return cpu.first_fault(X)
+    return cpu.first_fault(X)

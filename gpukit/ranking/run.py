@@ -13,10 +13,9 @@ from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.session import make_session
 from gpukit.ranking.shared import SharedSession, own_part
-from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values, threads_for
+from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values
 from gpukit.ranking.solvers.hard_margins import find_minimum
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner, Size
-from gpukit.runtime import thread_count
 from gpukit.timing import Clock
 
 FAR = 10.0  # deviations from 0 that features on a GPU are taken to have at most
@@ -38,7 +37,7 @@ class Run:
         self.clock = Clock({"choose": settings.chosen.seconds} if settings.chosen else {})
         self.names = inputs.names
         stored = stored_values(inputs.X)
-        self.device, self.threads = choose_device(settings.solver, settings.device, stored), threads_for(stored)
+        self.device = choose_device(settings.solver, settings.device, stored)
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
         check_apart(team, self.device)
         with self.stage("prepare"):
@@ -95,8 +94,8 @@ class Run:
 
     @contextlib.contextmanager
     def stage(self, name):
-        """Time a stage, on as many threads as the work is worth."""
-        with self.clock(name), thread_count.limited(self.threads), devices.reported(self.device, "Training"):
+        """Time a stage."""
+        with self.clock(name), devices.reported(self.device, "Training"):
             yield
 
     def train(self, C, w=None, progress=None):

@@ -21,9 +21,7 @@ from gpukit.ranking.inputs import (
     read,
     weights_given,
 )
-from gpukit.ranking.solvers.choose import stored_values, threads_for
 from gpukit.ranking.twins.matrix import csr_product, document_scores
-from gpukit.runtime import thread_count
 from gpukit.sorting import segmented_argsort
 
 
@@ -53,9 +51,7 @@ def known_queries(model, X, qid, group):
 
 def scores(model, X, offsets):
     """X scaled, times coef_: (l,) float64; DataError for one that is not finite."""
-    with thread_count.limited(threads_for(stored_values(X))):
-        found = product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_)
-    return finite(found)
+    return finite(product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_))
 
 
 def finite(scores):
@@ -161,8 +157,7 @@ def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
 def measured(model, inputs, ndcg="letor", relevant=1):
     """{metric: value} of evaluation.evaluate on Inputs."""
     y, found, offsets = judged(model, inputs)
-    with thread_count.limited(threads_for(stored_values(inputs.X))):
-        return ranking.evaluate(y, found, offsets, ndcg=ndcg, relevant=relevant)
+    return ranking.evaluate(y, found, offsets, ndcg=ndcg, relevant=relevant)
 
 
 def judged(model, inputs):

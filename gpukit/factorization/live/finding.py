@@ -3,9 +3,6 @@
 import numpy as np
 
 from gpukit.io.ids import KeyTable, rows_of
-from gpukit.runtime.thread_count import limited
-
-A_THREAD = 1 << 18  # ids, for which one is woken
 
 
 class Finder:
@@ -21,10 +18,9 @@ class Finder:
             return rows_of(ids, known, what)
         if self._table is None:
             self._table = KeyTable(capacity_for(len(known)))
-        with limited(1 + len(ids) // A_THREAD):
-            if self._table.count < len(known):
-                self._table.codes(whole(known[self._table.count :]))
-            return self._table.find(whole(ids))
+        if self._table.count < len(known):
+            self._table.codes(whole(known[self._table.count :]))
+        return self._table.find(whole(ids))
 
 
 def capacity_for(n):

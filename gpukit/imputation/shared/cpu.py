@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.imputation.shared.share import Share
 from gpukit.imputation.spectral import cpu
-from gpukit.imputation.spectral.cpu import COLUMNS, FOR_ONE_THREAD
+from gpukit.imputation.spectral.cpu import COLUMNS
 from gpukit.timing import work_clock
 
 
@@ -15,16 +15,10 @@ class Part(Share, cpu.Session):
 
     def __init__(self, crew, shape, rows):
         self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
-        self.threads = None
 
     def set_hidden(self, hidden):
         """hidden (rows, own columns) bool, or None: all is missing."""
         self.hidden = hidden
-
-    def start(self, now, before):
-        """See Share."""
-        self.threads = 1 if self.C.size < FOR_ONE_THREAD else None
-        super().start(now, before)
 
     @staticmethod
     def vectors_of(basis, dtype, workspace):

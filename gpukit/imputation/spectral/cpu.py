@@ -10,7 +10,6 @@ import numpy as np
 
 from gpukit.imputation.spectral import twins
 from gpukit.imputation.spectral.steps import Known
-from gpukit.runtime import thread_count
 from gpukit.svt import cpu as svt
 from gpukit.svt.warm import WarmThresholding, pays
 from gpukit.timing import work_clock
@@ -19,7 +18,6 @@ TOGETHER = 256  # slices thresholded at a time
 COLUMNS = 4096  # of the estimate, transformed back at a time
 BLOCKS = 64  # of the sums, whatever the threads, so that the result does not depend on their number
 LARGE = 2.0**40  # observed numbers up to this, and down to its inverse, are taken as they are: squares are summed
-FOR_ONE_THREAD = 1 << 16  # numbers in the tensor: with fewer, waiting for other threads costs more than they do
 
 
 class Session:
@@ -37,7 +35,6 @@ class Session:
         self.hidden = hidden_entries(mask, self.rows)
         self.unit, self.C, self.leading = known or transformed(basis, observed, dtype)
         self.U = np.ascontiguousarray(basis.vectors[self.rows], dtype)
-        self.threads = 1 if observed.size < FOR_ONE_THREAD else None
         now = np.zeros((len(self.rows), self.C.shape[1]), dtype)
         self.make_room(now, np.zeros_like(now))
 
@@ -67,8 +64,7 @@ class Session:
 
     def values(self, flat):
         """(K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
-        with thread_count.limited(self.threads):
-            return singular_values(self.slices(flat)).astype(np.float64) / self.unit
+        return singular_values(self.slices(flat)).astype(np.float64) / self.unit
 
     def step(self, lam, cap=None, momentum=0.0):
         """One iteration: (change, size, ranks), ||new - old||^2 and ||new||^2 over what is missing, ranks (K,) int32.
@@ -77,17 +73,16 @@ class Session:
         the step starts from the estimate + momentum times its last change.
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
-        with thread_count.limited(self.threads):
-            times = [work_clock()]
-            twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
-            self.transform(self.before)
-            times.append(work_clock())
-            lam = lam * self.unit
-            ranks = self.thresholded(lam, cap)
-            times.append(work_clock())
-            change, size = self.transform_back()
-            count_seconds(self.seconds, np.diff([*times, work_clock()]))
-            return change, size, ranks
+        times = [work_clock()]
+        twins.extrapolate(self.now.ravel(), self.before.ravel(), self.Z.dtype.type(momentum))
+        self.transform(self.before)
+        times.append(work_clock())
+        lam = lam * self.unit
+        ranks = self.thresholded(lam, cap)
+        times.append(work_clock())
+        change, size = self.transform_back()
+        count_seconds(self.seconds, np.diff([*times, work_clock()]))
+        return change, size, ranks
 
     def thresholded(self, lam, cap):
         """Z's slices thresholded: ranks."""

@@ -1,4 +1,4 @@
-"""Which device, which solver, how many threads."""
+"""Which device, which solver."""
 
 from gpukit import device as devices
 from gpukit.base import check_choice
@@ -7,7 +7,6 @@ from gpukit.errors import ParameterError
 SOLVERS = ("auto", "scan", "p-swx", "dcm", "ost")
 CPU_ONLY = ("dcm", "ost")
 FOR_THE_CPU = 4_000_000  # stored features up to which the CPU is done before the GPU has begun
-FOR_ONE_THREAD = 2_000_000  # stored features up to which waiting for other threads may cost more than they save
 DEEP = 6  # planes of a level tree; more take the CPU longer to make than it then saves in a few CG steps
 
 
@@ -40,11 +39,6 @@ def choose_solver(solver, device, planes, preconditioned):
     if solver != "auto":
         return solver
     return "ost" if not device.is_cuda and preconditioned and planes > DEEP else "scan"
-
-
-def threads_for(stored):
-    """Threads for work on so many stored values; None for all."""
-    return 1 if stored < FOR_ONE_THREAD else None
 
 
 def stored_values(X):

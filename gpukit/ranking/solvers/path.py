@@ -11,8 +11,6 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import serve
 from gpukit.ranking.inputs import read
-from gpukit.ranking.solvers.choose import stored_values, threads_for
-from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
@@ -112,9 +110,7 @@ class Validation:
     def stand_by(self, run):
         """Take the scaling and the columns of the training set (run.Run)."""
         X = serve.in_order(self.inputs.X, self.inputs.names, run.session.n, run.names)
-        self.threads = threads_for(stored_values(X))
-        with thread_count.limited(self.threads):
-            self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
+        self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
 
     def evaluate(self, w):
         """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
@@ -122,8 +118,7 @@ class Validation:
 
     def scores(self, w):
         """X w, (l,)."""
-        with thread_count.limited(self.threads):
-            return serve.product(self.X, w)
+        return serve.product(self.X, w)
 
     def measure(self, scores):
         """{metric: value} of scores (l,)."""

@@ -1,4 +1,4 @@
-"""Which device, which solver, how many threads."""
+"""Which device, which solver."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,6 @@ from gpukit.device import Device
 from gpukit.errors import ParameterError
 from gpukit.ranking import RankSVM, run
 from gpukit.ranking.solvers import choose
-from gpukit.runtime.thread_count import get_num_threads
 from ranking.data import make
 
 CPU, GPU = Device("cpu", 0, "cpu"), Device("cuda", 0, "a GPU", (9, 0))
@@ -51,15 +50,6 @@ def test_the_estimator_says_which(levels, expected):
     at = make([80, 70], levels)
     assert RankSVM(device="cpu").fit(at.X, at.y, at.qid).solver_ == expected
     assert RankSVM(device="cpu", precondition=False).fit(at.X, at.y, at.qid).solver_ == "scan"
-
-
-def test_threads_are_few_for_little_work_and_restored():
-    before = get_num_threads()
-    assert choose.threads_for(choose.FOR_ONE_THREAD - 1) == 1 and choose.threads_for(choose.FOR_ONE_THREAD) is None
-    seen = []
-    at = make()
-    RankSVM(device="cpu").fit(at.X, at.y, at.qid, progress=lambda *news: seen.append(get_num_threads()))
-    assert set(seen) == {1} and get_num_threads() == before
 
 
 def test_a_gpu_that_is_too_small_is_told(monkeypatch):
