@@ -56,7 +56,7 @@ def answer(case, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for name, content in case.files.items():
         write(folder / name, content)
-    commands = (case.commands,) if isinstance(case.commands, str) else case.commands
+    commands = case.commands if isinstance(case.commands, tuple) else (case.commands,)
     with contextlib.ExitStack() as stack:
         for name, content in case.pipes.items():
             commands = stack.enter_context(substituted(commands, folder / name, as_bytes(content)))
