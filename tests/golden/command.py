@@ -82,6 +82,11 @@ def call(function, stdin, folder):
     return {**result, **({"warnings": [steady(str(w.message), folder) for w in caught]} if caught else {})}
 
 
+def errors_of(*functions):
+    """The line of each function's error, or its answer where it has none."""
+    return [call(function, None, os.getcwd()) for function in functions]
+
+
 def run_in_shell(command, folder):
     """Run a line of bash in which `gpukit` is a process of its own: exit code, stdout, stderr."""
     line = f'gpukit() {{ "{sys.executable}" -m gpukit "$@"; }}; {command}'

@@ -41,7 +41,7 @@ class Record:
 
 
 def plain(answer):
-    """The answer as JSON gives it back; long texts as their digest."""
+    """The answer as JSON gives it back; long texts as their digest, other objects as the name of their class."""
     if isinstance(answer, dict):
         return {str(name): plain(value) for name, value in answer.items()}
     if isinstance(answer, (list, tuple)):
@@ -52,7 +52,7 @@ def plain(answer):
         return repr(answer)
     if isinstance(answer, str) and len(answer) > LONGEST:
         return f"{len(answer)} characters, sha256 {hashlib.sha256(answer.encode()).hexdigest()[:16]}"
-    return answer
+    return answer if isinstance(answer, (str, int, type(None))) else f"a {type(answer).__name__}"
 
 
 def compare(known, now):

@@ -11,7 +11,7 @@ import tempfile
 from pathlib import Path
 
 FOLDER = Path(__file__).parent / "stored"
-RATED = [(u, i) for u in range(8) for i in range(6) if (3 * u + 5 * i) % 4]
+RATED = [(u, i) for u in range(8) for i in range(6) if (u**3 + 3 * i * i + u * i + u) % 7 % 3]
 METHODS = (
     *("vertex-mean", "vertex-median", "time-mean", "two-way-mean", "interpolation", "akima", "last-value", "seasonal"),
     *("neighbors", "tikhonov", "tikhonov-normalized", "feature-propagation", "soft-impute", "kriging"),
