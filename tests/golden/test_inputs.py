@@ -68,6 +68,7 @@ TEXTS = {
     "no last line feed": lambda text: text[:-1],
     "a byte order mark": lambda text: "\ufeff" + text,
     "Latin-1": lambda text: text.replace("x", "caf\u00e9").encode("latin-1"),
+    "Windows' code page": lambda text: text.replace("x", "\u20ac\u2013").encode("cp1252"),
     "UTF-8": lambda text: text.replace("x", "caf\u00e9 \u4e00"),
     "UTF-16": lambda text: text.encode("utf-16"),
     "UTF-16, big end first": lambda text: ("\ufeff" + text).encode("utf-16-be"),
@@ -78,6 +79,7 @@ TEXTS = {
     "a zero byte": lambda text: text.replace("x", "x\x00", 1) if "x" in text else text.replace("a", "a\x00"),
     "a comment": lambda text: "# made by hand\n" + text,
 }
+LETTERS = ("Latin-1", "Windows' code page", "UTF-8")  # forms in which a name has other letters
 SEPARATORS = {
     "semicolons": lambda text: text.replace(",", ";"),
     "tabs": lambda text: text.replace(",", "\t"),
@@ -126,7 +128,7 @@ def forms():
         for name, change in {**TEXTS, **({} if kind == "documents" else SEPARATORS)}.items():
             is_known = name not in NEW_FOR_RATINGS if kind == "ratings" else "decimal" in name and "." not in text
             if not is_known:  # the sensors of a graph are named alike in their table
-                wide = {"wide.csv": change(WIDE)} if name in ("Latin-1", "UTF-8") and "wide.csv" in files else {}
+                wide = {"wide.csv": change(WIDE)} if name in LETTERS and "wide.csv" in files else {}
                 yield case_of(kind, name, change(text), files=wide)
         for suffix in () if kind == "ratings" else PACKED if kind in MAIN else PACKED[:1]:
             yield case_of(kind, suffix, text, f"input.csv{suffix}")

@@ -123,8 +123,9 @@ FAULTS = (
         outputs=("copy.parquet", "out.csv"),
     ),
 )
+CASES = (*SPELLINGS, *FORMS, *FAULTS)
 
 
-@pytest.mark.parametrize("case", (*SPELLINGS, *FORMS, *FAULTS), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_tables(check, case):
     check(case)
