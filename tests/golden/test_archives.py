@@ -156,6 +156,9 @@ CLICKS = (
         "u,i,r,c,t\n1,10,5,2,30\n1,10,2,5,10\n2,10,4,1,1\n",
         columns="user,item,rating,count,timestamp",
     ),
+    ratings("repeated at one time", "user,item,rating,timestamp\n1,10,5,7\n1,10,2,7\n2,10,4,1\n2,10,3,1\n2,10,1,0\n"),
+    ratings("repeated, times lacking", "user,item,rating,timestamp\n1,10,5,7\n1,10,2,\n2,10,4,\n2,10,3,9\n"),
+    ratings("repeated by dates", "user,item,rating,date\n1,10,5,2020-03-01\n1,10,2,2020-02-29\n2,10,4,2019-12-31\n"),
     ratings("repeated, refused", "1,10,5\n1,11,3\n1,10,4\n", duplicates="error"),
 )
 SENSORS = (

@@ -153,6 +153,8 @@ def read_titles():
         "latin.dat": "1::Caf\u00e9 (1995)::Drama\n2::B::X\n".encode("latin-1"),
         "movies.csv": b'movieId,title,genres\n1,"American President, The (1995)",Comedy\n2,Jumanji,Adventure\n',
         "movie_titles.txt": b"1,2003,Dinosaur Planet\n2,2004,Isle of Man TT 2004 Review, Part 2\n3,NULL,Who\n",
+        "null.txt": b"3,NULL,Who\n1,2003,Dinosaur Planet\n",
+        "comma.txt": b"2,2004,Isle of Man TT, Part 2\n1,2003,Dinosaur Planet\n",
         "u.item": b"1|Toy Story (1995)|01-Jan-1995||http://x|0|1\n2|GoldenEye (1995)|01-Jan-1995||y|1|0\n",
         "words.tsv": b"item\ttitle\n007\tBond\n1e5\tFloat\n nan\tNothing\n",
         "mark.csv": b"\xef\xbb\xbfitem,title\n1,One\n",
