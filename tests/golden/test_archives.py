@@ -158,6 +158,12 @@ CLICKS = (
     ),
     ratings("repeated at one time", "user,item,rating,timestamp\n1,10,5,7\n1,10,2,7\n2,10,4,1\n2,10,3,1\n2,10,1,0\n"),
     ratings("repeated, times lacking", "user,item,rating,timestamp\n1,10,5,7\n1,10,2,\n2,10,4,\n2,10,3,9\n"),
+    ratings("times with fractions", "user,item,rating,timestamp\n1,10,5,30.9\n1,11,2,-.5\n2,10,4,1e9\n"),
+    ratings(
+        "times in zones",
+        "user,item,rating,timestamp\n1,10,5,2020-03-01T12:00:00+02:00\n1,11,2,2020-03-01 12:00\n"
+        "2,10,4,2020-03-01T12:00Z\n",
+    ),
     ratings("repeated by dates", "user,item,rating,date\n1,10,5,2020-03-01\n1,10,2,2020-02-29\n2,10,4,2019-12-31\n"),
     ratings("repeated, refused", "1,10,5\n1,11,3\n1,10,4\n", duplicates="error"),
 )

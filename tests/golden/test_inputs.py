@@ -149,6 +149,22 @@ def pipes():
             yield case_of(kind, "process substitution", text, "<(input.csv)", pipes={"input.csv": text})
 
 
+EDGES = (
+    case_of("edges", "an edge twice", "a,b,1.5\na,b,2\nb,x,1\n"),
+    case_of("edges", "an edge both ways", "a,b,1.5\nb,a,2\nb,x,1\n"),
+    case_of("edges", "a loop", "a,b,1.5\nb,b,2\nb,x,1\n"),
+    case_of("edges", "a weight of 0", "a,b,0\nb,x,1\n"),
+    case_of("edges", "a weight that is not finite", "a,b,inf\nb,x,1\n"),
+    case_of("edges", "a sensor without edges", "a,b,1\n"),
+    case_of("edges", "no weights", "from,to\na,b\nb,x\n"),
+    case_of("edges", "a square table", ",a,b,x\na,0,1,.5\nb,1,0,2\nx,.5,2,0\n"),
+    case_of("edges", "Matrix Market", "%%MatrixMarket matrix coordinate real symmetric\n3 3 2\n2 1 1.5\n3 2 1\n"),
+    case_of("distances", "a square table", ",a,b,x\na,0,1,.5\nb,1,0,2\nx,.5,2,0\n"),
+    case_of("distances", "a distance twice", "a,b,1.5\nb,a,2\nb,x,1\n"),
+    case_of("places", "x and y", "sensor,x,y\na,1,2\nb,1.5,2\nx,9,9\n"),
+    case_of("places", "longitude first", "lon,lat,sensor\n2.1,48.1,a\n2.2,48.2,b\n2.3,48.3,x\n"),
+    case_of("places", "a latitude beyond 90", "sensor,latitude,longitude\na,98,2\nb,48,2\nx,48,3\n"),
+)
 LENGTH = 1_100_000  # of a line, more than 1 MiB
 LINES = (
     case_of("ratings", "an id of more than 1 MiB", f"user,item,rating\n{'u' * LENGTH},10,5\nb,10,4\n"),
@@ -174,7 +190,7 @@ SHELL = (
     ),
     Case("a shell: nobody reads on", "gpukit convert r.csv - -q | head -n 1; echo ${PIPESTATUS[0]}", R, in_shell=True),
 )
-CASES = (*forms(), *pipes(), *LINES, *SHELL)
+CASES = (*forms(), *pipes(), *EDGES, *LINES, *SHELL)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)

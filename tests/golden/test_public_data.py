@@ -16,6 +16,16 @@ ROWS = "user,item,rating,timestamp\na,10,5,30\nb,10,4,20\na,11,3,10\nc,12,1,5\na
 LETOR = "2 qid:1 1:.5 2:1 # d1\n0 qid:1 1:.1\n1 qid:2 2:.7\n0 qid:2 1:3\n"
 PLACES = np.array([[48.0, 2.0], [48.1, 2.1], [48.3, 2.2], [49.0, 2.0]])
 
+FORMS = (  # of a graph with three vertices
+    scipy.sparse.coo_array(([1.0, 2, 1, 2], ([0, 0, 1, 1], [1, 1, 0, 0])), shape=(3, 3)),
+    np.array([[0, 1], [1, 2]]),
+    np.array([[0, 1], [1, 0]]),
+    (np.array([[0, 1], [1, 2]]), np.array([0.5, 2])),
+    [[0, 1, 0], [1, 0, 1], [0, 1, 0]],
+    scipy.sparse.eye_array(3),
+    "edges.csv",
+)
+
 
 def shown(table):
     """The columns of Ratings, Documents or a GraphTensor, each with its dtype."""
@@ -239,6 +249,7 @@ def graph_files():
         "alone": shown(gpukit.read_graph("t.csv", neighbors=1)),
         "matrix": shown(gpukit.read_graph(edges="a.npy", tensor="t.csv")),
         "graph": described(Graph(ring).adjacency),
+        "forms": [errors_of(lambda form=form: described(as_graph_tensor(form, np.ones((3, 2))))) for form in FORMS],
         "refused": errors_of(
             lambda: gpukit.read_graph(),
             lambda: gpukit.read_graph("g.npz", edges="e.csv"),
