@@ -8,7 +8,10 @@ import lzma
 import os
 import re
 import shlex
+import subprocess
 import sys
+import threading
+import warnings
 import zipfile
 from dataclasses import dataclass, field
 
@@ -21,18 +24,21 @@ VOLATILE = (  # what differs from run to run, or from machine to machine
     (re.compile(r"Seconds: .*"), "Seconds: #"),
     (re.compile(r"from the cache|computed on cpu"), "#"),
     (re.compile(r"\(\d+ threads?\)"), "(# threads)"),
+    (re.compile(r"/dev/fd/\d+"), "/dev/fd/#"),
     (re.compile(r"\d[\d,]*(?:\.\d+)? ?(?:s|ms|us|MB|GB|MiB|GiB|KiB|kB)\b(?:/s)?"), "#"),
-    (re.compile(r"\d[\d,.]* (?:[a-z]+ )?a second"), "# a second"),
+    (re.compile(r"\d[\d,.]* (?:[a-z]+ ){0,2}a second"), "# a second"),
     (re.compile(r'("(?:seconds|[a-z_]*_seconds|rate|version|date|host)": )[^,}\n]+'), r"\1#"),
 )
 
 
 @dataclass(frozen=True)
 class Case:
-    """Commands on small files, one after another, in a folder of their own.
+    """Commands on small files, one after another, in a folder of their own. A command may be a function to call.
 
     files: name -> text or bytes; a name that ends in .gz, .bz2, .xz, .zst or .zip is compressed. stdin: what the last
     command reads. outputs: names of files whose contents are part of the answer. why: what the case is there for.
+    pipes: name -> text or bytes of a named pipe; a command that has `<(name)` reads it as bash's process substitution.
+    in_shell: bash runs the commands, with `gpukit` in a process of its own.
     """
 
     name: str
@@ -41,6 +47,8 @@ class Case:
     stdin: bytes | str | None = None
     outputs: tuple = ()
     why: str = ""
+    pipes: dict = field(default_factory=dict)
+    in_shell: bool = False
 
 
 def answer(case, folder, monkeypatch):
@@ -48,9 +56,43 @@ def answer(case, folder, monkeypatch):
     monkeypatch.chdir(folder)
     for name, content in case.files.items():
         write(folder / name, content)
-    commands = (case.commands,) if isinstance(case.commands, str) else case.commands
-    steps = [run(command, case.stdin, monkeypatch, folder) for command in commands]
+    commands = case.commands if isinstance(case.commands, tuple) else (case.commands,)
+    with contextlib.ExitStack() as stack:
+        for name, content in case.pipes.items():
+            commands = stack.enter_context(substituted(commands, folder / name, as_bytes(content)))
+        steps = [step(command, case, folder, monkeypatch) for command in commands]
     return {"steps": steps, "outputs": {name: content_of(folder / name) for name in case.outputs}}
+
+
+def step(command, case, folder, monkeypatch):
+    """Run one command of a case."""
+    if callable(command):
+        return call(command, case.stdin, folder)
+    return run_in_shell(command, folder) if case.in_shell else run(command, case.stdin, monkeypatch, folder)
+
+
+def call(function, stdin, folder):
+    """Call a function of the public API: its answer or the line of its error, and its warnings."""
+    with warnings.catch_warnings(record=True) as caught, piped(as_bytes(stdin or b"")):
+        warnings.simplefilter("always")
+        try:
+            result = {"answer": function()}
+        except Exception as error:  # whatever a user gets
+            result = {"error": steady(f"{type(error).__name__}: {error}", folder)}
+    return {**result, **({"warnings": [steady(str(w.message), folder) for w in caught]} if caught else {})}
+
+
+def errors_of(*functions):
+    """The line of each function's error, or its answer where it has none."""
+    return [call(function, None, os.getcwd()) for function in functions]
+
+
+def run_in_shell(command, folder):
+    """Run a line of bash in which `gpukit` is a process of its own: exit code, stdout, stderr."""
+    line = f'gpukit() {{ "{sys.executable}" -m gpukit "$@"; }}; {command}'
+    ended = subprocess.run(["bash", "-c", line], cwd=folder, capture_output=True, timeout=100, check=False)
+    texts = {name: steady(getattr(ended, name).decode("utf-8", "replace"), folder) for name in ("stdout", "stderr")}
+    return {"command": command, "code": ended.returncode, **texts}
 
 
 def run(command, stdin, monkeypatch, folder):
@@ -63,29 +105,85 @@ def run(command, stdin, monkeypatch, folder):
     streams = {name: io.TextIOWrapper(io.BytesIO(), encoding="utf-8", newline="") for name in ("stdout", "stderr")}
     for name, stream in streams.items():
         monkeypatch.setattr(sys, name, stream)
-    with piped(stdin.encode() if isinstance(stdin, str) else stdin or b""):
+    with piped(as_bytes(stdin or b"")):
         code = gpukit(arguments)
     texts = {}
     for name, stream in streams.items():
         stream.flush()
         texts[name] = steady(stream.buffer.getvalue().decode("utf-8", "replace"), folder)
-    return {"command": command, "code": code, **texts}
+    return {"command": steady(command, folder), "code": code, **texts}
 
 
 @contextlib.contextmanager
 def piped(content):
-    """Within it standard input is a pipe that holds a few bytes."""
+    """Connect standard input to a pipe with this content within the context."""
     kept = os.dup(0)
-    receive, send = os.pipe()
-    os.write(send, content)
-    os.close(send)
-    os.dup2(receive, 0)
-    os.close(receive)
+    with pipe_of(content) as receive:
+        os.dup2(receive, 0)
     try:
         yield
     finally:
         os.dup2(kept, 0)
         os.close(kept)
+
+
+@contextlib.contextmanager
+def pipe_of(content):
+    """Yield the file descriptor of a pipe that a thread fills with content."""
+    receive, send = os.pipe()
+    threading.Thread(target=fill, args=(send, content), daemon=True).start()
+    try:
+        yield receive
+    finally:
+        os.close(receive)
+
+
+@contextlib.contextmanager
+def substituted(commands, path, content):
+    """Yield the commands with `<(name)` replaced by an open pipe; without it, path is a named pipe for them."""
+    sign = f"<({path.name})"
+    if any(sign in command for command in commands if isinstance(command, str)):
+        with pipe_of(content) as receive:
+            yield tuple(command.replace(sign, f"/dev/fd/{receive}") for command in commands)
+        return
+    os.mkfifo(path)
+    with fed(path, content):
+        yield commands
+
+
+@contextlib.contextmanager
+def fed(path, content):
+    """Let a thread write content to a named pipe once; a second reader gets nothing instead of waiting for ever."""
+    ended = threading.Event()
+
+    def feed(left=content):
+        while not ended.is_set():
+            fill(os.open(path, os.O_WRONLY), left)
+            left = b""
+            ended.wait(0.05)
+
+    thread = threading.Thread(target=feed, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        reader = os.open(path, os.O_RDONLY | os.O_NONBLOCK)  # a writer that waits for a reader goes on and ends
+        thread.join()
+        os.close(reader)
+
+
+def fill(send, content):
+    """Write content to a pipe and close it. Its reader may stop early."""
+    with contextlib.suppress(BrokenPipeError), open(send, "wb", buffering=0) as stream:
+        view = memoryview(content)
+        while view:
+            view = view[stream.write(view) :]
+
+
+def as_bytes(content):
+    """Encode text as UTF-8; bytes stay as they are."""
+    return content.encode() if isinstance(content, str) else content
 
 
 def steady(text, folder):
@@ -98,9 +196,8 @@ def steady(text, folder):
 
 def write(path, content):
     """A small input file, compressed as its name says."""
-    content = content.encode() if isinstance(content, str) else content
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_bytes(packed(path, content))
+    path.write_bytes(packed(path, as_bytes(content)))
 
 
 def packed(path, content):

@@ -19,8 +19,12 @@ class Record:
 
     def __init__(self, name):
         self.path = FOLDER / f"{name}.json"
-        self.known = json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
+        self.known = self.read()
         self.seen = {}
+
+    def read(self):
+        """The recorded answers, none where there is no file."""
+        return json.loads(self.path.read_text(encoding="utf-8")) if self.path.exists() else {}
 
     def check(self, case, answer):
         """Compare an answer (dicts, lists, texts, numbers) with the recorded one, or record it."""
@@ -36,12 +40,12 @@ class Record:
         """Write what was seen, where answers are recorded; what other cases of the file recorded stays."""
         if WRITES and self.seen:
             FOLDER.mkdir(exist_ok=True)
-            lines = json.dumps({**self.known, **self.seen}, indent=1, sort_keys=True, ensure_ascii=True)
+            lines = json.dumps({**self.read(), **self.seen}, indent=1, sort_keys=True, ensure_ascii=True)
             self.path.write_text(lines + "\n", encoding="utf-8")
 
 
 def plain(answer):
-    """The answer as JSON gives it back; long texts as their digest."""
+    """The answer as JSON gives it back; long texts as their digest, other objects as the name of their class."""
     if isinstance(answer, dict):
         return {str(name): plain(value) for name, value in answer.items()}
     if isinstance(answer, (list, tuple)):
@@ -52,7 +56,7 @@ def plain(answer):
         return repr(answer)
     if isinstance(answer, str) and len(answer) > LONGEST:
         return f"{len(answer)} characters, sha256 {hashlib.sha256(answer.encode()).hexdigest()[:16]}"
-    return answer
+    return answer if isinstance(answer, (str, int, type(None))) else f"a {type(answer).__name__}"
 
 
 def compare(known, now):

@@ -10,9 +10,12 @@ COMMANDS = (
 )
 
 
-@pytest.mark.parametrize("command", ("", *COMMANDS))
-def test_help(check, command):
-    check(Case(command or "gpukit", f"{command} --help".strip()))
+CASES = tuple(Case(command or "gpukit", f"{command} --help".strip()) for command in ("", *COMMANDS))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
+def test_help(check, case):
+    check(case)
 
 
 def test_the_commands_are_those_of_help(tmp_path, monkeypatch):

@@ -66,6 +66,7 @@ FORMS = (
     read("matrix market", "%%MatrixMarket matrix coordinate real general\n3 2 3\n1 1 5\n2 1 4\n3 2 1\n", "r.mtx"),
     read("later ratings win", TIMES),
     read("earlier times below", TIMES.replace("1,10,5,30\n1,10,3,20\n", "1,10,3,20\n1,10,5,30\n")),
+    read("many digits", "1,10,3.1415927\n1,11,.1\n2,10,123456.79\n2,11,16777216\n3,10,1e-7\n3,11,1e20\n4,10,-0\n"),
     read("repeated pairs", ROWS + "1,10,1\n"),
     read("gzip", ROWS, "ratings.csv.gz"),
     read("bzip2", ROWS, "ratings.csv.bz2"),
@@ -123,8 +124,9 @@ FAULTS = (
         outputs=("copy.parquet", "out.csv"),
     ),
 )
+CASES = (*SPELLINGS, *FORMS, *FAULTS)
 
 
-@pytest.mark.parametrize("case", (*SPELLINGS, *FORMS, *FAULTS), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_tables(check, case):
     check(case)
