@@ -54,6 +54,17 @@ def uneven_sums(start, stop, lengths, sums, visits):
         visits[row] += 1
 
 
+@by_block(lambda out: out.size, blas=True)
+def products(start, stop, A, caller, multiplied, out):
+    """np.dot of a worker; the caller waits for the first one."""
+    for row in range(start, stop):
+        if thread_id() == caller:
+            while load(multiplied.ctypes.data) == 0:
+                pass
+        out[row] = np.dot(A, A[0])[0]
+        store(multiplied.ctypes.data, 1)
+
+
 @by_block(lambda visits: visits.size)
 def fail_at(start, stop, bad, visits):
     """Raise ValueError at row `bad`, and take some microseconds elsewhere."""
@@ -551,3 +562,17 @@ def test_without_the_compiler_a_loop_is_one_block():
         print(visits.tolist() == [1] * 20, same, workers.pool.threads)
     """
     assert run(code, NUMBA_DISABLE_JIT="1") == "True True []"
+
+
+def test_a_worker_may_be_the_first_to_call_a_function_of_blas():
+    """Which looks it up in Python: a caller that kept the interpreter would wait for the worker for ever."""
+    code = """
+        gpukit.set_num_threads(2)
+        workers.pool.ready()
+        workers.pool.start(1)
+        products.pace[0] = 100_000
+        out = np.zeros(8)
+        products(np.ones((2, 2)), threading.get_ident(), np.zeros(1, np.int64), out)
+        print(out.tolist() == [2] * 8)
+    """
+    assert run(code) == "True"
