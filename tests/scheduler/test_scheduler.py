@@ -355,6 +355,7 @@ def test_several_threads_call_at_once(eager):
     assert not wrong
 
 
+@pytest.mark.slow
 def test_helpers_let_arguments_go(eager):
     sums = np.zeros(300)
     uneven_sums(lengths_of(300), sums, np.zeros(300, np.int64))
@@ -486,6 +487,7 @@ LONG = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("heed, number, name", [(0, 2, "KeyboardInterrupt"), (1, 15, "Interrupted")])
 def test_a_signal_ends_a_long_loop(threads, heed, number, name):
@@ -493,6 +495,7 @@ def test_a_signal_ends_a_long_loop(threads, heed, number, name):
     assert run(code, GPUKIT_NUM_THREADS=str(threads)) == f"{name} True True"
 
 
+@pytest.mark.slow
 def test_forked_children_compute():
     """While other threads of the parent are in loops and compile; a child has no workers, and starts its own."""
     code = """
@@ -527,6 +530,7 @@ def test_forked_children_compute():
     assert run(code, GPUKIT_NUM_THREADS="3", PYTHONWARNINGS="ignore") == f"{1 + 2 * 120 + 10} True"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caller", ["main", "daemon", "atexit"])
 def test_the_process_ends(caller):
     """After loops; while another thread is in one; and loops as it ends."""
@@ -554,6 +558,7 @@ def test_the_process_ends(caller):
     assert shown == ("True True" if caller == "atexit" else "True")
 
 
+@pytest.mark.slow
 def test_without_the_compiler_a_loop_is_one_block():
     code = """
         sums, visits = np.zeros(20), np.zeros(20, np.int64)
@@ -564,6 +569,7 @@ def test_without_the_compiler_a_loop_is_one_block():
     assert run(code, NUMBA_DISABLE_JIT="1") == "True True []"
 
 
+@pytest.mark.slow
 def test_a_worker_may_be_the_first_to_call_a_function_of_blas():
     """Which looks it up in Python: a caller that kept the interpreter would wait for the worker for ever."""
     code = """
