@@ -23,8 +23,8 @@ def shared_out(function, tasks):
     """[function(task)] in order, on all cores; a single task, a single core, or a thread that shares its work already,
     does without threads."""
     tasks = list(tasks)
-    workers = min(cores(), MOST, len(tasks))
-    if workers < 2 or within():
+    # cores() reads several files: as long as many a task takes.
+    if len(tasks) < 2 or within() or (workers := min(cores(), MOST, len(tasks))) < 2:
         return [function(task) for task in tasks]
     pool = _stay.borrow()
     if pool is None:

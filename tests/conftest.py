@@ -67,6 +67,8 @@ def pytest_collection_modifyitems(config, items):
     """Tests without a mark of a tier are fast, and so is the smallest awkward launch of each kernel, whatever the mark
     of its function. Left out, not skipped: what does not run here, and what is nightly unless marks are named."""
     for item in items:
+        if item.get_closest_marker("nightly"):  # of a case, where others of the function's are slow
+            item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
         is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
         if not is_marked or item.nodeid.removeprefix("tests/") in STANDS_FOR:
             item.add_marker("fast")

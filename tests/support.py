@@ -3,6 +3,7 @@
 import contextlib
 import copy
 import functools
+import itertools
 import os
 from pathlib import Path
 
@@ -10,7 +11,18 @@ import numpy as np
 import pytest
 
 SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
+SLOW = pytest.mark.slow
 EPS32 = float(np.finfo(np.float32).eps)
+
+
+def thinned(*axes, share=3):
+    """Cases of a grid for pytest.mark.parametrize: one in `share` is fast, the others are slow, so that each value of
+    an axis comes in the fast ones with some of each other axis that has `share` values or more."""
+    grid = itertools.product(*map(enumerate, axes))
+    return [
+        pytest.param(*[value for _, value in case], marks=() if sum(at for at, _ in case) % share == 0 else SLOW)
+        for case in grid
+    ]
 
 
 def launch(kernel, grid, block, *arguments):

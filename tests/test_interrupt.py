@@ -89,6 +89,7 @@ def test_while_a_module_is_imported_it_waits(tmp_path):
     assert said("import slow\nwait()", before) == "imported\nstopped 143\n"
 
 
+@pytest.mark.slow
 def test_what_somebody_swallows_comes_again():
     assert said("try:\n    press(); time.sleep(1)\nexcept BaseException:\n    pass\nwait()") == "stopped 130\n"
 

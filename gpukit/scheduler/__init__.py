@@ -44,7 +44,8 @@ def by_block(rows, *, heavy=False, blas=False, **options):
     heavy : bool
         A row is worth a thread, a piece of a file, say: every call begins with all threads.
     blas : bool
-        The function calls np.dot or np.linalg: BLAS keeps to one thread a call meanwhile.
+        The function calls np.dot or np.linalg: BLAS keeps to one thread a call meanwhile, and each of its functions is
+        looked up in Python by the thread that is the first to call it.
     **options
         Of njit.
     """
@@ -60,7 +61,7 @@ class BlockFunction:
         self.__signature__ = inspect.Signature(list(inspect.signature(body).parameters.values())[2:])
         self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
         self.guard = _pool.alone if blas else None
-        self.heavy, self.pace = heavy, workers.kept(np.zeros(1, np.int64))  # nanoseconds of a row in the last call
+        self.heavy, self.pace = heavy, workers.kept(np.array([0, blas], np.int64))  # see workers.run
         self.launcher = _launcher_of(body, names[2:], options)
         self.is_compiled = isinstance(self.launcher, Function)
 

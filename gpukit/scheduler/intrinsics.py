@@ -172,8 +172,8 @@ def run_rows(context, pool, first, count, threads, pace, rows, arguments):
     """Let workers.run, whose address is the first word of the pool, call rows(start, stop, *arguments) for the rows
     first to count, and raise the first exception. Returns the next row to be processed.
 
-    The frame that all threads read has the exception's description and the arguments. The word at the address `pace` is
-    the function's own: nanoseconds of a row in its last call.
+    The frame that all threads read has the exception's description and the arguments. The words at the address `pace`
+    are the function's own, see workers.run.
     """
     called = rows.get_call_type(context, (types.int64, types.int64, *arguments.types), {})
 

@@ -37,6 +37,7 @@ BUSY, STATE, NEXT = 2 * LINE, 3 * LINE, 4 * LINE
 ROWS, FRAME, END, CHUNK, HELPERS = range(5 * LINE, 5 * LINE + 40, 8)  # of the job
 EVENTS, EVENT = 8 * LINE, 3 * LINE  # of the caller, then of each worker: a flag, a mutex, a condition
 MUTEX, CONDITION = LINE, 2 * LINE
+ASKS = 8  # from the start of `pace`
 NOBODY = MOST_THREADS + 1  # the number of an event that does not come
 OPEN = 1 << 32  # in STATE, which counts those inside
 STOPPED = 1 << 62  # a next row past any end
@@ -165,8 +166,10 @@ def run(pool, rows, frame, first, count, threads, pace):
     calling thread begins alone, in chunks that double, so that a small loop costs no other thread; when time is up and
     rows are left, their cost is known.
 
-    pool, rows, frame, pace: addresses, see intrinsics.run_rows. Returns the next row, count after an exception. It
-    comes back early when it is time to look for requests to stop, or when it wants more workers than were started.
+    pool, rows, frame, pace: addresses, see intrinsics.run_rows. At `pace` are the nanoseconds of a row in the last
+    call, and 1 where a row may ask for the interpreter, which the caller must not keep then. Returns the next row,
+    count after an exception. It comes back early when it is time to look for requests to stop, or when it wants more
+    workers than were started.
     """
     began, start, each, ends = nanoseconds(), first, load(pace), load(pool + ENDS)
     if each * (count - first) < load(pool + WORTH):
@@ -184,7 +187,8 @@ def run(pool, rows, frame, first, count, threads, pace):
     if helpers > load(pool + WORKERS):
         return start
     late, state = began + max(load(pool + PATIENCE), PATIENT_ROWS * each), 0
-    if threads == 0 or left * each // (helpers + 1) > load(pool + SWITCH):
+    asks = helpers > 0 and load(pace + ASKS) != 0
+    if threads == 0 or asks or left * each // (helpers + 1) > load(pool + SWITCH):
         state = intrinsics.release_interpreter()
     if helpers > 0 and compare_and_swap(pool + BUSY, 0, 1) == 0:
         reached = share(pool, rows, frame, start, count, pace, chunk, helpers, late)

@@ -192,6 +192,7 @@ print(model.set_params(C=2.0).predict(np.eye(3)).argmax())
 """
 
 
+@pytest.mark.slow
 def test_all_works_without_scikit_learn():
     done = subprocess.run([sys.executable, "-c", WITHOUT], capture_output=True, text=True)
     assert done.stdout.split() == ["2"], done.stderr

@@ -67,6 +67,7 @@ def folder(tmp_path):
     return str(tmp_path)
 
 
+@pytest.mark.slow
 def test_whole_runs_of_every_shape():
     rows = rows_of("impute-speed", data=None)
     assert [row.what for row in rows if row.shape == "ego-facebook 8x8"] == [
@@ -90,6 +91,7 @@ def test_whole_runs_of_every_shape():
     assert times.samples[0] == pytest.approx(loop.samples[0] / np.median(own.samples))
 
 
+@pytest.mark.slow
 def test_a_share_is_generated_and_names_no_paper(folder):
     rows = rows_of("impute-ladder", shapes=("ego-facebook",), scale=0.5, data=folder)
     assert {(row.shape, row.data) for row in rows} == {("ego-facebook 8x8 x 0.5", "generated")}
@@ -114,6 +116,7 @@ def test_ladder_measures_a_part_and_scales_it(case, monkeypatch):
     assert decompositions.one_by_one(Z, lam, CPU) == ([6.0], "numpy, 10 slices measured, times 4")
 
 
+@pytest.mark.slow
 def test_accuracy():
     rows = rows_of("impute-accuracy", data=None)
     assert [row.shape for row in rows] == ["ego-facebook 8x8"] * 4 + ["random 8x8"] * 8

@@ -59,6 +59,7 @@ def test_lists_are_the_best_without_oneself(parts):
             assert scores[best].min() >= np.delete(scores, [*best, row]).max()
 
 
+@pytest.mark.slow
 def test_a_row_a_measure(monkeypatch):
     monkeypatch.setattr(similar, "shapes", lambda folder: {"planted": planted(n_users=80, n_items=40)})
     rows = list(similar.similar(Conditions(cpu())))

@@ -189,6 +189,7 @@ def edit(package, name, old, new):
     file.write_text(text.replace(old, new))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, old, new, change",
     [
@@ -211,11 +212,13 @@ def test_what_depends_on_an_edit_is_compiled_anew(package, name, old, new, chang
     assert run(package)["loaded"] == EVERYTHING
 
 
+@pytest.mark.slow
 def test_an_option_compiles_its_function_anew(package):
     edit(package, "top", 'error_model="python"', 'error_model="numpy"')
     assert run(package)["compiled"] == ["options"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "name, old, new",
     [
@@ -240,6 +243,7 @@ def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decor
     assert {"top", "many"} <= set(run(package)["compiled"])
 
 
+@pytest.mark.slow
 def test_loading_does_not_wait_for_what_compiling_needs(package):
     """numba's tables of what can be compiled take longer than loading; an edit learns them, beside what is loaded."""
     table = "numba.np.polynomial.polynomial_core"
@@ -251,6 +255,7 @@ def test_loading_does_not_wait_for_what_compiling_needs(package):
     assert found["compiled"] == ["other"] and err == "True"
 
 
+@pytest.mark.slow
 def test_a_moved_package_and_new_times_change_nothing(package):
     for file in (package / "tiny").iterdir():
         os.utime(file, (0, 0))
@@ -434,11 +439,13 @@ def test_what_others_may_change_is_compiled_anew(package, case):
     assert err.count("is not used") == 1 and words in err
 
 
+@pytest.mark.slow
 def test_a_folder_above_with_the_sticky_bit_is_fine(package):
     package.chmod(0o1777)
     assert run(package)["loaded"] == EVERYTHING
 
 
+@pytest.mark.slow
 def test_an_entry_does_not_stand_for_another(package):
     mine, other = (next((package / "cache").rglob(f"tiny.{name}-*.nbc")) for name in ("other.other", "top.options"))
     mine.write_bytes(other.read_bytes())

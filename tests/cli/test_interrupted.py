@@ -97,6 +97,7 @@ def test_recommendations_are_written_whole_or_not_at_all(verb, model_file, tmp_p
     assert os.listdir(tmp_path) == []
 
 
+@pytest.mark.slow
 def test_a_real_ctrl_c_on_a_terminal(ratings_file, tmp_path):
     checkpoint, options = tmp_path / "ck", [str(option) for option in SMALL]
     command = [sys.executable, "-m", "gpukit.cli.main", "train-lshmf", ratings_file, *options, "--epochs", "1000000000"]

@@ -100,6 +100,7 @@ def test_rank(verb, refused, given, letor_folder, ranking_model):
     assert "--json" in refused("rank", ranking_model, file, "--output", "-", "--json")
 
 
+@pytest.mark.slow
 def test_ranksvm(verb, refused, letor_folder, tmp_path):
     verb("ranksvm", letor_folder, "--scores", tmp_path / "{fold}.txt", "--device", "cpu")
     expected = "".join((tmp_path / f"Fold{fold}.txt").read_text() for fold in (1, 2))

@@ -78,6 +78,7 @@ def test_tables_of_hostile_ids_have_a_line_a_row(verb, hostile_model, hostile_ti
         assert shown in result.out.split("\n")[0]
 
 
+@pytest.mark.slow
 def test_recommended_and_explained_ids_are_escaped(verb, hostile_model, hostile_titles):
     for one, shown in HOSTILE.items():
         options = ("--user", one, "--device", "cpu", "--titles", hostile_titles)
@@ -91,6 +92,7 @@ def test_recommended_and_explained_ids_are_escaped(verb, hostile_model, hostile_
         assert why.code == 0 and prints(why.out) and prints(why.err) and shown in why.out
 
 
+@pytest.mark.slow
 def test_messages_about_hostile_words_are_one_line_that_prints(refused, verb, hostile_model, tmp_path):
     for one in HOSTILE:
         for line in (

@@ -49,6 +49,7 @@ def test_a_buffer_that_fits_is_used_again(gpu):
     assert larger.size == 4 and kept(workspace, "sums", 3) is larger
 
 
+@pytest.mark.slow
 def test_the_old_one_is_let_go_before_the_new_one_is_made(gpu):
     workspace = Workspace()
     old = weakref.ref(kept(workspace, "sums", 3))
@@ -82,6 +83,7 @@ def test_each_workspace_has_its_own(gpu):
     assert kept(Workspace(), "sums", 3) is not kept(Workspace(), "sums", 3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("failure", [None, ValueError])
 def test_nothing_outlives_the_run(failure, gpu):
     references, workspace = [], Workspace()

@@ -190,6 +190,7 @@ def test_null(write, monkeypatch, null, sparse, dtype):
     check(documents, text, null)
 
 
+@pytest.mark.slow
 def test_few_stored_features_of_many_give_csr(write, monkeypatch):
     monkeypatch.setattr("gpukit.io.sources.BLOCK", 1000)
     text = generated(np.random.default_rng(3), n=300, keep=0.1)

@@ -92,6 +92,7 @@ def told(driver):
     return calls
 
 
+@pytest.mark.slow
 def test_the_last_array_gives_the_memory_back(driver):
     pool, _ = pool_of()
     one, other = pool.take(40), pool.take(50)
@@ -104,6 +105,7 @@ def test_the_last_array_gives_the_memory_back(driver):
     assert told(driver) == ["give", "trim"] and driver.free == 100
 
 
+@pytest.mark.slow
 def test_too_little_memory_is_asked_for_once_more(driver):
     pool, waiting = pool_of()
     held = pool.take(80)
@@ -114,6 +116,7 @@ def test_too_little_memory_is_asked_for_once_more(driver):
     assert pool.take(20).size == 20 and held.size == 80
 
 
+@pytest.mark.slow
 def test_memory_goes_back_to_its_own_gpu(driver):
     pool, _ = pool_of()
     one, _other = pool.take(40), pool.take(50)
@@ -123,6 +126,7 @@ def test_memory_goes_back_to_its_own_gpu(driver):
     assert told(driver) == ["take", "take", "push", "give", "pop"]
 
 
+@pytest.mark.slow
 def test_calls_are_answered_or_fail_as_numbas_do(driver):
     def check(name, answer):
         raise OutOfMemory(name, answer)
@@ -136,6 +140,7 @@ def test_calls_are_answered_or_fail_as_numbas_do(driver):
         _driver.asked("cuBad")
 
 
+@pytest.mark.slow
 def test_a_forked_child_gives_nothing_back(driver, monkeypatch):
     pool, _ = pool_of()
     one = pool.take(40)

@@ -102,6 +102,7 @@ def test_predicting_the_unknown_warns_once_with_counts(fitted):
         fitted.predict(pairs, unknown="skip")
 
 
+@pytest.mark.slow
 def test_cross_validation_goes_on(frame):
     """Folds have users of whom nothing was learned: scores do not warn, predictions do."""
     model = MatrixFactorization(4, n_epochs=2, device="cpu", random_state=0)

@@ -80,6 +80,7 @@ def planted_run():
     return running
 
 
+@pytest.mark.slow
 def test_each_fault_is_seen_as_what_it_is(planted_run):
     named = list(planted.FAULTS)
     wanted = [named[cases.made(cases.Case("planted-faults", "mutate", 1, k)).sample.files["a"][0]] for k in range(24)]
@@ -126,6 +127,7 @@ def test_a_pipe_gives_the_answer_of_the_file(how, monkeypatch):
     assert found_now.verdict == verdicts.INCONSISTENT and "from a pipe" in found_now.detail
 
 
+@pytest.mark.slow
 def test_a_campaign_goes_on_where_it_stopped(tmp_path):
     planned = [campaign.Unit("planted-pipe", "mutate", 1, first, 5) for first in (0, 5, 10)]
     first = campaign.Campaign(planned[:2], tmp_path / "progress")

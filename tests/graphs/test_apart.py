@@ -57,6 +57,7 @@ def test_words_that_are_kept_are_told(tmp_path):
         read_graph(tmp_path / "t.csv")
 
 
+@pytest.mark.slow
 def test_a_clock_that_is_none_is_told(tmp_path):
     text = "date,time,a\n" + "".join(f"2020-01-01,{at % 24:02}:00,{at}\n" for at in range(clocks.FEW))
     (tmp_path / "t.csv").write_text(text + "2020-01-01,25:00,1\n")

@@ -34,6 +34,7 @@ def test_coordinates_of_any_size_make_one_graph(power):
     assert abs(found.adjacency - usual.adjacency).max() < 1e-12 and found.adjacency.nnz == usual.adjacency.nnz
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["tikhonov", "smoothness"])
 @pytest.mark.parametrize("size", [1e300, 1e-300])
 def test_weights_of_any_size_fill_in_alike(method, size):
@@ -44,6 +45,7 @@ def test_weights_of_any_size_fill_in_alike(method, size):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["neighbors", "tikhonov", "feature-propagation", "local"])
 def test_weights_of_all_sizes(method):
     near = np.abs(np.subtract.outer(np.arange(N), np.arange(N))) == 1

@@ -219,6 +219,7 @@ def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
     assert choose.reduced(tensor, mask[:, 0, 0], 0)[0].shape == (9, 16, 16)
 
 
+@pytest.mark.slow
 @pytest.mark.data
 @pytest.mark.parametrize("entries", [False, True])
 def test_road_sensors_are_filled_better_than_by_any_baseline(entries):

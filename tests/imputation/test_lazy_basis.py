@@ -82,6 +82,7 @@ def test_a_graph_too_large_for_the_whole_basis_is_filled_in(made, monkeypatch):
     assert not any("basis_size" in note for note in part.notes_)
 
 
+@pytest.mark.slow
 def test_the_file_of_a_model_has_a_basis_only_where_it_serves(tmp_path):
     tensor, _ = holes(waves(SIDE))
     sizes = {}

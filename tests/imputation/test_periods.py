@@ -117,7 +117,7 @@ def test_dependence_of_either_sign_is_an_order(coefficients, shape):
         assert in_time(np.where(seen, autoregress(coefficients, shape, seed), 0), seen)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("shape", [(1, 20), (3, 40), (10, 200), (100, 9)], ids=str)
 def test_shuffled_columns_seldom_look_ordered(shape):
     rng = np.random.default_rng(0)
@@ -131,6 +131,7 @@ def shuffled(rng, values):
     return np.where(seen, values, 0), seen
 
 
+@pytest.mark.slow
 def test_low_rank_alone_is_no_order():
     rng = np.random.default_rng(0)
     found = []

@@ -74,6 +74,7 @@ def fitted(values, seen, **options):
     return GraphImputer(device="cpu", **options).fit(None, np.where(seen, values, np.nan))
 
 
+@pytest.mark.slow
 def test_each_kind_is_filled_in_as_if_it_were_alone_in_its_units():
     values, seen = series()
     given, alike = unlike(values), Units(*moments(np.where(seen, unlike(values), 0.0), seen).T)
@@ -89,11 +90,13 @@ def test_each_kind_is_filled_in_as_if_it_were_alone_in_its_units():
     assert all(inside[row][missing[row]].mean() > 0.6 for row in range(4))
 
 
+@pytest.mark.slow
 def test_bounds_are_those_of_the_values():
     values, seen = unlike(series()[0]), series()[1]
     assert fitted(values, seen, minimum=4.0).completed_[~seen].min() >= 4.0
 
 
+@pytest.mark.slow
 def test_a_kept_imputer_fills_in_new_readings_in_the_same_units(tmp_path):
     values, seen = series(150)
     given = unlike(values)

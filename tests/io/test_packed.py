@@ -34,6 +34,7 @@ def test_streams_one_behind_the_other(tmp_path, monkeypatch, kind, chunk):
         assert unpacked(written(tmp_path, kind, raw)) == TEXT
 
 
+@pytest.mark.slow
 @EACH
 def test_no_flip_and_no_cut_goes_unnoticed(tmp_path, kind):
     pack, half = PACK[kind], 60

@@ -12,6 +12,7 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse
+from support import thinned
 
 from gpukit.documents import read_letor, synth_letor, write_letor
 from gpukit.errors import DataError
@@ -253,8 +254,7 @@ def plain(value):
     return value
 
 
-@pytest.mark.parametrize("way", WAYS)
-@pytest.mark.parametrize("case", CASES)
+@pytest.mark.parametrize("case, way", thinned(CASES, WAYS))
 def test_a_pipe_gives_what_a_file_gives(tmp_path, monkeypatch, case, way):
     raw, read = CASES[case] if isinstance(CASES[case], tuple) else (CASES[case], None)
     plainly = READERS.get(case.split()[0], read_graph)

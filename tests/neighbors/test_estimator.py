@@ -125,7 +125,7 @@ def movielens():
     return train, np.argsort(-similarity, axis=1, kind="stable")[:, :32]
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "parameters, random_share, overlap",
     [

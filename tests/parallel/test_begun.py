@@ -40,6 +40,7 @@ def finish(process, seconds=60):
     return process.returncode, out, err
 
 
+@pytest.mark.slow
 def test_messages_longer_than_mpi_counts():
     """They go in parts; MPI's own errors are ours."""
     code = (
@@ -56,6 +57,7 @@ def test_messages_longer_than_mpi_counts():
     assert code == 0 and err == "" and out.startswith("MPI does not reach rank 5: ") and out.count("\n") == 1, err
 
 
+@pytest.mark.slow
 def test_long_messages_are_read_where_they_stay():
     """Who reads one needs no more memory than its own, and short ones that come behind it are others."""
     code = (
@@ -75,6 +77,7 @@ def test_long_messages_are_read_where_they_stay():
     assert code == 0 and err == "", err
 
 
+@pytest.mark.slow
 def test_a_rank_is_stopped_in_the_midst_of_a_long_message(monkeypatch):
     """Who leaves drops what comes, and does not wait for it."""
     monkeypatch.setenv("OMPI_MCA_btl", "tcp,self")  # as between hosts: the sender must be there until all is taken
@@ -89,6 +92,7 @@ def test_a_rank_is_stopped_in_the_midst_of_a_long_message(monkeypatch):
     assert code != 0 and "Traceback" in err and "so it is" in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 1])
 def test_a_rank_fails_and_others_have_sent_it_much(rank):
     """What it has not read it takes all the same, and drops: else nobody could leave."""
@@ -104,6 +108,7 @@ def test_a_rank_fails_and_others_have_sent_it_much(rank):
     assert (code, out) == (3, "so it is TeamError\n"), err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("when", ["before", "after"])
 def test_a_rank_is_stopped_where_mpi_waits(victim, when):
@@ -114,6 +119,7 @@ def test_a_rank_is_stopped_where_mpi_waits(victim, when):
     assert out == ("" if when == "before" else "done\n")
 
 
+@pytest.mark.slow
 def test_a_rank_that_does_not_come():
     """One line, though both wait for something."""
     limit = "import gpukit.parallel.sockets as sockets; sockets.SECONDS = 3.0\n"
@@ -121,6 +127,7 @@ def test_a_rank_that_does_not_come():
     assert code != 0 and out == "" and err.count("Error: MPI has not started on all ranks for 3 s.") == 1, err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("late", ["time.sleep(4)", "os.system('(sleep 1; kill -CONT %d) &' % os.getpid())"])
 def test_a_rank_that_comes_late(late):
     code, out, err = finish(begin(f"own == 1 and {late}\n" + STOP.format(1) * ("CONT" in late) + JOIN))

@@ -87,6 +87,7 @@ def test_a_pipe_is_no_input_of_several(root):
     assert code == 2 and "can be read once" in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks", "--gpus"])
 def test_auto_says_what_it_takes_and_trains(root, tmp_path, alone, how, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
@@ -98,12 +99,14 @@ def test_auto_says_what_it_takes_and_trains(root, tmp_path, alone, how, monkeypa
     np.testing.assert_array_equal(RankSVM.load(path).coef_, alone.coef_)
 
 
+@pytest.mark.slow
 def test_ranks_that_are_to_start_ranks(root):
     code, out, err = command("ranksvm", root / "data/letor-sample", "--device", "cpu", "--ranks", 2, before=mpiexec())
     assert code == 2 and out == "" and err.count("Error: ") == 1
     assert "mpiexec or srun has started the ranks: leave --ranks 2" in err and "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -120,6 +123,7 @@ def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
     assert err.count("Error: ") == 1 and "mpiexec does not hand standard input" in err and "Traceback" not in err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -200,6 +204,7 @@ def test_data_of_a_shells_descriptor(tmp_path, how):
             assert done.returncode == 2 and told in errors[0]
 
 
+@pytest.mark.slow
 def test_help_is_told_once():
     for words in (("--help",), ("recommend", "-qh"), ("--version",)):
         code, out, err = command(*words, before=mpiexec())
@@ -218,6 +223,7 @@ def test_titles_are_read_by_the_first(tmp_path):
     assert "Title" in (tmp_path / "out.csv").read_text()
 
 
+@pytest.mark.slow
 def test_ranks_that_read_other_filters(tmp_path):
     """Their lists would be mixed."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(6)])

@@ -67,6 +67,7 @@ def test_every_rank_gets_all_lists_in_their_order(size, count):
             np.testing.assert_array_equal(ours, theirs)
 
 
+@pytest.mark.slow
 def test_ranks_are_for_lists(files):
     code, out, err = command("evaluate", *files, "--device", "cpu", "--ranks", 2)
     assert code == 2 and out == "" and "add --lists" in err and err.count("\n") == 1, err

@@ -76,8 +76,15 @@ def gone(ranks, seconds=20):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what", ["training", "imputation"])
-@pytest.mark.parametrize("victim", [0, 1])
+@pytest.mark.parametrize(
+    "victim, what",
+    [
+        (0, "training"),
+        (1, "imputation"),
+        pytest.param(1, "training", marks=pytest.mark.nightly),
+        pytest.param(0, "imputation", marks=pytest.mark.nightly),
+    ],
+)
 def test_a_rank_of_mpiexec_is_killed(inputs, tmp_path, what, victim):
     """In the midst of training over copies of rows, and of the steps of an imputation: all end, no file is left."""
     process = begin(endless(what, inputs, tmp_path / "out.npz"), mpiexec())
@@ -161,7 +168,9 @@ def heeds(number):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seconds", [0.0, 0.5, 1.1, 1.8])
+@pytest.mark.parametrize(
+    "seconds", [0.0, pytest.param(0.5, marks=pytest.mark.nightly), 1.1, pytest.param(1.8, marks=pytest.mark.nightly)]
+)
 @pytest.mark.parametrize("how", ["ranks", "mpiexec"])
 def test_a_rank_is_asked_to_stop_while_ranks_start(inputs, tmp_path, how, seconds):
     """Before it can tell the others, or just then: all end, by one line where no mpiexec adds its own."""
@@ -184,6 +193,7 @@ def test_a_rank_is_asked_to_stop_while_ranks_start(inputs, tmp_path, how, second
     assert gone(ranks) and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_rank_that_is_asked_to_stop_in_its_first_moment_tells_the_others(inputs, tmp_path):
     """Between the first line of its process and its command."""
     command = (

@@ -45,6 +45,7 @@ def test_the_tensor_of_one_process(data, path, tmp_path, how, dtype, close):
     np.testing.assert_array_equal(found["ranks"], alone.ranks_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks 2", "mpiexec"])
 def test_bad_data_are_told_once(tmp_path, how):
     bad = tmp_path / "bad.npz"
@@ -89,6 +90,7 @@ def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
     assert gone(ranks) and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_ctrl_c_reaches_all(path, tmp_path):
     process, ranks = walking(path, tmp_path)
     time.sleep(2.5)
@@ -98,6 +100,7 @@ def test_ctrl_c_reaches_all(path, tmp_path):
     assert gone(ranks) and list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.slow
 def test_a_full_disk(path, tmp_path):
     """The first rank alone writes; that fails, and all end by its line."""
     limit = lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 18, 1 << 18))  # noqa: E731

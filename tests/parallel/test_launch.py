@@ -51,6 +51,7 @@ SLEEP = "time.sleep(60)"
 TELL = "print(*np.concatenate(team.allgather(np.array([os.getpid()]))), flush=True); "
 
 
+@pytest.mark.slow
 def test_rank_0_alone_is_heard():
     code, out, err = finish(start("print(team.allreduce(np.array([team.rank + 1]))[0]); sys.stderr.write('here')"))
     assert (code, out, err) == (0, "6\n", "here")
@@ -73,6 +74,7 @@ def test_short_and_long_messages_of_ranks(before, by):
     assert (code, out, err) == (0, f"gpukit.parallel.{by}\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("waiting", [0, 0.5])
 def test_a_killed_rank_is_noticed_by_who_looks_at_memory(waiting):
     """At once, or asleep."""
@@ -95,6 +97,7 @@ def test_more_ranks_than_files_that_may_be_open():
     assert done.stdout == "40 ranks cannot be started here (Too many open files). Ask for fewer.\n0\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_rank_is_asked_to_stop_before_it_has_joined(tmp_path):
     """The others hear of it, and do not take it for killed."""
     (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
@@ -113,6 +116,7 @@ def test_a_rank_is_asked_to_stop_before_it_has_joined(tmp_path):
     assert done.returncode == 143 and done.stderr == "Interrupted. No file was left half written.\n", done.stderr
 
 
+@pytest.mark.slow
 def test_a_rank_fails_once_the_first_is_done():
     code, _, err = finish(start("team.rank and (time.sleep(1), sys.exit(4))", size=2))
     assert code == 4 and err == "Error: rank 1 has failed (exit code 4) once the first had done its work.\n"
@@ -132,6 +136,7 @@ def test_the_exit_code_of_the_rank_that_fails(rank):
     assert code == 5
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_killed_rank_ends_all(rank):
     process = start(TELL + "team.broadcast(root=1) if team.rank != 1 else time.sleep(60)")
@@ -142,6 +147,7 @@ def test_a_killed_rank_ends_all(rank):
     assert err.count("rank 0 was ended by signal 9") == (rank == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_request_to_stop_reaches_all(number):
     process = start(TELL + "time.sleep(60)")
@@ -172,6 +178,7 @@ def test_one_rank_alone_is_asked_to_stop(asked, number):
     assert done.stdout == f"{int(number)} True\n" and time.monotonic() - begun < 40, done.stderr
 
 
+@pytest.mark.slow
 def test_a_request_to_stop_while_pythons_start():
     """They say nothing of it."""
     process = start("pass")
@@ -183,6 +190,7 @@ def test_a_request_to_stop_while_pythons_start():
     assert process.returncode != 0 and err.count("Traceback") <= 1 and "Fatal" not in err, err  # the launcher's own
 
 
+@pytest.mark.slow
 def test_nobody_is_left_when_the_launcher_is_killed():
     process = start(TELL + "time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
@@ -191,6 +199,7 @@ def test_nobody_is_left_when_the_launcher_is_killed():
     process.communicate(timeout=20)
 
 
+@pytest.mark.slow
 def test_nobody_is_left_when_the_launcher_is_killed_at_once():
     """Before ranks have come to know it."""
     late = "import os, time; print(os.getpid(), flush=True); time.sleep(1.5); " + JOIN
@@ -202,6 +211,7 @@ def test_nobody_is_left_when_the_launcher_is_killed_at_once():
     process.communicate(timeout=20)
 
 
+@pytest.mark.slow
 def test_a_request_that_comes_again_leaves_nobody_behind():
     """While ranks take their time to end."""
     slow = "import signal; signal.signal(signal.SIGTERM, lambda *_: time.sleep(7) or sys.exit(1)); "

@@ -45,6 +45,7 @@ def test_ranks_are_for_all_users(model):
     assert code == 0 and err.startswith("--ranks auto: one process (") and out.count("\n") == 11
 
 
+@pytest.mark.slow
 def test_a_killed_rank_ends_the_command(model, tmp_path):
     arguments = ["recommend", str(model), "--all", "--device", "cpu", "--quiet", "--output", str(tmp_path / "o.csv")]
     process = subprocess.Popen([*GPUKIT, *arguments, "--ranks", "2"], stderr=subprocess.PIPE, text=True)

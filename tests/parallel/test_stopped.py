@@ -118,7 +118,15 @@ def begin(words, before=(), command=COMMAND, **settings):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("what, victim", [("training", 0), ("training", 1), ("imputation", 0), ("imputation", 1)])
+@pytest.mark.parametrize(
+    "what, victim",
+    [
+        ("training", 0),
+        ("imputation", 1),
+        pytest.param("training", 1, marks=pytest.mark.nightly),
+        pytest.param("imputation", 0, marks=pytest.mark.nightly),
+    ],
+)
 def test_a_stopped_rank_ends_the_command(inputs, tmp_path, what, victim):  # noqa: F811
     process = begin((*endless(what, inputs, tmp_path / "out.npz"), "--ranks", 2))
     ranks = started(process, 2)
@@ -169,6 +177,7 @@ def await_state(processes, letter, seconds=20):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_rank_that_goes_on_in_time():
     process, ranks = job(TOGETHER, 8.0)
     os.kill(ranks[1], signal.SIGSTOP)
@@ -177,6 +186,7 @@ def test_a_rank_that_goes_on_in_time():
     assert finish(process) == (0, "done\n", "")
 
 
+@pytest.mark.slow
 def test_ctrl_z_stops_all_and_all_go_on():
     process, ranks = job(TOGETHER, 1.0)
     for _ in range(2):
@@ -188,6 +198,7 @@ def test_ctrl_z_stops_all_and_all_go_on():
     assert finish(process) == (0, "done\n", "")
 
 
+@pytest.mark.slow
 def test_a_job_that_is_stopped_by_hand():
     """All ranks, but not who has started them."""
     process, ranks = job(TOGETHER, 1.0)
@@ -198,6 +209,7 @@ def test_a_job_that_is_stopped_by_hand():
     assert finish(process) == (0, "done\n", "")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_a_stopped_job_is_asked_to_end(number):
     process, ranks = job("time.sleep(60)", 1.0)

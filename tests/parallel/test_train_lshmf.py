@@ -43,7 +43,7 @@ def alone(path, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
+@pytest.mark.parametrize("how", [pytest.param("--ranks 2", marks=pytest.mark.nightly), "--ranks 4", "mpiexec"])
 def test_the_model_of_one_process(path, tmp_path, alone, how):
     """Also of what only the first rank can read: a pipe; and by more ranks than the ratings make blocks: two."""
     model = tmp_path / "many.gpukit"

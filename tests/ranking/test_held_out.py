@@ -129,6 +129,7 @@ def test_features_too_large_for_products_are_scaled():
     assert found.scaling_.kind == "deviation" and found.score(X, y, qid) > 0.7
 
 
+@pytest.mark.slow
 def test_weights_of_nothing_do_not_judge():
     X, y, qid = documents(queries=20)
     weights = np.where(np.arange(20) < 12, 1.0, 0.0)
@@ -145,6 +146,7 @@ def test_of_much_a_part_is_looked_at(queries, drawn, monkeypatch):
     assert (np.diff(sample.query) >= 0).all()
 
 
+@pytest.mark.slow
 def test_order_and_sparsity_change_nothing():
     X, y, qid = documents(queries=30, seed=6)
     rows = np.argsort(np.tile(np.arange(12), 30), kind="stable")  # the queries interleaved, each in its order

@@ -143,6 +143,7 @@ def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix):
         assert triples(read_ratings(path)) == triples(ratings)
 
 
+@pytest.mark.slow
 def test_titles_come_back(tmp_path):
     """Items and titles as commands write csv, many and one a file."""
     from gpukit.cli.outputs import csv_rows

@@ -58,6 +58,7 @@ def test_a_folder_that_is_read_only_is_one_line(name, folder, tmp_path, capsys, 
     assert os.listdir(out.parent) == []
 
 
+@pytest.mark.slow
 def test_two_who_write_one_file(folder, tmp_path):
     out = tmp_path / "o.gkr"
     writers = [command([*arguments("convert OUT", folder, out), "--force"]) for _ in range(2)]
@@ -67,6 +68,7 @@ def test_two_who_write_one_file(folder, tmp_path):
     assert is_whole(out) and os.listdir(tmp_path) == [out.name]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", TO_STDOUT)
 def test_a_full_stdout_is_one_line(name, folder):
     words = [word.replace("{in}", str(folder)) for word in TO_STDOUT[name]]
@@ -94,6 +96,7 @@ def test_a_closed_stream(name, closed, said, folder):
     assert process.returncode == len(said) and err.splitlines() == said
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["predict", "--help"])
 def test_who_has_seen_enough_of_a_pipe(name, folder):
     words = [word.replace("{in}", str(folder)) for word in TO_STDOUT[name]]

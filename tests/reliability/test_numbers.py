@@ -36,7 +36,10 @@ APART = {"bench", "doctor"}  # what bench measures takes its time
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("verb", sorted(set(NUMBERED) - APART))
+@pytest.mark.parametrize(
+    "verb",
+    [pytest.param(v, marks=pytest.mark.nightly) if v == "ranksvm" else v for v in sorted(set(NUMBERED) - APART)],
+)
 def test_numbers_that_hurt(verb, folder, tmp_path, capsys, recwarn):
     from gpukit.cli.main import run
 

@@ -22,6 +22,7 @@ print(loaded, f2py.get_include.__name__, f2py is sys.modules["numpy.f2py"])
 """
 
 
+@pytest.mark.slow
 def test_what_scipy_imports_for_nothing_is_there_for_who_asks():
     found = subprocess.run([sys.executable, "-c", SCIPY], capture_output=True, text=True, timeout=60)
     assert (found.stdout.strip(), found.stderr) == ("[] get_include True", "")

@@ -54,6 +54,17 @@ def uneven_sums(start, stop, lengths, sums, visits):
         visits[row] += 1
 
 
+@by_block(lambda out: out.size, blas=True)
+def products(start, stop, A, caller, multiplied, out):
+    """np.dot of a worker; the caller waits for the first one."""
+    for row in range(start, stop):
+        if thread_id() == caller:
+            while load(multiplied.ctypes.data) == 0:
+                pass
+        out[row] = np.dot(A, A[0])[0]
+        store(multiplied.ctypes.data, 1)
+
+
 @by_block(lambda visits: visits.size)
 def fail_at(start, stop, bad, visits):
     """Raise ValueError at row `bad`, and take some microseconds elsewhere."""
@@ -344,6 +355,7 @@ def test_several_threads_call_at_once(eager):
     assert not wrong
 
 
+@pytest.mark.slow
 def test_helpers_let_arguments_go(eager):
     sums = np.zeros(300)
     uneven_sums(lengths_of(300), sums, np.zeros(300, np.int64))
@@ -475,6 +487,7 @@ LONG = """
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("threads", [1, 3])
 @pytest.mark.parametrize("heed, number, name", [(0, 2, "KeyboardInterrupt"), (1, 15, "Interrupted")])
 def test_a_signal_ends_a_long_loop(threads, heed, number, name):
@@ -482,6 +495,7 @@ def test_a_signal_ends_a_long_loop(threads, heed, number, name):
     assert run(code, GPUKIT_NUM_THREADS=str(threads)) == f"{name} True True"
 
 
+@pytest.mark.slow
 def test_forked_children_compute():
     """While other threads of the parent are in loops and compile; a child has no workers, and starts its own."""
     code = """
@@ -516,6 +530,7 @@ def test_forked_children_compute():
     assert run(code, GPUKIT_NUM_THREADS="3", PYTHONWARNINGS="ignore") == f"{1 + 2 * 120 + 10} True"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("caller", ["main", "daemon", "atexit"])
 def test_the_process_ends(caller):
     """After loops; while another thread is in one; and loops as it ends."""
@@ -543,6 +558,7 @@ def test_the_process_ends(caller):
     assert shown == ("True True" if caller == "atexit" else "True")
 
 
+@pytest.mark.slow
 def test_without_the_compiler_a_loop_is_one_block():
     code = """
         sums, visits = np.zeros(20), np.zeros(20, np.int64)
@@ -551,3 +567,18 @@ def test_without_the_compiler_a_loop_is_one_block():
         print(visits.tolist() == [1] * 20, same, workers.pool.threads)
     """
     assert run(code, NUMBA_DISABLE_JIT="1") == "True True []"
+
+
+@pytest.mark.slow
+def test_a_worker_may_be_the_first_to_call_a_function_of_blas():
+    """Which looks it up in Python: a caller that kept the interpreter would wait for the worker for ever."""
+    code = """
+        gpukit.set_num_threads(2)
+        workers.pool.ready()
+        workers.pool.start(1)
+        products.pace[0] = 100_000
+        out = np.zeros(8)
+        products(np.ones((2, 2)), threading.get_ident(), np.zeros(1, np.int64), out)
+        print(out.tolist() == [2] * 8)
+    """
+    assert run(code) == "True"

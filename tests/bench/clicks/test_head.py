@@ -24,6 +24,7 @@ def rated():
     return Ratings(users, items, np.append(values, np.full(3, 5, np.float32)), clicks.user_ids, ids), ncf.tests
 
 
+@pytest.mark.slow
 def test_the_rows(monkeypatch):
     """What three users gave a five stands in lists by rating alone."""
     monkeypatch.setattr(sets, "ratings", lambda folder, share: rated())
@@ -36,6 +37,7 @@ def test_the_rows(monkeypatch):
     assert hits > 0.8 and 0 < gains < hits and few < 5 < more
 
 
+@pytest.mark.slow
 def test_what_has_not_learned_is_refused(monkeypatch):
     ratings, tests = rated()
     monkeypatch.setattr(head, "LEAST", 1.1)

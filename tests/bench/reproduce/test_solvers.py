@@ -73,6 +73,7 @@ def test_tables(table, names):
         assert "the paper" in alone.note and "neighbours" in whole.note
 
 
+@pytest.mark.slow
 def test_curves():
     found = list(bench.find("fig6")(TINY))
     assert [row.what for row in found] == [f"Fig. 6 {name}" for name in (*solvers.TABLE_4, "CULSH-MF")]

@@ -15,6 +15,7 @@ from gpukit.bench.rivals.sets import sets, thinned
 from gpukit.device import cpu
 
 
+@pytest.mark.slow
 def test_predictors_of_a_set():
     train, test = planted(60, 30, 0.6).split(0.2, 0)
     found = {name: best(one, train, test) for name, one in packages.predictors(cpu()).items()}
@@ -31,6 +32,7 @@ def test_the_best_setting_counts():
     assert best(lambda *_: iter([poor]), train, test) == pytest.approx(high)
 
 
+@pytest.mark.slow
 def test_sets_and_rows(monkeypatch):
     folder = os.path.dirname(os.path.dirname(data("filmtrust/ratings.txt")))
     found = {name: (ratings, seeds) for name, ratings, seeds in sets(folder)}

@@ -46,6 +46,7 @@ def test_a_cut_off_sum_is_said(verb, model_file, monkeypatch):
     assert "lies beyond the scale: 1.5 is predicted" in out and out.startswith("User 103, item a07: 1.5000")
 
 
+@pytest.mark.slow
 def test_without_neighbours_the_most_similar_rated_items(verb, ratings_file, tmp_path):
     assert verb("train-lshmf", ratings_file, "--no-neighbors", "--model", tmp_path / "m", *SMALL).code == 0
     result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07", "--by", "rating", "-n", 2)
@@ -84,6 +85,7 @@ def test_the_score_that_recommend_shows(verb, model_file, tmp_path):
     )
 
 
+@pytest.mark.slow
 def test_what_ranks_lists_is_kept_in_the_model(verb, ratings_file, tmp_path):
     assert verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *SMALL).code == 0
     assert not load_model(tmp_path / "m").has_lists

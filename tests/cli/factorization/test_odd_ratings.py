@@ -72,6 +72,7 @@ def test_ids_with_spaces_can_be_pasted(verb, table, tmp_path):
     assert f"gpukit recommend '{tmp_path / 'my model'}' --user 'user 0'" in told.err
 
 
+@pytest.mark.slow
 def test_a_model_that_a_simpler_row_beats_says_so(verb, table):
     noise = np.random.default_rng(0).integers(1, 6, 120)
     path = table(square(lambda u, i, k: noise[k]))
@@ -86,6 +87,7 @@ def test_a_model_that_a_simpler_row_beats_says_so(verb, table):
 TIMES = "(these look like times: --columns user,item,timestamp takes the pairs as clicks)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "values, said",
     [
@@ -119,6 +121,7 @@ def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
         assert told.code == 0 and " clicks" in told.out, told
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("command", ["train-lshmf", "tune"])
 def test_counts_learned_as_ratings_get_one_remark(verb, table, command):
     counts = np.minimum(np.random.default_rng(0).zipf(1.5, 400), 324_660)
@@ -133,6 +136,7 @@ def test_counts_learned_as_ratings_get_one_remark(verb, table, command):
         assert "--feedback implicit" in warning
 
 
+@pytest.mark.slow
 def test_fit_warns_of_counts():
     counts = np.minimum(np.random.default_rng(0).zipf(1.5, 400), 324_660).astype(np.float32)
     data = np.repeat(np.arange(20), 20), np.tile(np.arange(20), 20), counts

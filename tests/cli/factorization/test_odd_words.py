@@ -36,6 +36,7 @@ def files(words, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_lists_with_titles(verb, files, words):
     out, titles = files / "lists.csv", files / "titles.csv"
     told = verb("recommend", files / "model.gpukit", "--all", "-n", 3, "--by", "rating", "--titles", titles, "--output",

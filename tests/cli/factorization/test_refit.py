@@ -8,6 +8,7 @@ import signal
 import numpy as np
 import pytest
 from cli_support import CPU, SMALL, planted, write_rows
+from support import thinned
 
 from gpukit import load_model, read_ratings
 from gpukit.factorization import MatrixFactorization, run
@@ -42,9 +43,9 @@ def listed_again(verb, model, by):
     return shown & set(zip(*(column.tolist() for column in planted()[:2])))
 
 
-@pytest.mark.parametrize("options", TRAININGS.values(), ids=TRAININGS)
-@pytest.mark.parametrize("kept", [(), ("--no-refit",)], ids=["refit", "no refit"])
-def test_no_list_has_an_item_that_the_file_has_for_its_user(verb, ratings_file, tmp_path, options, kept):
+@pytest.mark.parametrize("kept, name", thinned(["refit", "no refit"], TRAININGS, share=4))
+def test_no_list_has_an_item_that_the_file_has_for_its_user(verb, ratings_file, tmp_path, kept, name):
+    options, kept = TRAININGS[name], ("--no-refit",) * (kept == "no refit")
     result = verb("train-lshmf", ratings_file, "--model", tmp_path / "m", *options, *kept)
     assert result.code == 0 and REFITS[bool(kept)] in result.err and REFITS[not kept] not in result.err, result.err
     for by in ("lists", "rating"):
@@ -66,6 +67,7 @@ def trained(verb, *arguments):
     return json.loads(result.out)
 
 
+@pytest.mark.slow
 def test_the_report_is_of_the_model_before(verb, ratings_file, tmp_path):
     reported, kept, alone = (
         trained(verb, ratings_file, *PLAIN, *more)
@@ -101,6 +103,7 @@ def test_a_test_file_is_never_trained_on(verb, ratings_file, tmp_path):
     assert load_model(tmp_path / "m").rating_counts()[0].sum() == result["train_ratings"] == len(planted()[0])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stop", [1, 2])
 def test_a_stop_in_the_second_training(verb, ratings_file, tmp_path, monkeypatch, stop):
     """The same command with --resume ends with the same report and the same model."""

@@ -87,6 +87,7 @@ def test_without_neighbours_it_is_plain_factorization(verb, ratings_file, option
     assert json.loads(result.out)["estimator"] == "MatrixFactorization", result
 
 
+@pytest.mark.slow
 def test_a_test_file_and_what_is_unknown_in_it(verb, ratings_file, tmp_path):
     test = write_rows(tmp_path / "test.csv", [(100, "a01", 3), (101, "new", 4), (7, "new", 2), (100, "a02", 5)])
     result = as_json(verb, ratings_file, "--test", test)
@@ -153,6 +154,7 @@ def test_reading_options_reach_the_reader(verb, tmp_path):
     assert (result["users"], result["items"]) == (60, 40)
 
 
+@pytest.mark.slow
 def test_the_picture(verb, ratings_file, tmp_path):
     picture = tmp_path / "curve.png"
     assert verb("train-lshmf", ratings_file, "--plot", picture, *SMALL).code == 0
@@ -279,6 +281,7 @@ def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
     assert re.fullmatch(said, result.err), result.err
 
 
+@pytest.mark.slow
 def test_the_first_run_says_that_it_compiles(verb, ratings_file, tmp_path, monkeypatch):
     assert "compiles" not in verb("train-lshmf", ratings_file, *SMALL).err
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path))
@@ -297,6 +300,7 @@ def dated(tmp_path):
     return csv(tmp_path, text)
 
 
+@pytest.mark.slow
 def test_the_last_ratings_by_time_are_held_out(verb, dated):
     result = verb("train-lshmf", dated, "--split", "time", *SMALL)
     n = len(planted()[2])

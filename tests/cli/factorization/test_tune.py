@@ -71,6 +71,7 @@ def test_the_saved_winner_has_seen_all_ratings(verb, ratings_file, tmp_path):
     assert verb("recommend", model, "--user", 100, *CPU).code == 0
 
 
+@pytest.mark.slow
 def test_the_picture_has_no_name_but_its_own(verb, ratings_file, tmp_path):
     picture = tmp_path / "tuning.png"
     assert verb("tune", ratings_file, "--plot", picture, *GRID).code == 0

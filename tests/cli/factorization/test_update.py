@@ -76,6 +76,7 @@ def test_a_known_pair_by_rule(refused, verb, model_file, new, tmp_path):
     assert verb("update", model_file, new, "--model", out, "--duplicates", "mean", *CPU).code == 0
 
 
+@pytest.mark.slow
 def test_a_model_of_another_kind(refused, ranking_model, new, tmp_path):
     assert "holds a RankSVM" in refused("update", ranking_model, new, "--model", tmp_path / "o")
 

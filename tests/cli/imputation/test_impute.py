@@ -351,6 +351,7 @@ def test_an_output_is_replaced_by_force(verb, graph, tmp_path):
 # --- the picture
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "request_, more",
     [
@@ -426,6 +427,7 @@ def test_ctrl_c_after_writing_says_that_the_file_is_whole(verb, graph, tmp_path,
 # --- real data
 
 
+@pytest.mark.slow
 def test_metr_la(verb, data, tmp_path):
     """Half a day of road speeds, ten sensors of 207 without them: ids kept, better than the mean."""
     lines = data("metr-la/speed.csv").read_text().splitlines()[:145]
@@ -464,6 +466,7 @@ def test_metr_la(verb, data, tmp_path):
     ]
 
 
+@pytest.mark.slow
 def test_the_confidence_is_told_where_it_is_asked_for(verb, graph, tmp_path):
     path, data = graph(entries=True)
     output, named = tmp_path / "full.npz", ("--method", "vertex-mean")

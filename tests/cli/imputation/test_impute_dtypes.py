@@ -43,6 +43,7 @@ def impute(verb, source, out, *more):
     assert result.code == 0, result.err
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turned", [False, True])
 def test_a_csv_without_points_has_none_afterwards(verb, tmp_path, turned):
     before = table(tmp_path / "in.csv", turned)
@@ -60,6 +61,7 @@ def test_a_csv_without_points_has_none_afterwards(verb, tmp_path, turned):
     assert turned or set(filled["flag"]) <= {"true", "false"}
 
 
+@pytest.mark.slow
 def test_a_csv_of_readings(verb, tmp_path):
     long = cells()[["whole", "padded"]].reset_index().melt("time", var_name="station", value_name="count")
     long.to_csv(tmp_path / "in.csv", index=False)
@@ -69,6 +71,7 @@ def test_a_csv_of_readings(verb, tmp_path):
     assert pandas.read_parquet(tmp_path / "out.parquet")["count"].dtype == np.int64
 
 
+@pytest.mark.slow
 def test_a_csv_as_parquet(verb, tmp_path):
     table(tmp_path / "in.csv")
     impute(verb, tmp_path / "in.csv", tmp_path / "out.parquet")
@@ -77,6 +80,7 @@ def test_a_csv_as_parquet(verb, tmp_path):
     assert kinds == {"whole": "i", "point": "f", "exponent": "f", "flag": "b", "padded": "i"}
 
 
+@pytest.mark.slow
 def test_a_sensor_without_readings_is_as_the_others_are(verb, tmp_path):
     (tmp_path / "edges.csv").write_text("whole,padded\npadded,none\n")
     frame = cells()[["whole", "padded"]].assign(none="")
@@ -90,6 +94,7 @@ def test_a_sensor_without_readings_is_as_the_others_are(verb, tmp_path):
     assert pandas.read_csv(tmp_path / "two.csv", dtype=str)["none"].str.contains(".", regex=False).any()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("long", [False, True])
 def test_parquet_keeps_its_columns(verb, tmp_path, long):
     import pyarrow
@@ -115,6 +120,7 @@ def test_parquet_keeps_its_columns(verb, tmp_path, long):
         assert all(a == b for a, b in kept)
 
 
+@pytest.mark.slow
 def test_an_archive_keeps_its_dtype(verb, tmp_path):
     for dtype in (np.uint8, bool, np.float16):
         values = BASE.T > 50 if dtype is bool else BASE.T.astype(dtype)
@@ -126,6 +132,7 @@ def test_an_archive_keeps_its_dtype(verb, tmp_path):
             assert (got["tensor"] == values)[~HOLES.T].all()
 
 
+@pytest.mark.slow
 def test_bounds_hold_in_what_is_written(verb, tmp_path):
     table(tmp_path / "in.csv")
     frame = cells()[["whole", "exponent"]]
@@ -142,6 +149,7 @@ def test_bounds_hold_in_what_is_written(verb, tmp_path):
         assert got["exponent"][HOLES[:, 2]].max() == high
 
 
+@pytest.mark.slow
 def test_a_fitted_imputer_keeps_the_types_too(verb, tmp_path):
     cells()[["whole", "padded", "point"]].to_csv(tmp_path / "in.csv")
     model = tmp_path / "m.gpukit"

@@ -48,6 +48,7 @@ def titles(figure):
     return [axis.get_title() for axis in figure.axes]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("mixed", [False, True])
 def test_the_longest_gaps_one_of_a_sensor_without_readings(mixed):
     order = np.random.default_rng(1).permutation(T) if mixed else None
@@ -62,6 +63,7 @@ def test_longest_runs():
     assert lengths.tolist() == [3, 0, 7, 2] and firsts.tolist()[0] == 4 and firsts.tolist()[2:] == [0, 0]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("truth", [False, True])
 def test_lines_bands_errors_and_the_map(figure, truth):
     one, places = done(truth), Coordinates(np.random.default_rng(0).random((N, 2)), None, True)
@@ -92,6 +94,7 @@ def test_slices_have_no_empty_third(figure):
     assert len(names) == 2 and all(axis.axison for axis in figure.axes)
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_table(verb, tmp_path):
     rng = np.random.default_rng(0)
     values = np.sin(np.arange(T) / 4)[:, None] + 0.1 * rng.normal(size=(T, 4))
@@ -103,6 +106,7 @@ def test_a_picture_of_a_table(verb, tmp_path):
     assert result.code == 0 and (tmp_path / "p.png").read_bytes().startswith(b"\x89PNG"), result.err
 
 
+@pytest.mark.slow
 def test_a_picture_of_a_table_that_misses_nothing(verb, tmp_path):
     rows = [f"{at},{np.sin(number)},{np.cos(number)}" for number, at in enumerate(TIMES)]
     (tmp_path / "t.csv").write_text("time,a,b\n" + "\n".join(rows) + "\n")
@@ -128,6 +132,7 @@ def test_no_colour_bar_over_rounding(figure, noise):
     assert titles(figure) == ["standard deviation of imputed values: 0.5"]
 
 
+@pytest.mark.slow
 def test_a_colour_bar_over_what_differs(figure):
     one = done()
     lines.draw_map(figure.subplots(), one, Coordinates(np.random.default_rng(0).random((N, 2)), None, True))

@@ -41,6 +41,7 @@ def long(table):
     return out.sort_values(["time", "station"], kind="stable").reset_index(drop=True)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("suffix", [".csv", ".parquet"])
 @pytest.mark.parametrize("graph", ["coordinates", "edges", "none"])
 @pytest.mark.parametrize("layout", ["columns", "rows", "long"])
@@ -72,6 +73,7 @@ def test_the_same_table_comes_back(verb, tmp_path, layout, graph, suffix):
     np.testing.assert_allclose(got.to_numpy(float), wanted.to_numpy(float), rtol=1e-6)
 
 
+@pytest.mark.slow
 def test_what_serves_is_said_beside_interpolation(verb, tmp_path):
     table = frame()[1]
     table.iloc[::2] += 1.0
@@ -95,6 +97,7 @@ def test_bad_tables_are_one_line(refused, tmp_path):
     assert "the latter two once" in refused("impute", tmp_path / "w.csv", "--columns", "time,value", *QUICK)
 
 
+@pytest.mark.slow
 def test_a_kept_imputer_fills_in_what_comes_next(verb, refused, tmp_path):
     whole, hidden = (part / 7 for part in frame())
     hidden.iloc[:18].to_csv(tmp_path / "old.csv")
@@ -123,6 +126,7 @@ def test_a_kept_imputer_fills_in_what_comes_next(verb, refused, tmp_path):
     assert result.code == 2 and "s1" in result.err and result.err.strip().count("\n") <= 1, result.err
 
 
+@pytest.mark.slow
 def test_hidden_values_decide_only_where_no_method_is_named(verb, tmp_path):
     frame()[1].to_csv(tmp_path / "in.csv")
     named = verb("impute", tmp_path / "in.csv", *QUICK)

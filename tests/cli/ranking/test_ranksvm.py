@@ -88,6 +88,7 @@ def test_json_holds_all_that_there_is(verb, letor_folder):
             assert mean == pytest.approx(np.mean([each["metrics"][part][metric] for each in result["folds"]]))
 
 
+@pytest.mark.slow
 def test_one_fold_gives_a_line_a_part(verb, letor_folder):
     results = [
         verb("ranksvm", path, *more, *CPU)
@@ -98,6 +99,7 @@ def test_one_fold_gives_a_line_a_part(verb, letor_folder):
     assert re.search(r"\d+ Newton and \d+ CG steps, \d+\.\d+ s of training, NDCG: letor", results[0].out)
 
 
+@pytest.mark.slow
 def test_a_file_alone_and_with_a_test_set(verb, letor_folder):
     train, test = letor_folder / "Fold1/train.txt", letor_folder / "Fold1/test.txt"
     assert set(as_json(verb, train)["folds"][0]["metrics"]) == {"train"}
@@ -169,6 +171,7 @@ def test_null_and_scale_reach_the_library(verb, tmp_path):
     assert np.allclose(model.predict(shifted) - model.predict(test), ((test.X / [4, 30]) @ model.coef_), atol=1e-6)
 
 
+@pytest.mark.slow
 def test_a_test_set_with_fewer_features(verb, letor_folder, tmp_path):
     test = tmp_path / "test.txt"
     test.write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.2\n")
@@ -187,6 +190,7 @@ def test_labels_of_a_total_order_have_no_ndcg(verb, tmp_path):
 # --- what it writes
 
 
+@pytest.mark.slow
 def test_files_of_several_folds(verb, letor_folder, tmp_path):
     (tmp_path / "Fold1").mkdir(), (tmp_path / "Fold2").mkdir()
     result = verb("ranksvm", letor_folder, "--model", tmp_path / "m.gpukit", "--scores", tmp_path / "{fold}/s", *CPU)
@@ -199,6 +203,7 @@ def test_files_of_several_folds(verb, letor_folder, tmp_path):
         assert np.array_equal(scores, load_model(tmp_path / f"m.{fold}.gpukit").predict(test))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("option", ["--model", "--scores"])
 def test_a_device_takes_what_all_folds_write(verb, letor_folder, option, tmp_path):
     (tmp_path / "null").symlink_to("/dev/null")
@@ -207,6 +212,7 @@ def test_a_device_takes_what_all_folds_write(verb, letor_folder, option, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["null"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--c-grid", "2^-4:2^0")])
 def test_the_picture(verb, letor_folder, tmp_path, more):
     picture = tmp_path / "curve.png"
@@ -214,6 +220,7 @@ def test_the_picture(verb, letor_folder, tmp_path, more):
     assert picture.read_bytes().startswith(b"\x89PNG") and list(tmp_path.iterdir()) == [picture]
 
 
+@pytest.mark.slow
 def test_a_training_cut_short_is_said(verb, letor_folder, monkeypatch):
     from gpukit.cli.ranking import steps
     from gpukit.ranking import RankSVM
@@ -228,6 +235,7 @@ def test_a_training_cut_short_is_said(verb, letor_folder, monkeypatch):
     assert "Warning" not in verb("ranksvm", letor_folder, "--quiet").err
 
 
+@pytest.mark.slow
 def test_quiet_prints_the_result_alone(verb, letor_folder):
     result = verb("ranksvm", letor_folder, "--quiet", *CPU)
     assert result.err == "" and "RankSVM on cpu" in result.out
@@ -242,6 +250,7 @@ def test_the_metrics_offered_are_those_evaluated():
 # --- Ctrl-C
 
 
+@pytest.mark.slow
 def test_ctrl_c_says_what_is_there(verb, letor_folder, tmp_path, monkeypatch):
     from gpukit.cli import report
 
@@ -276,6 +285,7 @@ def wild(path, seed):
     return path
 
 
+@pytest.mark.slow
 def test_what_is_open_is_chosen_and_told(verb, tmp_path):
     train, test = wild(tmp_path / "train.csv", 1), wild(tmp_path / "test.csv", 2)
     result = verb("ranksvm", train, "--test", test, *CPU)
@@ -295,6 +305,7 @@ def test_what_is_open_is_chosen_and_told(verb, tmp_path):
     assert found["metrics"]["test"]["pa"] > usual["metrics"]["test"]["pa"] + 0.02
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["map", "ndcg@10", "pa"])
 def test_auto_uses_the_validation_set_and_says_so(verb, tmp_path, metric):
     train, validation = wild(tmp_path / "train.csv", 1), wild(tmp_path / "vali.csv", 2)
@@ -338,6 +349,7 @@ def test_a_grid_leaves_features_as_they_are(verb, letor_folder):
 # --- real data
 
 
+@pytest.mark.slow
 def test_mq2008(verb, data):
     """MQ2008, C = 1: f* and PA of the rivals' own program, means as LETOR's script scores them."""
     result = as_json(verb, data("MQ2008"), "--eps", "1e-7", "--c", 1)

@@ -42,6 +42,7 @@ def later(model, test):
     return seen
 
 
+@pytest.mark.slow
 def test_a_model_is_judged_by_what_recommend_gives(model, halves):
     found, clicks = model.evaluate_lists(halves[1], K), later(model, halves[1])
     assert [one.predictor for one in found.judged] == ["LSHMF", "popularity", "item kNN"]
@@ -73,6 +74,7 @@ def test_known_clicks_count_for_none(model, halves):
     assert found.rows(10) == alone.rows(10) and len(found.judged) == 1
 
 
+@pytest.mark.slow
 def test_two_models_are_judged_on_what_both_know(model, halves):
     train, test = halves
     few = train.take(np.arange(len(train)) % 3 > 0)
@@ -116,7 +118,7 @@ def tests(model, halves):
     return Negatives(users, first, items, random.random(items.shape) < 0.9)
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_the_sampled_protocol(model, tests):
     found = judging.judge_sampled({"one": model}, tests, K)
     known, n_items = Lister(model).learned, len(model.item_ids_)
@@ -146,6 +148,7 @@ def test_pair_scores_are_those_of_recommend(model):
     )
 
 
+@pytest.mark.slow
 def test_new_users_are_judged_by_what_is_given(model, halves):
     """Every second user is new: lists are those of recommend_for, known clicks those given."""
     train, test = halves

@@ -37,6 +37,7 @@ def alike(fitted, titles, title, n):
     return fitted.similar_items(item, n)[0].tolist()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("title", KIN)
 def test_the_first_three_are_its_kin(fitted, titles, title):
     assert {titles[item] for item in alike(fitted, titles, title, 3)} == KIN[title]

@@ -35,6 +35,7 @@ def make(model, **parameters):
     return model(**{"device": "cpu", "lsh_q": 20, **parameters} if model is LSHMF else {"device": "cpu", **parameters})
 
 
+@pytest.mark.slow
 @BOTH
 def test_damped_biases_win_where_there_is_no_more_to_learn(model, tmp_path):
     train, test = sparse()
@@ -53,6 +54,7 @@ def test_damped_biases_win_where_there_is_no_more_to_learn(model, tmp_path):
     assert (loaded.recommend(n=3)[1] == fitted.recommend(n=3)[1]).all()
 
 
+@pytest.mark.slow
 def test_factors_win_where_there_is_taste():
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     fitted = make(MatrixFactorization).fit(train)
@@ -121,6 +123,7 @@ def test_density_counts_the_longer_side():
     assert not any(rule.is_sparse(*one) for one in plenty) and all(rule.is_sparse(*one) for one in few)
 
 
+@pytest.mark.slow
 def test_the_same_choice_each_time():
     train = planted(150, 40, 0.5, seed=2)  # enough for two workers
     one, same = (make(LSHMF, deterministic=True, n_epochs=3).fit(train) for _ in range(2))
@@ -141,6 +144,7 @@ def test_early_stopping_trains_on_all_again(one_thread):
     assert same_state(stopped, again)
 
 
+@pytest.mark.slow
 def test_going_on_does_not_choose_again(tmp_path, monkeypatch):
     train, _ = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     whole = make(MatrixFactorization).fit(train)
@@ -250,6 +254,7 @@ def test_many_epochs_that_are_named_are_trained_and_not_tried():
     assert {len(trial["curve"]) for trial in fitted.trials_ if trial["n_factors"]} == {50}
 
 
+@pytest.mark.slow
 def test_no_bias_is_taken_that_predicts_worse_than_the_level():
     """Of noise what is usual would be: the judges say so."""
     usual_is_worse = 0

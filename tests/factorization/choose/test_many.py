@@ -37,6 +37,7 @@ def test_who_lags(errors, given_up):
     assert lags(errors, outcome(1.0, 0.95, 0.92, 0.91)) == given_up
 
 
+@pytest.mark.slow
 def test_candidates_are_given_up_where_ratings_are_many(monkeypatch):
     """The model is as good; only the trials are shorter."""
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
@@ -70,6 +71,7 @@ def limited(monkeypatch, trainings, **named):
     return fitted, 0.8 * 5 * sum(spent) / (trainings * budget.EPOCHS)
 
 
+@pytest.mark.slow
 def test_choosing_ends_where_its_budget_is_spent(monkeypatch):
     """Within an epoch of it; with what was best so far."""
     whole, part = limited(monkeypatch, 40)

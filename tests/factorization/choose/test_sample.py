@@ -46,6 +46,7 @@ def test_plenty_of_noise_is_damped_biases(plenty):
     assert taste.trials_ == [] and "plenty of ratings (50 or more a user and item)" in taste.chosen_["why"]
 
 
+@pytest.mark.slow
 def test_few_ratings_are_always_chosen_for():
     """However many a row has."""
     fitted = LSHMF(device="cpu", lsh_q=8).fit(planted(250, 12, 1.0))

@@ -80,6 +80,7 @@ def test_a_candidate_that_adds_nothing_has_no_share():
     assert share_of(np.full(9, np.nan), errors, 6) == 0.0  # it has diverged
 
 
+@pytest.mark.slow
 @BOTH
 def test_a_share_of_what_factors_and_neighbours_add(model, one_thread, monkeypatch):
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)

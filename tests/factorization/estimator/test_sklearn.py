@@ -76,6 +76,7 @@ def test_their_error_is_raised_too():
     assert isinstance(caught.value, GpukitError)
 
 
+@pytest.mark.slow
 def test_clone_and_model_selection():
     from sklearn.base import clone
 

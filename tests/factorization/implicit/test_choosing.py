@@ -26,6 +26,7 @@ def plan(**changes):
     return check(MatrixFactorization(solver="ials"), 100, "implicit")._replace(**changes)
 
 
+@pytest.mark.slow
 def test_everything_open_is_chosen():
     train, held_out = clicks(240)
     fitted = LSHMF(n_neighbors=5, device="cpu", random_state=1).fit(train)

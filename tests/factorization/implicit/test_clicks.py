@@ -38,6 +38,7 @@ def test_clicks_are_recognised_and_learned(kind):
     assert hits(fitted.recommend(n=5)[0], held_out) > 2 * hits(popular[:, :5], held_out)
 
 
+@pytest.mark.slow
 def test_what_is_rated_high_are_the_clicks():
     ratings, train = graded()
     assert make().fit(ratings).feedback_ == "explicit"

@@ -67,6 +67,7 @@ def test_it_goes_on(stop, tmp_path):
         np.testing.assert_array_equal(one, two)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("stop", "following"), [((1, 2), (1, FIRST)), ((1, FIRST), (2, 1)), ((2, 1), (2, 2))])
 def test_a_training_on_all_clicks_goes_on(stop, following, tmp_path):
     """Stopped in the training on all clicks that follows one on a part of them."""

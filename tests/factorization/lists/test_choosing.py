@@ -33,6 +33,7 @@ def test_lists_of_few_ratings_are_better_than_popularity():
     assert model["ndcg"] > 1.2 * popularity["ndcg"]
 
 
+@pytest.mark.slow
 def test_what_suits_plenty_of_ratings_is_worse_here(monkeypatch):
     train, test = tastes().split(0.15, 0)
     chosen = fitted_of(train).evaluate_lists(test, baselines=False).rows(10)[0]
@@ -41,6 +42,7 @@ def test_what_suits_plenty_of_ratings_is_worse_here(monkeypatch):
     assert chosen["ndcg"] > 1.2 * usual["ndcg"]
 
 
+@pytest.mark.slow
 def test_the_choice_is_the_same_on_every_run():
     first, second = (fitted_of(tastes()).fit_lists()._head for _ in range(2))
     assert first.numbers.tolist() != PLENTY

@@ -102,6 +102,7 @@ def test_a_new_users_factors_are_the_oracles(fitted):
     np.testing.assert_allclose(scores[0], expected[rows], atol=1e-5)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_learned_when_first_asked_for_and_kept(model, tmp_path):
     fresh = model(n_factors=4, n_epochs=2, device="cpu").fit(RATINGS)

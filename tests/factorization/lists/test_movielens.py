@@ -37,6 +37,7 @@ def test_lists_hit_what_users_rated_next(fitted):
     assert hits_and_gains(fitted, "rating")[0] < 0.40
 
 
+@pytest.mark.slow
 def test_lists_hold_what_is_known(fitted):
     """And are many users' own: they name more films than popularity would."""
     rows = np.searchsorted(fitted.item_ids_, fitted.recommend(n=10)[0])

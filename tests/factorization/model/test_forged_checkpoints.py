@@ -51,6 +51,7 @@ def test_the_checkpoint_itself_is_sound(point):
     assert resumed(point) is None
 
 
+@pytest.mark.slow
 def test_forged_arrays(point, tmp_path):
     header, arrays = persist.load_arrays(point)
     for which, array in arrays.items():
@@ -63,6 +64,7 @@ def test_forged_arrays(point, tmp_path):
 JUNK = (..., None, "x", [], {}, 1e9, -1, True, 2**70)
 
 
+@pytest.mark.slow
 def test_forged_headers(point, tmp_path):
     header, arrays = persist.load_arrays(point)
     fixed = {("class",), ("of",), ("parameters",), ("epochs_done",), ("history",), ("data",), ("format",)}

@@ -65,6 +65,7 @@ def test_rows_without_ratings_stay_at_the_level():
     assert abs(predicted.mean() - ratings.values.mean()) < 0.02
 
 
+@pytest.mark.slow
 def test_a_trend_is_found_where_there_is_one():
     """Better than biases around the mean, on ratings that have not been seen; most for items few have rated."""
     train, test = popular().split(0.2, 0)
@@ -80,6 +81,7 @@ def test_a_trend_is_found_where_there_is_one():
     assert closing_table(fitted, train, test)[0]["train_rmse"] == pytest.approx(train.values.std(), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_where_there_is_nothing_to_learn_it_does_no_harm():
     """Ratings that are noise: nobody does better than the mean."""
     for seed in range(3):
@@ -88,6 +90,7 @@ def test_where_there_is_nothing_to_learn_it_does_no_harm():
         assert -fitted.score(test) < 1.002 * np.sqrt(np.mean((test.values - train.values.mean()) ** 2))
 
 
+@pytest.mark.slow
 def test_updates_and_files_keep_the_trend(tmp_path, one_thread, as_of_many):
     train, more = popular(1).split(0.1, 0)
     fitted = MatrixFactorization(device="cpu").fit(train)

@@ -158,6 +158,7 @@ def test_a_solver_that_cannot_says_so():
     model.fit(ratings, sample_weight=np.ones(len(ratings)))  # which is no weights
 
 
+@pytest.mark.slow
 def test_choosing_goes_by_weights():
     """Half of the ratings are noise of no weight to speak of: what is chosen is for the others."""
     ratings = planted(100, 40, 0.5, seed=1)

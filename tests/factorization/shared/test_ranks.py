@@ -73,6 +73,7 @@ def test_ranks_do_not_grow_apart_in_the_first_epoch():
     assert its < own + 0.005, (its, own)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("size, a_rank", [(2, 2), (2, 1), (4, 1)])
 def test_items_walk_with_the_neighbours_of_one_process(size, a_rank, monkeypatch):
     monkeypatch.setitem(parts.A_RANK, "items", a_rank)
@@ -95,6 +96,7 @@ def test_neighbours_train_the_same_twice(size, scale):
     assert abs(models[-1].history_[-1]["rmse"] - alone.history_[-1]["rmse"]) < 0.006
 
 
+@pytest.mark.slow
 def test_settings_are_chosen_where_ratings_make_one_block():
     """Open ones, of ratings that only the first rank walks; the best epoch is kept, also of unknown users and items."""
     table, others = ratings(), ratings(shape=(70, 40), n=500)
@@ -106,6 +108,7 @@ def test_settings_are_chosen_where_ratings_make_one_block():
     assert [len(model.history_) for model in models] == [len(alone.history_)] * 3
 
 
+@pytest.mark.slow
 def test_what_is_chosen_is_chosen_once():
     """Settings that are open, where ratings are few."""
     table = ratings()

@@ -231,6 +231,7 @@ def test_only_those_near_the_best_go_on_to_other_folds():
     assert found.table[0]["folds"] == 3 and found.folds == 3
 
 
+@pytest.mark.slow
 def test_the_default_grid_is_refined_around_the_best():
     search = Search(planted(), None, Rules(2, epochs=2, exhaustive=False), TEMPLATE)
     before = len(search.entries)
@@ -240,6 +241,7 @@ def test_the_default_grid_is_refined_around_the_best():
     assert any(one.learning_rate for one in added) and len({one.regularization for one in added}) > 1
 
 
+@pytest.mark.slow
 def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert grids.open_settings(TEMPLATE, planted()) == [OPEN]
     assert grids.open_settings(LSHMF(n_factors=4), planted()) == []

@@ -104,6 +104,7 @@ def test_nothing_is_filled_in_with_certainty(zeros):
     assert (model.deviation_[~seen] > 0).all() and model.notes_
 
 
+@pytest.mark.slow
 def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     rng, held = np.random.default_rng(0), []
     for _ in range(60):
@@ -127,6 +128,7 @@ def test_few_runs_widen_no_interval():
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - deviations.MOST_SHARE) < 0.01
 
 
+@pytest.mark.slow
 def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)
@@ -155,7 +157,15 @@ def test_every_method_by_its_name(name):
     assert model.method_ == name and filled.min() >= 9.5 and filled.max() <= 11.0
 
 
-@pytest.mark.parametrize("name", ["smoothness", "local", "interpolation", "last-value", "auto"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "smoothness",
+        pytest.param("local", marks=pytest.mark.slow),
+        "last-value",
+        pytest.param("auto", marks=pytest.mark.slow),
+    ],
+)
 def test_what_needs_an_order_gives_way_to_means_without_one(name):
     values, few = waves(), np.random.default_rng(3).normal(size=(N, 5)).round(2)
     values[2, 40:60], few[2], few[5, 1] = np.nan, np.nan, np.nan
@@ -394,6 +404,7 @@ def test_what_is_filled_in_ends_where_what_is_observed_does():
     assert GraphImputer(method="spectral", device="cpu").fit(ring(), rare, seen).completed_[~seen].min() < 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["vertex-mean", "interpolation"])
 def test_the_report_of_a_named_method_has_the_errors_that_others_have_when_named(method):
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
@@ -405,6 +416,7 @@ def test_the_report_of_a_named_method_has_the_errors_that_others_have_when_named
     assert found[method] == pytest.approx(expected[method], rel=0.02)
 
 
+@pytest.mark.slow
 def test_series_that_alternate_are_filled_in_as_with_their_times():
     rng = np.random.default_rng(2)
     values = rng.normal(size=(4, 260))

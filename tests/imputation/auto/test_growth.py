@@ -80,6 +80,7 @@ def test_few_values_beyond_ends_are_like_others():
     np.testing.assert_array_equal(found.at(part.kinds, part.signs, changes), plain.at(part.kinds, part.signs))
 
 
+@pytest.mark.slow
 def test_deviations_at_the_end_grow_with_distance_and_slope(tmp_path):
     values, missing = trends(), np.zeros((6, 120), bool)
     missing[:, -20:] = True

@@ -74,6 +74,7 @@ def test_the_setting_with_which_fields_were_drawn_is_near_the_best(laplacian):
     assert smooth[0][2] <= 0.03 and smooth[1][2] == max(cov.TAUS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ordered", [True, False])
 def test_vertices_without_values_are_told_from_the_others(ordered):
     truth = waves()

@@ -78,6 +78,7 @@ def test_a_period_away():
     np.testing.assert_allclose(period_away(series, 3), [[3, 4, 5, 3, 1, 2, 3]])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("metric", ["absolute", "squared"])
 def test_gaps_are_filled_in_from_others_meanwhile(metric):
     truth, seen = waves(), np.ones((N, T), bool)
@@ -175,6 +176,7 @@ def test_as_many_folds_as_tell_enough(shape, count):
     assert folds_for(np.broadcast_to(True, shape)) == count
 
 
+@pytest.mark.slow
 def test_of_long_series_a_window_is_learned_from(monkeypatch):
     t = np.arange(3 * T)
     truth = np.sin(2 * np.pi * t / 250) + np.sin(2 * np.pi * t / 37 + np.linspace(0, 1, N)[:, None])
@@ -186,6 +188,7 @@ def test_of_long_series_a_window_is_learned_from(monkeypatch):
     assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05
 
 
+@pytest.mark.slow
 def test_a_window_shorter_than_two_periods(monkeypatch):
     """What a series is a period away serves neither there nor in the whole."""
     rng, t = np.random.default_rng(0), np.arange(1200)
@@ -201,6 +204,7 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
     assert given == {200} and kept == {0}
 
 
+@pytest.mark.slow
 def test_a_vertex_without_values_is_left_to_others():
     """To what any method leaves it to: nothing is told of it here."""
     seen = np.random.default_rng(0).random((N, T)) > 0.2
@@ -212,6 +216,7 @@ def test_a_vertex_without_values_is_left_to_others():
     np.testing.assert_allclose(*rows)
 
 
+@pytest.mark.slow
 def test_ridges_are_judged_on_a_fold_that_nothing_was_learned_from(monkeypatch):
     judged = []
     ridges = Table.ridges
@@ -240,6 +245,7 @@ def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
     assert np.bincount(vertex).tolist() == [4] * 4 and hidden[vertex, column].all() and column.max() > 20
 
 
+@pytest.mark.slow
 def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
     series, told = [], learning.told
 

@@ -108,6 +108,7 @@ def test_a_complete_tensor_and_one_that_is_too_small(monkeypatch):
         np.testing.assert_array_equal(model.completed_, data.truth)
 
 
+@pytest.mark.slow
 def test_another_method_is_rank_0s():
     data = graph(seed=8)
     with pytest.warns(UserWarning, match="'vertex-mean' filled in, by rank 0 itself"):

@@ -57,6 +57,7 @@ def test_edges_count_by_how_alike_their_ends_change():
     np.testing.assert_allclose(alike, alike.T)
 
 
+@pytest.mark.slow
 def test_gaps_are_filled_in_from_neighbours_that_move_alike(tmp_path):
     truth, seen = waves(), np.ones((N, T), bool)
     rng = np.random.default_rng(0)
@@ -83,6 +84,7 @@ def problem(truth, seen, period=0):
     return Problem(as_adjacency(ring()), values, seen, at, period, (1, T), place, asked)
 
 
+@pytest.mark.slow
 def test_what_repeats_is_told_from_a_period_away():
     rng = np.random.default_rng(0)
     truth = np.tile(rng.normal(size=(N, 1, 20)), (1, 10, 1)).reshape(N, T) + 0.01 * rng.normal(size=(N, T))
@@ -138,6 +140,7 @@ def test_numbers_of_any_size(scale):
     np.testing.assert_allclose(method.fill(other, setting), scale * method.fill(one, setting), rtol=1e-3)
 
 
+@pytest.mark.slow
 def test_columns_that_nobody_sees_lie_between_those_beside_them():
     truth = np.linspace(0.0, 100.0, T) + np.arange(N)[:, None]
     seen = np.ones((N, T), bool)

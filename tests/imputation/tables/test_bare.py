@@ -27,6 +27,7 @@ def X():
     return values
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["array", "list", "masked", "mask", "float32", "transform", "file"])
 def test_a_table_alone_has_a_sensor_a_column(X, kind, tmp_path):
     expected = imputer().fit_transform(pandas.DataFrame(X)).to_numpy()
@@ -80,6 +81,7 @@ def test_times_by_sensors_are_no_sensors_by_times(X, method, rows):
         imputer(method).fit_transform(None, short)
 
 
+@pytest.mark.slow
 def test_sensors_by_times_stay(X):
     expected = imputer().fit_transform(X)
     np.testing.assert_allclose(imputer().fit_transform(None, X.T), expected.T)

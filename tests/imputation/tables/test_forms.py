@@ -94,6 +94,7 @@ def test_times_in_any_order(frame, expected):
     check(got.loc[TIMES], frame, expected)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("method", ["interpolation", "local", "auto"])
 def test_columns_in_another_order_give_the_same(frame, method):
     frame.iloc[:, 2] = np.nan
@@ -170,6 +171,7 @@ def test_xarray(frame, expected):
         check(got.to_pandas(), array.to_pandas(), expected)
 
 
+@pytest.mark.slow
 def test_a_graph_without_labels_goes_by_place(frame, expected):
     check(imputer().fit_transform(adjacency(), frame), frame, expected)
     plain = frame.set_axis(range(T)).set_axis(range(N), axis=1)
@@ -215,6 +217,7 @@ def test_fit_saves_labels_and_times(frame, expected, tmp_path):
     np.testing.assert_allclose(again.transform(turned)[::-1], expected, rtol=1e-12)
 
 
+@pytest.mark.slow
 def test_columns_that_are_no_readings_are_named(frame):
     at = frame.index
     words = frame.reset_index(drop=True).assign(wind="NW", place="x")
@@ -231,7 +234,10 @@ def test_columns_that_are_no_readings_are_named(frame):
     np.testing.assert_allclose(imputer().fit(kept.replace("?", np.nan)).completed_, imputer().fit(frame).completed_)
 
 
-@pytest.mark.parametrize("nothing", [np.nan, None, pandas.NA, pandas.NaT, "", "NA", "?"])
+@pytest.mark.parametrize(
+    "nothing",
+    [np.nan, *(pytest.param(one, marks=pytest.mark.slow) for one in (None, pandas.NA, pandas.NaT, "", "NA")), "?"],
+)
 def test_sensors_without_a_reading_are_filled_in(frame, nothing):
     expected = imputer().fit_transform(graph(), frame.assign(s3=np.nan))
     given = frame.assign(s3=pandas.Series([nothing] * T, frame.index, dtype=object))

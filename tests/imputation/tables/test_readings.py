@@ -5,6 +5,7 @@ import datetime
 import numpy as np
 import pandas
 import pytest
+from support import thinned
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError
@@ -46,9 +47,12 @@ def stacked(frame, levels=("site", "time")):
     return long.set_index(list(levels))[["v"]]
 
 
-@pytest.mark.parametrize("levels", [("site", "time"), ("time", "site")])
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("kind", ["frame", "series", "mixed", "unnamed", "float32"])
+@pytest.mark.parametrize(
+    "kind, known, levels",
+    thinned(
+        ["frame", "series", "mixed", "unnamed", "float32"], [True, False], [("site", "time"), ("time", "site")], share=4
+    ),
+)
 def test_readings_with_both_in_the_index(frame, expected, levels, known, kind):
     given = stacked(frame, levels)
     given = given.sample(frac=1, random_state=0) if kind == "mixed" else given
@@ -89,6 +93,7 @@ def test_levels_of_other_times(frame, expected, times):
     np.testing.assert_allclose(got["v"].to_numpy().reshape(N, T).T, expected.to_numpy())
 
 
+@pytest.mark.slow
 def test_levels_that_are_times_together(frame, expected):
     levels = [pandas.Index(TIMES.date, name="date"), pandas.Index(TIMES.hour, name="hour")]
     whole = frame.set_axis(pandas.MultiIndex.from_arrays(levels))
@@ -98,6 +103,7 @@ def test_levels_that_are_times_together(frame, expected):
     np.testing.assert_allclose(got.loc[whole.index].to_numpy(), expected.to_numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_one_of_both_in_the_index(frame, expected, known):
     long = stacked(frame).reset_index()
@@ -109,6 +115,7 @@ def test_one_of_both_in_the_index(frame, expected, known):
         np.testing.assert_allclose(wide.to_numpy(), expected.to_numpy())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["filtered", "joined"])
 def test_numbers_of_rows_that_are_left_say_nothing(frame, expected, kind):
     long = stacked(frame).reset_index()
@@ -148,6 +155,7 @@ def test_labels_that_are_no_times_are_refused(frame, change, error):
     assert "\n" not in str(caught.value)
 
 
+@pytest.mark.slow
 def test_a_named_side_is_time_or_sensors(frame, expected):
     words = frame.set_axis([f"r{at}" for at in range(T)])
     for given in (words.rename_axis("time"), words.rename_axis("time").T):
@@ -161,6 +169,7 @@ def test_a_named_side_is_time_or_sensors(frame, expected):
     assert any("the labels 'r0', 'r1', ... are no times" in note for note in model.notes_)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["duration", "dates", "year"])
 def test_labels_that_are_times_tell_the_side(frame, kind):
     """Uneven steps: what is filled in follows them, not the number of the row."""
@@ -178,6 +187,7 @@ def test_labels_that_are_times_tell_the_side(frame, kind):
     np.testing.assert_allclose(fill(given.T).T, truth, rtol=1e-5)
 
 
+@pytest.mark.slow
 def test_columns_with_levels(frame, expected):
     given = frame.set_axis(pandas.MultiIndex.from_product([["v"], NAMES]), axis=1)
     for got in (fill(graph(), given), fill(given)):

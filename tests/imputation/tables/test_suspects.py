@@ -96,6 +96,7 @@ def test_labels_that_count_as_years_do_are_told(labels, told):
     assert not told or "--layout" in notes[0]
 
 
+@pytest.mark.slow
 def test_the_years_of_a_table_with_a_line_a_reading_are_told():
     table = pd.DataFrame({"year": np.tile(np.arange(1952, 2012, 5), 9), "life": np.linspace(40.0, 80.0, 108)})
     table.loc[3, "life"] = np.nan

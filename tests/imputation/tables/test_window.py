@@ -57,6 +57,7 @@ def test_the_next_hours_are_filled_in_as_a_fit_would(model, given, truth, hidden
     np.testing.assert_array_equal(model.transform(new.iloc[:, ::-1])[NAMES].to_numpy(), got.to_numpy())
 
 
+@pytest.mark.slow
 def test_overlapping_columns_count_once(model, given):
     new = given[T : T + NEW]
     np.testing.assert_array_equal(
@@ -70,6 +71,7 @@ def test_what_a_transform_fills_in_is_not_kept(model, given):
     np.testing.assert_array_equal(model._held.filled, before)
 
 
+@pytest.mark.slow
 def test_a_window_moves(model, given, truth, hidden, tmp_path):
     model.save(tmp_path / "m")
     moving = GraphImputer.load(tmp_path / "m")
@@ -88,6 +90,7 @@ def test_a_window_moves(model, given, truth, hidden, tmp_path):
     np.testing.assert_array_equal(one.to_numpy(), other.to_numpy())
 
 
+@pytest.mark.slow
 def test_columns_without_times_follow(given):
     values = given.to_numpy().T
     model = GraphImputer(device="cpu", method="interpolation").fit(None, values[:, :T])

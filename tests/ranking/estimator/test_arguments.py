@@ -191,6 +191,7 @@ def test_columns_that_count_from_0_are_no_names():
     np.testing.assert_array_equal(named.predict(X), model.predict(X))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weight", [1e140, 1e150, 1e300])
 def test_weights_beyond_float64_are_one_line_or_train(weight):
     """Squares of the gradient overflow before the objective does."""

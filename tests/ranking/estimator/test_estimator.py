@@ -293,6 +293,7 @@ def test_threads_do_not_change_the_result():
     np.testing.assert_array_equal(*found)
 
 
+@pytest.mark.slow
 def test_max_iter_is_told():
     at = make(levels=5)
     with pytest.warns(UserWarning, match="max_iter=1 Newton steps with C=100: the gradient"):
@@ -337,6 +338,7 @@ def test_other_numbers_of_features():
     assert model.predict(np.empty((0, 5))).shape == (0,)
 
 
+@pytest.mark.slow
 def test_accuracy_without_pairs():
     at = make()
     model = RankSVM(device="cpu").fit(at.X, at.y, at.qid)

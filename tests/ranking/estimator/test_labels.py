@@ -34,6 +34,7 @@ def framed(at):
     return X, y, qid.iloc[rng.permutation(len(index))]
 
 
+@pytest.mark.slow
 def test_columns_in_other_orders_are_matched(at, expected):
     X, y, qid = framed(at)
     assert y.index.tolist() != X.index.tolist() != qid.index.tolist()
@@ -93,6 +94,7 @@ def test_arrays_on_a_gpu(at, expected, way):
     np.testing.assert_array_equal(model.predict(data[0]), expected.predict(at.X))
 
 
+@pytest.mark.slow
 def test_weights_of_documents(at):
     rows = np.random.default_rng(3).permutation(len(at.y))
     X, y, qid = at.taken(rows)
@@ -109,6 +111,7 @@ def test_weights_of_documents(at):
         fitted(X, y, qid, query_weight=by_document)
 
 
+@pytest.mark.slow
 def test_documents_with_weights_by_id(at):
     documents = Documents(at.X, at.y, at.offsets, at.qid[at.offsets[:-1]])
     weights = {q: 0.5 + k for k, q in enumerate(np.unique(at.qid).tolist())}

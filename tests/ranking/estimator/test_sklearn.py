@@ -123,6 +123,7 @@ def test_what_it_is():
         assert "RankSVM" in estimator_html_repr(shown) and "RankSVM" in shown._repr_mimebundle_()["text/html"]
 
 
+@pytest.mark.slow
 def test_a_pipeline_is_scored_and_searched(routing):
     at, grid = shuffled(make(levels=4)), [1e-4, 1e-2, 1.0]
     pipeline = Pipeline([("scale", StandardScaler()), ("rank", RankSVM(device="cpu"))])

@@ -69,6 +69,7 @@ def test_repeated_columns():
         assert model.converged_ and excess(model, X, y, qid, 1.0) < 1e-6
 
 
+@pytest.mark.slow
 def test_breast_cancer_and_a_thousand_small_columns():
     """f = 1,259 was called converged; a gradient near 0 certifies the minimum that is compared with."""
     from sklearn.datasets import load_breast_cancer

@@ -72,6 +72,7 @@ def test_warm_starts_save_steps():
     assert sum(row["newton"] for row in warm.path_) < sum(one.n_iter_ for one in cold)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("weights", [None, 3.0])
 def test_precision_is_relative_to_the_gradient_at_0(weights):
     train = noisy(9)

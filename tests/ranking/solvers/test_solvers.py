@@ -45,6 +45,7 @@ def test_the_fastest_solver():
         assert choose.choose_solver(solver, CPU, deep, True) == solver
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("levels, expected", [(3, "scan"), (0, "ost")])
 def test_the_estimator_says_which(levels, expected):
     at = make([80, 70], levels)

@@ -9,7 +9,7 @@ from gpukit.factorization.answers.judging import judge_sampled
 from gpukit.ratings import read_ratings
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 def test_neighbourhoods_reach_the_papers_first_mark_sooner():
     """The seed's Table 10 asks for 0.65; popularity has 0.454."""
     train, tests = read_ratings(data("ncf/ml-1m.train.rating")), read_negatives(data("ncf/ml-1m.test.negative"))
