@@ -153,11 +153,14 @@ def run(ctx, ask, stages, team):
 def load(ask, edges=None):
     """The GraphTensor of the options; edges: a Graph in place of the file."""
     from gpukit.graphs import read_graph
+    from gpukit.graphs.near.files import read_coordinates
 
-    asked = ("tensor", "slice_shape", "layout", "columns", "coordinates", "distances", "times")
+    asked = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
     with report.warnings_told(ask.quiet or ask.as_json):
-        data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, **{name: getattr(ask, name) for name in asked})
+        ask.places = None if ask.coordinates is None else read_coordinates(ask.coordinates)
+        found = {name: getattr(ask, name) for name in asked}
+        data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **found)
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
     report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)
@@ -243,11 +246,11 @@ def longest_runs(mask):
 
 def places(ask, data):
     """The near.coordinates.Coordinates of the vertices in --coordinates, or None."""
-    if ask.coordinates is None:
+    if ask.places is None:
         return None
-    from gpukit.graphs.near.files import read_coordinates
+    from gpukit.graphs.near.files import chosen
 
-    return read_coordinates(ask.coordinates, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
+    return chosen(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
 
 
 def write(ask, data, model):

@@ -10,7 +10,7 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
 from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long, warn_of_others
-from gpukit.graphs.near.files import Near
+from gpukit.graphs.near.files import near_of
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
@@ -50,8 +50,8 @@ def read_graph(
     .npz, text or Parquet: a wide table (see read_table; layout 'rows' or 'columns' says what a vertex is, of a .npy of
     (T, N) too) or a long one (layout 'long', or columns: see layouts/roles.py). Where both have ids, the
     order is that of the values (of a long table that of the graph), and vertices that only they have are isolated.
-    Without edges the graph is that of the nearest, by the files coordinates or distances (see near/files.py),
-    neighbors to each, or else by correlation of the values.
+    Without edges the graph is that of the nearest, by the file coordinates (or near/files.py's Coordinates) or the file
+    distances, neighbors to each, or else by correlation of the values.
     times: a file with the times of the columns, one a line or .npy, where the values' file has none (see read_times).
     slice_shape: (m, n): slices of rows of
     m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
@@ -59,7 +59,6 @@ def read_graph(
     """
     slice_shape = None if slice_shape is None else check_slice(slice_shape)
     lies = Lies(layout, columns, slice_shape, times)
-    near = Near(coordinates, distances, neighbors)
     if sum(one is not None for one in (edges, coordinates, distances)) > 1:
         raise ParameterError("the graph is of edges, of coordinates or of distances: give one of the three.")
     if (path is None) == (tensor is None):
@@ -67,8 +66,10 @@ def read_graph(
     if edges is not None:
         return _beside(edges, tensor if path is None else path, lies)
     with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
-        if near == Near() and (source.holds_arrays() or _is_array(source)):
+        made = (coordinates, distances, neighbors) != (None, None, None)
+        if not made and (source.holds_arrays() or _is_array(source)):
             return _whole(_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name, lies)
+        near = near_of(coordinates, distances, neighbors)
         ids = near.ids()
         found = _values(source, None, ids, lies)
         if found.ids is not None and ids is not None:

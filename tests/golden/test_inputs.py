@@ -135,14 +135,10 @@ def forms():
 
 
 def pipes():
-    """Each kind by standard input, by a named pipe, and by process substitution.
-
-    Coordinates and distances are opened twice, so they cannot come by a pipe.
-    """
+    """Each kind by standard input, by a named pipe, and by process substitution."""
     for kind, (text, *_) in KINDS.items():
-        if kind not in ("places", "distances"):
-            yield case_of(kind, "-", text, "-", stdin=text)
-            yield case_of(kind, "a named pipe", text, "input.csv", pipes={"input.csv": text})
+        yield case_of(kind, "-", text, "-", stdin=text)
+        yield case_of(kind, "a named pipe", text, "input.csv", pipes={"input.csv": text})
         if kind in MAIN:
             yield case_of(kind, "/dev/stdin", text, "/dev/stdin", stdin=text)
         if kind != "edges" and not callable(KINDS[kind][1][0]):

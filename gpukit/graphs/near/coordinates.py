@@ -19,11 +19,13 @@ DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
 
 
 class Coordinates(NamedTuple):
-    """places (N, 2) float64: latitude and longitude in degrees, or y and x; ids (N,) or None; degrees: which."""
+    """places (N, 2) float64: latitude and longitude in degrees, or y and x; ids (N,) or None; degrees: which; source:
+    the file that they are from."""
 
     places: np.ndarray
     ids: np.ndarray | None
     degrees: bool
+    source: str = ""
 
 
 def graph_from_coordinates(coordinates, neighbors=None, degrees=None):

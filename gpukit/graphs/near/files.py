@@ -19,28 +19,27 @@ NAMED = 3  # labels in a message
 
 
 class Near(NamedTuple):
-    """What a graph is made of: the files coordinates or distances, or neither; neighbors of each vertex, or None."""
+    """What a graph is made of: Coordinates or the frame of distances of a file, or neither; neighbors of each vertex,
+    or None; source: the file's name."""
 
-    coordinates: object = None
+    coordinates: Coordinates | None = None
     distances: object = None
     neighbors: int | None = None
+    source: str = ""
 
     def ids(self):
         """The labels in the file of coordinates or distances, or None."""
         if self.coordinates is not None:
-            return read_coordinates(self.coordinates).ids
-        if self.distances is not None:
-            return graph_from_distances(read_distances(self.distances)).vertices
-        return None
+            return self.coordinates.ids
+        return None if self.distances is None else graph_from_distances(self.distances).vertices
 
     def graph_of(self, values, ids, mask=None):
         """The Graph of the vertices of values (N, ...), NaN or masked where missing, with ids (N,) or None."""
+        known = np.arange(len(values)) if ids is None else ids
         if self.coordinates is not None:
-            found = read_coordinates(self.coordinates, np.arange(len(values)) if ids is None else ids)
-            return graph_from_coordinates(found, self.neighbors)._replace(vertices=ids)
+            return graph_from_coordinates(chosen(self.coordinates, known), self.neighbors)._replace(vertices=ids)
         if self.distances is not None:
-            known = np.arange(len(values)) if ids is None else ids
-            return graph_from_distances(read_distances(self.distances), self.neighbors, known)._replace(vertices=ids)
+            return graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
         given = numbers(values, "the tensor")
         whole = sliced(given)
         return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
@@ -51,21 +50,28 @@ class Near(NamedTuple):
         absent = [name for name in map(str, ids) if name not in there]
         if absent:
             more = f" and {len(absent) - NAMED:,} others" if len(absent) > NAMED else ""
-            source = self.distances if self.coordinates is None else self.coordinates
             warnings.warn(
-                f"{source} names {', '.join(map(shown, absent[:NAMED]))}{more}, which {path} does not have: left out. "
-                "An empty column (or row) of that name is filled in.",
+                f"{self.source} names {', '.join(map(shown, absent[:NAMED]))}{more}, which {path} does not have: left "
+                "out. An empty column (or row) of that name is filled in.",
                 stacklevel=2,
             )
 
 
-def read_coordinates(path, ids=None):
-    """Coordinates, of the vertices `ids` in their order (None: of all in the file).
+def near_of(coordinates, distances, neighbors):
+    """The Near of a file of coordinates (or of Coordinates), of a file of distances, or of neither; it is read here,
+    once: a pipe gives its lines one time."""
+    if coordinates is not None:
+        found = coordinates if isinstance(coordinates, Coordinates) else read_coordinates(coordinates)
+        return Near(found, None, neighbors, found.source)
+    return Near(None, None if distances is None else read_distances(distances), neighbors, str(distances))
+
+
+def read_coordinates(path):
+    """The Coordinates in a file.
 
     Text or Parquet: a label, latitude and longitude, or x and y by their names; without a header a label and two
-    numbers, or two numbers, degrees where all are between -90 and 90, and -180 and 180. Labels of vertices that are
-    not asked for are left out; without labels the lines stand in the order of the vertices. DataError where a vertex
-    has no line.
+    numbers, or two numbers, degrees where all are between -90 and 90, and -180 and 180. Without labels
+    the lines stand in the order of the vertices.
     """
     table = open_table(path)
     header = table.named or not any(map(is_number, table.first[-2:]))
@@ -75,8 +81,8 @@ def read_coordinates(path, ids=None):
     if degrees is None:
         degrees = bool((np.abs(places) <= (90, 180)).all())
         places = places if degrees else places[:, ::-1]
-    names = None if label is None else labels_of(frame[label], table)
-    return chosen(Coordinates(places, names, degrees), ids, table.path)
+    names = None if label is None else as_ids(labels_of(frame[label], table), f"{table.path}: vertex")
+    return Coordinates(places, names, degrees, table.path)
 
 
 def labels_of(column, table):
@@ -100,19 +106,18 @@ def columns_in(table, header):
     return (named[0] if named else None), first, second, names[first] in DEGREES
 
 
-def chosen(found, ids, path):
-    """The Coordinates of ids, in their order."""
+def chosen(found, ids):
+    """Coordinates of the vertices ids, in their order; other labels are left out. DataError where a vertex has none."""
+    path = found.source
     if found.ids is None:
-        if ids is not None and len(ids) != len(found.places):
+        if len(ids) != len(found.places):
             raise DataError(
                 f"{path} has {len(found.places):,} lines without labels, and there are {len(ids):,} vertices. Give "
                 "each line the label of its vertex."
             )
         return found
-    if ids is None:
-        return found._replace(ids=as_ids(found.ids, f"{path}: vertex"))
     places = {}
-    for row, name in enumerate(found.ids):
+    for row, name in enumerate(map(str, found.ids)):
         if places.setdefault(name, row) != row:
             raise DataError(f"{path} has the label {shown(name)} twice; labels must differ.")
     lacking = [one for one in map(str, ids) if one not in places]
