@@ -42,6 +42,7 @@ def assert_alike(one, other, atol):
         np.testing.assert_allclose(found, expected, atol=atol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver, parameters", [("sgd", {}), ("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
 )
@@ -61,6 +62,7 @@ def test_halves_are_kept_beside():
     assert [stored.dtype for stored in training.halves] == [np.float16] * 2
 
 
+@pytest.mark.slow
 def test_batches_do_not_change_what_is_solved(monkeypatch):
     from gpukit.factorization.solvers.squares import gpu as equations
 
