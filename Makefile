@@ -1,7 +1,7 @@
 # `make demo` and `make test` need Python 3.11 to 3.13 and make, nothing else: they build .venv themselves.
 #
 #   demo          recommend, rank, impute on samples in data/      test          minutes: what to run after an edit
-#   test-slow     what takes longer, and every kernel compiled     test-nightly  kills, fuzzing, versions, all variants
+#   test-slow     processes, estimators, every kernel compiled     test-nightly  kills, fuzzing, versions, all variants
 #   ptx           each kernel for capability 7.5 to 12.0, recorded in docs/kernels.csv
 #   gpu           everything but campaigns on a GPU; fails without one
 #   bench         the benchmark tables                             docs          write what is generated (docs/cli.md)

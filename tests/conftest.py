@@ -1,8 +1,8 @@
 """Tiers by marks, and where they run.
 
 fast      what no mark says otherwise: make test                  pytest -m fast
-slow      in the continuous build too: make test-slow             pytest -m slow
-nightly   campaigns, by hand or at night: make test-nightly       pytest -m nightly
+slow      processes, whole estimators: make test-slow             pytest -m slow
+nightly   whole tables, many seeds: make test-nightly             pytest -m nightly
 
 Each of them without kernels, and kernels (the mark `kernel`) in the simulator: NUMBA_ENABLE_CUDASIM=1
 NUMBA_DISABLE_JIT=1 pytest -m fast. On a GPU both: GPUKIT_REQUIRE_GPU=1 pytest (make gpu); a missing GPU fails, never

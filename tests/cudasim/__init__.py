@@ -25,7 +25,6 @@ from numba.cuda.simulator.cudadrv.devicearray import FakeCUDAArray
 
 from cudasim.intrinsics import Cuda
 from cudasim.machine import Divergence, Thread, run_grid
-from gpukit._jit import Function
 
 __all__ = ["Divergence", "install", "run_blocks"]
 
@@ -126,15 +125,8 @@ def jit(function=None, device=False, **options):
     return Kernel(function, device=device)
 
 
-def called(function, *arguments, **named):
-    """A compiled function as its caller takes it: a kernel as plain Python, which it is itself; the host compiled."""
-    called = function.py_func if isinstance(getcurrent(), Thread) else super(Function, function).__call__
-    return called(*arguments, **named)
-
-
 def install():
     """Put this machine in the place of the stock simulator."""
-    Function.__call__ = called
     stock.FakeCUDAModule, stock.BlockManager = Cuda, Launch
     stock.FakeWithinKernelCUDAArray = lambda array: array._ary  # kernels index plain arrays: a third of the time
     stock.FakeOverload.max_cooperative_grid_blocks = lambda self, blockdim: 64

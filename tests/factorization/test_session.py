@@ -176,6 +176,7 @@ def test_errors(kind):
     assert sums[0] == pytest.approx((((predicted - truth) ** 2).sum(), np.abs(predicted - truth).sum()), rel=1e-5)
 
 
+@pytest.mark.slow
 def test_half_precision(kind):
     """As single precision to a float16 number's last places; the side that is walked stays float32."""
     (_, single), (_, half) = (trained(kind, gpu, precision) for precision in (False, True))

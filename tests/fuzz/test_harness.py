@@ -91,6 +91,7 @@ def test_each_fault_is_seen_as_what_it_is(planted_run):
     assert seen == {index: name for index, name in enumerate(wanted) if name not in verdicts.GOOD}
 
 
+@pytest.mark.slow
 def test_the_table_counts_them(planted_run):
     lines = list(campaign.table(planted_run.done))
     (counts,) = planted_run.done.values()

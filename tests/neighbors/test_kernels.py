@@ -40,6 +40,7 @@ def test_find_by_hash(hash):
     np.testing.assert_array_equal(found.neighbors.copy_to_host(), expected.neighbors)
 
 
+@pytest.mark.slow
 def test_stripes_of_query_rows_do_not_show(monkeypatch):
     monkeypatch.setattr(gpu, "STRIPE_BYTES", 1)  # one tile of rows at a time
     table = columns(ratings(4, 66, 0.4, [1, 2], seed=0))

@@ -44,6 +44,7 @@ def alone(root, tmp_path_factory):
     return RankSVM.load(path)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
 def test_the_model_of_one_process(root, tmp_path, alone, how):
     path, folder = tmp_path / "many.gpukit", root / "data/letor-sample"

@@ -64,7 +64,7 @@ def test_row_starts(rows, grid, block):
     assert np.array_equal(found, expected)
 
 
-@pytest.mark.parametrize("n", [0, pytest.param(1, marks=pytest.mark.slow), 2500])
+@pytest.mark.parametrize("n", [0, *(pytest.param(n, marks=pytest.mark.slow) for n in (1, 2500)), 300])
 def test_the_whole_sort(n, monkeypatch):
     monkeypatch.setattr(gpu, "GRID", 3)
     monkeypatch.setattr(gpu, "BLOCK", 32)

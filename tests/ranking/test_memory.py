@@ -10,17 +10,17 @@ from gpukit.device import Device
 from gpukit.ranking import RankSVM, gpu
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
-SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize(
     "documents, features",
     [
-        pytest.param(20_000, 3, marks=SLOW),
+        (20_000, 3),
         (5_000, 46),
-        pytest.param(5_000, 500, marks=SLOW),
-        pytest.param(1_000, 1_100, marks=SLOW),
+        pytest.param(5_000, 500, marks=pytest.mark.nightly),
+        (300, 1_100),
     ],
 )
 def test_no_more_is_there_at_once_than_was_asked_for(documents, features, dtype, monkeypatch):

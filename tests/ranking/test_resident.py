@@ -18,7 +18,7 @@ from gpukit.ranking.twins import matrix as twins
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 SLOW = pytest.mark.slow
-PLACES = "the other GPU", "on the CPU", pytest.param("not in C order", marks=SLOW)
+PLACES = pytest.param("the other GPU", marks=SLOW), "on the CPU", pytest.param("not in C order", marks=SLOW)
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,9 @@ def trained(X, y, qid, **options):
     return RankSVM(**options).prepare(X, y, qid), RankSVM(**options).fit(X, y, qid)
 
 
-@pytest.mark.parametrize("n, dtype", [(4, np.float32), pytest.param(6, np.float32, marks=SLOW), (3, np.float64)])
+@pytest.mark.parametrize(
+    "n, dtype", [(4, np.float32), pytest.param(6, np.float32, marks=SLOW), pytest.param(3, np.float64, marks=SLOW)]
+)
 def test_it_is_read_where_it_lies(n, dtype):
     X, y, qid = documents(n, dtype)
     held = Held(X)
@@ -51,6 +53,7 @@ def test_it_is_read_where_it_lies(n, dtype):
     assert not held.seen
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "why", [pytest.param("rows in another order", marks=SLOW), pytest.param("scaled", marks=SLOW), *PLACES]
 )
@@ -73,6 +76,7 @@ def test_what_is_not_finite_is_found_there(value, shown):
         trained(Held(X), y, qid)
 
 
+@pytest.mark.slow
 def test_too_wide_for_registers(monkeypatch):
     monkeypatch.setattr(gpu, "LIMIT", 3)
     X, y, qid = documents(4)

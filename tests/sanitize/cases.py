@@ -97,7 +97,7 @@ CASES = {
     "factorization.solvers.ials.kernels.blocks.add_columns": f"{IALS}a_block[32-36]",
     "factorization.solvers.ials.kernels.blocks.targets_of_block": f"{IALS}a_block[32-36]",
     "factorization.solvers.ials.kernels.descent.begin_descent": f"{IALS}a_step[32-19]",
-    "factorization.solvers.ials.kernels.descent.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[384-2]"),
+    "factorization.solvers.ials.kernels.descent.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[288-2]"),
     "factorization.solvers.ials.kernels.inverse.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
     "factorization.solvers.ials.kernels.few.grams_of_few": (f"{IALS}{FEW}[6-32-False]", f"{IALS}{FEW}[20-36-True]"),
     "factorization.solvers.ials.kernels.few.rows_of_few": f"{IALS}{FEW}[6-32-False]",

@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from support import launch
+from support import launch, thinned
 
 from sorting import inputs, naive
 
@@ -24,8 +24,7 @@ def argsort(keys, offsets, block_size, seed=0):
     return order
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("lengths", inputs.LENGTHS)
+@pytest.mark.parametrize("lengths, dtype", thinned(inputs.LENGTHS, DTYPES, share=2))
 def test_lengths(lengths, dtype):
     offsets = inputs.segments(lengths)
     keys = inputs.keys("few values" if lengths == "tiny" else "normal", offsets[-1], dtype)

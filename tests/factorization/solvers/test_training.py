@@ -42,6 +42,7 @@ def assert_alike(one, other, atol):
         np.testing.assert_allclose(found, expected, atol=atol)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "solver, parameters", [("sgd", {}), ("hogwild", {"regularization": 0.2}), ("als", {"biases": False}), ("als", {})]
 )
@@ -52,6 +53,7 @@ def test_both_devices_learn_alike(solver, parameters):
     assert np.abs(sessions[0].state().user_factors - start.user_factors).max() > 1e-3
 
 
+@pytest.mark.slow
 def test_batches_do_not_change_what_is_solved(monkeypatch):
     from gpukit.factorization.solvers.squares import gpu as equations
 

@@ -35,6 +35,7 @@ def few(users, items):
     return whole.take((whole.users < users) & (whole.items < items))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("model, rows", [(MatrixFactorization, "frozen"), (LSHMF, "move")])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     """Both train in batches, a CPU too, whose strata would take other steps."""

@@ -5,6 +5,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from support import thinned
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError
@@ -148,7 +149,7 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
 
 
-@pytest.mark.parametrize("name", sorted({*methods.NAMES, *names.METHODS}))
+@pytest.mark.parametrize("name", thinned(sorted({*methods.NAMES, *names.METHODS})))
 def test_every_method_by_its_name(name):
     """Whoever is in the one or the other table can be asked for."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2

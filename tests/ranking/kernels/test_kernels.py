@@ -5,7 +5,7 @@ import csv
 import numpy as np
 import pytest
 import scipy.sparse
-from support import launch, launch_repeatably
+from support import launch, launch_repeatably, thinned
 
 from ranking import inputs, naive, sessions
 
@@ -98,8 +98,7 @@ PASSES = {
 }
 
 
-@pytest.mark.parametrize("exact", [True, False])
-@pytest.mark.parametrize("name", PASSES)
+@pytest.mark.parametrize("name, exact", thinned(PASSES, [True, False], share=2))
 def test_pair_product(name, exact):
     (lengths, levels, arity), n, shape, capacity, dtype = PASSES[name]
     at = inputs.queries(lengths, levels, "margins", seed=2)

@@ -49,7 +49,7 @@ def test_products_of_pieces(lanes, count, one_weight):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("width, rows", [(32, 19), (192, 5), (384, 2)])
+@pytest.mark.parametrize("width, rows", [(32, 19), (192, 5), (288, 2)])
 def test_a_step(width, rows, monkeypatch):
     """More rows than a block has and fewer, several pieces a row; more factors than a block has threads."""
     rng = np.random.default_rng(width)

@@ -5,7 +5,7 @@ import pytest
 
 pytestmark = pytest.mark.kernel
 
-from support import launch
+from support import launch, thinned
 
 from factorization.shared.data import of_halves, table_of
 from gpukit._cuda import cuda
@@ -18,8 +18,7 @@ def sampled(n, every):
     return np.flatnonzero(np.arange(n) // kernels.RUN % every == 0)
 
 
-@pytest.mark.parametrize("half", [False, True])
-@pytest.mark.parametrize("vector", [False, True])
+@pytest.mark.parametrize("vector, half", thinned([False, True], [True, False], share=2))
 @pytest.mark.parametrize("n, every", [(1, 1), (127, 2), (300, 1), (300, 2), (470, 2), (513, 2)])
 @pytest.mark.parametrize("lanes, blocks", [(8, 1), (16, 3)])
 def test_grow_rows(n, every, lanes, blocks, vector, half):
