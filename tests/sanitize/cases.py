@@ -120,7 +120,7 @@ CASES = {
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
     "factorization.solvers.hogwild.kernels.hogwild_epoch": (
-        f"{RACES}one_worker[33-1000-False]",
+        f"{RACES}one_worker[False-33-1000]",
         f"{RACES}workers_without_conflicts[5-3]",
     ),
     "factorization.solvers.hogwild.kernels.scatter_ratings": f"{RACES}ratings_are_scattered[counts1]",
