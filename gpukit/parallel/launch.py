@@ -55,7 +55,7 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
         with interrupt.deferred():  # a request that comes again must not leave ranks behind
             _end(ranks, number, lost)
             if request is not None and ranks:
-                request.told = _asked(ranks[:1]) is not None
+                request.told = ranks[0].returncode - SHELL in interrupt.SIGNALS
     return _exit_code([rank.returncode for rank in ranks])
 
 
@@ -115,9 +115,11 @@ def _watch(ranks, watch):
 
 
 def _asked(ranks):
-    """By which signal the first of the ranks that have ended so was asked to stop; None: none was."""
+    """By which signal the first of the ranks that have ended so was asked to stop; None: none was. One that has not yet
+    got to Python is ended by the signal itself."""
     codes = [rank.returncode for rank in ranks if rank.returncode is not None]
-    return next((code - SHELL for code in codes if code - SHELL in interrupt.SIGNALS), None)
+    numbers = [-code if code < 0 else code - SHELL for code in codes]
+    return next((number for number in numbers if number in interrupt.SIGNALS), None)
 
 
 def _end(ranks, number, lost):

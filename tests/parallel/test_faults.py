@@ -194,17 +194,23 @@ def test_a_rank_is_asked_to_stop_while_ranks_start(inputs, tmp_path, how, second
 
 
 @pytest.mark.slow
-def test_a_rank_that_is_asked_to_stop_in_its_first_moment_tells_the_others(inputs, tmp_path):
-    """Between the first line of its process and its command."""
+@pytest.mark.parametrize("heeds, heard", [(True, 30.0), (False, 1.0)])
+def test_a_rank_that_is_asked_to_stop_in_its_first_moment_tells_the_others(inputs, tmp_path, heeds, heard):
+    """Between the first line of its process and its command. One that does not heed signals yet is ended without a
+    word, and the launcher tells the others."""
     command = (
         "import os, signal; from gpukit.cli import process; "
         f"last = os.environ[{VARIABLE!r}].startswith('1,'); "
-        "process.seldom_collected = (lambda: signal.raise_signal(signal.SIGTERM)) if last else int; process.main()"
+        f"deaf = lambda: {heeds} or signal.signal(signal.SIGTERM, signal.SIG_DFL); "
+        "stop = lambda: (deaf(), signal.raise_signal(signal.SIGTERM)); "
+        "process.seldom_collected = stop if last else int; process.main()"
     )
     words = [*map(str, endless("training", inputs, tmp_path / "m.gpukit")), "--device", "cpu", "--quiet"]
     code = (
-        "from gpukit.parallel import launch\n"
-        f"launch.HEARD = 30.0\nraise SystemExit(launch.launch({words!r}, 2, command={command!r}))"
+        f"from gpukit.parallel import launch\nlaunch.HEARD = {heard}\n"
+        f"try: code = launch.launch({words!r}, 2, command={command!r})\n"
+        "except KeyboardInterrupt as stop: code = 128 + stop.number if stop.told else 'nobody has told'\n"
+        "raise SystemExit(code)"
     )
     process = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert (process.returncode, process.stderr) == (143, "Interrupted. No file was left half written.\n")
