@@ -200,7 +200,7 @@ class MatrixFactorization(Factorization):
     all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
     deterministic: the same result on every run, with any number of threads, by a schedule
     without conflicts, on a GPU in batches and single precision (hogwild: by one worker alone); precision of the items'
-    factors while training: 'half' (float16, on a GPU alone), 'single' or 'auto' (half on a GPU from five million
+    factors while training: 'half' (float16, of sgd on a GPU), 'single' or 'auto' (half on a GPU from five million
     ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
 
     After fit: user_ids_ (M,), item_ids_ (N,); mean_, of all ratings or, with a trend, what is predicted where nothing
