@@ -107,7 +107,7 @@ def _watch(ranks, watch):
         if failed is None and any(codes):
             failed = time.monotonic()
         since = 0.0 if failed is None else time.monotonic() - failed
-        if since > HEARD and (asked := _asked(ranks)) is not None:
+        if (asked := _asked(ranks)) is not None and (since > HEARD or -asked in codes):  # so ended, it told nobody
             raise interrupt.Interrupted(asked)
         if since > GRACE:
             return
