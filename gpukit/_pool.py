@@ -23,7 +23,7 @@ def shared_out(function, tasks):
     """[function(task)] in order, on all cores; a single task, a single core, or a thread that shares its work already,
     does without threads."""
     tasks = list(tasks)
-    # cores() reads several files: as long as many a task takes.
+    # cores() comes last: it reads several files, which takes as long as a small task.
     if len(tasks) < 2 or within() or (workers := min(cores(), MOST, len(tasks))) < 2:
         return [function(task) for task in tasks]
     pool = _stay.borrow()

@@ -94,6 +94,13 @@ def check_process():
         )
 
 
+def has_quad_additions():
+    """Return True if the current GPU has additions of four numbers at once (primitives/wide.py's add4)."""
+    from gpukit._cuda import cuda
+
+    return tuple(cuda.get_current_device().compute_capability) >= (9, 0)
+
+
 def processors():
     """Multiprocessors of the current GPU; 1 in the simulator, whose device does not say."""
     from gpukit._cuda import cuda

@@ -5,6 +5,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
+from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
@@ -108,7 +109,7 @@ class Session:
         self.spread = True  # whether training moves them: a pass over Q that few ratings do not repay
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
-        self.vector = tuple(cuda.get_current_device().compute_capability) >= (9, 0)  # additions in quads
+        self.vector = has_quad_additions()
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
         self.predict_pairs = make_predict_pairs(*shape, half)

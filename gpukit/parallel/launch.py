@@ -107,7 +107,8 @@ def _watch(ranks, watch):
         if failed is None and any(codes):
             failed = time.monotonic()
         since = 0.0 if failed is None else time.monotonic() - failed
-        if (asked := _asked(ranks)) is not None and (since > HEARD or -asked in codes):  # so ended, it told nobody
+        # A rank that the signal itself has ended could not pass it on.
+        if (asked := _asked(ranks)) is not None and (since > HEARD or -asked in codes):
             raise interrupt.Interrupted(asked)
         if since > GRACE:
             return
@@ -115,8 +116,8 @@ def _watch(ranks, watch):
 
 
 def _asked(ranks):
-    """By which signal the first of the ranks that have ended so was asked to stop; None: none was. One that has not yet
-    got to Python is ended by the signal itself."""
+    """By which signal the first of the ranks that have ended so was asked to stop; None: none was. The
+    signal itself ends a rank that does not handle it yet."""
     codes = [rank.returncode for rank in ranks if rank.returncode is not None]
     numbers = [-code if code < 0 else code - SHELL for code in codes]
     return next((number for number in numbers if number in interrupt.SIGNALS), None)

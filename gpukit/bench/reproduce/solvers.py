@@ -1,9 +1,9 @@
 """What the paper says of time to train (Li et al. 2022, sections 5.2 and 5.3): Tables 4 and 6 and Fig. 6, on MovieLens
 1M (real) and the shapes of MovieLens 10M and Netflix (generated). Functions of Conditions that yield record.Rows.
 
-The paper stops at RMSE 0.92 (Netflix) and 0.80 (MovieLens), which mean nothing on other ratings: here the target is the
-lowest RMSE of what the paper counts its speedups from, and CLOSE to it counts. All have our biases and defaults; the
-notes have the paper's seconds. Table 4 begins with every solver beside its twin on a CPU, and fails where one learns
+The paper stops at RMSE 0.92 (Netflix) and 0.80 (MovieLens), which mean nothing on other ratings: here the target is
+CLOSE above the lowest RMSE of the method from which the paper counts its speedups. All have our biases and defaults;
+the notes have the paper's seconds. Table 4 first compares each solver with its twins on a CPU, and fails if one learns
 worse.
 """
 
@@ -21,7 +21,7 @@ F = K = 32
 FEW = 20_000  # ratings to warm up with
 SEEDS = range(3)
 TRAINED_TWICE = 2_000_000  # ratings of a generated shape that a CPU trains on too
-WORSE = 0.002  # stars that the mean of the lowest RMSE may be above the twins'
+WORSE = 0.002  # RMSE above the twins' from which a solver fails, in stars
 TABLE_4 = {  # seconds on a P100: MovieLens 10M, Netflix, Yahoo! Music
     "ALS": (1.30, 15.00, 15.60),
     "batch-Hogwild": (0.31, 5.05, 1.92),
@@ -82,12 +82,12 @@ def neighbourhoods(train, test, device):
 
 
 def reached(errors, target):
-    """The number, from 0, of the first epoch after which RMSE is not above a target; None: there is none."""
+    """Return the number, from 0, of the first epoch with RMSE at most target, or None."""
     return next((epoch for epoch, error in enumerate(errors) if error <= target), None)
 
 
 def seconds_to(course, target):
-    """Seconds of training until RMSE is not above a target; nan: it never is."""
+    """Return the seconds of training until RMSE is at most target; nan if it never is."""
     epoch = reached(course.errors, target)
     return float("nan") if epoch is None else course.times[epoch]
 
@@ -112,13 +112,15 @@ def rows(table, courses, data, printed):
 
 
 def lowest(name, train, test, device):
-    """The lowest RMSE of trainings with each of SEEDS."""
+    """Return the lowest RMSE of a training, for each of SEEDS."""
     return [min(course(estimators(seed)[name], train, test, device).errors) for seed in SEEDS]
 
 
 def agreement(conditions):
-    """How far every solver's lowest RMSE is above that of its twins on a CPU, at shapes that a CPU trains in seconds.
-    DataError, when all are there, where the mean over SEEDS is WORSE or more above."""
+    """Yield Rows of each solver's lowest RMSE less that of its twins on a CPU, at shapes that a CPU trains in seconds.
+
+    Raises DataError after the last row if a mean over SEEDS is WORSE or more.
+    """
     worse = []
     small = min([1.0, *(TRAINED_TWICE / synth.SHAPES[like].ratings for like in conditions.among(SHAPES, MORE))])
     for train, test, *data in inputs(conditions._replace(scale=small * conditions.scale), SHAPES, MORE):
@@ -147,7 +149,7 @@ def printed_6(name):
 
 
 def table4(conditions):
-    """Time of ALS, batch-Hogwild, CUSGD++ and CULSH-MF to the same RMSE, each first beside its twins on a CPU."""
+    """Time of ALS, batch-Hogwild, CUSGD++ and CULSH-MF to the same RMSE, after `agreement` on a GPU."""
     if conditions.device.is_cuda:
         yield from agreement(conditions)
     for train, test, *data in inputs(conditions, SHAPES, MORE):

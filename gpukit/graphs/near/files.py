@@ -58,12 +58,14 @@ class Near(NamedTuple):
 
 
 def near_of(coordinates, distances, neighbors):
-    """The Near of a file of coordinates (or of Coordinates), of a file of distances, or of neither; it is read here,
-    once: a pipe gives its lines one time."""
+    """Return the Near of coordinates (a file, or Coordinates), of a file of distances, or of neither. The file is read
+    once, because it may be a pipe."""
     if coordinates is not None:
         found = coordinates if isinstance(coordinates, Coordinates) else read_coordinates(coordinates)
         return Near(found, None, neighbors, found.source)
-    return Near(None, None if distances is None else read_distances(distances), neighbors, str(distances))
+    if distances is not None:
+        return Near(None, read_distances(distances), neighbors, str(distances))
+    return Near(neighbors=neighbors)
 
 
 def read_coordinates(path):
@@ -71,7 +73,7 @@ def read_coordinates(path):
 
     Text or Parquet: a label, latitude and longitude, or x and y by their names; without a header a label and two
     numbers, or two numbers, degrees where all are between -90 and 90, and -180 and 180. Without labels
-    the lines stand in the order of the vertices.
+    the lines are in the order of the vertices.
     """
     table = open_table(path)
     header = table.named or not any(map(is_number, table.first[-2:]))

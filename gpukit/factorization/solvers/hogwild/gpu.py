@@ -1,9 +1,8 @@
 """Steps of batch-Hogwild on the GPU; cpu.py has the same names."""
 
-from gpukit._cuda import cuda
 from gpukit._driver import launch
 from gpukit.device.gpu_arrays import empty, runner
-from gpukit.device.place import processors
+from gpukit.device.place import has_quad_additions, processors
 from gpukit.factorization.solvers.hogwild import kernels
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 
@@ -21,6 +20,5 @@ def most_workers(layout):
 
 def walk(layout, *arguments):
     """hogwild_epoch for rows of a layout; arguments end with the workers. Queued, not waited for."""
-    vector = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
-    kernel = make_hogwild_epoch(layout.lanes, layout.factors, vector)
+    kernel = make_hogwild_epoch(layout.lanes, layout.factors, has_quad_additions())
     launch(kernel, -(-arguments[-1] * layout.lanes // BLOCK), BLOCK, *arguments)

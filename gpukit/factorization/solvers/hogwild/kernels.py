@@ -59,8 +59,7 @@ def make_hogwild_epoch(lanes, factors, vector):
         to them; no step is lost.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions
-        and what they meet.
+        Deterministic: with one worker, or when no two workers share a row; else results depend on the order of steps.
         Source: Xie et al. 2017, sec. 4 and Algorithm 1 (batch-Hogwild), there with stores; Li et al. 2022, Eq. (5).
         """
         lane, worker = lane_of(lanes), I64(cuda.grid(1) // lanes)

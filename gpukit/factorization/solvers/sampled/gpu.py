@@ -2,9 +2,8 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda
 from gpukit._driver import launch, zeros
-from gpukit.device.place import processors
+from gpukit.device.place import has_quad_additions, processors
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 
 __all__ = ["most_workers", "walk", "workspace"]
@@ -25,6 +24,6 @@ def workspace(workers, n_items):
 
 def walk(layout, workspace, *arguments):
     """sampled_epoch in a layout.Layout; arguments end with the workers. Queued, not waited for."""
-    vector = tuple(cuda.get_current_device().compute_capability) >= (9, 0)
+    vector = has_quad_additions()
     kernel = make_sampled_epoch(layout.lanes, layout.factors, layout.near, vector)
     launch(kernel, -(-arguments[-1] * layout.lanes // BLOCK), BLOCK, *arguments, workspace)
