@@ -8,6 +8,7 @@
 | read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
 | columns.py             | tables: which column is what; csv (delimited.py), Parquet (parquet.py)      |
 | convert.py, check.py   | `as_documents`: arrays and frames; are documents sound?                     |
+| lines.py, decimals.py  | lines cut into ranges; letters to numbers                                   |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, Parquet (parquet.py), svmlight text (write.py)  |
 | synth.py, planted.py   | generated documents of LETOR's shapes; what is planted in them              |

@@ -6,10 +6,10 @@ import numpy as np
 
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
+from gpukit.documents.decimals import COLON
+from gpukit.documents.lines import count_lines, counted, cut
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
-from gpukit.io.fields import COLON
-from gpukit.io.lines import count_lines, counted, cut
 from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
 from gpukit.runtime.thread_count import get_num_threads
 

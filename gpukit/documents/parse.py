@@ -2,7 +2,7 @@
 
     2 qid:10032 1:0.056537 ... 46:0.076923 #docid = GX029-35-5894638
 
-A block is cut at newlines into ranges (io/lines.py) that are parsed side by side, each into its own stretch of the
+A block is cut at newlines into ranges (lines.py) that are parsed side by side, each into its own stretch of the
 arrays. What the quick parser of numbers leaves open stays NaN and is settled by the caller.
 """
 
@@ -11,7 +11,7 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.io.fields import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
+from gpukit.documents.decimals import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
 from gpukit.scheduler import by_block
 
 # What can be wrong with a line, beside numbers.

@@ -17,10 +17,8 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.blank_lines import without_blank_end
-from gpukit.io.lines import ONE_THREAD
 from gpukit.io.parquet import is_parquet
 from gpukit.io.words import decoded, is_number, shown
-from gpukit.runtime import thread_count
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
@@ -79,12 +77,11 @@ def _read(source, null, n_features, dtype):
         return documents if dtype is None else _converted(documents, dtype, source.name)
     if is_parquet(source):
         return parquet.read_parquet(source, null, dtype)
-    with thread_count.limited(1 if source.holds_less(ONE_THREAD) else None):
-        stream = source.stream()
-        head = stream.text_head()
-        if not _has_qids(head) and delimited.is_table(head):
-            return delimited.read_table(stream.whole(), stream.name, null, dtype)
-        return _read_text(stream, beside(source.path, GROUPS), null, n_features, dtype)
+    stream = source.stream()
+    head = stream.text_head()
+    if not _has_qids(head) and delimited.is_table(head):
+        return delimited.read_table(stream.whole(), stream.name, null, dtype)
+    return _read_text(stream, beside(source.path, GROUPS), null, n_features, dtype)
 
 
 def _converted(documents, dtype, name):

@@ -5,8 +5,8 @@ import re
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.documents.decimals import POWERS
 from gpukit.errors import DataError
-from gpukit.io.fields import POWERS
 from gpukit.io.records import SHOWN, check_ids, check_word
 from gpukit.scheduler import by_block
 

@@ -4,13 +4,12 @@
 |----------------|----------------------------------------------------------------------------------|
 | sources.py     | files, pipes and standard input, opened once; unpacked, in blocks of whole lines |
 | sinks.py       | files that appear whole, pipes and standard output                               |
-| lines.py       | a block of lines cut into ranges, one a thread                                   |
+| delimited.py   | a block of lines to columns, by pyarrow, and line by line                        |
 | blank_lines.py | lines of empty fields at the end of a text, left out and counted                 |
 | records.py     | lines of csv to words and back, quoted fields to the letter                      |
 | notes.py       | what readers merged or left out, for the command line                            |
 | words.py       | words to numbers and ids                                                         |
 | sheet.py       | a whole text or Parquet as a frame of fields, ids and labels as they are spelled |
-| fields.py      | bytes of one line to fields, integers, decimals                                  |
 | ids.py         | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
 | numbering.py   | ids that lie close together are numbered by a table: what host and GPU share     |
 | times.py       | dates and numbers to seconds since 1970                                          |

@@ -18,15 +18,7 @@ def is_series(data):
 def as_frame(data):
     """A pandas DataFrame of a frame of another library (polars, pyarrow, ... : whatever has to_pandas); other things
     as they are."""
-    if not hasattr(data, "to_pandas"):
-        return data
-    try:
-        return data.to_pandas()
-    except ImportError as error:
-        raise DataError(
-            f"A {type(data).__module__.split('.')[0]} {type(data).__name__} is read through pandas and pyarrow "
-            f"({error}). Install them with pip install 'gpukit[parquet]'."
-        ) from error
+    return data.to_pandas() if hasattr(data, "to_pandas") else data
 
 
 def whole_column(column, what):

@@ -5,7 +5,6 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
-from gpukit.io.fields import text_keys
 from gpukit.io.numbering import WIDEST, are_close, ranked
 from gpukit.scheduler import by_block
 
@@ -128,14 +127,6 @@ def numbered(ids):
 def _beyond(ids):
     """(n,) bool: which integers int64 does not hold."""
     return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.zeros(len(ids), dtype=bool)
-
-
-def word_keys(words):
-    """(n,) int64: the keys of words [str], those that the parser gives to the same bytes."""
-    raw = [word.encode() for word in words]
-    stops = np.cumsum([len(one) for one in raw], dtype=np.int64)
-    starts = np.concatenate((np.zeros(1, dtype=np.int64), stops))[: len(raw)]
-    return text_keys(np.frombuffer(b"".join(raw) or b"\n", dtype=np.uint8), starts, stops)
 
 
 def rows_of(ids, known, what="user"):

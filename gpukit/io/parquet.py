@@ -1,4 +1,4 @@
-"""Parquet files through pyarrow, which is asked for when a file is: batches of columns in, row groups out."""
+"""Parquet files through pyarrow: batches of columns in, row groups out."""
 
 import contextlib
 
@@ -20,16 +20,11 @@ def is_parquet(source):
 
 
 def library():
-    """(pyarrow, pyarrow.parquet), or DataError."""
-    try:
-        import pyarrow
-        import pyarrow.compute
-        import pyarrow.parquet
-    except ImportError as error:
-        raise DataError(
-            f"Parquet is read and written with pyarrow, which is not installed ({error}). "
-            "Install it: pip install 'gpukit[parquet]'."
-        ) from error
+    """(pyarrow, pyarrow.parquet), loaded when they are needed."""
+    import pyarrow
+    import pyarrow.compute
+    import pyarrow.parquet
+
     return pyarrow, pyarrow.parquet
 
 

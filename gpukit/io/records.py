@@ -5,6 +5,7 @@ import re
 
 from gpukit.errors import DataError
 
+BLANKS = " \t\r"  # around words
 SHOWN = 80  # letters of a word in a message
 QUOTED = re.compile(rb'(?<![^\t,;| \r\n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)')  # a field between any separators
 ODD = re.compile(r'[",;|]|^[ #%]| $| #')  # in a printable word: what a reader parts, strips, or leaves out as a comment
@@ -29,7 +30,7 @@ def words_of(line, sep):
         found = field.match(line, at)
         if found is None:
             return None
-        words.append(found[2].strip() if found[1] is None else found[1].replace('""', '"'))
+        words.append(found[2].strip(BLANKS) if found[1] is None else found[1].replace('""', '"'))
         at, more = found.end(), found[3]
     return words
 

@@ -114,10 +114,6 @@ class Source:
             once = "" if self.path else " (it can be read only once)"
             raise DataError(f"{self.name} is empty{once}. Give {needed}.")
 
-    def holds_less(self, size):
-        """True for fewer bytes than size; a pipe's are not counted beyond its head."""
-        return len(self.head) < HEAD if self._file is None else os.fstat(self._file.fileno()).st_size < size
-
     @property
     def size(self):
         """Bytes of it; what comes through a pipe is read for it."""
@@ -343,13 +339,14 @@ class Stream:
         self._refuse_zero(raw, 0, len(raw), 0)
         return raw
 
-    def blocks(self, skip=0):
+    def blocks(self, skip=0, size=None):
         """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
 
-        skip: bytes to leave out first, fewer than head has. BLOCK bytes are read at a time; a longer line makes the
-        block as long as it must be. Raises DataError for a byte of 0, which no text holds.
+        skip: bytes to leave out first, fewer than head has. size bytes (BLOCK) are read at a time; a longer line makes
+        the block as long as it must be. Raises DataError for a byte of 0, which no text holds.
         """
-        store, kept, before = bytearray(min(FIRST, BLOCK) + 1), 0, skip
+        size = size or BLOCK
+        store, kept, before = bytearray(min(FIRST, size) + 1), 0, skip
         self._read(memoryview(bytearray(skip)))
         while True:
             filled = kept + self._read(memoryview(store)[kept:-1])
@@ -362,8 +359,8 @@ class Stream:
             done, kept = filled < len(store) - 1, filled - end
             if done:
                 break
-            if kept == len(store) - 1 or len(store) <= BLOCK:
-                store = self._longer(store, before)
+            if kept == len(store) - 1 or len(store) <= size:
+                store = self._longer(store, before, size)
         if kept:
             self.unended, buffer[kept] = True, NEWLINE
             yield buffer[: kept + 1]
@@ -384,8 +381,8 @@ class Stream:
                 "text file in UTF-8 or Latin-1."
             )
 
-    def _longer(self, store, before):
-        """Return store with more room behind what is in it: BLOCK bytes in all, or twice its size.
+    def _longer(self, store, before, size):
+        """Return store with more room behind what is in it: size bytes in all, or twice its size.
 
         Raises DataError for a line, behind so many bytes, that is longer than LONGEST_LINE.
         """
@@ -394,7 +391,7 @@ class Stream:
                 f"{self.name}, {self._place(before)}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit for a line: "
                 "it is no text file of a table."
             )
-        return store + bytearray(BLOCK + 1 - len(store) if len(store) <= BLOCK else len(store))
+        return store + bytearray(size + 1 - len(store) if len(store) <= size else len(store))
 
     def _place(self, before):
         """Return the number of the line behind so many bytes as text: they are read again, but not from a pipe."""

@@ -5,56 +5,10 @@ from datetime import UTC, datetime
 
 import numpy as np
 
-from gpukit._jit import njit
 from gpukit.base.arrays import as_array, as_text
 from gpukit.errors import DataError
-from gpukit.io.fields import MINUS, integer
 
-UNSETTLED = MISSING = np.int64(-(2**63))  # what the quick parser leaves to `seconds_of`; what is no time
-DAY = 86400
-
-
-@njit
-def seconds(buffer, start, stop):
-    """The time that [start, stop) spells as a whole number or as YYYY-MM-DD; UNSETTLED for everything else."""
-    value, good = integer(buffer, start, stop)
-    if good:
-        return value
-    if stop - start != 10 or buffer[start + 4] != MINUS or buffer[start + 7] != MINUS:
-        return UNSETTLED
-    year = _digits(buffer, start, start + 4)
-    month, day = _digits(buffer, start + 5, start + 7), _digits(buffer, start + 8, stop)
-    if year < 1 or month < 1 or month > 12 or day < 1 or day > _month_length(year, month):
-        return UNSETTLED
-    return _days(year, month, day) * DAY
-
-
-@njit
-def _digits(buffer, start, stop):
-    """The natural number that [start, stop) spells, -1 for anything else."""
-    value = np.int64(0)
-    for at in range(start, stop):
-        digit = np.int64(buffer[at]) - np.int64(48)
-        if digit < 0 or digit > 9:
-            return np.int64(-1)
-        value = value * 10 + digit
-    return value
-
-
-@njit
-def _month_length(year, month):
-    if month == 2:
-        return 28 + (year % 4 == 0 and (year % 100 != 0 or year % 400 == 0))
-    return 31 - (month - 1) % 7 % 2
-
-
-@njit
-def _days(year, month, day):
-    """Days from 1970-01-01 in the Gregorian calendar, counted in years that begin in March, so that a leap day ends
-    one [Fliegel and Van Flandern, CACM 11(10), 1968]."""
-    shifted = year - (month <= 2)
-    era_day = 365 * shifted + shifted // 4 - shifted // 100 + shifted // 400
-    return era_day + (153 * ((month + 9) % 12) + 2) // 5 + day - 1 - 719468
+MISSING = np.int64(-(2**63))  # what is no time
 
 
 def seconds_of(text):

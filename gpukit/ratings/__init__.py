@@ -8,7 +8,7 @@
 | convert.py             | `as_ratings`: matrices, frames, arrays                                      |
 | read.py                | `read_ratings`, `read_pairs`: the way from a path to Ratings                |
 | formats.py, headers.py | which format a file is, told from its first bytes; which column is what     |
-| parse.py -> gather.py  | a block to arrays, on all cores; errors with their line; ids to codes       |
+| text.py -> gather.py   | a block to arrays; errors with their line; ids to codes, on all cores       |
 | repeats.py             | ids to rows by hashing; repeated pairs                                      |
 | clicks.py              | who chose what, with no word of how good it is                              |
 | pairs.py               | pairs with their ratings apart (X and y), pairs to predict                  |

@@ -28,7 +28,6 @@ from gpukit.io.words import (
 )
 from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
-from gpukit.ratings.parse import Rule
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
 WIDE = 12  # columns, more than tables of ratings have: one for each item
@@ -59,15 +58,11 @@ class Layout:
     lenient: bool = False
 
     @property
-    def width(self):
-        """Bytes of the separator, 0 for any run of blanks."""
-        return 0 if self.sep == " " else len(self.sep)
-
-    def rule(self, user_text, item_text):
-        """The layout as the parser takes it."""
-        places = (self.user, self.item, self.rating, *self.extras)
-        told = int(user_text), int(item_text), int(self.format == "netflix")
-        return Rule(ord(self.sep[0]), self.width, self.fields, *places, *told)
+    def places(self):
+        """{column of Ratings: its place} of those that the file has."""
+        places = {"users": self.user, "items": self.item, "values": self.rating}
+        places |= {"times": self.extras.time, "weights": self.extras.weight, "counts": self.extras.count}
+        return {name: place for name, place in places.items() if place >= 0}
 
 
 def recognise(head, name, request):

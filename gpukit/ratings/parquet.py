@@ -61,7 +61,7 @@ def _add_ids(column, source, ids, start, what):
     if pyarrow.types.is_integer(kind):
         plain = ids.dictionary_decode() if kind != ids.type else ids
         if plain.type != pyarrow.uint64():
-            column.add_integers(plain.cast(pyarrow.int64()).to_numpy())
+            column.add(plain.cast(pyarrow.int64()).to_numpy())
             return
         ids = plain
     if kind == pyarrow.float16():  # which older ones cannot look up

@@ -1,7 +1,7 @@
 """read_ratings and read_pairs: any of the known formats to rows, values and id maps.
 
-A text file is read in blocks of whole lines; each block is parsed on all cores (parse.py) and its ids become codes at
-once (ids.py), so memory peaks at 16 bytes a rating plus a few blocks, and at 8 more a rating with times.
+A text file is read in blocks of whole lines, one a core (text.py), whose ids are kept as numbers of 32 bits or as
+codes, so memory peaks at 16 bytes a rating plus a few blocks, and at 8 more a rating with times.
 """
 
 import re
@@ -10,7 +10,6 @@ from pathlib import Path
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import notes, sources
-from gpukit.io.lines import ONE_THREAD
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_clicks, are_pairs
@@ -18,7 +17,6 @@ from gpukit.ratings.gather import RatingsBuilder
 from gpukit.ratings.headers import MAYBE
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
 from gpukit.ratings.table import without_times
-from gpukit.runtime import thread_count
 
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
@@ -91,7 +89,7 @@ def _read(path, request):
     paths = _files(path)
     builder = RatingsBuilder()
     for one in paths:
-        with sources.opened(one, NEEDED) as source, thread_count.limited(1 if source.holds_less(ONE_THREAD) else None):
+        with sources.opened(one, NEEDED) as source:
             reader = copies.reader_of(source, request.format) if len(paths) == 1 else None
             if reader is not None:
                 ratings = reader(source, request)

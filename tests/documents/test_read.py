@@ -145,19 +145,6 @@ def test_what_is_left_out_counts_in_a_dense_matrix_alone(write, monkeypatch):
         assert documents.X.dtype == dtype
 
 
-@pytest.mark.parametrize("size, expected", [(8 << 20, 1), (0, get_num_threads())])
-def test_a_small_file_is_read_on_one_thread(write, monkeypatch, size, expected):
-    seen = []
-    monkeypatch.setattr(read, "ONE_THREAD", size)
-    monkeypatch.setattr(
-        read.sources.Source,
-        "stream",
-        lambda source, stream=read.sources.Source.stream: (seen.append(get_num_threads()), stream(source))[1],
-    )
-    check(read_letor(write(SAMPLE)), SAMPLE)
-    assert set(seen) == {expected}
-
-
 @pytest.mark.parametrize(
     "text",
     [

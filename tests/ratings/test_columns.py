@@ -118,7 +118,7 @@ def test_times_of_text(write, text, columns, expected):
 
 
 def test_times_in_every_block(write, monkeypatch):
-    monkeypatch.setattr("gpukit.io.sources.BLOCK", 200)
+    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", 200)
     path = write("".join(f"{at},{at % 7},3,{at * 10}\n" for at in range(300)))
     assert read_ratings(path, times=True).times.tolist() == list(range(0, 3000, 10))
 
@@ -145,14 +145,10 @@ def test_dates_are_those_of_the_calendar():
     days = np.arange(np.datetime64("0001-01-01"), np.datetime64("2405-01-01"), 17)
     words = np.concatenate((np.datetime_as_string(days), ["2000-02-29", "2023-12-31", "2024-02-29", "1900-02-28"]))
     for word in words.tolist():
-        raw = np.frombuffer(word.encode() + b"\n", dtype=np.uint8)
-        expected = int(
-            (datetime.fromisoformat(word).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)).total_seconds()
-        )
-        assert times.seconds(raw, 0, 10) == expected, word
+        expected = datetime.fromisoformat(word).replace(tzinfo=UTC) - datetime(1970, 1, 1, tzinfo=UTC)
+        assert times.seconds_of(word) == int(expected.total_seconds()), word
     for word in ("1900-02-29", "2005-04-31", "2005-00-10", "2005-01-00", "0000-01-01", "2005/01/01", "2005-1-001"):
-        raw = np.frombuffer(word.encode() + b"\n", dtype=np.uint8)
-        assert times.seconds(raw, 0, len(word)) == times.UNSETTLED, word
+        assert times.seconds_of(word) is None, word
 
 
 def test_weights_and_counts_by_request(write):
@@ -165,7 +161,7 @@ def test_weights_and_counts_by_request(write):
 
 
 def test_counts_with_fractions_in_a_later_block(write, monkeypatch):
-    monkeypatch.setattr("gpukit.io.sources.BLOCK", 64)
+    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", 64)
     path = write("".join(f"{at},1,3,{at / 2 if at > 90 else at:g}\n" for at in range(100)))
     counts = read_ratings(path, columns="user,item,rating,count").counts
     assert counts.dtype == np.float32 and counts.tolist() == [at / 2 if at > 90 else at for at in range(100)]

@@ -1,7 +1,5 @@
 """Parquet: what other programs write comes in, a batch at a time; what is wrong is told with its row."""
 
-import builtins
-
 import numpy as np
 import pandas
 import pyarrow
@@ -135,24 +133,6 @@ def test_damage(tmp_path):
     with pytest.raises(DataError, match="damaged or cut short") as caught:
         read_ratings(path)
     assert "\n" not in str(caught.value)
-
-
-def test_without_pyarrow(tmp_path, monkeypatch):
-    path = write(tmp_path / "a.parquet", user=USERS, item=ITEMS, rating=STARS)
-    (tmp_path / "a.csv").write_text("1,2,3\n")
-    ratings, real = read_ratings(tmp_path / "a.csv"), builtins.__import__
-
-    def without(name, *rest, **options):
-        if name.split(".")[0] == "pyarrow":
-            raise ImportError("No module named 'pyarrow'")
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    for work in (lambda: read_ratings(path), lambda: write_ratings(ratings, tmp_path / "b.parquet")):
-        with pytest.raises(DataError, match=r"pip install 'gpukit\[parquet\]'") as caught:
-            work()
-        assert "\n" not in str(caught.value)
-    assert not (tmp_path / "b.parquet").exists()
 
 
 BYTES = pyarrow.array([b"\xff\xfe", b"b", b"c", b"d"], pyarrow.binary())

@@ -1,20 +1,19 @@
-"""The threaded parser: numbers as Python reads them, whatever the block and the range that a line falls into."""
+"""Ratings in text: numbers as Python reads them, whatever the block that a line falls into; blocks that pyarrow reads
+are what they are line by line."""
 
 import io
-from fractions import Fraction
 
 import numpy as np
 import pandas
 import pytest
 
-from gpukit.io import fields
-from gpukit.ratings import read_ratings
+from gpukit.errors import DataError
+from gpukit.io import delimited
+from gpukit.io.words import decoded
+from gpukit.ratings import read_ratings, text
+from gpukit.ratings.formats import Layout
+from gpukit.ratings.headers import Extras
 from ratings import naive
-
-
-def parsed(words, parse=fields.decimal):
-    """fields.decimal (or double) of each word."""
-    return [parse(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
 
 
 def spelled(rng, count):
@@ -32,131 +31,6 @@ def spelled(rng, count):
         )
 
 
-def test_decimals_round_as_python_does():
-    words = [
-        "3",
-        "4.5",
-        "3.75",
-        "-1",
-        "1e-3",
-        "0",
-        "-0",
-        ".5",
-        "5.",
-        "+2",
-        "1E2",
-        "0.1",
-        "16777217",
-        "1e22",
-        "999999999999999",
-        "1e-5",
-        *spelled(np.random.default_rng(0), 3000),
-    ]
-    fast = 0
-    for word, value in zip(words, parsed(words), strict=True):
-        if not np.isnan(value):  # NaN: left to the caller
-            fast += 1
-            assert value == np.float32(float(word)) and np.signbit(value) == np.signbit(np.float32(float(word))), word
-    assert fast > 2900
-
-
-def long_decimals(rng, count):
-    """Decimals of 16 digits and more, as programs print float64; many beside or on the middle of two float32."""
-    for _ in range(count):
-        low = np.float32(rng.normal() * 10.0 ** rng.integers(-40, 36))
-        middle = (float(low) + float(np.nextafter(low, np.float32(np.inf)))) / 2
-        beside = float(np.nextafter(middle, rng.choice([-np.inf, np.inf])))
-        value = rng.choice([rng.normal() * 10.0 ** rng.integers(-44, 38), middle, beside])
-        yield rng.choice([repr(float(value)), f"{value:.17g}", f"{value:.40e}", f"{value:.30f}"])
-
-
-def test_long_decimals_round_as_python_does():
-    words = [
-        "1234567890123456",
-        "0.1000000000000000055511151231257827",
-        "1e-05",
-        "1E+05",
-        "0" * 40 + "7",
-        "1e-50",
-        "100000000000000000000000000000",
-        ".00000000000000000000000000000000001",
-        "-0.00000000000000000",
-        *long_decimals(np.random.default_rng(4), 4000),
-    ]
-    settled = 0
-    for word, value in zip(words, parsed(words), strict=True):
-        if not np.isnan(value):
-            settled += 1
-            assert value == np.float32(float(word)) and np.signbit(value) == np.signbit(np.float32(float(word))), word
-    assert settled > 1300 and not np.isnan(parsed(words[:9])).any()
-
-
-def beside_the_middle(rng, count):
-    """Decimals of 16 to 18 digits on and beside the middle of two float64."""
-    for _ in range(count):
-        mantissa, power = int(rng.integers(10**15, 10**18)), int(rng.integers(-22, 23))
-        low = Fraction(float(mantissa * Fraction(10) ** power))
-        middle = (low + Fraction(np.nextafter(float(low), np.inf))) / 2 / Fraction(10) ** power
-        yield f"{rng.choice(['', '-'])}{round(middle) + int(rng.integers(-1, 2))}e{power}"
-
-
-def test_float64_is_what_python_reads():
-    rng = np.random.default_rng(6)
-    words = [
-        "1234567890123456",
-        "0.12345678901234567",
-        "1e-05",
-        "-0.00000000000000000",
-        "999999999999999999",
-        "0.30000000000000004",
-        "123456789012345678e17",
-        "123456789012345678e-22",
-        "9007199254740993",
-        "-9007199254740995e0",
-        *spelled(rng, 3000),
-        *long_decimals(rng, 2000),
-        *beside_the_middle(rng, 4000),
-    ]
-    found = parsed(words, fields.double)
-    for word, value in zip(words, found, strict=True):
-        assert np.isnan(value) or (value == float(word) and np.signbit(value) == np.signbit(float(word))), word
-    assert not np.isnan(found[:8]).any() and np.isnan(found).mean() < 0.3
-    as_printed = [repr(float(value)) for value in rng.random(5000)]
-    assert np.isnan(parsed(as_printed, fields.double)).mean() < 0.01
-
-
-@pytest.mark.parametrize(
-    "word",
-    [
-        "",
-        "-",
-        ".",
-        "e5",
-        "1e",
-        "1e+",
-        "nan",
-        "inf",
-        "1 2",
-        "1.2.3",
-        "0x10",
-        "1e39",
-        "1e99",
-        "12345678901234567e22x",
-        "99999999999999999e22",
-        "1e-5x",
-        "1e5.",
-        "1e1e1",
-        "1e00001",
-        "12345678901234567x",
-        "e",
-        "--1",
-        "-.e1",
-    ],
-)
-def test_what_is_no_plain_decimal_is_left_open(word):
-    assert np.isnan(parsed([word])[0]) and np.isnan(parsed([word], fields.double)[0])
-
-
 def test_ratings_in_any_spelling(tmp_path):
     words = [word for word in spelled(np.random.default_rng(1), 2000)]
     (tmp_path / "a.csv").write_text("".join(f"{at},1,{word}\n" for at, word in enumerate(words)))
@@ -164,32 +38,123 @@ def test_ratings_in_any_spelling(tmp_path):
     assert np.array_equal(read_ratings(tmp_path / "a.csv").values, expected)
 
 
-@pytest.mark.parametrize(
-    "text, good",
-    [
-        ("0", True),
-        ("-5", True),
-        (str(2**63 - 1), True),
-        (str(2**63), False),
-        ("00", False),
-        ("-0", False),
-        ("+1", False),
-        ("", False),
-        ("-", False),
-        ("1a", False),
-        ("12345678901234567890", False),
-    ],
-)
-def test_integers_only_as_python_prints_them(text, good):
-    value, found = fields.integer(np.frombuffer(text.encode() + b"\n", dtype=np.uint8), 0, len(text))
-    assert found == good and (not good or value == int(text))
+IDS = [
+    "1",
+    "7",
+    "12",
+    "-3",
+    "0",
+    "007",
+    "-0",
+    "0x7",
+    "x",
+    "a b",
+    "\u00e9",
+    "9223372036854775807",
+    "9223372036854775808",
+]
+ODD_IDS = [
+    '"7"',
+    '"a,b"',
+    '"a""b"',
+    '"\n"',
+    '" 7"',
+    '""""',
+    " 7",
+    "7 ",
+    "\t7",
+    '5"',
+    '"a"x',
+    '""',
+    "",
+    "+7",
+    "1e5",
+    "\x1f",
+]
+NUMBERS = ["1", "3.5", "0", "05", ".5", "5.", "-2", "1e1", "+4", " 3", "3 ", '"3"', "12345.6789012345678"]
+ODD_NUMBERS = ["", "x", "nan", "inf", "1e400", "1e39", "3,5", '"3,5"', "1_0", "0x1", "1,234", "\x0b3", '"3" ']
+TIMES = ["0", "978300760", "2005-09-06", "1e9", "0x10", "1.5", "2005-09-06T10:00:00", "", "x", "12_3"]
+
+
+def lines_of(rng, sep, odd):
+    """A few lines of user, item, rating and time, some of them odd with a chance."""
+
+    def one(usual, strange):
+        return rng.choice(strange if rng.random() < odd else usual)
+
+    for _ in range(rng.integers(1, 6)):
+        ids = [word for word in IDS if sep != " " or " " not in word]
+        words = [one(ids, ODD_IDS), one(ids, ODD_IDS), one(NUMBERS, ODD_NUMBERS), one(TIMES[:3], TIMES)]
+        words += ["left"] * int(rng.random() < odd / 8)
+        line = sep.join(words if rng.random() > odd / 8 else words[1:])
+        yield line + rng.choice(["\n", "\r\n", "\n\n", " \n", "\r"] if rng.random() < odd else ["\n", "\r\n"])
+
+
+def told(block):
+    """What a block holds, ids as text."""
+    out = {}
+    for name, column in block.columns.items():
+        is_words = isinstance(column, delimited.Words)
+        out[name] = column.text(np.arange(len(column))) if is_words else [str(value) for value in column.tolist()]
+    return out, block.lines, block.commas
+
+
+@pytest.mark.parametrize("sep", [",", "\t", ";", "|", " ", "::"])
+@pytest.mark.parametrize("odd", [0.0, 0.05, 0.5])
+def test_columns_are_what_they_are_line_by_line(sep, odd):
+    rng = np.random.default_rng(len(sep) + ord(sep[0]))
+    layout = Layout("csv", sep, 4, 0, 1, 2, extras=Extras(time=3))
+    read = compared = 0
+    for _ in range(1500):
+        raw = "".join(lines_of(rng, sep, odd)).encode() + b"1%b1%b1%b1\n" % ((sep.encode(),) * 3)
+        quick = text.by_columns(raw, layout, bounds=(-10, 20000))
+        read += quick is not None
+        try:
+            slow = text.by_lines(raw, text.Place("file", layout), bounds=(-10, 20000))
+        except DataError:
+            assert quick is None, raw
+            continue
+        if quick is not None:
+            compared += 1
+            assert told(quick) == told(slow), raw
+    assert compared == read and (read == 1500 if odd == 0 and sep != " " else read > 20)
+
+
+@pytest.mark.parametrize("sep", [",", " ", "::"])
+def test_lines_are_split_as_they_are_spelled(sep):
+    raw = sep.join(["a", "b", "3"]) + "\n\n" + sep.join(["\u00e9", "c", "4"]) + "\r\n"
+    found = [[decoded(word) for word in words] for _, _, words in delimited.lines(raw.encode("latin-1"), sep)]
+    assert found == [["a", "b", "3"], ["\u00e9", "c", "4"]]
+
+
+def test_a_word_has_the_same_key_wherever_it_stands():
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("ab\0"), rng.integers(0, 30))) for _ in range(500)]
+    keys = delimited.Words([word.encode() for word in words]).keys
+    again = delimited.Words([b"other", *(word.encode() for word in words[::-1])]).keys[:0:-1]
+    assert np.array_equal(keys, again)
+    assert len(set(keys.tolist())) == len(set(words)) > 300
+
+
+def test_blocks_end_where_no_quote_is_open():
+    rng = np.random.default_rng(1)
+    rows = [rng.choice(['1,"a\nb",3\n', "1,2,3\n", '"x","y""\n",4\n', '5",6,7\n']) for _ in range(200)]
+    letters = np.frombuffer("".join(rows).encode(), np.uint8)
+    for size in (7, 30, 1000):
+        ends = [0, *(np.flatnonzero(letters == ord("\n")) + 1).tolist()]
+        cuts = sorted({0, len(letters), *(end for end in ends if rng.random() < 10 / size)})
+        blocks = [letters[start:stop] for start, stop in zip(cuts, cuts[1:])]
+        whole = list(delimited.whole_rows(blocks, ","))
+        assert b"".join(whole) == letters.tobytes()
+        counted = sum(len(list(delimited.lines(raw, ","))) for raw in whole)
+        assert counted == len(rows), size
 
 
 @pytest.mark.parametrize("block, smallest", [(40, 1), (64, 7), (1000, 16), (1 << 20, 100), (1 << 20, 1 << 20)])
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
-    monkeypatch.setattr("gpukit.io.sources.BLOCK", block)
-    monkeypatch.setattr("gpukit.ratings.gather.RANGE", smallest)
+    monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
+    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
     rng = np.random.default_rng(2)
     prefix = "u" if text_ids else ""
     lines = [
@@ -208,8 +173,8 @@ def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
 
 @pytest.mark.parametrize("block, smallest", [(30, 1), (200, 20), (1 << 20, 64)])
 def test_netflix_movies_carry_over_blocks(tmp_path, monkeypatch, block, smallest):
-    monkeypatch.setattr("gpukit.io.sources.BLOCK", block)
-    monkeypatch.setattr("gpukit.ratings.gather.RANGE", smallest)
+    monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
+    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
     rng = np.random.default_rng(3)
     text = "".join(
         f"{movie}:\n" + "".join(f"{user},{rng.integers(1, 6)},2005-01-01\n" for user in range(rng.integers(0, 30)))

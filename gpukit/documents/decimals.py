@@ -1,0 +1,156 @@
+"""Bytes of svmlight text -> decimals. Every line of a buffer ends with a newline: scans need no bound."""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.io.words import FLOAT32_MAX
+
+NEWLINE, RETURN, SPACE, TAB, COLON = (np.uint8(ord(letter)) for letter in "\n\r \t:")
+MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
+POWERS = 10.0 ** np.arange(23)  # exact in float64
+LONGEST = np.int64(10**17)  # mantissas are read to 18 digits
+BELOW, ABOVE = 1.0 - 2.0**-49, 1.0 + 2.0**-49
+SPLIT = 2.0**27 + 1.0
+NO_DECIMAL, CUT, WHOLE = range(3)
+
+
+@njit
+def at_line_end(buffer, at):
+    """True at a newline, also one with a carriage return before it."""
+    return buffer[at] == NEWLINE or (buffer[at] == RETURN and buffer[at + 1] == NEWLINE)
+
+
+@njit
+def decimal(buffer, start, stop):
+    """float32(float(text)) of [start, stop); NaN for what is no decimal, and seldom for one: the caller settles those.
+
+    The long way is for mantissas above 15 digits and for exponents: a float64 off by less than 2**-49 of itself rounds
+    to the same float32 as the nearest one unless a boundary between two float32 lies so near.
+    """
+    value = number(buffer, start, stop)
+    if abs(value) <= FLOAT32_MAX:
+        return np.float32(value)
+    value = _nearly(buffer, start, stop)
+    if abs(value) < 0.999 * FLOAT32_MAX and np.float32(value * BELOW) == np.float32(value * ABOVE):
+        return np.float32(value)
+    return np.float32(np.nan)
+
+
+@njit(fastmath=False)
+def double(buffer, start, stop):
+    """float(text) of [start, stop); NaN for what is no decimal or more than float32 holds, and seldom for others: the
+    caller settles those.
+
+    The long way is for mantissas of 16 to 18 digits, as programs print float64: the quotient (or product) by a power
+    of ten, and what it lacks, which is known to within 2**-50 of itself. Their sum rounds once.
+    """
+    value = number(buffer, start, stop)
+    if not np.isnan(value):
+        return value
+    mantissa, scale, kind = _mantissa(buffer, start, stop)
+    if kind != WHOLE or abs(scale) > 22:
+        return np.nan
+    high, power = np.float64(mantissa), POWERS[abs(scale)]
+    low = np.float64(mantissa - np.int64(high))
+    if scale < 0:
+        value = high / power
+        product, rest = _product(value, power)
+        lacking = (((high - product) - rest) + low) / power
+    else:
+        value, rest = _product(high, power)
+        lacking = rest + low * power
+    found = value + lacking * BELOW
+    if found != value + lacking * ABOVE or found > FLOAT32_MAX:
+        return np.nan
+    return -found if buffer[start] == MINUS else found
+
+
+@njit(fastmath=False)
+def _product(a, b):
+    """(rounded, rest): a b = rounded + rest exactly, for numbers of moderate size [Dekker 1971]."""
+    rounded = a * b
+    big_a, big_b = a * SPLIT, b * SPLIT
+    a_high, b_high = big_a - (big_a - a), big_b - (big_b - b)
+    a_low, b_low = a - a_high, b - b_high
+    return rounded, ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@njit
+def _nearly(buffer, start, stop):
+    """The number that [start, stop) spells to within 2**-50 of itself; NaN for no decimal or a huge exponent."""
+    mantissa, scale, kind = _mantissa(buffer, start, stop)
+    if kind == NO_DECIMAL or abs(scale) > 66:
+        return np.nan
+    value = np.float64(mantissa)
+    while scale != 0:
+        step = min(abs(scale), 22)
+        value = value * POWERS[step] if scale > 0 else value / POWERS[step]
+        scale += -step if scale > 0 else step
+    return -value if buffer[start] == MINUS else value
+
+
+@njit
+def _mantissa(buffer, start, stop):
+    """(mantissa of up to 18 digits, power of ten, kind) of [start, stop) without its sign; CUT: it has more digits."""
+    at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
+    mantissa, digits, scale, point, kind = np.int64(0), 0, np.int64(0), False, WHOLE
+    while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
+        if buffer[at] == POINT:
+            point = True
+        else:
+            digits += 1
+            if mantissa < LONGEST:
+                mantissa = mantissa * 10 + (np.int64(buffer[at]) - np.int64(48))
+                scale -= point
+            else:
+                scale += not point
+                kind = CUT
+        at += 1
+    exponent, good = _exponent(buffer, at, stop)
+    return mantissa, scale + exponent, kind if digits and good else NO_DECIMAL
+
+
+@njit
+def _exponent(buffer, at, stop):
+    """(value, True) of an exponent such as e-05 at [at, stop), (0, True) for none, (0, False) for anything else."""
+    if at == stop:
+        return np.int64(0), True
+    negative = at + 1 < stop and buffer[at + 1] == MINUS
+    first = at + 2 if negative or (at + 1 < stop and buffer[at + 1] == PLUS) else at + 1
+    if buffer[at] | np.uint8(32) != np.uint8(101) or first >= stop or stop - first > 4:  # e or E
+        return np.int64(0), False
+    value = np.int64(0)
+    for place in range(first, stop):
+        if not ZERO <= buffer[place] <= NINE:
+            return np.int64(0), False
+        value = value * 10 + (np.int64(buffer[place]) - np.int64(48))
+    return (-value if negative else value), True
+
+
+@njit
+def number(buffer, start, stop):
+    """The float64 that [start, stop) spells, NaN for all but plain decimals of up to 15 digits.
+
+    A mantissa below 2**53 times or over an exact power of ten rounds once, so it equals float(text) [Clinger, "How to
+    read floating point numbers accurately", 1990]. The caller settles the rest, and finds what is no number.
+    """
+    at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
+    mantissa, digits, scale, point = np.int64(0), 0, 0, False
+    while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
+        if buffer[at] == POINT:
+            point = True
+        else:
+            mantissa = mantissa * 10 + (np.int64(buffer[at]) - np.int64(48))
+            digits += 1
+            scale -= point
+        at += 1
+        if digits > 15:
+            return np.nan
+    if digits == 0:
+        return np.nan
+    exponent, good = _exponent(buffer, at, stop)
+    scale += exponent
+    if not good or abs(scale) > 22:
+        return np.nan
+    value = mantissa * POWERS[scale] if scale >= 0 else mantissa / POWERS[-scale]
+    return -value if buffer[start] == MINUS else value

@@ -1,0 +1,289 @@
+"""A block of lines of text to columns, by pyarrow; what it would not read to the letter is left to `lines`.
+
+pyarrow joins text behind a closing quote to the field, takes a lone carriage return for the end of a line, keeps the
+blanks around a word, and reads 007 and 0x7 as the number 7. A block that has any of these is read without it, or its
+numbers as words.
+"""
+
+import contextlib
+import functools
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.io.records import BLANKS, lines_of, words_of
+from gpukit.io.words import decoded
+
+NEWLINE, RETURN, QUOTE = (ord(letter) for letter in '\n\r"')
+IS_BLANK = np.isin(np.arange(256), [ord(letter) for letter in BLANKS])
+UNUSED = b"\x1f"  # the mark in place of one of two letters, which texts do not have
+LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
+COLUMN = re.compile(r"In CSV column #(\d+)")  # of pyarrow's errors
+ZERO, MINUS, POINT = (ord(letter) for letter in "0-.")
+IS_DIGIT = np.isin(np.arange(256), [ord(letter) for letter in "0123456789"])
+GOES_ON = IS_DIGIT | np.isin(
+    np.arange(256), [ord(letter) for letter in "xX"]
+)  # what a whole number does not behind a 0
+
+
+class Wanted(NamedTuple):
+    """What to read of lines: their separator (' ' for any run of blanks), how many fields each has, and the places of
+    those that are whole numbers or words, decimals or words, and whole numbers of any spelling or words."""
+
+    sep: str
+    fields: int
+    ids: tuple = ()
+    numbers: tuple = ()
+    times: tuple = ()
+
+
+def columns_of(raw, wanted, words=()):
+    """{place: int64 or float64 (rows,), or Words} of whole lines (bytes); None where that is not certain to be exact.
+
+    wanted: Wanted; words: the places of those that are read as Words in any case. Numbers may be NaN and infinite.
+    """
+    plain = plain_lines(raw, wanted.sep)
+    if plain is None:
+        return None
+    text, mark, has_breaks = plain
+    table = _table(text, mark, has_breaks, wanted.fields, _kinds(raw, wanted, words))
+    if table is None:
+        return None
+    out, is_quoted = {}, b'"' in raw
+    for name, column in zip(table.column_names, table.columns, strict=True):
+        array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+        out[int(name)] = values = Words(array) if str(array.type) == "binary" else array.to_numpy()
+        if isinstance(values, Words) and values.trim() and is_quoted:
+            return None  # blanks within quotes are kept, others are not
+    return out
+
+
+def plain_lines(raw, sep):
+    """(lines as pyarrow reads them, their separator, whether quoted fields have line ends) of whole lines (bytes); None
+    where quotes do not stand around whole fields, or lines end in a carriage return alone."""
+    if b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n"):
+        return None
+    if len(sep) > 1:
+        if UNUSED in raw:
+            return None
+        raw, sep = raw.replace(sep.encode(), UNUSED), UNUSED.decode()
+    quotes = Quotes(raw, sep) if b'"' in raw else None
+    if sep == " ":
+        even = _single_blanks(raw)
+        if quotes is not None and even != raw:
+            return None
+        raw = even
+    if quotes is not None and not (quotes.are_around_fields and quotes.end == len(raw)):
+        return None
+    return raw, sep, quotes is not None and quotes.have_line_ends
+
+
+def _single_blanks(raw):
+    """Lines with one space for any run of spaces and tabs, and none at their ends."""
+    raw = raw.replace(b"\t", b" ")
+    while b"  " in raw:
+        raw = raw.replace(b"  ", b" ")
+    return raw.replace(b" \r\n", b"\n").replace(b" \n", b"\n").replace(b"\n ", b"\n").lstrip(b" ")
+
+
+class Quotes:
+    """Where the quotes of whole lines (bytes) stand: are_around_fields, have_line_ends: whether fields within quotes
+    have them; end: where a last line begins whose quote stays open, else the end."""
+
+    def __init__(self, raw, sep):
+        letters = np.frombuffer(raw, np.uint8)
+        places = np.flatnonzero(letters == QUOTE)
+        new = np.flatnonzero(np.diff(places, prepend=-2) > 1)
+        starts, sizes = places[new], np.diff(new, append=len(places))
+        # A run of quotes opens or closes a field where their number is odd; within one, two stand for one.
+        is_odd = sizes % 2 == 1
+        is_within = (np.cumsum(is_odd) - is_odd) % 2 == 1
+        before = np.where(starts > 0, letters[starts - 1], NEWLINE)
+        after = letters[np.minimum(starts + sizes, len(letters) - 1)]
+        begins, ends = _is_one_of(before, sep, NEWLINE), _is_one_of(after, sep, NEWLINE, RETURN)
+        right = np.where(is_within, ends | ~is_odd, begins & (ends | is_odd))
+        toggles = starts[is_odd]
+        breaks = np.flatnonzero(letters == NEWLINE)
+        hidden = np.searchsorted(toggles, breaks) % 2 == 1
+        self.are_around_fields, self.have_line_ends = bool(right.all()), bool(hidden.any())
+        self.end = len(raw) if len(toggles) % 2 == 0 else raw.rfind(b"\n", 0, int(toggles[-1])) + 1
+
+
+def _is_one_of(letters, sep, *others):
+    out = letters == ord(sep)
+    for other in others:
+        out |= letters == other
+    return out
+
+
+def _kinds(raw, wanted, words):
+    """{place: pyarrow's type} of what is read."""
+    import pyarrow
+
+    integer, number, word = pyarrow.int64(), pyarrow.float64(), pyarrow.binary()
+    ids = integer if _are_as_printed(raw) else word
+    times = word if wanted.times and (b"x" in raw or b"X" in raw) else integer
+    kinds = {**dict.fromkeys(wanted.ids, ids), **dict.fromkeys(wanted.numbers, number)}
+    return {**kinds, **dict.fromkeys(wanted.times, times), **dict.fromkeys(words, word)}
+
+
+def _are_as_printed(raw):
+    """Whether what pyarrow reads as a whole number is spelled as Python prints it: not as 007, 0x7, -0, or " 7"."""
+    if b'"' in raw and any(pair in raw for pair in (b'" ', b' "', b'"\t', b'\t"')):
+        return False
+    letters = np.frombuffer(raw, np.uint8)
+    zeros = np.flatnonzero(letters[:-1] == ZERO)
+    before, after = letters[zeros - 1], letters[zeros + 1]  # in front of the first letter is the last, a line end
+    begins = ~IS_DIGIT[before] & (before != POINT) & (GOES_ON[after] | (before == MINUS))
+    is_signed = before[begins] == MINUS
+    return bool((is_signed & (IS_DIGIT | GOES_ON)[letters[zeros[begins] - 2]]).all())
+
+
+def _table(text, mark, has_breaks, fields, kinds):
+    """pyarrow's Table of some columns; one whose words are no numbers is of words then. None where lines have other
+    numbers of fields."""
+    import pyarrow
+    from pyarrow import csv
+
+    names = [str(place) for place in range(fields)]
+    kinds = dict(sorted(kinds.items()))
+    while True:
+        try:
+            return csv.read_csv(
+                pyarrow.BufferReader(text),
+                csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
+                csv.ParseOptions(delimiter=mark, newlines_in_values=has_breaks),
+                csv.ConvertOptions(
+                    column_types={str(place): kind for place, kind in kinds.items()},
+                    include_columns=[str(place) for place in kinds],
+                    null_values=[],
+                    check_utf8=False,
+                ),
+            )
+        except pyarrow.ArrowInvalid as error:
+            found = COLUMN.match(str(error))
+            if found is None or kinds[int(found[1])] == pyarrow.binary():
+                return None
+            kinds[int(found[1])] = pyarrow.binary()
+
+
+class Words:
+    """Words (n,) of a column, as bytes: where they start and stop among letters (uint8)."""
+
+    def __init__(self, array):
+        """array: pyarrow's, of binary, none missing; or [bytes]."""
+        if isinstance(array, list):
+            import pyarrow
+
+            array = pyarrow.array(array, pyarrow.binary())
+        _, offsets, letters = array.buffers()
+        places = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
+        self.letters = np.concatenate((np.frombuffer(letters or b"", np.uint8), np.zeros(8, np.uint8)))
+        self.starts, self.stops, self._array = places[:-1], places[1:], array
+
+    def __len__(self):
+        return len(self.starts)
+
+    def trim(self):
+        """Leave out blanks around words; True where there were some."""
+        found = False
+        while (some := (self.stops > self.starts) & IS_BLANK[self.letters[self.starts]]).any():
+            self.starts, found = self.starts + some, True
+        while (some := (self.stops > self.starts) & IS_BLANK[self.letters[self.stops - 1]]).any():
+            self.stops, found = self.stops - some, True
+        self._array = None if found else self._array
+        return found
+
+    def is_any_empty(self):
+        """True where a word has no letters."""
+        return bool((self.starts == self.stops).any())
+
+    @functools.cached_property
+    def keys(self):
+        """(n,) int64: a hash of each, by eight letters at a time."""
+        windows = np.ndarray(len(self.letters) - 7, "<u8", self.letters, strides=(1,))
+        sizes = self.stops - self.starts
+        state = _mixed(sizes.astype(np.uint64))
+        for lane in range(0, int(sizes.max(initial=0)), 8):
+            rows = slice(None) if lane == 0 else np.flatnonzero(sizes > lane)
+            taken = windows[self.starts[rows] + lane] & KEPT[np.minimum(sizes[rows] - lane, 8)]
+            state[rows] = _mixed(state[rows] ^ taken)
+        return state.view(np.int64)
+
+    def distinct(self):
+        """(firsts (m,), which (n,)): the places of the first word of each kind, in any order, and each word's kind."""
+        _, firsts, which = np.unique(self.keys, return_index=True, return_inverse=True)
+        return firsts, which
+
+    def text(self, places):
+        """[str] of the words at some places (m,), in UTF-8 or else Latin-1."""
+        if self._array is not None:
+            import pyarrow
+
+            with contextlib.suppress(pyarrow.ArrowInvalid):
+                return self._array.take(pyarrow.array(places)).cast(pyarrow.string()).to_pylist()
+        raw = self.letters.data
+        spans = zip(self.starts[places].tolist(), self.stops[places].tolist(), strict=True)
+        return [decoded(bytes(raw[start:stop])) for start, stop in spans]
+
+
+KEPT = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # the first letters of eight
+
+
+def _mixed(state):
+    """The 64-bit finalizer of MurmurHash3 (Appleby), of uint64 (n,)."""
+    state = (state ^ (state >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
+    state = (state ^ (state >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
+    return state ^ (state >> np.uint64(33))
+
+
+def lines(raw, sep):
+    """Yield (number from 1, line as str, [bytes] or None where a quote stays open or text follows one) of whole lines.
+
+    The reference that columns_of is measured by, and what finds where a fault is. Lines of blanks are left out.
+    """
+    mark = sep
+    if len(sep) > 1 and UNUSED not in raw:
+        raw, mark = raw.replace(sep.encode(), UNUSED), UNUSED.decode()
+    for number, line in lines_of(raw.decode("latin-1"), mark):
+        if line.strip(BLANKS):
+            yield number, decoded(line.replace(mark, sep).encode("latin-1")), _words(line, mark)
+
+
+def _words(line, sep):
+    """The fields of a line of letters of a byte each, as [bytes]."""
+    if sep == " ":
+        line = re.sub(r'"(?:[^"]|"")*"|[ \t]+', lambda found: found[0] if found[0][0] == '"' else " ", line).strip(
+            BLANKS
+        )
+    plain = '"' not in line
+    words = [word.strip(BLANKS) for word in line.split(sep)] if plain else words_of(line.rstrip("\r"), sep)
+    return None if words is None else [word.encode("latin-1") for word in words]
+
+
+def whole_rows(blocks, sep):
+    """Yield blocks of lines (bytes) that end where no quoted field is open. blocks: uint8 arrays of whole lines."""
+    kept = b""
+    for block in blocks:
+        raw = kept + block.tobytes()
+        end = rows_end(raw, sep) if b'"' in raw else len(raw)
+        end = len(raw) if len(raw) - end > LONGEST_FIELD else end
+        kept = raw[end:]
+        if end:
+            yield raw[:end]
+    if kept:
+        yield kept
+
+
+def rows_end(raw, sep):
+    """Where a last line begins, in whole lines (bytes), whose quoted field stays open; else the end."""
+    mark = UNUSED.decode() if len(sep) > 1 else sep
+    quotes = Quotes(raw.replace(sep.encode(), UNUSED) if len(sep) > 1 else raw, mark)
+    if quotes.are_around_fields and len(sep) == 1:
+        return quotes.end
+    last, at = 0, 0
+    for _, line in lines_of(raw.decode("latin-1"), sep):
+        if line or at < len(raw):
+            last, at = at, at + len(line) + 1
+    return last if _words(raw[last:].decode("latin-1").rstrip("\n"), sep) is None else len(raw)

@@ -1,0 +1,196 @@
+"""A block of lines of ratings to arrays: by columns (io/delimited.py), or line by line where a line may be wrong."""
+
+import itertools
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.io.delimited import NEWLINE, Wanted, Words, columns_of, lines
+from gpukit.io.times import MISSING, seconds_of
+from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_number, with_point
+from gpukit.ratings import formats
+from gpukit.ratings.check import check_counts, check_range
+
+MOVIE = re.compile(rb"[ \t]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
+MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
+NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers, as messages call them
+
+
+class Block(NamedTuple):
+    """What a block of lines holds: columns, {name: (rows,) array or Words}, those of ids int64 or Words; its number of
+    lines; commas, {name: Commas} of numbers; of Netflix's files: early, the rows before its first `MovieID:` line, and
+    movie, its last."""
+
+    columns: dict
+    lines: int
+    commas: dict = {}
+    early: int = 0
+    movie: int | None = None
+
+
+class Commas(NamedTuple):
+    """A column's numbers that have a comma: row and word of the first; is_certain: one of them has not the form of
+    thousands (1,234); has_points: another number has a point."""
+
+    row: int
+    word: str
+    is_certain: bool
+    has_points: bool
+
+
+def by_columns(raw, layout, bounds=None, words=()):
+    """The Block of whole lines (bytes), None where a line may be wrong, or reads otherwise than `by_lines` does.
+
+    layout: a formats.Layout; bounds: (low, high) of ratings; words: names of columns whose ids are known to be words.
+    """
+    places, movies, count = layout.places, None, count_lines(raw)
+    if layout.format == "netflix":
+        raw, movies = _without_movies(raw)
+    numbers, ids, times = (_those(places, names) for names in (NUMBERS, ("users", "items"), ("times",)))
+    found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(places, words))
+    return None if found is None else _block(found, count, movies, layout, bounds)
+
+
+def count_lines(raw):
+    """The line ends in bytes; unlike bytes.count it lets other threads go on."""
+    return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == NEWLINE))
+
+
+def _those(places, names):
+    return tuple(places[name] for name in names if name in places)
+
+
+def _block(found, count, movies, layout, bounds):
+    """The Block of {place: array or Words}; None where one of them has to be looked at by itself."""
+    columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
+    for name in columns.keys() & NUMBERS.keys():
+        columns[name], told = _numbers(columns[name])
+        commas |= {name: told} if told else {}
+    for name in columns.keys() & {"users", "items"}:
+        if isinstance(columns[name], Words):
+            columns[name].keys  # noqa: B018 - which are hashed by the thread that reads the block
+    if "times" in columns:
+        columns["times"] = _times(columns["times"], layout.lenient)
+    if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
+        return None
+    if movies is None:
+        return Block(columns, count, commas)
+    movies, rows = movies
+    columns["items"] = np.repeat(np.array([0, *movies[1:]], np.int64), rows)
+    return Block(columns, count, commas, rows[0], movies[-1])
+
+
+def _is_sound(name, column, bounds):
+    """Whether a column is one that needs no second look."""
+    if column is None:
+        return False
+    if isinstance(column, Words):
+        return not column.is_any_empty()
+    if name in NUMBERS and not (np.abs(column) <= FLOAT32_MAX).all():
+        return False
+    if name == "values" and bounds is not None and len(column):
+        return np.float32(bounds[0]) <= np.float32(column.min()) and np.float32(column.max()) <= np.float32(bounds[1])
+    return name != "counts" or not (column < 0).any()
+
+
+def _numbers(column):
+    """((rows,) float64 of a column, None where a word is no number; Commas or None)."""
+    if not isinstance(column, Words):
+        return column, None
+    firsts, which = column.distinct()
+    words = column.text(firsts)
+    spelled = [word if is_number(word) else with_point(word) for word in words]
+    if None in spelled:
+        return None, None
+    commas = [(row, word) for row, word in zip(firsts.tolist(), words) if "," in word]
+    told = None
+    if commas:
+        has_points = any(float(word) % 1 for word in words if "," not in word)
+        told = Commas(*min(commas), any(is_decimal_comma(word) for _, word in commas), has_points)
+    return np.array([float(word) for word in spelled])[which], told
+
+
+def _times(column, lenient):
+    """(rows,) int64 seconds of a column, None where a word is no time; lenient: that is MISSING then."""
+    if not isinstance(column, Words):
+        return column
+    firsts, which = column.distinct()
+    times = [time_of(word, lenient) for word in column.text(firsts)]
+    return None if None in times else np.array(times, np.int64)[which]
+
+
+def time_of(word, lenient):
+    """The seconds that a word spells; None, or where lenient MISSING, for what is no time."""
+    seconds = None if "_" in word else seconds_of(word)
+    return MISSING if seconds is None and lenient else seconds
+
+
+def _without_movies(raw):
+    """(lines of Netflix's ratings, (movies, rows of each)) of lines in which `MovieID:` stands above them; the first
+    movie is that of the block before, None here."""
+    parts = MOVIE_LINE.split(raw)
+    rows = [sum(map(bool, map(bytes.strip, part.split(b"\n")))) for part in parts[::2]]
+    return b"".join(parts[::2]), ([None, *map(int, parts[1::2])], rows)
+
+
+class Place:
+    """Where in a stream the reader is: its name, the number of the next block's first line."""
+
+    def __init__(self, name, layout):
+        self.name, self.layout, self.line = name, layout, layout.first_line
+
+    def rows(self, raw):
+        """Yield (number of the line, its text, [bytes] of its fields) of the rows of a block."""
+        for number, line, words in lines(raw, self.layout.sep):
+            if self.layout.format != "netflix" or not MOVIE.fullmatch(words[0] if words else b""):
+                yield self.line + number - 1, line, words
+
+    def line_of(self, raw, row):
+        """The number of the line of a row of a block."""
+        return next(itertools.islice(self.rows(raw), row, None))[0]
+
+
+def by_lines(raw, place, bounds=None):
+    """The Block of whole lines (bytes) at a Place; DataError for the first line that is wrong."""
+    layout, columns = place.layout, {at: [] for at in place.layout.places.values()}
+    for number, line, words in place.rows(raw):
+        _check_fields(words, layout, f"{place.name}, line {number:,}", line[:80])
+        for name, at in layout.places.items():
+            breaks = b"".join(words[:at]).count(b"\n") if "\n" in line else 0
+            _check_word(name, decoded(words[at]), place, number + breaks, line, bounds)
+            columns[at].append(words[at])
+    movies = _without_movies(raw)[1] if layout.format == "netflix" else None
+    return _block({at: Words(words) for at, words in columns.items()}, count_lines(raw), movies, layout, bounds)
+
+
+def _check_fields(words, layout, where, line):
+    """DataError for a line whose fields are not those of a rating."""
+    if words is None:
+        what = "opens a quote that it does not close, or has text behind a quoted field"
+        raise DataError(f"{where} {what}: {line!r}. Correct the line.")
+    if len(words) != layout.fields:
+        raise DataError(
+            f"{where} has {len(words)} column(s) where {layout.fields} are expected: {line!r}. "
+            "Correct the line, or name another separator with --sep."
+        )
+
+
+def _check_word(name, word, place, number, line, bounds):
+    """DataError for a field that is not what its column is to hold."""
+    where = f"{place.name}, line {number:,}"
+    if name not in NUMBERS:
+        if name != "times" and not word:
+            raise DataError(f"{where} has no {name[:-1]} id: {line[:80]!r}. Correct or remove the line.")
+        if name == "times" and time_of(word, place.layout.lenient) is None:
+            raise formats.bad_time(place.name, number, word)
+        return
+    spelled = word if is_number(word) else with_point(word)
+    if spelled is None:
+        raise formats.bad_rating(place.name, number, word, NUMBERS[name])
+    value = np.array([float(spelled)])
+    if name == "values":
+        check_range(value.astype(np.float32), bounds, lambda _: where)
+    if name == "counts":
+        check_counts(value, lambda _: where)
