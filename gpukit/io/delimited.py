@@ -241,14 +241,15 @@ def _mixed(state):
 def lines(raw, sep):
     """Yield (number from 1, line as str, [bytes] or None where a quote stays open or text follows one) of whole lines.
 
-    The reference that columns_of is measured by, and what finds where a fault is. Lines of blanks are left out.
+    The reference that columns_of is measured by, and what finds where a fault is. Lines without a word are left out.
     """
     mark = sep
     if len(sep) > 1 and UNUSED not in raw:
         raw, mark = raw.replace(sep.encode(), UNUSED), UNUSED.decode()
     for number, line in lines_of(raw.decode("latin-1"), mark):
-        if line.strip(BLANKS):
-            yield number, decoded(line.replace(mark, sep).encode("latin-1")), _words(line, mark)
+        words = _words(line, mark)
+        if words != [b""]:
+            yield number, decoded(line.replace(mark, sep).encode("latin-1")), words
 
 
 def _words(line, sep):

@@ -9,11 +9,11 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.io.delimited import NEWLINE, Wanted, Words, columns_of, lines
 from gpukit.io.times import MISSING, seconds_of
-from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_number, with_point
+from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_integer, is_number, with_point
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_counts, check_range
 
-MOVIE = re.compile(rb"[ \t]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
+MOVIE = re.compile(rb"[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
 MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
 NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers, as messages call them
 
@@ -123,7 +123,7 @@ def _times(column, lenient):
 
 def time_of(word, lenient):
     """The seconds that a word spells; None, or where lenient MISSING, for what is no time."""
-    seconds = None if "_" in word else seconds_of(word)
+    seconds = int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
     return MISSING if seconds is None and lenient else seconds
 
 
