@@ -160,11 +160,15 @@ def _integer(text):
 
 
 class KeyTable:
-    """int64 keys -> codes 0, 1, ... in order of first appearance, as blocks of them come in. Open addressing."""
+    """int64 keys -> codes 0, 1, ... in order of first appearance, as blocks of them come in. Open addressing.
+
+    While one thread adds, others may `find`: a key that is being added has a code or none. That holds for keys other
+    than 0, as a place of `store` that has no key yet holds 0.
+    """
 
     def __init__(self, capacity=1 << 12):
         self.slots = np.full(capacity, EMPTY, dtype=np.int32)
-        self.store = np.empty(capacity // 2, dtype=np.int64)
+        self.store = np.zeros(capacity // 2, dtype=np.int64)
         self.count = 0
 
     @property
@@ -172,9 +176,10 @@ class KeyTable:
         """(count,) int64, by code."""
         return self.store[: self.count]
 
-    def codes(self, keys):
-        """Codes (n,) int32 of keys (n,) int64; new keys get the next codes."""
-        codes, at = self.find(keys), 0
+    def codes(self, keys, found=None):
+        """Codes (n,) int32 of keys (n,) int64; new keys get the next codes. found: what `find` said of them before,
+        which is changed."""
+        codes, at = self.find(keys) if found is None else found, 0
         while at < len(keys):
             at, self.count = _add(keys, codes, at, self.slots, self.store, self.count)
             if at < len(keys):
@@ -190,9 +195,10 @@ class KeyTable:
     def _grow(self):
         if self.count > 2**30:
             raise DataError(f"There are more than {2**30:,} different ids: row numbers are 32-bit integers.")
-        store = np.empty(2 * len(self.store), dtype=np.int64)
+        store = np.zeros(2 * len(self.store), dtype=np.int64)
         store[: self.count] = self.keys
-        self.store, self.slots = store, np.full(2 * len(self.slots), EMPTY, dtype=np.int32)
+        self.store = store  # before slots, whose numbers are places in it
+        self.slots = np.full(2 * len(self.slots), EMPTY, dtype=np.int32)
         _place(self.keys, self.slots)
 
 
@@ -254,16 +260,20 @@ def _place(keys, slots):
 def _id_bounds(start, stop, ids, lows, highs):
     """lows, highs (PARTS,): the least and the greatest id of each part; what they were before where it has none."""
     for part in range(start, stop):
+        low, high = lows[part], highs[part]  # in registers: parts lie in one line of the cache
         for t in range(len(ids) * part // PARTS, len(ids) * (part + 1) // PARTS):
-            lows[part], highs[part] = min(lows[part], ids[t]), max(highs[part], ids[t])
+            low, high = min(low, ids[t]), max(high, ids[t])
+        lows[part], highs[part] = low, high
 
 
 @by_block(lambda ids: len(ids))
 def _mark_ids(start, stop, ids, low, present):
-    """present[id - low] = 1 for every id; all threads write the same."""
+    """present[id - low] = 1 for every id; all threads write the same, and only where it lacks: writes to the same few
+    lines of the cache make cores wait for each other."""
     for k in range(stop - start):
         t = start + k
-        present[ids[t] - low] = 1
+        if not present[ids[t] - low]:
+            present[ids[t] - low] = 1
 
 
 @by_block(lambda ids: len(ids))

@@ -5,6 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Words, whole_rows
@@ -19,8 +20,6 @@ from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
 BLOCK = 8 << 20  # bytes of lines that a thread reads at a time
-TYPES = {"values": np.float32, "weights": np.float32}
-SMALL = np.iinfo(np.int32)
 
 
 class Column:
@@ -39,8 +38,7 @@ class Column:
             different, which = np.unique(ids, return_inverse=True)
             self._add_distinct([str(one) for one in different.tolist()], which)
         else:
-            is_small = not len(ids) or (ids.min() >= SMALL.min and ids.max() <= SMALL.max)
-            self.chunks.append(ids.astype(np.int32 if is_small else np.int64))
+            self.chunks.append(ids)
 
     def add_words(self, words, which):
         """Take ids that stay words: words [str], each once, and the places in it (n,) of the ids."""
@@ -100,12 +98,15 @@ def keys_of(words):
 
 def joined(chunks):
     """Arrays as one, of the widest of their dtypes; the list is emptied on the way, to save memory."""
-    out = np.empty(sum(map(len, chunks)), dtype=np.result_type(*chunks))
-    end = len(out)
-    while chunks:
-        chunk = chunks.pop()
-        out[end - len(chunk) : end] = chunk
-        end -= len(chunk)
+    stops = np.cumsum([len(chunk) for chunk in chunks])
+    out = np.empty(stops[-1], dtype=np.result_type(*chunks))
+
+    def move(at):
+        out[stops[at] - len(chunks[at]) : stops[at]] = chunks[at]
+        chunks[at] = None
+
+    shared_out(move, range(len(chunks)))
+    chunks.clear()
     return out
 
 
@@ -190,7 +191,7 @@ class RatingsBuilder:
         """Take the columns of a block."""
         self.users.add(columns["users"])
         self.items.add(columns["items"])
-        numbers = {name: columns[name].astype(kind) for name, kind in TYPES.items() if name in columns}
+        numbers = {name: columns[name] for name in ("values", "weights") if name in columns}
         counts = columns.get("counts", ())
         if layout.rating < 0:
             rows = len(columns["users"])

@@ -16,10 +16,12 @@ from gpukit.ratings.check import check_counts, check_range
 MOVIE = re.compile(rb"[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
 MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
 NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers, as messages call them
+TYPES = {"values": np.float32, "weights": np.float32}  # of what is read as float64
+SMALL = np.iinfo(np.int32)
 
 
 class Block(NamedTuple):
-    """What a block of lines holds: columns, {name: (rows,) array or Words}, those of ids int64 or Words; its number of
+    """What a block of lines holds: columns, {name: (rows,) array or Words}, those of ids int32, int64 or Words; its number of
     lines; commas, {name: Commas} of numbers; of Netflix's files: early, the rows before its first `MovieID:` line, and
     movie, its last."""
 
@@ -68,18 +70,26 @@ def _block(found, count, movies, layout, bounds):
     for name in columns.keys() & NUMBERS.keys():
         columns[name], told = _numbers(columns[name])
         commas |= {name: told} if told else {}
-    for name in columns.keys() & {"users", "items"}:
-        if isinstance(columns[name], Words):
-            columns[name].keys  # noqa: B018 - which are hashed by the thread that reads the block
     if "times" in columns:
         columns["times"] = _times(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
         return None
+    columns = {name: _narrowed(name, column) for name, column in columns.items()}
     if movies is None:
         return Block(columns, count, commas)
     movies, rows = movies
     columns["items"] = np.repeat(np.array([0, *movies[1:]], np.int64), rows)
     return Block(columns, count, commas, rows[0], movies[-1])
+
+
+def _narrowed(name, column):
+    """A column in the dtype in which it is kept: ids as int32 where all are, Words with their keys."""
+    if isinstance(column, Words):
+        column.keys  # noqa: B018 - hashed here, by the thread that reads the block
+    elif name in ("users", "items"):
+        is_small = not len(column) or (column.min() >= SMALL.min and column.max() <= SMALL.max)
+        return column.astype(np.int32) if is_small else column
+    return column.astype(TYPES[name]) if name in TYPES else column
 
 
 def _is_sound(name, column, bounds):

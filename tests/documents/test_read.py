@@ -12,7 +12,6 @@ from support import data
 from documents import naive
 from gpukit.documents import read, read_letor
 from gpukit.errors import DataError, ParameterError
-from gpukit.runtime.thread_count import get_num_threads
 
 SAMPLE = """2 qid:10 1:0.5 2:-3 4:1e-3 #docid = A inc = 1
 0 qid:10 1:.25 3:7  # spaced out\x20\x20
