@@ -1,7 +1,5 @@
 """Parquet: what other programs write comes in, a batch at a time; what is wrong is told with its row."""
 
-import builtins
-
 import numpy as np
 import pandas
 import pyarrow
@@ -9,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet
+from gpukit.io import parquet, tables
 from gpukit.ratings import read_pairs, read_ratings, write_ratings
 
 USERS, ITEMS, STARS = [9, 2, 9, 5], ["b", "a", "a", "ç"], [4.0, 0.0, 2.5, 1.0]
@@ -85,7 +83,7 @@ def test_pairs(tmp_path):
 
 
 def test_row_groups_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "GROUP", 3)
+    monkeypatch.setattr(tables, "GROUP", 3)
     (tmp_path / "a.csv").write_text("".join(f"{at},x{at % 4},{at / 2}\n" for at in range(10)))
     ratings = read_ratings(tmp_path / "a.csv")
     write_ratings(ratings, tmp_path / "a.parquet")
@@ -135,24 +133,6 @@ def test_damage(tmp_path):
     with pytest.raises(DataError, match="damaged or cut short") as caught:
         read_ratings(path)
     assert "\n" not in str(caught.value)
-
-
-def test_without_pyarrow(tmp_path, monkeypatch):
-    path = write(tmp_path / "a.parquet", user=USERS, item=ITEMS, rating=STARS)
-    (tmp_path / "a.csv").write_text("1,2,3\n")
-    ratings, real = read_ratings(tmp_path / "a.csv"), builtins.__import__
-
-    def without(name, *rest, **options):
-        if name.split(".")[0] == "pyarrow":
-            raise ImportError("No module named 'pyarrow'")
-        return real(name, *rest, **options)
-
-    monkeypatch.setattr(builtins, "__import__", without)
-    for work in (lambda: read_ratings(path), lambda: write_ratings(ratings, tmp_path / "b.parquet")):
-        with pytest.raises(DataError, match=r"pip install 'gpukit\[parquet\]'") as caught:
-            work()
-        assert "\n" not in str(caught.value)
-    assert not (tmp_path / "b.parquet").exists()
 
 
 BYTES = pyarrow.array([b"\xff\xfe", b"b", b"c", b"d"], pyarrow.binary())
