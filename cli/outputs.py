@@ -1,12 +1,10 @@
 """Files that commands write: checked before the work begins, csv rows written aside and renamed."""
 
-import contextlib
 import importlib.util
 from pathlib import Path
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import sinks
-from gpukit.io.records import CsvWriter
 
 
 def check_output(path, option, inputs=(), force=False, text=False):
@@ -60,10 +58,9 @@ def check_plot(path):
         raise ParameterError("--plot needs matplotlib, which is not installed: pip install 'gpukit[plot]'.")
 
 
-@contextlib.contextmanager
-def csv_rows(path, header):
-    """A CsvWriter with the header written, to the file path (whole or not at all); None is standard output too."""
-    with sinks.opened_text(path or "-") as file:
-        writer = CsvWriter(file)
-        writer.writerow(header)
-        yield writer
+def write_csv(path, names, blocks):
+    """Write blocks of rows (see io/tables.py) to the file path, whole or not at all; None is standard output too."""
+    from gpukit.io import tables
+
+    with sinks.opened(path or "-") as file:
+        tables.write_blocks(file, names, blocks)

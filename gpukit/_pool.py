@@ -1,5 +1,6 @@
 """Threads for work that is done outside the interpreter: numpy's loops, checksums, reading."""
 
+import collections
 import contextlib
 import functools
 import os
@@ -87,6 +88,30 @@ def by_rows(function, shape):
     rows, columns = shape
     each = max(1, -(-ROWS // max(1, columns)), -(-rows // (4 * MOST)))
     return shared_out(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
+
+
+def in_order(function, tasks, consume, threads):
+    """Call consume(function(task)) for each task in order. The functions run on threads, a few tasks ahead.
+
+    tasks : iterable, advanced by the calling thread, which also calls consume. threads : int, at most MOST are used; 1:
+    the calling thread does everything. After an error or a request to stop, only tasks that have begun end.
+    """
+    if threads < 2 or within():
+        for task in tasks:
+            consume(function(task))
+        return
+    threads, ahead = min(threads, MOST), collections.deque()
+    with ThreadPoolExecutor(threads, NAME) as pool:
+        try:
+            for task in tasks:
+                ahead.append(pool.submit(function, task))
+                while ahead and (len(ahead) > 2 * threads or ahead[0].done()):
+                    consume(ahead.popleft().result())
+            while ahead:
+                consume(ahead.popleft().result())
+        finally:
+            for future in ahead:
+                future.cancel()
 
 
 def beside(calls, aside, begin, heard):

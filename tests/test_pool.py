@@ -54,6 +54,49 @@ def test_beside_raises_what_is_raised_aside():
         _pool.beside([lambda: 1, lambda: 1 // 0], [[1]], lambda: None, lambda result: None)
 
 
+@pytest.mark.parametrize("threads", [1, 4])
+def test_in_order_consumes_in_order_and_stays_a_few_tasks_ahead(threads):
+    begun, consumed, here = [], [], threading.current_thread()
+
+    def tasks():
+        for at in range(100):
+            assert threading.current_thread() is here and len(begun) - len(consumed) <= 2 * threads
+            begun.append(at)
+            yield at
+
+    def consume(result):
+        assert threading.current_thread() is here
+        consumed.append(result)
+
+    _pool.in_order(lambda at: at * at, tasks(), consume, threads)
+    assert consumed == [at * at for at in range(100)]
+
+
+def test_in_order_runs_side_by_side():
+    both = threading.Barrier(2)  # broken unless two wait for each other
+    _pool.in_order(lambda at: both.wait(60), range(4), lambda result: None, 2)
+
+
+@pytest.mark.parametrize("where", ["function", "consume", "tasks"])
+@pytest.mark.parametrize("threads", [1, 4])
+def test_in_order_ends_at_the_first_error(where, threads):
+    begun, before = [], threading.active_count()
+
+    def fail(at, place):
+        if (place, at) == (where, 5):
+            raise KeyboardInterrupt
+        return at
+
+    def tasks():
+        for at in range(100):
+            begun.append(at)
+            yield fail(at, "tasks")
+
+    with pytest.raises(KeyboardInterrupt):
+        _pool.in_order(lambda at: fail(at, "function"), tasks(), lambda at: fail(at, "consume"), threads)
+    assert len(begun) < 20 and threading.active_count() == before
+
+
 def test_the_last_one_takes_the_limit_back():
     """Two that overlap, the first to come the first to go: else one thread would stay the limit for good."""
     before = blas()

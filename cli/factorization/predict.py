@@ -1,5 +1,7 @@
 """`gpukit predict`: a model and pairs in, their predicted ratings out."""
 
+from functools import partial
+
 import click
 
 from gpukit.cli import models, options, outputs, report
@@ -33,19 +35,30 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
     fitted, chosen = models.open_model(model, device, stages)
     users, items = read_pairs(pairs, file_format, columns, sep)
     stages.done("reading")
-    spelling = ".6g" if fitted.feedback_ == "implicit" else ".4f"  # a score may be as small as it likes
     names = ["user", "item", "prediction", *(models.EVIDENCE if evidence else ())]
-    with outputs.csv_rows(output, names) as writer:
-        for start in range(0, len(users), TILE):
-            tile = slice(start, start + TILE)
-            values = fitted.predict((users[tile], items[tile]), unknown="baseline")
-            stages.done("predicting")
-            texts = (f"{value:{spelling}}" for value in values.tolist())
-            counts = fitted.evidence(users[tile], items[tile], unknown="zero") if evidence else ()
-            writer.writerows(zip(users[tile].tolist(), items[tile].tolist(), texts, *(one.tolist() for one in counts)))
-            stages.done("writing")
+    outputs.write_csv(output, names, predicted(fitted, users, items, evidence, stages))
+    stages.done("writing")
     remark_unknown(fitted, users, items, quiet)
     models.closing_remark(chosen, stages, quiet)
+
+
+def predicted(fitted, users, items, evidence, stages):
+    """Yield blocks of rows (user, item, prediction and, with evidence, numbers of ratings), see io/tables.py."""
+    from gpukit.io import tables
+
+    spell = partial(tables.spell_rounded, places=4)
+    if fitted.feedback_ == "implicit":  # a score may be as small as it likes
+        spell = partial(tables.spell_each, spell="{:.6g}".format)
+    for start in range(0, len(users), TILE):
+        tile = slice(start, start + TILE)
+        pairs = users[tile], items[tile]
+        values = fitted.predict(pairs, unknown="baseline")
+        counts = fitted.evidence(*pairs, unknown="zero") if evidence else ()
+        stages.done("predicting")
+        columns = [column.__getitem__ for column in (*pairs, *counts)]
+        columns.insert(2, lambda part, values=values: spell(values[part]))
+        yield from tables.row_blocks(columns, len(values))
+        stages.done("writing")
 
 
 def remark_unknown(fitted, users, items, quiet):

@@ -1,7 +1,5 @@
 """`gpukit recommend`: the items that users have not rated and would take."""
 
-import itertools
-import math
 from functools import partial
 from types import SimpleNamespace
 
@@ -19,8 +17,6 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
 from gpukit.io.records import check_ids
 from gpukit.ratings.clicks import clicks_after
-
-AT_ONCE = 1 << 14  # rows
 
 
 @click.command()
@@ -88,24 +84,25 @@ def run(ask, stages, team):
     stages.done("reading")
     if team.rank:
         return list(tiles)
-    remark = partial(report.remark, quiet=ask.quiet)
+    names = columns(bool(ask.titles), ask.evidence)
     terminal = ask.output is None or outputs.takes_stdout(ask.output)
     with report.Progress(ask.quiet or terminal) as progress:  # a bar would mix with rows on the terminal
-        rows = counted(ranked(tiles, total, title_of, stages, progress), total, remark)
-        rows = with_evidence(rows, count) if ask.evidence else rows
+        tiles = ranked(tiles, total, stages, progress, partial(report.remark, quiet=ask.quiet))
+        if ask.evidence:
+            tiles = ([*tile, *count(tile[0], tile[2])] for tile in tiles)
         if ask.output is not None or (ask.everyone and not ask.as_json):
             check_ids(fitted.user_ids_, "The user id")
             check_ids(fitted.item_ids_, "The item id")
-            write_csv(rows, ask.output, columns(bool(ask.titles), ask.evidence))
+            outputs.write_csv(ask.output, names, blocks_of(tiles, title_of))
         else:
-            rows = list(rows)
+            rows = rows_of(tiles, names, title_of)
     stages.done("writing")
     if ask.as_json:
         report.print_json(
             {"command": "recommend", "recommendations": rows, "device": str(chosen), "seconds": stages.seconds}
         )
     elif ask.output is None and not ask.everyone:
-        report.print_table(rows, {key: key for key in columns(bool(ask.titles), ask.evidence)})
+        report.print_table(rows, {name: name for name in names})
     models.closing_remark(chosen, stages, ask.quiet or ask.as_json)
 
 
@@ -194,55 +191,60 @@ def counted_in(lists, counts, fitted):
     )
 
 
-def ranked(tiles, total, title_of, stages, progress):
-    """Yield a dict (user, rank, item, score and, with titles, title) for each recommendation, tile by tile.
+def ranked(tiles, total, stages, progress, remark):
+    """Yield [users, ranks, items, scores] (n,) of the recommendations of each tile; at the end remark(text) if some of
+    `total` users have none.
 
-    tiles: (user ids, item ids, scores) as recommend_batches yields them; total: users.
+    tiles: (user ids, item ids, scores) as recommend_batches yields them.
     """
-    done = 0
-    for tile, items, scores in tiles:
+    done = filled = 0
+    for users, items, scores in tiles:
         stages.done("recommending")
-        for user, its, theirs in zip(tile.tolist(), items.tolist(), scores.tolist()):
-            for rank, (item, score) in enumerate(zip(its, theirs), start=1):
-                if math.isnan(score):
-                    break  # fewer than count items are left for this user
-                row = {"user": user, "rank": rank, "item": item, "score": score}
-                yield {**row, "title": title_of.get(str(item), "")} if title_of else row
-        done += len(tile)
+        shown = np.logical_and.accumulate(~np.isnan(scores), axis=1)  # fewer are left for some users
+        row, rank = np.nonzero(shown)
+        if len(row):
+            chosen = items[shown]
+            chosen = np.array(chosen.tolist()) if chosen.dtype == object else chosen
+            yield [users[row], rank + 1, chosen, scores[shown]]
+        done, filled = done + len(users), filled + len(np.unique(row))
         progress("recommending", done, total)
         stages.done("writing")
-
-
-def counted(rows, asked, remark):
-    """Yield rows; once they are through, remark(text) if users, of whom so many are asked for, have none."""
-    users, last = 0, object()
-    for row in rows:
-        users += row["user"] != last
-        last = row["user"]
-        yield row
-    if users < asked:
+    if filled < total:
         remark(
-            f"Of {asked:,} users, {asked - users:,} have an empty list: no item is both new to them and may be "
+            f"Of {total:,} users, {total - filled:,} have an empty list: no item is both new to them and may be "
             "shown to them."
         )
 
 
-def with_evidence(rows, count):
-    """Yield rows with the number of ratings of their user and of their item by `count`, some thousands at a time."""
-    rows = iter(rows)
-    while some := list(itertools.islice(rows, AT_ONCE)):
-        counts = count([row["user"] for row in some], [row["item"] for row in some])
-        for row, *numbers in zip(some, *(one.tolist() for one in counts)):
-            yield {**row, **dict(zip(models.EVIDENCE, numbers))}
+def rows_of(tiles, names, title_of):
+    """[dict] of the recommendations, for JSON and the table."""
+    rows = []
+    for tile in tiles:
+        values = [column.tolist() for column in tile]
+        if title_of:
+            values.append([title_of.get(str(item), "") for item in values[2]])
+        rows += (dict(zip(names, row)) for row in zip(*values))
+    return rows
+
+
+def blocks_of(tiles, title_of):
+    """Yield blocks of rows of csv of the recommendations, see io/tables.py."""
+    for tile in tiles:
+        yield from blocks_of_tile(*tile, title_of=title_of)
+
+
+def blocks_of_tile(users, ranks, items, scores, *counts, title_of):
+    """Yield the blocks of one tile, with numbers of ratings and titles where there are any."""
+    from gpukit.io import tables
+
+    takes = [users.__getitem__, ranks.__getitem__, items.__getitem__]
+    takes += [lambda part: tables.spell_rounded(scores[part], 4), *(column.__getitem__ for column in counts)]
+    if title_of:
+        takes.append(lambda part: tables.spell_each(items[part], lambda item: title_of.get(str(item), "")))
+    return tables.row_blocks(takes, len(users))
 
 
 def columns(titled, evidence):
     """The columns of the table and of the csv."""
     more = models.EVIDENCE if evidence else ()
     return ["user", "rank", "item", "score", *more, *(["title"] if titled else [])]
-
-
-def write_csv(rows, output, names):
-    """Write the columns names of rows to the file output, or to standard output when it is None or '-'."""
-    with outputs.csv_rows(output, names) as writer:
-        writer.writerows([f"{row[name]:.4f}" if name == "score" else row[name] for name in names] for row in rows)

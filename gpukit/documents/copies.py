@@ -23,8 +23,8 @@ def write_letor(documents, path):
     Text has no place for the names of features: they are numbered in their order, with a UserWarning. It spells each
     value as shortly as gives the same number back; of a CSR X it has the stored features alone. The file appears whole
     or not at all. Raises ParameterError for another suffix, for weights as text, for sparse features and for names that
-    reading would mistake as Parquet, DataError for query ids and comments that text cannot hold, when path cannot be
-    written and for .parquet without pyarrow.
+    reading would mistake as Parquet, DataError for query ids and comments that text cannot hold, and when path
+    cannot be written.
     """
     from gpukit.documents.parquet import write_parquet
     from gpukit.documents.write import check_text, write_text

@@ -133,6 +133,8 @@ def write_parquet(documents, file):
     Features without names are f1 to fn. Raises ParameterError for sparse features and for names of features that would
     be read as another column.
     """
+    from gpukit.io import tables
+
     if not isinstance(documents.X, np.ndarray):
         raise ParameterError("Sparse features have no place in Parquet's columns: write .gkl or .txt.")
     sizes = np.diff(documents.offsets)
@@ -146,7 +148,7 @@ def write_parquet(documents, file):
     check_names(names)
     columns |= {name: documents.X[:, place] for place, name in enumerate(names)}
     taken = {name: lambda part, column=column: column[part] for name, column in columns.items()}
-    parquet.write_rows(file, taken, len(documents.y), {NUMBERED: b"1"} if numbered else None)
+    tables.write_parquet(file, taken, len(documents.y), {NUMBERED: b"1"} if numbered else None)
 
 
 def numbered_names(n):

@@ -17,6 +17,7 @@
 | container.py   | binary copies: array files that load at disk speed                               |
 | archives.py    | .npz and .npy that people hand in, nothing in them believed before it is seen    |
 | trust.py       | are indices in range, pointers rising, numbers finite, ids unique?               |
-| parquet.py     | Parquet, batch by batch, through pyarrow                                         |
+| parquet.py     | Parquet, read batch by batch through pyarrow                                     |
+| tables.py      | tables written as csv and Parquet through pyarrow, on threads                    |
 | arrays.py      | other libraries' arrays and frames to numpy arrays                               |
 """

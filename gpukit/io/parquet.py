@@ -1,17 +1,15 @@
-"""Parquet files through pyarrow: batches of columns in, row groups out."""
+"""Parquet files read through pyarrow: batches of columns."""
 
 import contextlib
 
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io.records import check_letters
 
 MAGIC = b"PAR1"
 ROWS = 1 << 18  # read at a time, fewer where there are many columns
 NUMBERS = 1 << 22  # of a batch
 MOST_DIGITS = 18  # of whole decimals, which int64 holds
-GROUP = 1 << 20  # rows of a row group that is written
 
 
 def is_parquet(source):
@@ -165,32 +163,3 @@ def is_list(column):
     """True for a column of lists."""
     types, kind = library()[0].types, column.type
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-
-
-def _check_texts(columns):
-    """Raise DataError for a text in {name: array} that Parquet does not give back."""
-    for name, column in columns.items():
-        if column.dtype.kind == "U":
-            for word in set(column.tolist()):
-                check_letters(word, f"The {name}")
-
-
-def write_rows(file, columns, count, metadata=None):
-    """Write a table to an open binary file, a row group at a time.
-
-    columns: {name: a function of a slice of rows that gives their array}; count: rows; metadata: {bytes: bytes} of the
-    file, or None.
-    """
-    pyarrow, parquet = library()
-    writer = None
-    for name in columns:
-        check_letters(name, "The column's name")
-    for start in range(0, max(count, 1), GROUP):
-        part = slice(start, min(start + GROUP, count))
-        taken = {name: take(part) for name, take in columns.items()}
-        _check_texts(taken)
-        table = pyarrow.table(taken)
-        table = table if metadata is None else table.replace_schema_metadata(metadata)
-        writer = writer or parquet.ParquetWriter(file, table.schema)
-        writer.write_table(table)
-    writer.close()

@@ -58,21 +58,6 @@ def csv_line(cells, sep=","):
     return sep.join(['"' + word.replace('"', '""') + '"' if _is_odd(word, sep) else word for word in words]) + "\n"
 
 
-class CsvWriter:
-    """Writes rows of cells on a text file as `csv_line` spells them; as csv.writer, by name."""
-
-    def __init__(self, file):
-        self.file = file
-
-    def writerow(self, cells):
-        """Write one row."""
-        self.file.write(csv_line(cells))
-
-    def writerows(self, rows):
-        """Write many rows."""
-        self.file.writelines(map(csv_line, rows))
-
-
 def _is_odd(word, sep):
     return not word.isprintable() or sep in word or ODD.search(word) is not None or (sep == " " and not word)
 

@@ -10,13 +10,13 @@ import numpy as np
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError
 from gpukit.io import archives, container, parquet, sinks, sources, trust
-from gpukit.io.records import check_ids, csv_line
+from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.formats import BINARY_MAGIC
 from gpukit.ratings.headers import AUTO, MAYBE
-from gpukit.ratings.parquet import read_parquet, write_parquet
+from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
@@ -43,9 +43,9 @@ def write_ratings(ratings, path):
 
     '-', standard output, and a pipe without a suffix take csv.
     Times, weights and counts are written where ratings have them. The file appears whole or not at all. Raises
-    ParameterError for another suffix, DataError for what checked() refuses and for .parquet without pyarrow.
+    ParameterError for another suffix, DataError for what checked() refuses.
     """
-    writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": write_parquet, ".csv": _write_csv}
+    writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": _write_parquet, ".csv": _write_csv}
     suffix = check_copy(path)
     ratings = repeats.checked(ratings)
     for name in IDS:
@@ -228,25 +228,30 @@ def _write_npz(ratings, file):
     )
 
 
-def _write_csv(ratings, file, rows=1 << 18):
-    """Lines user,item,rating and what there is beside them, after a header; the shortest text for each float32."""
-    left = ("users", "items", "values") if are_pairs(ratings) else ("users", "items")
-    columns = {name: _spelled(column) for name, column in ratings.columns().items() if name not in left}
-    header = ["user", "item", *(HEADER[name] for name in columns)]
-    file.write((",".join(header) + "\n").encode())
-    for start in range(0, len(ratings), rows):
-        part = slice(start, start + rows)
-        users, items = ratings.user_ids[ratings.users[part]], ratings.item_ids[ratings.items[part]]
-        written = [users.tolist(), items.tolist(), *(spell(part) for spell in columns.values())]
-        file.write("".join(map(csv_line, zip(*written, strict=True))).encode())
+def _write_csv(ratings, file):
+    """Write user,item,rating and the optional columns, after a header."""
+    from gpukit.io import tables
+
+    tables.write_csv(file, _columns(ratings), len(ratings))
 
 
-def _spelled(column):
-    """A function of a slice that gives the text (or the integers) of a column."""
-    if column.dtype.kind == "i":
-        return lambda part: column[part].tolist()
-    different, which = np.unique(column, return_inverse=True)
-    spelled = np.array(
-        [f"{value:g}" if np.float32(f"{value:g}") == value else str(value) for value in different], dtype=object
-    )
-    return lambda part: spelled[which[part]]
+def _write_parquet(ratings, file):
+    """Write the same columns as _write_csv."""
+    from gpukit.io import tables
+
+    tables.write_parquet(file, _columns(ratings), len(ratings))
+
+
+def _columns(ratings):
+    """{name: function of a slice of rows} of the columns of csv and Parquet; pairs have no ratings."""
+    from gpukit.io import tables
+
+    users, items = tables.words(ratings.user_ids), tables.words(ratings.item_ids)
+    takes = {
+        "user": lambda part: users.take(ratings.users[part]),
+        "item": lambda part: items.take(ratings.items[part]),
+    }
+    for name, column in ratings.columns().items():
+        if name in HEADER and not (name == "values" and are_pairs(ratings)):
+            takes[HEADER[name]] = column.__getitem__
+    return takes

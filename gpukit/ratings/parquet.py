@@ -1,4 +1,4 @@
-"""Ratings from and to Parquet, a batch of rows at a time."""
+"""Ratings from Parquet, a batch of rows at a time."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from gpukit.errors import DataError
 from gpukit.io import parquet
 from gpukit.io.times import as_seconds
 from gpukit.ratings import headers
-from gpukit.ratings.clicks import are_pairs, values_of_pairs
+from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.gather import RatingsBuilder
 
 
@@ -92,17 +92,3 @@ def _numbers(source, found, places, extras, start, lenient=False):
     if extras.count >= 0:
         out["counts"] = source.numbers(found[extras.count], start, "count").astype(np.float64)
     return out
-
-
-def write_parquet(ratings, file):
-    """Write columns user, item, rating and those that ratings have beside them to an open binary file."""
-    columns = {
-        "user": lambda part: ratings.user_ids[ratings.users[part]],
-        "item": lambda part: ratings.item_ids[ratings.items[part]],
-    }
-    if not are_pairs(ratings):
-        columns["rating"] = lambda part: ratings.values[part]
-    for name, title in (("times", "timestamp"), ("weights", "weight"), ("counts", "count")):
-        if (column := getattr(ratings, name)) is not None:
-            columns[title] = lambda part, column=column: column[part]
-    parquet.write_rows(file, columns, len(ratings))

@@ -2,6 +2,7 @@
 
 import sys
 
+import numpy as np
 import pytest
 
 from gpukit.cli import outputs
@@ -34,10 +35,13 @@ def test_pictures_need_matplotlib_and_a_known_ending(monkeypatch):
 
 def test_csv_is_quoted_and_whole_or_absent(tmp_path):
     path = tmp_path / "out.csv"
-    with pytest.raises(KeyboardInterrupt), outputs.csv_rows(path, ["user", "title"]) as writer:
-        writer.writerow([1, "x"])
+
+    def stop():
         raise KeyboardInterrupt
-    assert list(tmp_path.iterdir()) == []
-    with outputs.csv_rows(path, ["user", "title"]) as writer:
-        writer.writerow([1, 'One, "two"'])
+
+    for blocks in ([lambda: [np.array([1]), ["x"]], stop], (block() for block in [lambda: stop, stop])):
+        with pytest.raises(KeyboardInterrupt):
+            outputs.write_csv(path, ["user", "title"], blocks)
+        assert list(tmp_path.iterdir()) == []
+    outputs.write_csv(path, ["user", "title"], [lambda: [np.array([1]), ['One, "two"']]])
     assert path.read_text() == 'user,title\n1,"One, ""two"""\n'

@@ -7,7 +7,7 @@ import pyarrow.parquet
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.io import parquet
+from gpukit.io import parquet, tables
 from gpukit.ratings import read_pairs, read_ratings, write_ratings
 
 USERS, ITEMS, STARS = [9, 2, 9, 5], ["b", "a", "a", "ç"], [4.0, 0.0, 2.5, 1.0]
@@ -83,7 +83,7 @@ def test_pairs(tmp_path):
 
 
 def test_row_groups_out(tmp_path, monkeypatch):
-    monkeypatch.setattr(parquet, "GROUP", 3)
+    monkeypatch.setattr(tables, "GROUP", 3)
     (tmp_path / "a.csv").write_text("".join(f"{at},x{at % 4},{at / 2}\n" for at in range(10)))
     ratings = read_ratings(tmp_path / "a.csv")
     write_ratings(ratings, tmp_path / "a.parquet")

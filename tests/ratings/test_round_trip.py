@@ -146,16 +146,14 @@ def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix):
 @pytest.mark.slow
 def test_titles_come_back(tmp_path):
     """Items and titles as commands write csv, many and one a file."""
-    from gpukit.cli.outputs import csv_rows
+    from gpukit.cli.outputs import write_csv
 
     words, path = [word for seed in range(4) for word in drawn_words(seed, 200)], tmp_path / "titles.csv"
     words = [*dict.fromkeys([*WORDS, *HEADERS, *words])]
     titles = dict(zip(words, words[::-1], strict=True))
-    with csv_rows(str(path), ["item", "title"]) as file:
-        file.writerows(titles.items())
+    write_csv(str(path), ["item", "title"], [lambda: [words, words[::-1]]])
     assert read_titles(path) == titles
     assert read_items(path) == words
     for word in words:
-        with csv_rows(str(path), ["item", "title"]) as file:
-            file.writerow([word, word])
+        write_csv(str(path), ["item", "title"], [lambda word=word: [[word], [word]]])
         assert [(str(item), title) for item, title in read_titles(path).items()] == [(word, word)]

@@ -106,8 +106,7 @@ class Answering(Recommending):
         .npz: an array of each fitted attribute (user_factors, item_bias, ...); .csv and .parquet: a row a user or item:
         side, id, ratings, bias, factor_0, ... side: 'users', 'items' or 'both'. vectors: in place of factors and biases
         vectors of F + 2 numbers, of users and of items, whose products are the predictions without neighbours
-        (answers/exporting.py). Raises ParameterError for another suffix, DataError for what cannot be written and for
-        .parquet without pyarrow.
+        (answers/exporting.py). Raises ParameterError for another suffix, DataError for what cannot be written.
         """
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)

@@ -10,12 +10,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.arrayfile import refuse_surrogates
-from gpukit.io import container, parquet, sinks
-from gpukit.io.records import check_ids, csv_line
+from gpukit.io import container, sinks
+from gpukit.io.records import check_ids
 
 SUFFIXES = (".npz", ".csv", ".parquet")
 SIDES = ("both", "users", "items")
-ROWS = 1 << 14  # written at a time
 
 
 class Table(NamedTuple):
@@ -100,19 +99,22 @@ def _counts(model, sides):
 
 
 def _write_csv(table, file):
-    """side,id,ratings and the numbers, each the shortest text that is it."""
+    """Write side, id, ratings and the numbers, each number as Python spells it."""
+    from gpukit.io import tables
+
     check_ids(table.ids, "The id")
-    file.write((",".join(["side", "id", "ratings", *table.names]) + "\n").encode())
-    for start in range(0, len(table.ids), ROWS):
-        part = slice(start, start + ROWS)
-        facts = zip(table.sides[part].tolist(), table.ids[part].tolist(), table.ratings[part].tolist(), strict=True)
-        rows = ((*fact, *map(str, numbers)) for fact, numbers in zip(facts, table.numbers[part], strict=True))
-        file.write("".join(map(csv_line, rows)).encode())
+    tables.write_csv(file, _columns(table, tables.spell_as_python), len(table.ids))
 
 
 def _write_parquet(table, file):
-    columns = {"side": lambda part: table.sides[part], "id": lambda part: table.ids[part]}
-    columns["ratings"] = lambda part: table.ratings[part]
+    from gpukit.io import tables
+
+    tables.write_parquet(file, _columns(table, np.ascontiguousarray), len(table.ids))
+
+
+def _columns(table, spell):
+    """{name: function of a slice of rows} of a Table's columns; spell: applied to the numbers."""
+    columns = {"side": table.sides.__getitem__, "id": table.ids.__getitem__, "ratings": table.ratings.__getitem__}
     for column, name in enumerate(table.names):
-        columns[name] = lambda part, column=column: np.ascontiguousarray(table.numbers[part, column])
-    parquet.write_rows(file, columns, len(table.ids))
+        columns[name] = lambda part, column=column: spell(table.numbers[part, column])
+    return columns

@@ -6,6 +6,8 @@ import pytest
 from cli_support import CPU
 from factorization.implicit.planted import clicks
 
+from gpukit import load_model
+
 QUICK = ("--solver", "ials", "--factors", 8, "--epochs", 5, "--regularization", 0.01, "--unobserved-weight", 0.3, *CPU)
 
 
@@ -45,8 +47,9 @@ def kin(listed):
 def test_every_verb(verb, files, model):
     (files / "pairs.csv").write_text("nobody,0\nnobody,4\n")
     told = verb("predict", model, files / "pairs.csv", *CPU)
-    popular = [float(line.split(",")[-1]) for line in told.out.splitlines()[1:]]
+    popular = load_model(model).predict((["nobody", "nobody"], [0, 4]), unknown="baseline")
     assert told.code == 0 and 0 < min(popular) < 1e-3  # a ten-thousandth of the popularity, to more than 4 decimals
+    assert told.out.splitlines()[1:] == [f"nobody,{at},{score:.6g}" for at, score in zip([0, 4], popular.tolist())]
     assert verb("similar", model, "--item", 4, *CPU).code == 0
     assert verb("similar", model, "--user", "u7", *CPU).code == 0
     told = verb("explain", model, "--user", "u7", "--item", 4)

@@ -1,0 +1,175 @@
+"""Tables written as csv and Parquet through pyarrow: rows go out in blocks, so that memory is bounded.
+
+Importing this module imports pyarrow. Callers import it when they write a table.
+"""
+
+import functools
+import itertools
+
+import numpy as np
+import pyarrow
+from pyarrow import compute, parquet
+
+from gpukit import _pool
+from gpukit.io.records import ODD, check_letters, csv_line
+from gpukit.runtime.thread_count import get_num_threads
+
+ROWS = 1 << 16  # of a block of csv, fewer where there are many columns
+VALUES = 1 << 19  # of a block of csv
+GROUP = 1 << 20  # rows of a row group of Parquet
+TEXT = pyarrow.large_string()  # offsets of 64 bits: the text of a block may exceed 2 GiB
+MAYBE_ODD = f"{ODD.pattern}|[^ -~]"  # matches every word that csv_line quotes, and other words that are not ASCII
+
+
+def write_csv(file, columns, count):
+    """Write a table to an open binary file as csv with a header.
+
+    Parameters
+    ----------
+    file : binary file
+    columns : dict
+        {name: function of a slice of rows that returns their values}. The functions run on several threads.
+        Arrays of numpy or pyarrow; ids and other words are text, which is quoted where a reader would part, strip or
+        leave it out. A float32 becomes the shortest text that gives it back.
+    count : int
+        Number of rows.
+    """
+    write_blocks(file, columns, row_blocks(columns.values(), count))
+
+
+def write_blocks(file, names, blocks):
+    """Write csv as `write_csv` does, of blocks of rows that are made while earlier ones are written.
+
+    blocks: iterable of functions without arguments, each returning the columns of some rows. The iterable is advanced
+    by the calling thread.
+    """
+    file.write(csv_line(names).encode())
+    _pool.in_order(_spell_block, blocks, file.write, get_num_threads())
+
+
+def row_blocks(columns, count):
+    """Yield a function for each block of `count` rows; it returns the block's columns.
+
+    columns: functions of a slice of rows, as in `write_csv`.
+    """
+    for part in _slices(count, min(ROWS, max(1, VALUES // len(columns)))):
+        yield functools.partial(_take, columns, part)
+
+
+def write_parquet(file, columns, count, metadata=None):
+    """Write a table to an open binary file as Parquet, a row group at a time.
+
+    columns, count: see `write_csv`. metadata: {bytes: bytes} of the file, or None. Raises DataError for text with a
+    byte of 0 or a surrogate.
+    """
+    for name in columns:
+        check_letters(name, "The column's name")
+    writer = None
+    for part in _slices(count, GROUP):
+        stored = {name: _stored(name, take(part)) for name, take in columns.items()}
+        table = pyarrow.table(stored, metadata=metadata)
+        writer = writer or parquet.ParquetWriter(file, table.schema)
+        writer.write_table(table)
+    writer.close()
+
+
+def words(texts):
+    """Text, an array or a list of str, as an array of pyarrow; arrays of numbers as they are. DataError for surrogates.
+
+    Ids are converted once with it: `words(ids).take(rows)` costs little for text, too.
+    """
+    if isinstance(texts, np.ndarray):
+        if texts.dtype.kind not in "UO":
+            return texts
+        texts = texts.tolist()  # pyarrow would end the text of an array at a byte of 0
+    try:
+        return pyarrow.array(texts, TEXT)
+    except UnicodeEncodeError:
+        for text in texts:
+            check_letters(text, "The text")
+        raise
+
+
+def spell_each(values, spell):
+    """A dictionary array of the text that a function gives for each value; it is called once for each different one."""
+    encoded = _array(values).dictionary_encode()
+    texts = words([spell(value) for value in encoded.dictionary.to_pylist()])
+    return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
+
+
+def spell_rounded(numbers, places):
+    """Text of float32 numbers with `places` (at most 8) decimals, as f"{number:.4f}" spells them."""
+    units = 10.0**places
+    rounded = np.rint(numbers.astype(np.float64) * units)  # the product is exact: at most 24 + 19 bits
+    return spell_each(rounded, lambda value: f"{value / units:.{places}f}")
+
+
+def spell_as_python(numbers):
+    """Text of float32 numbers as str() spells them: 1.0, not 1 as `write_csv` does."""
+    column = pyarrow.array(numbers)
+    return _respell(_spell_floats(column), pyarrow.array(numbers == np.rint(numbers)), column, _shortest)
+
+
+def _slices(count, rows):
+    """Yield the slices of blocks of rows, one of no rows for an empty table."""
+    for start in range(0, max(count, 1), rows):
+        yield slice(start, min(start + rows, count))
+
+
+def _take(columns, part):
+    return [take(part) for take in columns]
+
+
+def _array(column):
+    """A column as an array of pyarrow."""
+    column = column if isinstance(column, pyarrow.Array) else words(column)
+    return pyarrow.array(column) if isinstance(column, np.ndarray) else column
+
+
+def _stored(name, column):
+    """A column as Parquet stores it; DataError for text with a byte of 0."""
+    column = _array(column)
+    if column.type != TEXT:
+        return column
+    wrong = column.filter(compute.match_substring(column, "\0"))
+    for word in wrong.to_pylist():
+        check_letters(word, f"The {name}")
+    return column.cast(pyarrow.string())
+
+
+def _spell_block(block):
+    """The lines of csv of a block of rows, as bytes."""
+    columns = [_spell(_array(column)) for column in block()]
+    ends = [pyarrow.scalar(end, TEXT) for end in [","] * (len(columns) - 1) + ["\n"]]
+    parts = itertools.chain.from_iterable(zip(columns, ends, strict=True))
+    lines = compute.binary_join_element_wise(*parts, pyarrow.scalar("", TEXT))
+    _, bounds, letters = lines.buffers()
+    bounds = np.frombuffer(bounds, np.int64)[lines.offset :]
+    return memoryview(letters)[bounds[0] : bounds[len(lines)]]
+
+
+def _spell(column):
+    """The fields of a column, quoted where need be."""
+    if pyarrow.types.is_dictionary(column.type):
+        return _spell(column.dictionary).take(column.indices)
+    if column.type == TEXT:
+        maybe = compute.match_substring_regex(column, MAYBE_ODD)
+        return _respell(column, maybe, column, lambda word: csv_line([word])[:-1])
+    return _spell_floats(column) if column.type == pyarrow.float32() else column.cast(TEXT)
+
+
+def _spell_floats(column):
+    """The shortest text of float32 numbers, with the exponents of Python, which begin earlier than pyarrow's."""
+    size = np.abs(column.to_numpy())
+    exponent = (size > 0) & (size <= 1e-4) | (size >= 1e6)
+    return _respell(column.cast(TEXT), pyarrow.array(exponent), column, _shortest)
+
+
+def _shortest(value):
+    return str(np.float32(value))
+
+
+def _respell(texts, which, values, spell):
+    """texts, with those where `which` is true replaced by what `spell` makes of the values there."""
+    changed = spell_each(values.filter(which), spell).cast(TEXT)
+    return compute.replace_with_mask(texts, which, changed)
