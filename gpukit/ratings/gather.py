@@ -1,11 +1,8 @@
 """What a reader gathers: blocks of lines read side by side, ids made codes, repeated columns joined."""
 
-from collections import deque
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 
-from gpukit._pool import shared_out
+from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Words, whole_rows
@@ -19,6 +16,7 @@ from gpukit.ratings.text import NUMBERS, Place, by_columns, by_lines
 from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
+IDS = ("users", "items")
 BLOCK = 8 << 20  # bytes of lines that a thread reads at a time
 
 
@@ -30,10 +28,15 @@ class Column:
         self.as_text, self.chunks, self.table, self.names = False, [], None, []
         self.are_words = False  # whatever they spell
 
-    def add(self, ids):
-        """Take ids: whole numbers (n,), or Words."""
+    def look_up(self, ids):
+        """What codes Words have so far, found by the thread that has read them; None of other ids."""
+        table = self.table
+        return table.find(ids.keys) if table is not None and isinstance(ids, Words) else None
+
+    def add(self, ids, found=None):
+        """Take ids: whole numbers (n,), or Words; found: what `look_up` said of them."""
         if isinstance(ids, Words):
-            self._add(ids.keys, ids.text)
+            self._add(ids.keys, ids.text, found=found)
         elif self.as_text:
             different, which = np.unique(ids, return_inverse=True)
             self._add_distinct([str(one) for one in different.tolist()], which)
@@ -48,13 +51,13 @@ class Column:
     def _add_distinct(self, words, which):
         self._add(keys_of(words), lambda places: [words[at] for at in places], which)
 
-    def _add(self, keys, spelled, which=None):
+    def _add(self, keys, spelled, which=None, found=None):
         """Take words of these keys; spelled(places): [str] of some of them; which: the places of the ids in them, where
         they are not the ids themselves."""
         if not self.as_text:
             self._to_text()
         known = self.table.count
-        codes = self.table.codes(keys)
+        codes = self.table.codes(keys, found)
         fresh = np.flatnonzero(codes >= known)
         first = np.unique(codes[fresh], return_index=True)[1]
         self.names += spelled(fresh[first])
@@ -110,29 +113,6 @@ def joined(chunks):
     return out
 
 
-class Decimals:
-    """What a column's numbers have shown so far: first, (line, word) of the first with a comma; is_certain: one has a
-    comma that is none of thousands; has_points: one has a point, and a fraction behind it; plain: arrays of others."""
-
-    def __init__(self):
-        self.first, self.is_certain, self.has_points, self.plain = None, False, False, []
-
-    def add(self, values, commas, line_of):
-        """Take the numbers of a block, and its Commas or None; line_of: from a row to its line."""
-        if commas is None:
-            self.plain.append(values)
-            return
-        self.first = self.first or (line_of(commas.row), commas.word)
-        self.is_certain, self.has_points = self.is_certain | commas.is_certain, self.has_points | commas.has_points
-
-    def settle(self, name, what):
-        """DataError where commas and points are mixed, and where all commas may be of thousands; name: the file's."""
-        if self.first is None:
-            return
-        if not self.is_certain or self.has_points or any((values % 1 != 0).any() for values in self.plain):
-            raise formats.bad_rating(name, *self.first, what)
-
-
 class RatingsBuilder:
     """The ratings of the streams read so far, and what becomes of them in the end."""
 
@@ -143,54 +123,36 @@ class RatingsBuilder:
     def read(self, stream, request):
         """Take one Stream of text; raises DataError."""
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
-        self.shape = layout.shape
-        place, movie = Place(stream.name, layout), None
-        decimals = {name: Decimals() for name in NUMBERS}
+        self.shape, place = layout.shape, Place(stream.name, layout)
         blocks = without_blank_end(stream.blocks(layout.skip, BLOCK), layout.sep, stream.name)
-        for raw, block in self._blocks(whole_rows(blocks, layout.sep), layout, request.bounds):
-            block = block or by_lines(raw, place, request.bounds)
-            movie = _carry(block, movie, place)
-            for name, values in block.columns.items():
-                if name in NUMBERS:
-                    told = block.commas.get(name)
-                    decimals[name].add(values, told, lambda row, raw=raw: place.line_of(raw, row))
-            self._add(block.columns, layout, request)
-            place.line += block.lines
-        for name, some in decimals.items():
-            some.settle(stream.name, NUMBERS[name])
+        in_order(
+            lambda raw: (raw, *self._by_columns(raw, layout, request.bounds)),
+            whole_rows(blocks, layout.sep),
+            lambda read: self._take(*read, place, request),
+            get_num_threads(),
+        )
+        for name, decimals in place.decimals.items():
+            decimals.settle(stream.name, NUMBERS[name])
 
-    def _blocks(self, blocks, layout, bounds):
-        """Yield (lines, their Block or None) in order, read by all threads."""
+    def _by_columns(self, raw, layout, bounds):
+        """(Block or None, what `Column.look_up` says of its ids) of whole lines; called by several threads."""
+        block = by_columns(raw, layout, bounds, [name for name in IDS if getattr(self, name).as_text])
+        return block, block and [getattr(self, name).look_up(block.columns[name]) for name in IDS]
 
-        def read(raw, words):
-            return raw, by_columns(raw, layout, bounds, words)
+    def _take(self, raw, block, found, place, request):
+        """Take whole lines, which stand at a Place, and what `_by_columns` made of them."""
+        block = block or by_lines(raw, place, request.bounds)
+        place.carry_movie(block)
+        for name in block.columns.keys() & NUMBERS.keys():
+            commas = block.commas.get(name)
+            place.decimals[name].add(block.columns[name], commas, lambda row: place.line_of(raw, row))
+        self._add(block.columns, found, place.layout, request)
+        place.line += block.lines
 
-        def words():
-            return [name for name, column in (("users", self.users), ("items", self.items)) if column.as_text]
-
-        threads = get_num_threads()
-        first = next(blocks, None)
-        if first is not None:
-            yield read(first, words())
-        if threads == 1:
-            yield from (read(raw, words()) for raw in blocks)
-            return
-        with ThreadPoolExecutor(threads, "gpukit-reading") as pool:
-            waiting = deque()
-            try:
-                for raw in blocks:
-                    waiting.append(pool.submit(read, raw, words()))
-                    if len(waiting) > threads:
-                        yield waiting.popleft().result()
-                while waiting:
-                    yield waiting.popleft().result()
-            finally:
-                pool.shutdown(wait=False, cancel_futures=True)
-
-    def _add(self, columns, layout, request):
-        """Take the columns of a block."""
-        self.users.add(columns["users"])
-        self.items.add(columns["items"])
+    def _add(self, columns, found, layout, request):
+        """Take the columns of a block; found: what `Column.look_up` said of the ids, or nothing."""
+        for name, codes in zip(IDS, found or (None, None), strict=True):
+            getattr(self, name).add(columns[name], codes)
         numbers = {name: columns[name] for name in ("values", "weights") if name in columns}
         counts = columns.get("counts", ())
         if layout.rating < 0:
@@ -233,15 +195,3 @@ class RatingsBuilder:
             wrong = column.outside(size)
             if wrong is not None:
                 raise DataError(f"{name} declares {what}s 1 to {size:,}, but {what} {wrong} comes up.")
-
-
-def _carry(block, movie, place):
-    """Give rows before a block's first `MovieID:` line the movie of the blocks before; returns the last movie."""
-    if block.early and movie is None:
-        raise DataError(
-            f"{place.name} has ratings before its first `MovieID:` line. Put the files of a split set into "
-            "one folder, or name the columns with --columns if the file is a csv."
-        )
-    if block.early:
-        block.columns["items"][: block.early] = movie
-    return movie if block.movie is None else block.movie

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io.delimited import NEWLINE, Wanted, Words, columns_of, lines
+from gpukit.io.delimited import Wanted, Words, columns_of, count_lines, lines
 from gpukit.io.times import MISSING, seconds_of
 from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_integer, is_number, with_point
 from gpukit.ratings import formats
@@ -21,9 +21,9 @@ SMALL = np.iinfo(np.int32)
 
 
 class Block(NamedTuple):
-    """What a block of lines holds: columns, {name: (rows,) array or Words}, those of ids int32, int64 or Words; its number of
-    lines; commas, {name: Commas} of numbers; of Netflix's files: early, the rows before its first `MovieID:` line, and
-    movie, its last."""
+    """What a block of lines holds: columns, {name: (rows,) array or Words}, those of ids int32, int64 or Words; its
+    number of lines; commas, {name: Commas} of numbers; of Netflix's files: early, the rows before its first `MovieID:`
+    line, and movie, its last."""
 
     columns: dict
     lines: int
@@ -53,11 +53,6 @@ def by_columns(raw, layout, bounds=None, words=()):
     numbers, ids, times = (_those(places, names) for names in (NUMBERS, ("users", "items"), ("times",)))
     found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(places, words))
     return None if found is None else _block(found, count, movies, layout, bounds)
-
-
-def count_lines(raw):
-    """The line ends in bytes; unlike bytes.count it lets other threads go on."""
-    return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == NEWLINE))
 
 
 def _those(places, names):
@@ -145,11 +140,47 @@ def _without_movies(raw):
     return b"".join(parts[::2]), ([None, *map(int, parts[1::2])], rows)
 
 
+class Decimals:
+    """What a column's numbers have shown so far: first, (line, word) of the first with a comma; is_certain: one has a
+    comma that is none of thousands; has_points: one has a point, and a fraction behind it; plain: arrays of others."""
+
+    def __init__(self):
+        self.first, self.is_certain, self.has_points, self.plain = None, False, False, []
+
+    def add(self, values, commas, line_of):
+        """Take the numbers of a block, and its Commas or None; line_of: from a row to its line."""
+        if commas is None:
+            self.plain.append(values)
+            return
+        self.first = self.first or (line_of(commas.row), commas.word)
+        self.is_certain, self.has_points = self.is_certain | commas.is_certain, self.has_points | commas.has_points
+
+    def settle(self, name, what):
+        """DataError where commas and points are mixed, and where all commas may be of thousands; name: the file's."""
+        if self.first is None:
+            return
+        if not self.is_certain or self.has_points or any((values % 1 != 0).any() for values in self.plain):
+            raise formats.bad_rating(name, *self.first, what)
+
+
 class Place:
-    """Where in a stream the reader is: its name, the number of the next block's first line."""
+    """Where in a stream the reader is: its name, the number of the next block's first line, Netflix's current movie;
+    and the Decimals of its columns of numbers."""
 
     def __init__(self, name, layout):
-        self.name, self.layout, self.line = name, layout, layout.first_line
+        self.name, self.layout, self.line, self.movie = name, layout, layout.first_line, None
+        self.decimals = {name: Decimals() for name in NUMBERS}
+
+    def carry_movie(self, block):
+        """Give rows before a block's first `MovieID:` line the movie of the blocks before."""
+        if block.early and self.movie is None:
+            raise DataError(
+                f"{self.name} has ratings before its first `MovieID:` line. Put the files of a split set into "
+                "one folder, or name the columns with --columns if the file is a csv."
+            )
+        if block.early:
+            block.columns["items"][: block.early] = self.movie
+        self.movie = self.movie if block.movie is None else block.movie
 
     def rows(self, raw):
         """Yield (number of the line, its text, [bytes] of its fields) of the rows of a block."""
