@@ -73,6 +73,8 @@ def _block(found, count, movies, layout, bounds):
     if movies is None:
         return Block(columns, count, commas)
     movies, rows = movies
+    if sum(rows) != len(columns["users"]):
+        return None
     columns["items"] = np.repeat(np.array([0, *movies[1:]], np.int64), rows)
     return Block(columns, count, commas, rows[0], movies[-1])
 
@@ -182,28 +184,36 @@ class Place:
             block.columns["items"][: block.early] = self.movie
         self.movie = self.movie if block.movie is None else block.movie
 
-    def rows(self, raw):
-        """Yield (number of the line, its text, [bytes] of its fields) of the rows of a block."""
+    def lines(self, raw):
+        """Yield (number of the line, its text, [bytes] of its fields, None or the movie that it names) of a block."""
         for number, line, words in lines(raw, self.layout.sep):
-            if self.layout.format != "netflix" or not MOVIE.fullmatch(words[0] if words else b""):
-                yield self.line + number - 1, line, words
+            is_single = self.layout.format == "netflix" and words is not None and len(words) == 1
+            found = MOVIE.fullmatch(words[0]) if is_single else None
+            yield self.line + number - 1, line, words, found and int(found[1])
 
     def line_of(self, raw, row):
         """The number of the line of a row of a block."""
-        return next(itertools.islice(self.rows(raw), row, None))[0]
+        rows = (number for number, _, _, movie in self.lines(raw) if movie is None)
+        return next(itertools.islice(rows, row, None))
 
 
 def by_lines(raw, place, bounds=None):
     """The Block of whole lines (bytes) at a Place; DataError for the first line that is wrong."""
     layout, columns = place.layout, {at: [] for at in place.layout.places.values()}
-    for number, line, words in place.rows(raw):
+    movies, rows = [None], [0]
+    for number, line, words, movie in place.lines(raw):
+        if movie is not None:
+            movies.append(movie)
+            rows.append(0)
+            continue
         _check_fields(words, layout, f"{place.name}, line {number:,}", line[:80])
         for name, at in layout.places.items():
             breaks = b"".join(words[:at]).count(b"\n") if "\n" in line else 0
             _check_word(name, decoded(words[at]), place, number + breaks, line, bounds)
             columns[at].append(words[at])
-    movies = _without_movies(raw)[1] if layout.format == "netflix" else None
-    return _block({at: Words(words) for at, words in columns.items()}, count_lines(raw), movies, layout, bounds)
+        rows[-1] += 1
+    found, told = {at: Words(words) for at, words in columns.items()}, (movies, rows)
+    return _block(found, count_lines(raw), told if layout.format == "netflix" else None, layout, bounds)
 
 
 def _check_fields(words, layout, where, line):

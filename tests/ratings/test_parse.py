@@ -120,6 +120,30 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
     assert compared == read and (read == 1500 if odd == 0 and sep != " " else read > 20)
 
 
+@pytest.mark.parametrize("odd", [0.0, 0.2])
+def test_netflix_files_are_what_they_are_line_by_line(odd):
+    rng = np.random.default_rng(5)
+    layout = Layout("netflix", ",", 3, 0, -1, 1, extras=Extras(time=2))
+    usual, strange = (
+        ["7:", "7,3,2005-09-06", "08,4,9"],
+        ["7:,", "7:,7:", "x:", " 7: ", "\r7:", "", "-5:", "07:", "7", '"7:"'],
+    )
+    quick_ones = 0
+    for _ in range(1000):
+        raw = "".join(rng.choice(strange if rng.random() < odd else usual) + "\n" for _ in range(9)).encode()
+        quick = text.by_columns(raw, layout)
+        quick_ones += quick is not None
+        try:
+            slow = text.by_lines(raw, text.Place("file", layout))
+        except DataError:
+            assert quick is None, raw
+            continue
+        assert len(slow.columns["items"]) == len(slow.columns["users"]), raw
+        if quick is not None:
+            assert told(quick) == told(slow) and quick[3:] == slow[3:], raw
+    assert quick_ones == 1000 if odd == 0 else quick_ones > 50
+
+
 @pytest.mark.parametrize("sep", [",", " ", "::"])
 def test_lines_are_split_as_they_are_spelled(sep):
     raw = sep.join(["a", "b", "3"]) + "\n\n" + sep.join(["\u00e9", "c", "4"]) + "\r\n"
