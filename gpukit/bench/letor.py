@@ -182,7 +182,7 @@ def letor(conditions):
 def reading_rows(documents, big, small, kind, shape):
     """Rows of a file's reading: megabytes a second and memory."""
     figures = "found.X.nbytes + found.y.nbytes, len(found.y), found.X.astype('f4').sum(dtype='f8')"
-    read = read_in_processes("read_letor", figures, big, small)
+    read = read_in_processes("from gpukit import read_letor as read", figures, big, small)
     arrays, *found = read.figures
     if found != [len(documents.y), documents.X.sum(dtype="f8")]:
         raise DataError(f"the file {big.name} was not read back as it was written.")

@@ -14,9 +14,7 @@ from gpukit.bench.timing import seconds
 
 READER = """
 import sys, time
-import gpukit
-
-read = gpukit.{reader}
+{reader}
 
 def peak():
     line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -38,9 +36,10 @@ class Reading(NamedTuple):
 
 
 def read_in_processes(reader, figures, big, small, repeat=3):
-    """The Reading of a big file by one of gpukit's readers, after a small one, one process more than counts.
+    """The Reading of a big file after a small one, one process more than counts.
 
-    figures: expressions of `found`, what was read, that must tell whether it is right.
+    reader: lines of Python that define `read`, a function of a path; figures: expressions of `found`, what was read,
+    that must tell whether it is right.
     """
     call = [sys.executable, "-c", READER.format(reader=reader, figures=figures), str(big), str(small)]
     outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]

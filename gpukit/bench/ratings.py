@@ -2,9 +2,11 @@
 
 import functools
 import gc
+import importlib.util
 import itertools
 import tempfile
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -268,23 +270,64 @@ def command(conditions):
     )
 
 
+READERS = {
+    "gpukit": "from gpukit import read_ratings as read",
+    "pyarrow": """
+import pyarrow
+from pyarrow import csv
+words = pyarrow.dictionary(pyarrow.int32(), pyarrow.string())
+types = {"user": words, "item": words, "rating": pyarrow.float32()}
+def read(path):
+    return csv.read_csv(path, convert_options=csv.ConvertOptions(column_types=types)).unify_dictionaries()
+""",
+    "pandas": """
+import pandas
+def read(path):
+    found = pandas.read_csv(path, dtype={"rating": "float32"})
+    return found.assign(**{name: pandas.factorize(found[name], sort=True)[0] for name in ("user", "item")})
+""",
+    "polars": """
+import polars
+def read(path):
+    rows = [polars.col(name).rank("dense") for name in ("user", "item")]
+    return polars.read_csv(path, schema_overrides={"rating": polars.Float32}).with_columns(*rows)
+""",
+}  # each to row numbers of users and items, pyarrow's in order of appearance
+
+
 def reading(conditions):
-    """A csv of 20 million ratings (times the scale), read in a fresh process whose code is compiled."""
+    """A csv of 99 million ratings (times the scale), with ids that are numbers and with words, read in a fresh process
+    whose code is compiled, by gpukit and by others."""
     from gpukit.ratings import synth_ratings, write_ratings
 
-    ratings = synth_ratings("netflix", 0.2 * conditions.scale, 0)
+    ratings = synth_ratings("netflix", conditions.scale, 0)
+    shape = f"{len(ratings) / 1e6:.1f} million rows"
     with tempfile.TemporaryDirectory() as folder:
         big, small = Path(folder) / "big.csv", Path(folder) / "small.csv"
-        write_ratings(ratings, big)
-        write_ratings(ratings.take(slice(100)), small)
-        read = read_in_processes("read_ratings", "found.nbytes, len(found)", big, small)
-    nbytes, count = read.figures
-    if count != len(ratings):
-        raise DataError("the csv file was not read back whole.")
-    shape = f"{len(ratings) / 1e6:.1f} million rows"
-    yield Row("reading a csv file", shape, "generated", read.seconds, "s")
-    times = [peak / nbytes for peak in read.peaks]
-    yield Row("memory of reading a csv file", shape, "generated", times, "times the arrays", "peak above the start")
+        for kind, prefix in (("", ""), (", ids as text", "u")):
+            if prefix:
+                ids = [np.char.add(prefix, ids.astype(str)) for ids in (ratings.user_ids, ratings.item_ids)]
+                ratings = replace(ratings, user_ids=ids[0], item_ids=ids[1])
+            write_ratings(ratings, big)
+            write_ratings(ratings.take(slice(100)), small)
+            for name in filter(is_there, READERS):
+                yield from reading_rows(name, kind, shape, ratings, big, small)
+
+
+def is_there(name):
+    """Whether a package is installed."""
+    return importlib.util.find_spec(name) is not None
+
+
+def reading_rows(name, kind, shape, ratings, big, small):
+    """The time and the memory of a csv file read by one of READERS."""
+    read = read_in_processes(READERS[name], "len(found)", big, small)
+    if read.figures != [len(ratings)]:
+        raise DataError(f"the csv file was not read whole by {name}.")
+    what = f"reading a csv file{kind}{'' if name == 'gpukit' else ' by ' + name}"
+    yield Row(what, shape, "generated", read.seconds, "s")
+    times = [peak / ratings.nbytes for peak in read.peaks]
+    yield Row(f"memory of {what}", shape, "generated", times, "times the arrays", "peak above the start")
 
 
 def finished(device):
