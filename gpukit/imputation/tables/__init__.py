@@ -7,7 +7,6 @@
 | readings.py | rows of readings with sensors or times in the index, unstacked                   |
 | bare.py   | arrays without labels: tables of times by sensors                                   |
 | clock.py  | times that are not in order, that repeat, of clocks that were set back             |
-| suspects.py | columns and labels that count, numbers that stand for missing                    |
 | window.py | new columns for a fitted imputer, beside those that it knows                       |
 | saving.py | what a file keeps of these                                                         |
 """
