@@ -269,9 +269,8 @@ def write_table(ask, data, model, completed):
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = completed.reshape(N, -1)
-    length = None if ask.slice_shape is None else m * n
     alone = ask.edges is None and ask.model is None
-    told = {"ids": data.vertices, "layout": ask.layout, "length": length, "columns": ask.columns, "alone": alone}
+    told = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
     told["spelling"] = Spelling(np.dtype(model.dtype), model._asked.minimum, model._asked.maximum)
     write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **told)
 

@@ -13,9 +13,9 @@
 | labels.py                | frames put in the order of the vertices, by their labels                  |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
+| columns.py, moments.py   | what columns are, by name; times as tables spell them                     |
 | time_axis.py             | times of the columns, from an archive or a file of their own              |
 | completed.py             | the table that was read, filled in                                        |
-| layouts/                 | long tables (time, sensor, value), and tables without a graph             |
 | near/                    | graphs by coordinates, distances, or how alike series are                 |
 | synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |
 """

@@ -9,7 +9,6 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
-from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long, warn_of_others
 from gpukit.graphs.near.files import near_of
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
@@ -48,7 +47,7 @@ def read_graph(
     path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
     as_graph_tensor says what they may hold. edges: text or Parquet (see read_graph_text), .npz or .npy. tensor: .npy,
     .npz, text or Parquet: a wide table (see read_table; layout 'rows' or 'columns' says what a vertex is, of a .npy of
-    (T, N) too) or a long one (layout 'long', or columns: see layouts/roles.py). Where both have ids, the
+    (T, N) too) or a long one ('long'); columns: what its columns are, see columns.asked. Where both have ids, the
     order is that of the values (of a long table that of the graph), and vertices that only they have are isolated.
     Without edges the graph is that of the nearest, by the file coordinates (or near/files.py's Coordinates) or the file
     distances, neighbors to each, or else by correlation of the values.
@@ -150,32 +149,13 @@ def _values(source, graph, ids, lies):
     if source.holds_arrays():
         found = _arrays(source, {"tensor", *OPTIONAL}, _check_values)
         return _of_archive(found | {"times": check_times(found.get("times"), source.name)}, lies.layout)
-    table = open_table(source)
-    roles = roles_in(table, ids, lies.layout, lies.columns)
-    if roles is not None:
-        return _of_long(table, roles, graph, ids)
     count = None if graph is None else _count(graph) if ids is None else len(ids)
-    length = None if lies.slice_shape is None else lies.slice_shape[0] * lies.slice_shape[1]
-    return read_table(table, count, ids, lies.layout, length)
+    return read_table(open_table(source), count, ids, lies.layout, lies.columns)
 
 
 def _of_archive(found, layout):
     """The Values in the arrays of an archive."""
     return Values(_turned(found["tensor"], layout), *(found.get(name) for name in ("mask", "vertices", "times")))
-
-
-def _of_long(table, roles, graph, ids):
-    """The Values of a long table: the vertices of a graph first, in its order; without labels they are 0 to N-1."""
-    count = 0 if graph is None else _count(graph)
-    known = None if graph is None else np.arange(count) if ids is None else ids
-    long = long_of(table, *roles, known)
-    warn_of_others(table, long)
-    if graph is not None and ids is None and len(long.ids) > count:
-        raise DataError(
-            f"{table.path} names sensor {str(long.ids[count])!r}, and the graph's vertices have no labels: they are 0 "
-            f"to {count - 1:,}. Give the graph labels, in a header or a list of edges by name."
-        )
-    return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
 
 
 def _places(ids, names, count, path):

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.graphs.layouts import moments
+from gpukit.graphs import moments
 from gpukit.io import archives, sources
 from gpukit.io.times import as_seconds
 from gpukit.io.words import decoded, shown

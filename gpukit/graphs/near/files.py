@@ -6,11 +6,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.columns import is_called
 from gpukit.graphs.convert import numbers, observed, sliced
-from gpukit.graphs.layouts.roles import is_called
 from gpukit.graphs.near.coordinates import DEGREES, Coordinates, columns_of, graph_from_coordinates
 from gpukit.graphs.near.distances import graph_from_distances
 from gpukit.graphs.near.series import graph_from_series
+from gpukit.graphs.text import pairs_of, square_of
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, is_number, shown
@@ -134,31 +135,12 @@ def chosen(found, ids):
 
 def read_distances(path):
     """Distances as graph_from_distances takes them: a frame of (vertex, vertex, distance), or a square one."""
-    table = open_table(path)
-    header = table.named or not (is_number(table.first[-1]) or not table.first[-1])
-    if len(table.first) == 3:
-        frame = table.frame(header, spelled=2)
-        return checked(frame.assign(**{"2": table.numbers(frame[[2]]).ravel()})[[0, 1, "2"]], table)
-    frame = table.frame(header, spelled=1 if header else 0)
-    labelled = header and len(frame) == frame.shape[1] - 1
-    rows = table.words(frame[0]) if labelled else None
-    array = table.numbers(frame.drop(columns=0) if labelled else frame)
-    if array.shape[0] != array.shape[1]:
-        raise DataError(
-            f"{table.path} has {array.shape[0]:,} rows of {array.shape[1]:,} distances: give lines of vertex, vertex, "
-            "distance, or as many rows as columns."
-        )
     import pandas
 
-    names = rows or (table.first if header else list(map(str, range(len(array)))))
-    return pandas.DataFrame(array, index=names, columns=table.first[1:] if labelled else names)
-
-
-def checked(frame, table):
-    """A frame of pairs; DataError for a line that lacks an end or a distance."""
-    holes = (frame.isna() | (frame == "")).to_numpy().any(axis=1)
-    if holes.any():
-        at = int(np.argmax(holes))
-        raise DataError(f"{table.path}, {table.place(at)}: a distance is two vertices and a number.")
-    ends = {at: table.words(frame[at]) for at in (0, 1)}
-    return frame.assign(**{str(at): words for at, words in ends.items()})[["0", "1", "2"]]
+    table = open_table(path)
+    if len(table.first) == 3:
+        ends, lengths, ids = pairs_of(table, "pair", "distance")
+        return pandas.DataFrame({0: ids[ends[:, 0]], 1: ids[ends[:, 1]], 2: lengths})
+    array, ids = square_of(table)
+    names = list(map(str, range(len(array)) if ids is None else ids))
+    return pandas.DataFrame(array, index=names, columns=names)

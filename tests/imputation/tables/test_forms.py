@@ -222,7 +222,7 @@ def test_columns_that_are_no_readings_are_named(frame):
     at = frame.index
     words = frame.reset_index(drop=True).assign(wind="NW", place="x")
     words.loc[0, "wind"] = None
-    with pytest.raises(DataError, match=r"words, no readings, in 'wind' \('NW'\), 'place' .*\['wind', 'place'\]"):
+    with pytest.raises(DataError, match=r"words, no readings, in 'wind' \('NW'\).*\['wind'\]"):
         imputer().fit(words)
     calendar = frame.reset_index(drop=True).assign(year=at.year, month=at.month, day=at.day, hour=at.hour)
     with pytest.raises(DataError, match=r"times in year, month, day, hour, .*to_datetime\(frame\[\['year', .*\]\]\)"):
