@@ -6,7 +6,6 @@
 |--------------------------|---------------------------------------------------------------------------|
 | adjacency.py             | any graph to a checked sparse adjacency; Laplacians                       |
 | basis.py, lanczos.py     | the graph Fourier basis, kept on disk; a partial one of a large graph     |
-| gpu_vectors.py           | the basis's vectors on a GPU                                              |
 | tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); is it sound?                         |
 | column_types.py          | dtypes of what was handed in: whole numbers, booleans, floats, bounds     |
 | convert.py               | `as_graph_tensor`: arrays and frames, checked                             |
@@ -14,7 +13,6 @@
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
 | columns.py, moments.py   | what columns are, by name; times as tables spell them                     |
-| time_axis.py             | times of the columns, from an archive or a file of their own              |
 | completed.py             | the table that was read, filled in                                        |
 | near/                    | graphs by coordinates, distances, or how alike series are                 |
 | synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |

@@ -120,19 +120,15 @@ def has_header(table, known=frozenset(), alone=True):
     above = any(one in ("word", "date") and other in ("number", "date") and one != other for one, other in kinds)
     if are_words or above or kinds[0] == ("", "date") or (kinds[0][0] == "word" and role_of(first[0])):
         return True
-    whole = all(word.isdecimal() for word in first[1:]) and len({*first}) == len(first) and kinds[0][0] != "date"
-    if (
-        not first[0]
-        and whole
-        and len(first) > 1
-        and kinds[0][1] == "number"
-        and not any("." in word for word in second)
-    ):
+    are_numbers = all(map(str.isdecimal, first[1:])) and len({*first}) == len(first) and kinds[0][0] != "date"
+    if not are_numbers or any("." in word for word in second):
+        return are_numbers and (first[0].isdecimal() or not is_number(first[0]))
+    if not first[0] and len(first) > 1 and kinds[0][1] == "number":
         raise DataError(
             f"{table.path}: the first line, {shown(','.join(first))}, could be names or values. Name its first column "
             "(such as time), or write nan into its first field."
         )
-    return whole and (first[0].isdecimal() or not is_number(first[0])) and any("." in word for word in second)
+    return False
 
 
 def kind(word):
@@ -144,11 +140,8 @@ def kind(word):
 
 def is_called(name, role):
     """Whether a column's name is that of a role."""
-    word = plain(name)
-    if role == "sensor" and word not in NAMES[role]:
-        ends = (word.removesuffix(end) for end in ("id", "no", "number", "code", "name"))
-        return any(one in NAMES[role] for one in ends)
-    return word in NAMES[role]
+    ends = ("", "id", "no", "number", "code", "name") if role == "sensor" else ("",)
+    return any(plain(name).removesuffix(end) in NAMES[role] for end in ends)
 
 
 def role_of(name):
@@ -208,35 +201,37 @@ class Given(NamedTuple):
 
 def wide(table, frame, header, given):
     """The Columns of a table with a sensor a column, or a row."""
-    names, words = table.first if header else [""] * frame.shape[1], table.words(frame[0])
-    given = (
-        given._replace(known=given.known - {*names[:1]}) if names[0] in names[1:] else given
-    )  # the index of a sensor
-    labels = (0,) if names[0] not in given.known and are_labels(words, names[0], header, given) else ()
-    by_columns = in_columns(table, frame, header, labels, given)
-    by_rows = in_rows(table, frame, header, labels, given.known)
+    names, words = names_of(table, frame, header), table.words(frame[0])
+    if names[0] in names[1:]:  # an index that is called as a sensor is
+        given = given._replace(known=given.known - {names[0]})
+    labels = (0,) if names[0] not in given.known and are_labels(words, names[0], header, given.known) else ()
+    sides = in_rows(table, frame, header, labels, given.known), in_columns(names, frame, header, labels, given)
     if given.layout is not None:
-        return by_columns if given.layout == "columns" else by_rows
-    side = by_vertices(table, frame, (by_rows, by_columns), given) or by_times(table, (by_rows, by_columns), words)
-    if side is by_columns and given.count is None:
+        return sides[SIDES.index(given.layout)]
+    side = by_vertices(table, frame, sides, given) or by_times(table, sides, words)
+    if side is sides[1] and given.count is None:
         refuse_readings(table, frame, side)
     return side
 
 
-def are_labels(words, name, header, given):
+def names_of(table, frame, header):
+    """The names of the columns of a frame, '' without a header."""
+    return table.first if header else [""] * frame.shape[1]
+
+
+def are_labels(words, name, header, known):
     """Whether the words of the first column, below its name, are labels or times, no values."""
     if header and (plain(name) in STEPS or (role_of(name) and len({*words}) == len(words))):
         return True
-    are_known = bool(given.known) and given.known <= {*words}
-    return are_known or are_dates(words) or not all(kind(word) in ("number", "") for word in words)
+    are_numbers = all(kind(word) in ("number", "") for word in words)
+    return not are_numbers or are_dates(words) or (bool(known) and known <= {*words})
 
 
-def in_columns(table, frame, header, labels, given):
+def in_columns(names, frame, header, labels, given):
     """The Columns of a table with a sensor a column; without a graph columns that are no sensors are kept."""
-    names, known = table.first if header else [""] * frame.shape[1], given.known
-    time = tuple(at for at in times_in(names) if names[at] not in known) or labels
+    time = tuple(at for at in times_in(names) if names[at] not in given.known) or labels
     rest = [at for at in range(frame.shape[1]) if at not in time]
-    others = [at for at in rest if names[at] not in known] if given.count is None else []
+    others = [at for at in rest if names[at] not in given.known] if given.count is None else []
     kept = tuple(at for at in others if is_kept(names[at], frame[at], bool(time) and header))
     return Columns(header, "columns", time, (), tuple(at for at in rest if at not in kept), kept=kept)
 
@@ -254,22 +249,18 @@ def is_kept(name, column, timed):
 
 
 def in_rows(table, frame, header, labels, known):
-    """The Columns of a table with a sensor a row: columns that are called as times are, behind those that say what a
+    """The Columns of a table with a sensor a row: columns whose names are times, behind others that say what a
     line is of; else all behind the first one, if that has labels."""
-    end = frame.shape[1]
-    while header and end > 1 and not table.first[end - 1]:
-        end -= 1
-    first = end
-    while header and first > 0 and (DATE.search(table.first[first - 1]) or are_dates(table.first[first - 1 : first])):
-        first -= 1
-    years = next((at for at in range(end - 2) if header and are_years(table.first[at:end])), first)
-    first = min(first, years)
-    if first in (0, end):
-        return Columns(header, "rows", (), labels, tuple(range(len(labels), end)))
+    names = names_of(table, frame, header)
+    end = 1 + max((at for at, name in enumerate(names) if name), default=-1)
+    starts = (at for at in range(min(end - 1, SHOWN)) if are_dates(names[at:end]) or are_years(names[at:end]))
+    first = next(starts, 0)
+    if not first:
+        return Columns(header, "rows", (), labels, tuple(range(len(labels), frame.shape[1])))
     words = {at: table.words(frame[at]) for at in range(first)}
-    named = [at for at in words if known and {*words[at]} & known]
+    named = [at for at in words if {*words[at]} & known]
     differing = [at for at in words if len({*words[at]}) == len(words[at]) and all(words[at])]
-    texts = tuple(at for at in words if any(kind(word) == "word" for word in words[at]))
+    texts = tuple(at for at in words if "word" in map(kind, words[at]))
     return Columns(header, "rows", (), tuple((named or differing)[:1]) or texts, tuple(range(first, end)))
 
 
@@ -295,21 +286,18 @@ def by_vertices(table, frame, sides, given):
 
 
 def by_times(table, sides, words):
-    """The one of two Columns (a sensor a row, a column) whose other side is times; DataError where neither is."""
+    """The one of two Columns (a sensor a row, a column) whose other side is times; DataError where neither or both
+    are. words: of the first column."""
     rows, columns = sides
-    head = [table.first[at] for at in rows.values] if rows.header else []
-    below, name = columns.time and (columns.time != (0,) or are_dates(words)), table.first[0] if rows.header else None
-    if columns.time and (below or (role_of(name) == "time")) and not are_dates(head):
+    head, name = sensors_of(table, rows), table.first[0] if rows.header else None
+    down = role_of(name) == "time" or are_dates(words) or columns.time not in ((), (0,))
+    across = are_dates(head) or (not down and (are_years(head) or (role_of(name) == "sensor" and are_rising(head))))
+    if down != across:
+        return columns if down else rows
+    if not down and (not rows.labels or (not name and (are_rising(words) or are_rising(words[::-1])))):
         return columns
-    if (are_dates(head) or are_years(head)) and not below:
-        return rows
-    if not rows.labels:
-        return columns
-    if role_of(name) == "sensor" and are_rising(head):
-        return rows
-    if role_of(name) == "sensor" or not (are_rising(words) or are_rising(words[::-1])) or below:
-        raise unclear(table, rows.header, f"its lines are labelled {', '.join(map(shown, words[:2]))}, ...: no times")
-    return columns
+    what = "times too, as its columns are" if down else "no times"
+    raise unclear(table, rows.header, f"its lines are labelled {', '.join(map(shown, words[:2]))}, ...: {what}")
 
 
 def are_rising(words):
@@ -381,11 +369,10 @@ def unclear(table, header, why, time=()):
     )
 
 
-def warn_of_kept(path, names):
+def warn_of_kept(table, found):
     """Warn of the names of columns that stay as they are."""
+    names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
     names = list(filter(None, names))
     if names:
-        more = f" and {len(names) - SHOWN} others" if len(names) > SHOWN else ""
-        warnings.warn(
-            f"{path}: not read as sensors, and kept as they are: {', '.join(names[:SHOWN])}{more}.", stacklevel=2
-        )
+        told = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} others" if len(names) > SHOWN else "")
+        warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {told}.", stacklevel=2)

@@ -1,13 +1,15 @@
-"""Times in the spellings of tables, ISO 8601 and a few others, as seconds."""
+"""Times in the spellings of tables, ISO 8601 and a few others, as seconds; those of columns in a file of their own."""
 
 import re
 from datetime import UTC, datetime
 
 import numpy as np
 
+from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.io.times import seconds_of
-from gpukit.io.words import is_number, shown
+from gpukit.io import archives, sources
+from gpukit.io.times import as_seconds, seconds_of
+from gpukit.io.words import decoded, is_number, shown
 
 FORMS = {  # of days and months, by which of them comes first where both are numbers
     "mdy": ("%m/%d/%Y", "%m/%d/%y"),
@@ -18,6 +20,7 @@ COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d
 QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
 SPLIT = re.compile(r"(.*?)(?: (\d{1,2}:\d\d.*))?", re.DOTALL)  # a day and a clock
 CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d)(?:[.,]\d+)?)?(?: ?([ap])m)?", re.IGNORECASE)
+NEEDED = "times, one a line, or an .npy of them"
 YEAR = re.compile(r"(?:1[5-9]|2[0-4])\d\d")
 DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # what looks like a date or a clock
 
@@ -129,3 +132,45 @@ def are_years(words):
     """Whether words are years, each as far from the next."""
     whole = len(words) > 2 and all(map(YEAR.fullmatch, words))
     return whole and len({int(b) - int(a) for a, b in zip(words, words[1:])}) == 1
+
+
+def check_times(times, path):
+    """Return times of a file; DataError where two are equal as whole seconds, or one is no time. None stays None."""
+    if times is None:
+        return None
+    times = as_array(times, f"{path}: times")
+    whole = as_seconds(times.ravel(), f"{path}: times")
+    values, first, count = np.unique(whole, return_index=True, return_counts=True)
+    if (count > 1).any():
+        place = int(first[np.argmax(count > 1)])
+        again = place + 1 + int(np.flatnonzero(whole[place + 1 :] == whole[place])[0])
+        value, same = (shown(str(times.flat[at])) for at in (place, again))
+        raise DataError(
+            f"{path}: times: entries {place + 1:,} and {again + 1:,} are the same second, {value} and {same}. Give "
+            "each column a time of its own, as whole seconds or dates."
+        )
+    return times
+
+
+def read_times(path):
+    """Read the times of the columns of a tensor from a text, one a line below a header or none, or from an .npy.
+
+    path: a file's name, or '-'. Returns numbers or int64 seconds, checked. Raises DataError for other files, for what
+    is no time, and for times that repeat.
+    """
+    with sources.opened(path, NEEDED) as source:
+        if source.head.startswith(archives.NPY):
+            return check_times(archives.read_npy(source), source.name)
+        if source.holds_arrays():
+            raise DataError(f"{source.name} is an .npz; --times takes {NEEDED}. An .npz keeps them as its array times.")
+        stream = source.stream()
+        stream.text_head()
+        words = [word.strip(' \t"') for word in decoded(stream.whole()).lstrip("\ufeff").splitlines() if word.strip()]
+    if len(words) > 1 and seconds(words[:1]) is None and seconds(words[1:]) is not None:
+        words = words[1:]
+    found = seconds(words)
+    if found is None:
+        bad = next((at for at, word in enumerate(words) if seconds([word]) is None), 0)
+        what = f"line {bad + 1:,} is {shown(words[bad])}" if words else "it is empty"
+        raise DataError(f"{path} has no times in one spelling: {what}. Give {NEEDED}: seconds or dates.")
+    return check_times(found, path)

@@ -1,6 +1,5 @@
 """A table of values as text or Parquet: a row a vertex, a column a vertex, or a line a reading."""
 
-import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from gpukit.graphs.column_types import (
     type_of_words,
     types_of_frame,
 )
-from gpukit.graphs.columns import columns_of, kind, labels_of, role_of, sensors_of, warn_of_kept, words_of
+from gpukit.graphs.columns import columns_of, labels_of, role_of, sensors_of, warn_of_kept, words_of
 from gpukit.io.sheet import FrameTable, Table, open_table
 from gpukit.io.words import as_ids, refuse_repeated, shown
 
@@ -47,9 +46,8 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     if found.layout == "long":
         long = long_of(table, found, frame, numbered(count) if ids is None else ids if count is not None else None)
         refuse_others(table, long, count, ids)
-        warn_of_others(table, long)
         return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
-    warn_of_kept(table.path, [table.first[at] if found.header else f"column {at + 1}" for at in found.kept])
+    warn_of_kept(table, found)
     values = table.numbers(frame[list(found.values)])
     values = values if found.layout == "rows" else np.ascontiguousarray(values.T)
     own = labels_of(table, frame, found) if found.layout == "rows" else sensors_of(table, found)
@@ -247,24 +245,3 @@ def type_of_long(table, long):
         seen = ~np.isnan(numbers)
         one = type_of_words(column[seen]) if (numbers[seen] % 1 == 0).all() else FLOAT
     return None if one == FLOAT else single(one)
-
-
-def warn_of_others(table, long):
-    """Warn of other columns of numbers in which some are missing: one column is filled in, and they stay as they
-    are."""
-    used = {*long.columns.time, *long.columns.labels, *long.columns.values}
-    others = [at for at in long.frame.columns if at not in used and lacks_numbers(long.frame[at])]
-    names = [table.first[at] if long.columns.header else f"column {at + 1}" for at in (long.value, *others)]
-    if others:
-        lack = f"{', '.join(names[1:5])} lack{'s' * (len(others) == 1)} values too"
-        warnings.warn(
-            f"{table.path}: {names[0]} is filled in; {lack}, which stay missing. --columns (columns=) says which "
-            "column is the values.",
-            stacklevel=2,
-        )
-
-
-def lacks_numbers(column):
-    """Whether a column has empty fields, and all others are numbers."""
-    kinds = {kind(str(word).strip()) for word in column.astype(object).where(column.notna(), "").unique()}
-    return kinds == {"", "number"}

@@ -92,13 +92,6 @@ def test_two_columns_of_one_name_are_named(tmp_path):
         read_graph(tmp_path / "t.csv")
 
 
-def test_other_columns_that_lack_values_are_told(tmp_path):
-    lines = [f"{firm},{1935 + at},{at}.5,{'' if at == 3 else at},{firm}{at}" for firm in "xy" for at in range(9)]
-    (tmp_path / "t.csv").write_text("\n".join(["firm,year,value,invest,remark", *lines]) + "\n")
-    with pytest.warns(UserWarning, match="value is filled in; invest lacks values too, which stay missing. --columns"):
-        assert read_graph(tmp_path / "t.csv").tensor.shape == (2, 1, 9)
-
-
 def test_words_beside_times_that_repeat_are_refused_with_the_columns_to_type(tmp_path):
     lines = [f"{DAYS[at // 3]:%Y-%m-%d},{('coal', 'gas', 'sun')[at % 3]},{at}.5" for at in range(9)]
     (tmp_path / "t.csv").write_text("\n".join(["year,source,generation", *lines]) + "\n")

@@ -1,15 +1,20 @@
-"""A graph from distances of pairs."""
+"""A graph from distances of pairs; distances into weights."""
 
 import numpy as np
 
+from gpukit.base import check_integer
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.graphs.near.weights import gaussian, how_many, joined, near_one
 from gpukit.graphs.tensor import Graph
+from gpukit.graphs.text import pairs_of as pairs_in
+from gpukit.graphs.text import square_of as square_in
 from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, first_repeated
 
 LEAST = 0.1  # weight that is kept
+NEAREST = 8
+SMALLEST = 1e-3  # weight, so that the remote have neighbours too
 
 
 def graph_from_distances(distances, neighbors=None, ids=None):
@@ -99,3 +104,43 @@ def ranks(rows, lengths):
     out = np.empty(len(rows), np.int64)
     out[order] = within
     return out
+
+
+def gaussian(distances, scale):
+    """exp(-(d / scale)^2), SMALLEST at least; 1 where the scale is 0."""
+    if not scale > 0:
+        return np.ones(len(distances))
+    return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST)
+
+
+def near_one(numbers):
+    """Return numbers times a power of two, the largest from 1/2 to 1: their squares are float64."""
+    return np.ldexp(numbers, -int(np.frexp(np.abs(numbers).max(initial=0.0))[1]))
+
+
+def joined(rows, columns, weights, count):
+    """csr (count, count) float64, symmetric: a pair that is named in both directions has the larger weight."""
+    from scipy import sparse
+
+    places = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
+    one = sparse.csr_array((weights, places), shape=(count, count))
+    return one.maximum(one.T).tocsr()
+
+
+def how_many(neighbors, count):
+    """The number of neighbours asked for (None: NEAREST), of count - 1 others at most; ParameterError for none."""
+    asked = NEAREST if neighbors is None else check_integer("neighbors", neighbors, 1)
+    return min(asked, count - 1)
+
+
+def read_distances(path):
+    """Distances as graph_from_distances takes them: a frame of (vertex, vertex, distance), or a square one."""
+    import pandas
+
+    table = open_table(path)
+    if len(table.first) == 3:
+        ends, lengths, ids = pairs_in(table, "pair", "distance")
+        return pandas.DataFrame({0: ids[ends[:, 0]], 1: ids[ends[:, 1]], 2: lengths})
+    array, ids = square_in(table)
+    names = list(map(str, range(len(array)) if ids is None else ids))
+    return pandas.DataFrame(array, index=names, columns=names)

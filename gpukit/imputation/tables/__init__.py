@@ -7,5 +7,4 @@
 | bare.py   | arrays without labels: tables of times by sensors                                   |
 | clock.py  | times that are not in order, that repeat, of clocks that were set back             |
 | window.py | new columns for a fitted imputer, beside those that it knows                       |
-| saving.py | what a file keeps of these                                                         |
 """
