@@ -203,14 +203,10 @@ def _values(source, graph, ids, lies):
         return Values(_turned(archives.read_npy(source), lies.layout))
     if source.holds_arrays():
         found = _arrays(source, {"tensor", *OPTIONAL}, _check_values)
-        return _of_archive(found | {"times": check_times(found.get("times"), source.name)}, lies.layout)
+        times = check_times(found.get("times"), source.name)
+        return Values(_turned(found["tensor"], lies.layout), found.get("mask"), found.get("vertices"), times)
     count = None if graph is None else _count(graph) if ids is None else len(ids)
     return read_table(open_table(source), count, ids, lies.layout, lies.columns)
-
-
-def _of_archive(found, layout):
-    """The Values in the arrays of an archive."""
-    return Values(_turned(found["tensor"], layout), *(found.get(name) for name in ("mask", "vertices", "times")))
 
 
 def _places(ids, names, count, path):
@@ -247,9 +243,7 @@ def _is_array(source):
 
 def _turned(array, layout):
     """A tensor from a file; a table of two axes with a column a vertex is turned."""
-    if layout == "columns" and array.ndim == 2:
-        return array.T
-    return array
+    return array.T if layout == "columns" and array.ndim == 2 else array
 
 
 def _check_whole(path, headers, read):

@@ -46,44 +46,43 @@ def graph_from_distances(distances, neighbors=None, ids=None):
 
 def pairs_of(distances, ids):
     """(rows, columns, lengths, ids) of distances in any form."""
-    if not is_frame(distances):
-        import pandas
+    import pandas
 
+    if not is_frame(distances):
         array = as_array(distances, "distances")
         if array.ndim != 2:
             raise DataError(f"distances are a table, with two axes; the shape of these is {array.shape}.")
         if array.shape[0] == array.shape[1]:
             names = np.arange(len(array)) if ids is None else ids
-            return *map(np.ravel, np.indices(array.shape)), lengths_of(array).ravel(), names
-        distances = pandas.DataFrame(distances)  # columns of their own types
-    counted = type(distances.columns).__name__ == "RangeIndex"
-    if distances.shape[1] != 3 or (not counted and set(distances.index) == set(distances.columns)):
-        return of_square(distances, ids)
-    import pandas
-
-    ends = [distances.iloc[:, at].map(str) for at in (0, 1)]
+            distances = pandas.DataFrame(array, names, names)
+        else:
+            distances = pandas.DataFrame(distances)  # columns of their own types
+    labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
+    if distances.shape[1] != 3 or labelled:
+        *ends, lengths = of_square(distances, ids)
+    else:
+        ends, lengths = [distances.iloc[:, at].map(str) for at in (0, 1)], lengths_of(distances.iloc[:, 2])
     known = pandas.Index(list(map(str, ids)) if ids is not None else pandas.unique(pandas.concat(ends)))
     rows, columns = (known.get_indexer(one) for one in ends)
     there = (rows >= 0) & (columns >= 0)
-    lengths = lengths_of(distances.iloc[:, 2])
     return rows[there], columns[there], lengths[there], as_ids(known.tolist()) if ids is None else ids
 
 
 def of_square(frame, ids):
-    """pairs_of a square DataFrame, labelled on both sides."""
+    """(vertices, vertices, distances) of the cells of a square DataFrame, labelled on both sides."""
+    import pandas
+
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
     if set(rows) != set(columns) or len(set(rows)) < len(rows):
         raise DataError(
             f"the distances have {frame.shape[0]:,} rows and {frame.shape[1]:,} columns: give (vertex, vertex, "
             "distance), or a square table with the same labels on both sides."
         )
-    wanted = rows if ids is None else list(map(str, ids))
-    lacking = next((name for name in wanted if name not in set(rows)), None)
+    lacking = next((name for name in map(str, () if ids is None else ids) if name not in set(rows)), None)
     if lacking is not None:
         raise DataError(f"the distances have no vertex {lacking!r}.")
-    frame = frame.set_axis(rows, axis=0).set_axis(columns, axis=1)
-    array = lengths_of(frame.reindex(index=wanted, columns=wanted))
-    return *map(np.ravel, np.indices(array.shape)), array.ravel(), as_ids(wanted) if ids is None else ids
+    ends = pandas.Series(np.repeat(rows, len(columns))), pandas.Series(np.tile(columns, len(rows)))
+    return *ends, lengths_of(frame).ravel()
 
 
 def lengths_of(distances):

@@ -8,9 +8,8 @@ from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels
 from gpukit.graphs.column_types import refill, refill_frame, types_of_frame
-from gpukit.graphs.columns import Columns, has_names, long_by_name, role_of, times_in, words_of
+from gpukit.graphs.columns import Columns, has_names, long_by_name, role_of, times_in
 from gpukit.graphs.completed import completed_as, completed_frame
-from gpukit.graphs.moments import together
 from gpukit.graphs.table import long_of, type_of_long
 from gpukit.imputation.tables import sides
 from gpukit.io.arrays import as_frame, is_frame, is_series
@@ -57,11 +56,6 @@ def form_of(tensor, mask, vertices, labelled=False):
         return found._replace(give=lambda array, known: tensor.copy(data=np.asarray(found.give(array, known))))
     if frame.columns.nlevels > 1:
         return leveled_form(frame, mask, vertices, labelled)
-    times = time_index(frame, vertices)
-    if times is not None:
-        mask = mask.set_axis(times) if hasattr(mask, "set_axis") and mask.index.equals(frame.index) else mask
-        found = wide_form(frame.set_axis(times), mask, vertices, labelled)
-        return found._replace(give=lambda array, known: found.give(array, known).set_axis(frame.index))
     readings = as_readings(frame, vertices)
     return (
         wide_form(frame, mask, vertices, labelled) if readings is None else long_form(frame, readings, mask, vertices)
@@ -103,19 +97,6 @@ def leveled_form(frame, mask, vertices, labelled):
 def is_numbered(index):
     """Return True for row numbers; some may be missing or repeat."""
     return index.name is None and index.dtype.kind in "iu"
-
-
-def time_index(frame, vertices):
-    """A DatetimeIndex of an index whose levels are times together by their names (date and hour, year and month); else
-    None."""
-    import pandas
-
-    names = ["" if name is None else str(name) for name in frame.index.names]
-    places = times_in(names) if len(names) > 1 else ()
-    if not places or len(places) < len(names):
-        return None
-    found = together([words_of(pandas.Series(frame.index.get_level_values(at))).tolist() for at in places])
-    return None if found is None else pandas.DatetimeIndex(found.astype("M8[s]"), name="time")
 
 
 def as_readings(frame, vertices):
@@ -174,7 +155,7 @@ def with_times(flat, found, times):
 
 def level_of_time(index, known):
     """The place of the level that says when: the one that has no labels of the graph, or dates, or a name of times, or
-    no sensor's, or numbers; DataError where that is not clear."""
+    no sensor's; DataError where that is not clear."""
     levels = [sides.plain_side(index.get_level_values(at).unique()) for at in range(index.nlevels)]
     roles = [role_of(name) for name in index.names]
     signs = (
@@ -182,13 +163,12 @@ def level_of_time(index, known):
         [sides.has_times(level) for level in levels],
         [role == "time" for role in roles],
         [role != "sensor" for role in roles],
-        [level.dtype.kind in "iuf" for level in levels],
     )
     found = next((sign for sign in signs if sum(sign) == 1), None)
     if found is None:
         raise DataError(
             f"the index has {len(levels)} levels ({', '.join(map(str, index.names))}), and which one says when is not "
-            "clear. Name them: frame.rename_axis(['sensor', 'time']), in their order."
+            "clear. Name them: frame.rename_axis(['sensor', 'time']), in their order; make one of times in several."
         )
     return found.index(True)
 
@@ -234,9 +214,8 @@ def long_form(frame, readings, mask, vertices):
 
 def wide_form(frame, mask, vertices, labelled):
     """The Form of times by sensors, or sensors by times."""
-    rows = None
-    if is_numbered(frame.index) and frame.shape[1] > 1 and is_clock(frame.columns[0], frame.iloc[:, 0]):
-        rows, frame = frame.index, frame.set_index(frame.columns[0])
+    given, clock = frame, clock_in(frame, vertices)
+    frame = frame if clock is None else frame.set_index(clock)
     turned = sides.are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
     if labelled and not isinstance(vertices, np.ndarray) and not labels.counted(side):
@@ -260,7 +239,7 @@ def wide_form(frame, mask, vertices, labelled):
             made = refill_frame(frame, cells, ~as_frame_lies(observed))
         else:
             made = frame.__class__(cells, index=frame.index, columns=frame.columns)
-        return made if rows is None else made.reset_index().set_axis(rows)
+        return made if clock is None else made.reset_index()[[*given.columns]].set_axis(given.index)
 
     types = None if types is None else types.at(order)
     return Form(array, seen, sides.times_of(other), ids, give, sides.notes_on(other), types)
@@ -308,9 +287,17 @@ def refuse_calendar(frame):
         )
 
 
-def is_clock(name, column):
-    """Whether the first column of a frame that is only counted holds the times."""
-    return column.dtype.kind == "M" or (column.dtype.kind not in "biuf" and (not str(name) or role_of(name) == "time"))
+def clock_in(frame, vertices):
+    """The name of the column of times of a frame whose rows are only numbered: that is called so, and is no vertex, or
+    the first one, of dates; None for none."""
+    if not is_numbered(frame.index) or frame.shape[1] < 2:
+        return None
+    known = set(map(str, vertices)) if isinstance(vertices, np.ndarray) else set()
+    names = ["" if name in known else name for name in map(str, frame.columns)]
+    if frame.dtypes.iloc[0].kind == "M" or role_of(names[0]) == "time":
+        return frame.columns[0]
+    places = times_in(names)
+    return frame.columns[places[0]] if len(places) == 1 else None
 
 
 def order_of(side, vertices, axis):
