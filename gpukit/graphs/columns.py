@@ -48,7 +48,7 @@ class Columns(NamedTuple):
 
     header  whether its first line names them
     layout  'long' (a line a reading), 'columns' or 'rows' (what a sensor is)
-    time    those that say when, together; of rows none; order: see moments.seconds
+    time    those that say when, together; of rows none; order: see moments.seconds, None where nobody named them
     labels  of a long table that of the sensor, of rows those that say what a line is of
     values  those of readings
     kept    others, which the reader should be told of
@@ -100,7 +100,7 @@ def asked(columns, header, width, path):
     if len(names) > width:
         raise ParameterError(f"columns names {len(names)} columns, and {path} has {width}.")
     layout = "long" if is_long else "rows" if places["sensor"] else "columns"
-    return Columns(header, layout, places["time"], places["sensor"], places["value"], (*orders, None)[0])
+    return Columns(header, layout, places["time"], places["sensor"], places["value"], (*orders, "")[0])
 
 
 def has_header(table, known=frozenset(), alone=True):
@@ -290,11 +290,16 @@ def by_times(table, sides, words):
     are. words: of the first column."""
     rows, columns = sides
     head, name = sensors_of(table, rows), table.first[0] if rows.header else None
-    down = role_of(name) == "time" or are_dates(words) or columns.time not in ((), (0,))
-    across = are_dates(head) or (not down and (are_years(head) or (role_of(name) == "sensor" and are_rising(head))))
+    looks = are_dates(words) or {kind(word) for word in words} == {"date"}
+    down = looks or role_of(name) == "time" or columns.time not in ((), (0,))
+    named = rows.header and any(role_of(table.first[at]) == "sensor" for at in rows.labels)
+    by_word = down and not looks and "word" in map(kind, words)
+    across = are_dates(head) or (are_years(head) and (by_word or named and not down))
+    across |= not down and role_of(name) == "sensor" and are_rising(head)
     if down != across:
         return columns if down else rows
-    if not down and (not rows.labels or (not name and (are_rising(words) or are_rising(words[::-1])))):
+    unnamed = not name and (are_rising(words) or are_rising(words[::-1]))
+    if not down and (not rows.labels or (unnamed and not are_years(head))):
         return columns
     what = "times too, as its columns are" if down else "no times"
     raise unclear(table, rows.header, f"its lines are labelled {', '.join(map(shown, words[:2]))}, ...: {what}")

@@ -14,7 +14,19 @@ from gpukit.io.words import decoded, is_number, shown
 FORMS = {  # of days and months, by which of them comes first where both are numbers
     "mdy": ("%m/%d/%Y", "%m/%d/%y"),
     "dmy": ("%d/%m/%Y", "%d/%m/%y"),
-    None: ("%Y/%m/%d", "%d.%m.%Y", "%d.%m.%y", "%d %b %Y", "%d %b %y", "%b %d %Y", "%b %Y", "%Y-%m", "%Y/%m", "%m/%Y"),
+    None: (
+        "%Y/%m/%d",
+        "%d.%m.%Y",
+        "%d.%m.%y",
+        "%d %b %Y",
+        "%d %b %y",
+        "%b %d %Y",
+        "%b %Y",
+        "%b %y",
+        "%Y-%m",
+        "%Y/%m",
+        "%m/%Y",
+    ),
 }
 COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
 QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
@@ -41,7 +53,7 @@ def seconds(words, order=None):
         return np.array(found, np.int64)
     days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
     later = of_clocks([clock or "0" for clock in clocks])
-    ways = {kind: day for kind in FORMS if order in (None, kind) or kind is None for day in [of_days(days, kind)]}
+    ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [of_days(days, kind)]}
     ways = {kind: found + later for kind, found in ways.items() if found is not None and later is not None}
     if len({np.diff(way).tobytes() for way in ways.values()}) > 1:
         raise DataError(

@@ -75,7 +75,7 @@ def times_of(table, frame, found):
         return None
     columns = [words_of(frame[at]).tolist() for at in found.time]
     name = table.first[found.time[0]] if found.header else None
-    if len(columns) > 1 or role_of(name) == "time" or name == "" or moments.are_dates(columns[0]):
+    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or moments.are_dates(columns[0]):
         return seconds_of(columns, found.order, lambda row: place_of(table, row))
     return None
 
