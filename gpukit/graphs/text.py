@@ -6,20 +6,9 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.io import sheet, words
 
-ENDS = {
-    "source",
-    "target",
-    "from",
-    "to",
-    "src",
-    "dst",
-    "node1",
-    "node2",
-    "fromnodeid",
-    "tonodeid",
-    "start",
-    "end",
-}  # what headers call the ends of an edge
+ENDS = {  # what headers call the ends of an edge
+    *("source", "target", "from", "to", "src", "dst", "node1", "node2", "fromnodeid", "tonodeid", "start", "end"),
+}
 SIZES = "a square table has as many rows as columns, a list two or three columns (vertex, vertex, weight or distance)"
 
 

@@ -274,3 +274,18 @@ def test_ids_that_end_in_a_byte_of_0(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match="ends in a byte of 0"):
         read_graph(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("name", ["", "x", "id", "name", "time"])
+def test_years_above_labels_need_a_name_of_sensors(tmp_path, name):
+    """Labels that are numbers may be times too, and a name of times above words contradicts them."""
+    labels = "abc" if name == "time" else (7, 9, 8)
+    lines = [f"{label},{at}.5,2,3" for at, label in enumerate(labels)]
+    (tmp_path / "t.csv").write_text("\n".join([f"{name},1990,1991,1992", *lines]) + "\n")
+    with pytest.raises(DataError, match="--layout columns if a column is a sensor, --layout rows if a line is one"):
+        read_graph(tmp_path / "t.csv")
+    for how in ({"layout": "rows"}, {"columns": "sensor,value,..."}):
+        data = read_graph(tmp_path / "t.csv", **how)
+        assert data.tensor[:, 0, 0].tolist() == [0.5, 1.5, 2.5] and data.times.tolist() == [1990, 1991, 1992]
+    (tmp_path / "t.csv").write_text("\n".join(["Country,1990,1991,1992", *lines]) + "\n")
+    assert read_graph(tmp_path / "t.csv").tensor.shape == (3, 1, 3)

@@ -57,9 +57,9 @@ def form_of(tensor, mask, vertices, labelled=False):
     if frame.columns.nlevels > 1:
         return leveled_form(frame, mask, vertices, labelled)
     readings = as_readings(frame, vertices)
-    return (
-        wide_form(frame, mask, vertices, labelled) if readings is None else long_form(frame, readings, mask, vertices)
-    )
+    if readings is not None:
+        return long_form(frame, readings, mask, vertices)
+    return wide_form(frame, mask, vertices, labelled)
 
 
 def refuse_datasets(values):
