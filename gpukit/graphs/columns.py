@@ -74,7 +74,7 @@ def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
     frame = table.frame(header, spelled=1)
     found = None if columns is None else asked(columns, header, len(table.first), table.path)
     if found is None and (layout == "long" or (layout is None and header and has_names(table.first, known))):
-        found = long_by_name(table, header, layout)
+        found = long_by_name(table, header, layout, frame)
     if found is None:
         found = wide(table, frame, header, Given(known, count, layout))
     if found.layout == "long" and not table.named:
@@ -176,8 +176,9 @@ def times_in(names):
     return tuple(at for at, word in enumerate(words) if word in NAMES["time"])[:1]
 
 
-def long_by_name(table, header, layout):
-    """The Columns of a table with a line a reading, by their names; None where no other column could be the values."""
+def long_by_name(table, header, layout, frame=None):
+    """The Columns of a table with a line a reading, by their names; None where no other column could be the values, or
+    several could and all lines of the frame are of one sensor: each is a series then."""
     names = table.first if header else []
     time, sensors = times_in(names), [at for at, name in enumerate(names) if is_called(name, "sensor")]
     sensor = min(sensors, key=lambda at: plain(names[at]) in WEAK, default=None)
@@ -186,6 +187,8 @@ def long_by_name(table, header, layout):
     rest = [at for at in range(len(names)) if at not in (*time, sensor)]
     numbers = [at for at in rest if kind((*table.second, *names)[at]) in ("number", "")]
     rest = [at for at in rest if is_called(names[at], "value")] or (numbers if len(rest) > 1 else rest)
+    if len(rest) > 1 and layout is None and frame is not None and is_one(frame[sensor]):
+        return None
     if len(rest) > 1:
         raise unclear(table, header, f"{', '.join(names[at] for at in rest[:SHOWN])} could be the values")
     return Columns(header, "long", time, (sensor,), tuple(rest)) if rest else None
@@ -236,8 +239,15 @@ def in_columns(names, frame, header, labels, given):
     return Columns(header, "columns", time, (), tuple(at for at in rest if at not in kept), kept=kept)
 
 
+def is_one(column):
+    """Whether all of several lines have the same word."""
+    return len(column) > 1 and words_of(column).nunique() == 1
+
+
 def is_kept(name, column, timed):
-    """Whether a column is no sensor: nothing but words, nothing at all, or, beside times, row numbers."""
+    """Whether a column is no sensor: nothing but words, nothing at all, or, beside times, row numbers or one sensor."""
+    if timed and is_called(name, "sensor") and is_one(column):
+        return True
     if timed and plain(name) in COUNTS:
         words = words_of(column).tolist()
         if are_rising(words) and float(words[-1]) - float(words[0]) == len(words) - 1 > 0:

@@ -66,13 +66,17 @@ def test_a_clock_that_is_none_is_told(tmp_path):
 
 def test_one_station_is_a_wide_table(tmp_path):
     rows = [f"USGS\t0164\t2020-01-{day:02}\t{day}.5\tA\t{'' if day == 3 else day}\n" for day in range(1, 9)]
-    (tmp_path / "t.tsv").write_text("agency\tsite_no\tdatetime\tflow\tcode\tlevel\n" + "".join(rows))
+    head = "agency\tsite_no\tdatetime\tflow\tcode\tlevel\n"
+    (tmp_path / "t.tsv").write_text(head + "".join(rows))
+    with pytest.warns(UserWarning, match="kept as they are: agency, site_no, code"):
+        data = read_graph(tmp_path / "t.tsv")
+    assert data.vertices.tolist() == ["flow", "level"] and len(data.times) == 8
+    (tmp_path / "t.tsv").write_text(head + "".join([*rows, rows[0].replace("0164", "0165")]))
     with pytest.raises(
         DataError, match="flow, level could be the values.*--columns -,-,time,value,-,value or --layout"
     ):
         read_graph(tmp_path / "t.tsv")
-    data = read_graph(tmp_path / "t.tsv", columns="-,-,time,value,-,value")
-    assert data.vertices.tolist() == ["flow", "level"] and len(data.times) == 8
+    assert len(read_graph(tmp_path / "t.tsv", columns="-,-,time,value,-,value").tensor) == 2
 
 
 def test_lines_that_a_column_tells_apart_are_readings(tmp_path):

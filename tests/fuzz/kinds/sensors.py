@@ -50,7 +50,6 @@ def table_samples():
     texts = [
         readings("time,sensor,value"),
         readings("Timestamp,station_id,temp,note", ";", extra=("x",)),
-        readings("", names=["p", "q", "r"]),
         wide(),
         wide(True),
         wide().replace(b",", b";").replace(b".", b","),
