@@ -50,12 +50,12 @@ NAMING = options.Naming(
 @click.option(
     "--layout",
     type=click.Choice(["rows", "columns", "long"]),
-    help="Whether a row or a column of the table is a sensor, or each line a reading.  [default: found out]",
+    help="Whether a row or a column of the table is a sensor, or each line a reading.  [default: by names and dates]",
 )
 @click.option(
     "--columns",
     metavar="NAMES",
-    help="What the columns of a table of readings are, in order, e.g. time,sensor,-,value (-: kept as it is).",
+    help="What the columns are, in order: time,sensor,-,value (a line a reading; -: kept) or time,value,... (sensors).",
 )
 @click.option(
     "--times",

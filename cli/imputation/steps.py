@@ -153,7 +153,7 @@ def run(ctx, ask, stages, team):
 def load(ask, edges=None):
     """The GraphTensor of the options; edges: a Graph in place of the file."""
     from gpukit.graphs import read_graph
-    from gpukit.graphs.near.files import read_coordinates
+    from gpukit.graphs.near.coordinates import read_coordinates
 
     asked = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
@@ -248,7 +248,7 @@ def places(ask, data):
     """The near.coordinates.Coordinates of the vertices in --coordinates, or None."""
     if ask.places is None:
         return None
-    from gpukit.graphs.near.files import chosen
+    from gpukit.graphs.near.coordinates import chosen
 
     return chosen(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
 
@@ -269,9 +269,8 @@ def write_table(ask, data, model, completed):
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = completed.reshape(N, -1)
-    length = None if ask.slice_shape is None else m * n
     alone = ask.edges is None and ask.model is None
-    told = {"ids": data.vertices, "layout": ask.layout, "length": length, "columns": ask.columns, "alone": alone}
+    told = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
     told["spelling"] = Spelling(np.dtype(model.dtype), model._asked.minimum, model._asked.maximum)
     write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **told)
 

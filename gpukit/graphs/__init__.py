@@ -6,16 +6,14 @@
 |--------------------------|---------------------------------------------------------------------------|
 | adjacency.py             | any graph to a checked sparse adjacency; Laplacians                       |
 | basis.py, lanczos.py     | the graph Fourier basis, kept on disk; a partial one of a large graph     |
-| gpu_vectors.py           | the basis's vectors on a GPU                                              |
 | tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); is it sound?                         |
 | column_types.py          | dtypes of what was handed in: whole numbers, booleans, floats, bounds     |
 | convert.py               | `as_graph_tensor`: arrays and frames, checked                             |
 | labels.py                | frames put in the order of the vertices, by their labels                  |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
-| time_axis.py             | times of the columns, from an archive or a file of their own              |
+| columns.py, moments.py   | what columns are, by name; times as tables spell them                     |
 | completed.py             | the table that was read, filled in                                        |
-| layouts/                 | long tables (time, sensor, value), and tables without a graph             |
 | near/                    | graphs by coordinates, distances, or how alike series are                 |
 | synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |
 """

@@ -16,7 +16,6 @@ from gpukit.device import available_memory, free_memory, reported
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
 from gpukit.graphs.adjacency import normalized_laplacian
-from gpukit.graphs.gpu_vectors import keep_vectors
 from gpukit.io import container
 from gpukit.runtime import private
 from gpukit.timing import work_clock
@@ -27,6 +26,7 @@ LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace
 COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
 CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is cut from the whole one
 SMALL = 1_000
+ON_GPU = "basis vectors"  # in a run's Workspace
 TIE = 1e-6  # relative; entries of an eigenvector this close count as equally large
 
 
@@ -236,3 +236,32 @@ def _keep(file, values, vectors):
             container.write_arrays(stream, KIND, {"values": values, "vectors": vectors}, name=file.name)
     except (OSError, DataError):
         return
+
+
+class Copies:
+    """The copy of vectors (N, K) float64 on the device, of the type last asked for. there: a copy that exists."""
+
+    def __init__(self, vectors, there=None):
+        self.vectors, self.there = vectors, there
+
+    def of(self, dtype, bring):
+        """The copy of that type, made from the one before it, which is let go; bring: see vectors_on_gpu."""
+        if self.there is None:
+            self.there = bring(self.vectors, dtype)
+        elif self.there.dtype != dtype:
+            self.there = self.there.astype(dtype)
+        return self.there
+
+
+def keep_vectors(vectors, there, workspace):
+    """vectors (N, K) were computed on the current GPU: `there` is a cupy array of the same numbers."""
+    workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, there))
+
+
+def vectors_on_gpu(vectors, dtype, bring, workspace):
+    """A basis's vectors (N, K) float64 as a cupy array of dtype on the current GPU; bring(vectors, dtype) makes one.
+
+    The workspace keeps one copy, the last; vectors are known by being the same array, not by their numbers.
+    """
+    copies = workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors))
+    return copies.of(np.dtype(dtype), bring)

@@ -174,12 +174,6 @@ def type_of_column(column):
     return type_of_dtype(column.dtype) or type_of_objects(column)
 
 
-def type_of_series(column):
-    """Return the ColumnTypes of a tensor whose values are a pandas column; None for float64."""
-    one = type_of_column(column)
-    return None if one == FLOAT else single(one)
-
-
 def type_of_dtype(dtype):
     """Return the ColumnType of a pandas dtype; None for object."""
     kind = getattr(dtype, "numpy_dtype", getattr(dtype, "subtype", dtype))

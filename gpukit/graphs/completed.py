@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs.column_types import BOOLEAN, FLOAT, boolean_words, refill
-from gpukit.graphs.layouts.filled import completed_as, completed_frame
-from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long
-from gpukit.graphs.table import lie_of, types_in
+from gpukit.graphs.column_types import BOOLEAN, FLOAT, boolean_words, is_converted, refill, type_of_column
+from gpukit.graphs.columns import columns_of, labels_of
+from gpukit.graphs.table import firsts, known_of, long_of, ranks, type_of_long, types_in
 from gpukit.io.records import check_word, csv_line
 from gpukit.io.sheet import BLANKS, FrameTable, ParquetTable, open_table
 from gpukit.io.words import decimal_commas, decoded, shown, with_comma, with_point
@@ -22,34 +21,31 @@ def is_table(path):
     return str(path).lower().endswith(SUFFIXES)
 
 
-def write_completed(
-    path, source, completed, observed, ids=None, layout=None, length=None, columns=None, alone=False, spelling=None
-):
+def write_completed(path, source, completed, observed, ids=None, layout=None, columns=None, alone=False, spelling=None):
     """Write the table in the file `source` to `path`, with what is missing filled in.
 
     completed (N, T): values by vertex, as GraphImputer gives them; observed (N, T) bool: cells of these keep their
-    spelling, to the letter; ids, layout, length, columns: what the table was read with (read_graph), ids those of the
-    vertices; alone: whether it was read without edges; spelling: a Spelling (None: in the dtype of completed). Numbers
-    have no exponent. A long table has a line more for each time of a sensor that had none, as layouts/filled.py says.
-    .parquet is written as Parquet: columns of Parquet in their dtype, those of a text as int64 or bool where all
-    numbers are such, else as float64; other suffixes as text, separated as `source` is (by commas, if that is Parquet,
-    or by a blank). The file appears whole or not at all. Raises DataError, ParameterError for Parquet without pyarrow.
+    spelling, to the letter; ids, layout, columns: what the table was read with (read_graph), ids those of the vertices;
+    alone: whether it was read without edges; spelling: a Spelling (None: in the dtype of completed). Numbers have no
+    exponent. A long table has a line more for each time of a sensor that had none, see `placed`. .parquet is written as
+    Parquet: columns of Parquet in their dtype, those of a text as int64 or bool where all numbers are such, else as
+    float64; other suffixes as text, separated as `source` is (by commas, if that is Parquet, or by a blank). The file
+    appears whole or not at all. Raises DataError, ParameterError for Parquet without pyarrow.
     """
     table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
     spelling = Spelling(completed.dtype) if spelling is None else spelling
-    roles = roles_in(table, None if alone else ids, layout, columns)
-    if roles is not None:
-        return _write_long(path, table, long_of(table, *roles, ids), completed, observed, as_parquet, spelling)
-    spelled = 1 if isinstance(table, ParquetTable) else len(table.first) + 1
-    found, frame = lie_of(table, None if alone else len(completed), ids, layout, length, spelled=spelled)
+    found, frame = columns_of(table, known_of(ids), None if alone else len(completed), layout, columns)
+    if found.layout == "long":
+        return _write_long(path, table, long_of(table, found, frame, ids), completed, observed, as_parquet, spelling)
     filled, seen = (part if found.layout == "rows" else part.T for part in (completed, observed))
+    frame = frame if isinstance(table, ParquetTable) else table.frame(found.header, spelled=len(table.first) + 1)
     if as_parquet:
         return _write_parquet(path, table, found, frame, filled, ~seen)
-    body, cells = frame.iloc[: found.rows], np.array(frame, dtype=object)  # a copy: a frame may share its cells
+    cells = np.array(frame, dtype=object)  # a copy: a frame may share its cells
     for at, place in enumerate(found.values):
         lacking = np.flatnonzero(~seen[:, at])
-        cells[lacking, place] = spelling.words(filled[lacking, at], boolean_words(body[place][seen[:, at]]))
-    _write_text(path, table, found.header, cells, found.labels or ())
+        cells[lacking, place] = spelling.words(filled[lacking, at], boolean_words(frame[place][seen[:, at]]))
+    _write_text(path, table, found.header, cells, labels_of(table, frame, found))
 
 
 class Spelling(NamedTuple):
@@ -75,18 +71,18 @@ class Spelling(NamedTuple):
 def _write_long(path, table, long, completed, observed, as_parquet, spelling):
     """Write a long table."""
     if not as_parquet:
-        words = boolean_words(long.frame[long.roles.value][observed[long.vertex, long.time]])
+        words = boolean_words(long.frame[long.value][observed[long.vertex, long.time]])
         out = completed_frame(long, completed, observed, lambda some: spelling.words(np.asarray(some), words))
         out = out.astype(object)
         cells = out.where(out.notna(), "").to_numpy()
-        return _write_text(path, table, long.header, cells, map(str, cells[:, 0].tolist()))
+        return _write_text(path, table, long.columns.header, cells, map(str, cells[:, 0].tolist()))
     if isinstance(table, FrameTable):
-        return _to_parquet(path, table, long.header, completed_as(long, completed, observed))
-    value, types, frame = long.roles.value, type_of_long(table, long), long.frame.copy()
+        return _to_parquet(path, table, long.columns.header, completed_as(long, completed, observed))
+    value, types, frame = long.value, type_of_long(table, long), long.frame.copy()
     frame[value] = table.numbers(frame[[value]]).ravel()
     out = completed_as(long._replace(frame=frame), completed, observed)
     out[value] = _as_text_type(FLOAT if types is None else types.types[0], out[value].to_numpy())
-    _to_parquet(path, table, long.header, out)
+    _to_parquet(path, table, long.columns.header, out)
 
 
 def _write_text(path, table, header, cells, labels):
@@ -122,16 +118,15 @@ def has_decimal_commas(path, separator):
 
 def _write_parquet(path, table, found, frame, filled, missing):
     """Write a frame with filled (rows, columns) in place of missing values, each column in its dtype."""
-    body = frame.iloc[: found.rows]
-    numbers = table.numbers(body[found.values])
+    numbers = table.numbers(frame[list(found.values)])
     types = None if isinstance(table, FrameTable) else _types_of_text(table, found, frame, numbers)
     numbers, columns = np.where(missing, filled, numbers), {}
     for at, place in enumerate(found.values):
         if types is None:
-            columns[place] = refill(body[place], numbers[:, at], missing[:, at])
+            columns[place] = refill(frame[place], numbers[:, at], missing[:, at])
         else:
             columns[place] = _as_text_type(types[at], numbers[:, at])
-    out = frame.__class__({place: columns.get(place, body[place]) for place in frame.columns})
+    out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
     _to_parquet(path, table, found.header, out)
 
 
@@ -164,3 +159,84 @@ def _to_parquet(path, table, header, out):
             out.to_parquet(aside, index=False)
     except ImportError as error:
         raise ParameterError(f"{path}: Parquet is written by pyarrow, which is not there ({error}).") from None
+
+
+def completed_frame(long, completed, observed, written):
+    """The pandas DataFrame of a Long (its columns 0 to C-1) with what is missing filled in, and lines added.
+
+    completed, observed (N, T): by long.ids and long.moments. written: written((n,) numbers) -> what cells of them hold.
+    """
+    present = np.zeros(completed.shape, bool)
+    present[long.vertex, long.time] = True
+    vertices, times = np.nonzero(~present)
+    cells = long.frame[long.value].astype(object).to_numpy(copy=True)
+    lacking = ~observed[long.vertex, long.time]
+    cells[lacking] = written(completed[long.vertex, long.time][lacking])
+    more = added(long, vertices, times)
+    more[long.value] = np.concatenate([cells, np.array(written(completed[vertices, times]), dtype=object)])
+    return more.take(placed(long, vertices, times)).reset_index(drop=True)
+
+
+def completed_as(long, completed, observed):
+    """completed_frame of a frame's Long whose values come back in their dtype, see column_types.is_converted."""
+    import pandas
+
+    column = long.frame[long.value]
+    one = type_of_column(column)
+    out = completed_frame(long, completed, observed, lambda numbers: one.cast(np.asarray(numbers)).tolist())
+    out = out.infer_objects()
+    dtype = np.float64 if is_converted(column) else column.dtype
+    out[long.value] = pandas.Series(out[long.value].tolist(), out.index, dtype=dtype)
+    return out
+
+
+def added(long, vertices, times):
+    """A DataFrame of the lines and, below them, of those that are added, without their values: other columns say there
+    what they say of all lines of the sensor, or else of the time; else nothing."""
+    import pandas
+
+    def tail(name, column):
+        if name == long.columns.labels[0]:
+            return filled_in(column, by_vertex, [str(one) for one in long.ids[vertices].tolist()])
+        if name in long.columns.time:
+            return column.take(by_time)
+        for places, rows in ((long.vertex, by_vertex), (long.time, by_time)):
+            codes = pandas.factorize(column)[0]
+            if name != long.value and (codes == codes[firsts(places, places.max() + 1)[places]]).all():
+                return column.take(np.maximum(rows, 0)).reset_index(drop=True).where(pandas.Series(rows >= 0))
+        return column.iloc[:0].reindex(range(len(vertices)))
+
+    by_vertex, by_time = firsts(long.vertex, len(long.ids))[vertices], firsts(long.time, len(long.moments))[times]
+    parts = ([column, *([tail(name, column)] * bool(len(vertices)))] for name, column in long.frame.items())
+    return pandas.DataFrame({name: pandas.concat(one, ignore_index=True) for name, one in zip(long.frame, parts)})
+
+
+def filled_in(column, rows, others):
+    """The cells of a column at rows, and `others` where a row is -1."""
+    import pandas
+
+    cells = column.take(np.maximum(rows, 0)).reset_index(drop=True)
+    if (rows >= 0).all():
+        return cells
+    words = pandas.Series(others)
+    words = pandas.to_numeric(words) if column.dtype.kind in "iuf" else words
+    return cells.where(pandas.Series(rows >= 0), words)
+
+
+def placed(long, vertices, times):
+    """The order in which lines and added ones are written: where these belong in a table that runs by time, or sensor
+    by sensor and each by time; else at the end."""
+    vertex, time = np.concatenate([long.vertex, vertices]), np.concatenate([long.time, times])
+    later = np.arange(len(vertex)) >= len(long.vertex)
+    first = firsts(long.vertex, len(long.ids))
+    rank = ranks(np.where(first < 0, len(vertex), first))  # as the sensors appear
+    if rises(long.time):
+        return np.lexsort((rank[vertex] if rises(long.time * len(rank) + rank[long.vertex]) else later, time))
+    if rises(rank[long.vertex] * len(long.moments) + long.time):
+        return np.lexsort((time, rank[vertex]))
+    return np.concatenate([np.flatnonzero(~later), len(long.vertex) + np.lexsort((vertices, times))])
+
+
+def rises(keys):
+    """Whether no key is less than the one before it."""
+    return bool((np.diff(keys) >= 0).all())

@@ -7,18 +7,8 @@ ego-Facebook (J. McAuley and J. Leskovec, NIPS 2012; SNAP) is made of ten people
 import numpy as np
 
 DEGREE = 20  # mean, of a random graph
-EGOS = (
-    (1045, 26749),
-    (792, 14024),
-    (755, 30025),
-    (547, 4813),
-    (347, 2519),
-    (227, 3192),
-    (170, 1656),
-    (159, 1693),
-    (68, 270),
-    (59, 146),
-)
+FRIENDS = (1045, 792, 755, 547, 347, 227, 170, 159, 68, 59)
+EGOS = tuple(zip(FRIENDS, (26749, 14024, 30025, 4813, 2519, 3192, 1656, 1693, 270, 146)))
 VERTICES, EDGES = 4039, 88234
 DENSEST = 0.5  # share of a community's pairs that edges take at most: small graphs have fewer edges
 SPREAD = 1.3  # standard deviation of the logarithm of how many friends somebody has

@@ -1,6 +1,7 @@
 """read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values (text, Parquet,
 .npy)."""
 
+import warnings
 from typing import NamedTuple
 
 import numpy as np
@@ -8,19 +9,22 @@ import numpy as np
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
-from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list
-from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long, warn_of_others
-from gpukit.graphs.near.files import near_of
+from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced
+from gpukit.graphs.moments import check_times, read_times
+from gpukit.graphs.near.coordinates import Coordinates, chosen, graph_from_coordinates, read_coordinates
+from gpukit.graphs.near.distances import graph_from_distances, read_distances
+from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
-from gpukit.graphs.time_axis import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
+from gpukit.io.words import shown
 from gpukit.persist import atomic_write
 
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
+NAMED = 3  # labels in a message
 OPTIONAL = ("mask", "vertices", "truth", "times")
 GRAPH = {"adjacency", "edges", "weights", *PARTS, *(f"adjacency_{part}" for part in PARTS)}
 NEEDED = (
@@ -48,9 +52,9 @@ def read_graph(
     path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
     as_graph_tensor says what they may hold. edges: text or Parquet (see read_graph_text), .npz or .npy. tensor: .npy,
     .npz, text or Parquet: a wide table (see read_table; layout 'rows' or 'columns' says what a vertex is, of a .npy of
-    (T, N) too) or a long one (layout 'long', or columns: see layouts/roles.py). Where both have ids, the
+    (T, N) too) or a long one ('long'); columns: what its columns are, see columns.asked. Where both have ids, the
     order is that of the values (of a long table that of the graph), and vertices that only they have are isolated.
-    Without edges the graph is that of the nearest, by the file coordinates (or near/files.py's Coordinates) or the file
+    Without edges the graph is that of the nearest, by the file coordinates (or near/coordinates.py's) or the file
     distances, neighbors to each, or else by correlation of the values.
     times: a file with the times of the columns, one a line or .npy, where the values' file has none (see read_times).
     slice_shape: (m, n): slices of rows of
@@ -92,6 +96,56 @@ class Lies(NamedTuple):
         if own is not None:
             raise ParameterError(f"{path} has times of its own: leave times (--times) out.")
         return read_times(self.times)
+
+
+class Near(NamedTuple):
+    """What a graph is made of: Coordinates or the frame of distances of a file, or neither; neighbors of each vertex,
+    or None; source: the file's name."""
+
+    coordinates: Coordinates | None = None
+    distances: object = None
+    neighbors: int | None = None
+    source: str = ""
+
+    def ids(self):
+        """The labels in the file of coordinates or distances, or None."""
+        if self.coordinates is not None:
+            return self.coordinates.ids
+        return None if self.distances is None else graph_from_distances(self.distances).vertices
+
+    def graph_of(self, values, ids, mask=None):
+        """The Graph of the vertices of values (N, ...), NaN or masked where missing, with ids (N,) or None."""
+        known = np.arange(len(values)) if ids is None else ids
+        if self.coordinates is not None:
+            return graph_from_coordinates(chosen(self.coordinates, known), self.neighbors)._replace(vertices=ids)
+        if self.distances is not None:
+            return graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
+        given = numbers(values, "the tensor")
+        whole = sliced(given)
+        return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
+
+    def warn_of_absent(self, ids, names, path):
+        """Warn of labels in the file that the table of values has not; the graph is made without them."""
+        there = set(map(str, names))
+        absent = [name for name in map(str, ids) if name not in there]
+        if absent:
+            more = f" and {len(absent) - NAMED:,} others" if len(absent) > NAMED else ""
+            warnings.warn(
+                f"{self.source} names {', '.join(map(shown, absent[:NAMED]))}{more}, which {path} does not have: left "
+                "out. An empty column (or row) of that name is filled in.",
+                stacklevel=2,
+            )
+
+
+def near_of(coordinates, distances, neighbors):
+    """Return the Near of coordinates (a file, or Coordinates), of a file of distances, or of neither. The file is read
+    once, because it may be a pipe."""
+    if coordinates is not None:
+        found = coordinates if isinstance(coordinates, Coordinates) else read_coordinates(coordinates)
+        return Near(found, None, neighbors, found.source)
+    if distances is not None:
+        return Near(None, read_distances(distances), neighbors, str(distances))
+    return Near(neighbors=neighbors)
 
 
 def _whole(found, path, lies):
@@ -149,33 +203,10 @@ def _values(source, graph, ids, lies):
         return Values(_turned(archives.read_npy(source), lies.layout))
     if source.holds_arrays():
         found = _arrays(source, {"tensor", *OPTIONAL}, _check_values)
-        return _of_archive(found | {"times": check_times(found.get("times"), source.name)}, lies.layout)
-    table = open_table(source)
-    roles = roles_in(table, ids, lies.layout, lies.columns)
-    if roles is not None:
-        return _of_long(table, roles, graph, ids)
+        times = check_times(found.get("times"), source.name)
+        return Values(_turned(found["tensor"], lies.layout), found.get("mask"), found.get("vertices"), times)
     count = None if graph is None else _count(graph) if ids is None else len(ids)
-    length = None if lies.slice_shape is None else lies.slice_shape[0] * lies.slice_shape[1]
-    return read_table(table, count, ids, lies.layout, length)
-
-
-def _of_archive(found, layout):
-    """The Values in the arrays of an archive."""
-    return Values(_turned(found["tensor"], layout), *(found.get(name) for name in ("mask", "vertices", "times")))
-
-
-def _of_long(table, roles, graph, ids):
-    """The Values of a long table: the vertices of a graph first, in its order; without labels they are 0 to N-1."""
-    count = 0 if graph is None else _count(graph)
-    known = None if graph is None else np.arange(count) if ids is None else ids
-    long = long_of(table, *roles, known)
-    warn_of_others(table, long)
-    if graph is not None and ids is None and len(long.ids) > count:
-        raise DataError(
-            f"{table.path} names sensor {str(long.ids[count])!r}, and the graph's vertices have no labels: they are 0 "
-            f"to {count - 1:,}. Give the graph labels, in a header or a list of edges by name."
-        )
-    return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
+    return read_table(open_table(source), count, ids, lies.layout, lies.columns)
 
 
 def _places(ids, names, count, path):
@@ -212,9 +243,7 @@ def _is_array(source):
 
 def _turned(array, layout):
     """A tensor from a file; a table of two axes with a column a vertex is turned."""
-    if layout == "columns" and array.ndim == 2:
-        return array.T
-    return array
+    return array.T if layout == "columns" and array.ndim == 2 else array
 
 
 def _check_whole(path, headers, read):

@@ -6,23 +6,10 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.io import sheet, words
 
-ENDS = {
-    "source",
-    "target",
-    "from",
-    "to",
-    "src",
-    "dst",
-    "node1",
-    "node2",
-    "fromnodeid",
-    "tonodeid",
-    "start",
-    "end",
-}  # what headers call the ends of an edge
-SIZES = (  # of what is read here
-    "an adjacency has as many rows as columns, a list of edges two or three columns (vertex, vertex, weight)"
-)
+ENDS = {  # what headers call the ends of an edge
+    *("source", "target", "from", "to", "src", "dst", "node1", "node2", "fromnodeid", "tonodeid", "start", "end"),
+}
+SIZES = "a square table has as many rows as columns, a list two or three columns (vertex, vertex, weight or distance)"
 
 
 def read_graph_text(path):
@@ -34,9 +21,14 @@ def read_graph_text(path):
     of words is a header. Raises DataError for what is neither, with its line; all that as_adjacency raises.
     """
     table = sheet.open_table(path)
-    if len(table.first) in (2, 3):
-        return _from_list(table)
-    return _from_square(table)
+    if len(table.first) not in (2, 3):
+        array, ids = square_of(table)
+        return as_adjacency(array, names=ids), ids
+    edges, weights, ids = pairs_of(table, "edge", "weight")
+    if len(ids) == 1:
+        only = words.shown(str(ids[0]))
+        raise DataError(f"{table.path} joins no two vertices: all its edges are from {only} to itself.")
+    return as_adjacency((edges, weights), vertices=len(ids), names=ids), ids
 
 
 def is_number(word):
@@ -44,27 +36,24 @@ def is_number(word):
     return not word or words.is_number(word, finite=False)
 
 
-def _from_list(table):
+def pairs_of(table, what, number):
+    """((E, 2) places in ids, (E,) numbers or None, ids) of a sheet.Table with two or three columns; what, number: what
+    an error calls a line and its number."""
     header = _list_header(table)
     frame = table.frame(header)
     if frame.shape[1] not in (2, 3) or not table.first[0]:
-        raise DataError(f"{table.path}: an edge is two vertices, or two and a weight; quote names with blanks.")
+        raise DataError(f"{table.path}: each {what} is two vertices, or two and a {number}; quote names with blanks.")
     if not _are_texts(frame) and (not _are_integers(frame) or table.has_odd_numbers()):
         frame = table.frame(header, spelled=2)
-    weights = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
+    numbers = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
     hole = (frame[[0, 1]].isna() | (frame[[0, 1]] == "")).to_numpy().any(axis=1)
-    hole = hole if weights is None else hole | np.isnan(weights)
+    hole = hole if numbers is None else hole | np.isnan(numbers)
     if hole.any():
         row = int(np.argmax(hole))
-        raise DataError(
-            f"{table.path}, {table.place(row)}: edge {row + 1:,} is incomplete; each needs two "
-            f"vertices{'' if weights is None else ' and a weight'}."
-        )
-    edges, ids = _numbered(table, frame)
-    if len(ids) == 1:
-        only = words.shown(str(ids[0]))
-        raise DataError(f"{table.path} joins no two vertices: all its edges are from {only} to itself.")
-    return as_adjacency((edges, weights), vertices=len(ids), names=ids), ids
+        needs = f"two vertices{'' if numbers is None else f' and a {number}'}"
+        raise DataError(f"{table.path}, {table.place(row)}: {what} {row + 1:,} is incomplete; each needs {needs}.")
+    places, ids = _numbered(table, frame)
+    return places, numbers, ids
 
 
 def _are_integers(frame):
@@ -102,14 +91,15 @@ def _numbered(table, frame):
     return merged[places].reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
 
 
-def _from_square(table):
+def square_of(table):
+    """((N, N) float64, ids or None) of a sheet.Table with as many rows as columns, behind and below ids or none."""
     if len(table.first) > table.most_rows() + 1:  # parsing takes a millisecond a column
         raise DataError(f"{table.path} has {len(table.first):,} columns and fewer rows: {SIZES}.")
     named = table.named or not table.first[0] or not all(map(is_number, table.first))
     frame = table.frame(named, spelled=1)
-    ids = table.first if named else None
     if not named and len(frame) == frame.shape[1] + 1:  # a header of numbers
-        named, frame, ids = True, table.frame(True, spelled=1), table.first
+        named, frame = True, table.frame(True, spelled=1)
+    ids = table.first if named else None
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
         ids = table.first[1:] if named else table.words(frame[0])  # the header has them as they are written
         frame = frame.drop(columns=0)
@@ -119,4 +109,4 @@ def _from_square(table):
     if ids is not None:
         words.refuse_repeated(list(map(str, ids)), f"{table.path} names vertex")
         ids = words.as_ids(list(map(str, ids)), f"{table.path}: vertex")
-    return as_adjacency(table.numbers(frame), names=ids), ids
+    return table.numbers(frame), ids

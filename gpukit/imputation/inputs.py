@@ -29,11 +29,11 @@ from gpukit.imputation.centering import spread
 from gpukit.imputation.tables import bare
 from gpukit.imputation.tables.clock import clock_of
 from gpukit.imputation.tables.forms import form_of, refuse_datasets
-from gpukit.imputation.tables.suspects import suspects
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
 
+OFTEN, FAR = 3, 3.0  # a number that stands for missing: how often it comes, how many ranges of all others it is off
 NO_GRAPH = "no graph was given: vertices are joined to those with the most similar series."
 
 
@@ -215,8 +215,23 @@ def in_time(adjacency, data, times, vertices=None, form=None, notes=(), types=No
     """Taken of Data in the order in which they were handed in."""
     clock = clock_of(times_of(times, data))
     give, own = (None, []) if form is None else (form.give, form.notes)
-    notes = [*notes, *own, *clock.notes, *suspects(data, vertices)]
+    notes = [*notes, *own, *clock.notes, *sentinels(data)]
     return Taken(adjacency, clock.forth(data), clock, vertices, give, notes, types)
+
+
+def sentinels(data):
+    """Yield what to say of a least or greatest value that comes often and is far from all others, such as -999."""
+    if is_on_gpu(data.tensor):
+        return
+    values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
+    for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
+        others = values[values != end]
+        if len(values) - len(others) >= OFTEN and len(others) and np.ptp(others) > 0:
+            if np.abs(others - end).min() > FAR * np.ptp(others):
+                yield (
+                    f"{len(values) - len(others):,} values are {end:g}, far from all others: if that stands for "
+                    f"missing, say so (--missing-value {end:g}; NaN in Python)."
+                )
 
 
 def is_labelled(values):

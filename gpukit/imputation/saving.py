@@ -12,7 +12,7 @@ from gpukit.imputation.auto.kept import spectral_of
 from gpukit.imputation.choose import Trial
 from gpukit.imputation.spectral.path import History
 from gpukit.imputation.spectral.run import Setting
-from gpukit.imputation.tables import saving as holdings
+from gpukit.imputation.tables import window as holdings
 from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}

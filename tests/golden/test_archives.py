@@ -227,6 +227,29 @@ SENSORS = (
     ),
     sensors("sensors by times", "sensor,2024-01-01,2024-01-02,2024-01-03\na,1,,3\nb,4.5,5,\n"),
     sensors("three columns without names", "2024-01-01,a,1.5\n2024-01-01,b,2\n2024-01-02,a,\n2024-01-02,b,3\n"),
+    sensors(
+        "three columns without names, which are named",
+        "2024-01-01,a,1.5\n2024-01-01,b,2\n2024-01-02,a,\n2024-01-02,b,3\n",
+        "--columns time,sensor,value",
+    ),
+    sensors("days or months first", "date,a,b\n01/03/2020,1,2\n02/03/2020,,3\n03/03/2020,3,4\n"),
+    sensors(
+        "days first, as is said",
+        "date,a,b\n01/03/2020,1,2\n02/03/2020,,3\n03/03/2020,3,4\n",
+        "--columns time:dmy,value,...",
+    ),
+    sensors(
+        "one station's river",
+        "agency\tsite_no\tdatetime\tflow\tcode\tlevel\n"
+        + "".join(f"USGS\t0164\t2020-01-0{d}\t{d}.5\tA\t{'' if d == 3 else d}\n" for d in range(1, 6)),
+    ),
+    sensors(
+        "one station's river, columns named",
+        "agency\tsite_no\tdatetime\tflow\tcode\tlevel\n"
+        + "".join(f"USGS\t0164\t2020-01-0{d}\t{d}.5\tA\t{'' if d == 3 else d}\n" for d in range(1, 6)),
+        "--columns -,-,time,value,-,value",
+    ),
+    sensors("epidemics", "Province,Country,Lat,1/22/20,1/23/20,1/24/20\n,France,1,2,,4\nHubei,China,3,5,6,7\n"),
     sensors("decimal points in one column, commas in another", "time;a;b\n2024-01-01;1.5;2,5\n2024-01-02;;3\n"),
     sensors("marks of thousands", 'time,a,b\n2024-01-01,"1,234",5\n2024-01-02,"2,345",6\n2024-01-03,,7\n'),
 )

@@ -6,7 +6,6 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.graphs.completed import write_completed
-from gpukit.graphs.layouts import clocks
 from gpukit.graphs.read import read_graph
 
 HOURS = np.datetime64("2004-02-28T22:00:00") + np.arange(6) * np.timedelta64(1, "h")
@@ -53,35 +52,42 @@ def test_times_in_several_columns(tmp_path, header, form, blank):
 
 def test_words_that_are_kept_are_told(tmp_path):
     (tmp_path / "t.csv").write_text(lines(CLOCKS["Date;Time"], "Date;Time"))
-    with pytest.warns(UserWarning, match=r"t\.csv: wind is not read as a sensor, and stays as it is"):
+    with pytest.warns(UserWarning, match=r"t\.csv: not read as sensors, and kept as they are: wind\."):
         read_graph(tmp_path / "t.csv")
 
 
 @pytest.mark.slow
 def test_a_clock_that_is_none_is_told(tmp_path):
-    text = "date,time,a\n" + "".join(f"2020-01-01,{at % 24:02}:00,{at}\n" for at in range(clocks.FEW))
+    text = "date,time,a\n" + "".join(f"2020-01-{1 + at // 24:02},{at % 24:02}:00,{at}\n" for at in range(700))
     (tmp_path / "t.csv").write_text(text + "2020-01-01,25:00,1\n")
-    with pytest.raises(DataError, match="line 1,002: '2020-01-01 25:00' is no time like the others"):
+    with pytest.raises(DataError, match="line 702: '2020-01-01 25:00' is no time like the others"):
         read_graph(tmp_path / "t.csv")
 
 
 def test_one_station_is_a_wide_table(tmp_path):
     rows = [f"USGS\t0164\t2020-01-{day:02}\t{day}.5\tA\t{'' if day == 3 else day}\n" for day in range(1, 9)]
-    (tmp_path / "t.tsv").write_text("agency\tsite_no\tdatetime\tflow\tcode\tlevel\n" + "".join(rows))
-    with pytest.warns(UserWarning, match="agency, site_no, code are not read as sensors"):
+    head = "agency\tsite_no\tdatetime\tflow\tcode\tlevel\n"
+    (tmp_path / "t.tsv").write_text(head + "".join(rows))
+    with pytest.warns(UserWarning, match="kept as they are: agency, site_no, code"):
         data = read_graph(tmp_path / "t.tsv")
     assert data.vertices.tolist() == ["flow", "level"] and len(data.times) == 8
+    (tmp_path / "t.tsv").write_text(head + "".join([*rows, rows[0].replace("0164", "0165")]))
+    with pytest.raises(
+        DataError, match="flow, level could be the values.*--columns -,-,time,value,-,value or --layout"
+    ):
+        read_graph(tmp_path / "t.tsv")
+    assert len(read_graph(tmp_path / "t.tsv", columns="-,-,time,value,-,value").tensor) == 2
 
 
 def test_lines_that_a_column_tells_apart_are_readings(tmp_path):
     rows = [f"2020-01-{day:02} 10:00:0{day} {mote} {mote}.5 {day}\n" for mote in (1, 2, 3) for day in range(1, 9)]
     (tmp_path / "t.txt").write_text("".join(rows))
-    with pytest.raises(DataError, match="24 lines at 8 times, which column 3 tells apart.*time,time,sensor,value,-"):
+    with pytest.raises(DataError, match="24 lines have 8 times.*--columns time,time,sensor,value,- if"):
         read_graph(tmp_path / "t.txt")
     data = read_graph(tmp_path / "t.txt", columns="time,time,sensor,value,-")
     assert data.vertices.tolist() == [1, 2, 3] and data.times[0] == 1577872801
     np.testing.assert_array_equal(data.tensor[:, 0], [[1.5] * 8, [2.5] * 8, [3.5] * 8])
-    with pytest.raises(DataError, match="columns 1, 4 are no times together"):
+    with pytest.raises(DataError, match="line 1: '2020-01-01 1.5' is no time like the others"):
         read_graph(tmp_path / "t.txt", columns="time,-,sensor,time,value")
 
 
@@ -92,19 +98,19 @@ def test_lines_of_few_names_beside_dates_are_readings(tmp_path):
     ]
     (tmp_path / "t.csv").write_text("".join(rows))
     with pytest.raises(
-        DataError, match="6 lines of 2 names in column 1, and column 2 looks like times.*sensor,time,-,v"
+        DataError, match="lines are labelled 'US1', 'US1', ...: no times.*--columns sensor,time,-,value,-,-,... if"
     ):
         read_graph(tmp_path / "t.csv")
     data = read_graph(tmp_path / "t.csv", columns="sensor,time,-,value,-,-,-")
     assert data.tensor[:, 0].tolist() == [[1, 2, 3]] * 2 and np.diff(data.times).tolist() == [86400] * 2
-    with pytest.warns(UserWarning, match="column 3, column 5, column 6 are not read"):
+    with pytest.warns(UserWarning, match="kept as they are: column 3, column 5, column 6"):
         assert len(read_graph(tmp_path / "t.csv", layout="columns").tensor) == 3
 
 
 def test_columns_without_a_number_stay_empty(tmp_path):
     text = "time,a,b,c\n2020-01-01,1,,?\n2020-01-02,,,5\n2020-01-03,3,,6\n"
     (tmp_path / "t.csv").write_text(text)
-    with pytest.warns(UserWarning, match="b is not read as a sensor, and stays as it is"):
+    with pytest.warns(UserWarning, match="kept as they are: b"):
         out = filled(tmp_path / "t.csv", tmp_path / "o.csv")
     assert out == text.replace("?", "7.25").replace("-02,,", "-02,7.25,")
 
@@ -112,12 +118,12 @@ def test_columns_without_a_number_stay_empty(tmp_path):
 @pytest.mark.parametrize(
     "head, names, error",
     [
-        (",a,b", "xyz", "labels its lines 'x', 'y', ..., which are no times.*--layout rows or --layout columns"),
-        ("name,a,b,c", "xyz", "labels its lines 'x', 'y'"),
-        ("station,a,b", [401, 407, 403], "labels its lines '401', '407'"),
-        ("station,a,b", "xxyyzz", "labels its lines 'x', 'x'"),
-        ("time,a,b", [1, 2, 3] * 2, "6 lines at 3 times, and no column distinguishes them.*--layout columns"),
-        ("date,a", ["2020-01-01", "2020-01-02"] * 3, "6 lines at 2 times, and no column distinguishes"),
+        (",a,b", "xyz", "labelled 'x', 'y', ...: no times.*,a,b.*--layout columns if .*--layout rows if"),
+        ("name,a,b,c", "xyz", "labelled 'x', 'y'"),
+        ("station,a,b", [401, 407, 403], "labelled '401', '407'"),
+        ("station,a,b", "xxyyzz", "labelled 'x', 'x'"),
+        ("time,a,b", [1, 2, 3] * 2, "6 lines have 3 times.*--layout columns"),
+        ("date,a", ["2020-01-01", "2020-01-02"] * 3, "6 lines have 2 times"),
     ],
 )
 def test_labels_that_are_no_times_are_refused(tmp_path, head, names, error):
@@ -219,17 +225,18 @@ def test_a_line_a_place_and_a_column_a_day(tmp_path):
 
 def test_a_first_line_that_is_like_the_second_is_no_header(tmp_path):
     (tmp_path / "t.txt").write_text("".join(f"2020-01-0{day} 10:00:00 {day}.5 x\n" for day in range(1, 6)))
-    with pytest.warns(UserWarning, match="column 4"):
-        assert read_graph(tmp_path / "t.txt").tensor.tolist() == [[[1.5, 2.5, 3.5, 4.5, 5.5]]]
+    with pytest.raises(DataError, match="column 2 has words, such as '10:00:00'.*--columns time,time,value,- or"):
+        read_graph(tmp_path / "t.txt")
+    data = read_graph(tmp_path / "t.txt", columns="time,time,value,-")
+    assert data.tensor.tolist() == [[[1.5, 2.5, 3.5, 4.5, 5.5]]] and np.diff(data.times).tolist() == [86400] * 4
 
 
 @pytest.mark.filterwarnings("ignore:.*not read as")
 @pytest.mark.parametrize(
     "text, missing",
     [
-        ("Date;Time;a;b\n01/03/2020;true;1.5;2\n01/03/2020;true;;3\n", 1),  # a column of the words true and false
         ("Date;Time;a;b\n01/03/2020;10:00;-3.5e38;2\n01/03/2020;11:00;-3.5e38;\n", 1),  # beyond float32
-        ("\ufeff\ufeff01/03/2020;10:00;1.5;2\n01/03/2020;11:00;;3\n02/03/2020;11:00;1.5;3\n", 1),
+        ("\ufeff\ufeff2020-01-03 10:00;1.5;2\n2020-01-03 11:00;;3\n2020-02-03 11:00;1.5;3\n", 1),
         ("step,Code,1990,,1992,1993\na,aaa,1e39,,-2.5,\nb,bbb,1e39,,,0.5\n", 2),
         ("time;a;b;c\t7\n2020-01-01;2,5;;\n2020-01-02;1,5;1,5;\n", 1),
     ],
@@ -271,3 +278,18 @@ def test_ids_that_end_in_a_byte_of_0(tmp_path):
     frame.to_parquet(tmp_path / "t.parquet")
     with pytest.raises(DataError, match="ends in a byte of 0"):
         read_graph(tmp_path / "t.parquet")
+
+
+@pytest.mark.parametrize("name", ["", "x", "id", "name", "time"])
+def test_years_above_labels_need_a_name_of_sensors(tmp_path, name):
+    """Labels that are numbers may be times too, and a name of times above words contradicts them."""
+    labels = "abc" if name == "time" else (7, 9, 8)
+    lines = [f"{label},{at}.5,2,3" for at, label in enumerate(labels)]
+    (tmp_path / "t.csv").write_text("\n".join([f"{name},1990,1991,1992", *lines]) + "\n")
+    with pytest.raises(DataError, match="--layout columns if a column is a sensor, --layout rows if a line is one"):
+        read_graph(tmp_path / "t.csv")
+    for how in ({"layout": "rows"}, {"columns": "sensor,value,..."}):
+        data = read_graph(tmp_path / "t.csv", **how)
+        assert data.tensor[:, 0, 0].tolist() == [0.5, 1.5, 2.5] and data.times.tolist() == [1990, 1991, 1992]
+    (tmp_path / "t.csv").write_text("\n".join(["Country,1990,1991,1992", *lines]) + "\n")
+    assert read_graph(tmp_path / "t.csv").tensor.shape == (3, 1, 3)

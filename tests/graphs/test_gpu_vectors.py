@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.device import workspace as workspaces
-from gpukit.graphs.gpu_vectors import keep_vectors, vectors_on_gpu
+from gpukit.graphs.basis import keep_vectors, vectors_on_gpu
 
 
 class Bring:

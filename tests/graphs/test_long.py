@@ -51,9 +51,15 @@ def test_long_tables_are_found_out(tmp_path, sep, header, order):
     if order == "none":
         body = body[::-3] + body[-2::-3] + body[-3::-3]
     (tmp_path / "l.csv").write_text("".join([*head, *body]))
-    check(read_graph(tmp_path / "l.csv"))
     (tmp_path / "e.txt").write_text(EDGES)
-    data = read_graph(edges=tmp_path / "e.txt", tensor=tmp_path / "l.csv")
+    how = {} if header else {"columns": "time,sensor,value"}
+    for graph in (
+        () if header else ({"path": tmp_path / "l.csv"}, {"edges": tmp_path / "e.txt", "tensor": tmp_path / "l.csv"})
+    ):
+        with pytest.raises(DataError, match="--columns time,sensor,value if a line is a reading"):
+            read_graph(**graph)
+    check(read_graph(tmp_path / "l.csv", **how))
+    data = read_graph(edges=tmp_path / "e.txt", tensor=tmp_path / "l.csv", **how)
     check(data)
     assert data.vertices.tolist() == ["s00", "s01", "s02", "s03"] and not data.mask[3].any()
 
@@ -62,13 +68,14 @@ def test_ids_that_are_numbers_need_a_name_or_a_graph(tmp_path):
     text = readings(header="").replace("s0", "77")
     (tmp_path / "l.csv").write_text(text)
     (tmp_path / "e.txt").write_text("770 771\n771 772\n")
-    data = read_graph(edges=tmp_path / "e.txt", tensor=tmp_path / "l.csv")
+    how = {"columns": "time,sensor,value"}
+    data = read_graph(edges=tmp_path / "e.txt", tensor=tmp_path / "l.csv", **how)
     assert data.vertices.tolist() == [770, 771, 772] and data.tensor[2, 0].tolist() == [0.5, 1.5, 2.5, 3.5]
     (tmp_path / "h.csv").write_text("time,sensor,value\n" + text)
     assert read_graph(tmp_path / "h.csv").vertices.tolist() == [772, 770, 771]
-    with pytest.raises(DataError, match="11 lines at 4 times, which column 2 tells apart.*--columns time,sensor,value"):
+    with pytest.raises(DataError, match="11 lines have 4 times.*--columns time,sensor,value if"):
         read_graph(tmp_path / "l.csv")
-    assert read_graph(tmp_path / "l.csv", columns="time,sensor,value").vertices.tolist() == [772, 770, 771]
+    assert read_graph(tmp_path / "l.csv", **how).vertices.tolist() == [772, 770, 771]
     assert read_graph(tmp_path / "l.csv", layout="columns").vertices is None  # a wide table of two sensors
 
 
@@ -191,15 +198,18 @@ def test_several_columns_could_be_the_values(tmp_path):
     lines = [line + ",1" for line in readings().splitlines()]
     lines[0] = "time,station,temp,wind"
     (tmp_path / "l.csv").write_text("\n".join(lines))
-    with pytest.raises(DataError, match=r"temp, wind could be the values.*--columns time,sensor,value,- .* for temp"):
+    with pytest.raises(DataError, match=r"temp, wind could be the values.*--columns time,sensor,value,- if a line"):
         read_graph(tmp_path / "l.csv")
     check(read_graph(tmp_path / "l.csv", columns="time,sensor,value,-"))
-    with pytest.raises(ParameterError, match="the latter two once"):
-        read_graph(tmp_path / "l.csv", columns="time,sensor,-")
+    for wrong in ("time,sensor,-", "time,sensors,value", "time:ymd,value", "...", ""):
+        with pytest.raises(ParameterError, match="columns are time .*got"):
+            read_graph(tmp_path / "l.csv", columns=wrong)
+    with pytest.raises(ParameterError, match="with time and sensor one value"):
+        read_graph(tmp_path / "l.csv", columns="time,sensor,value,value")
     with pytest.raises(ParameterError, match="names 6 columns, and .* has 4"):
         read_graph(tmp_path / "l.csv", columns="time,sensor,-,-,-,value")
     (tmp_path / "w.csv").write_text("a,b,c\n1,2,3\n")
-    with pytest.raises(DataError, match="does not say which of its 3 columns"):
+    with pytest.raises(DataError, match="does not say which of its columns are time"):
         read_graph(tmp_path / "w.csv", layout="long")
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.graphs import read_graph
-from gpukit.graphs.layouts.moments import seconds
+from gpukit.graphs.moments import seconds
 
 MONTHS = [datetime(2005 + at // 12, 1 + at % 12, 1, tzinfo=UTC) for at in range(30)]
 DAYS = [datetime(1999, 12, 20, tzinfo=UTC) + timedelta(days=7 * at) for at in range(30)]
@@ -82,7 +82,7 @@ def test_columns_that_are_no_numbers_are_told_what_to_do(tmp_path):
     with pytest.raises(DataError, match=r"'sun' \(column 3\) is not a number\. Correct it"):
         read_graph(tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("t,a,b\n2010-01-01,4.5,sun\n2010-01-02,5.5,rain\n")
-    with pytest.warns(UserWarning, match="t.csv: b is not read as a sensor, and stays as it is"):
+    with pytest.warns(UserWarning, match="t.csv: not read as sensors, and kept as they are: b"):
         assert read_graph(tmp_path / "t.csv").vertices.tolist() == ["a"]
 
 
@@ -92,23 +92,32 @@ def test_two_columns_of_one_name_are_named(tmp_path):
         read_graph(tmp_path / "t.csv")
 
 
-def test_other_columns_that_lack_values_are_told(tmp_path):
-    lines = [f"{firm},{1935 + at},{at}.5,{'' if at == 3 else at},{firm}{at}" for firm in "xy" for at in range(9)]
-    (tmp_path / "t.csv").write_text("\n".join(["firm,year,value,invest,remark", *lines]) + "\n")
-    with pytest.warns(UserWarning, match="value is filled in; invest lacks values too, which stay missing. --columns"):
-        assert read_graph(tmp_path / "t.csv").tensor.shape == (2, 1, 9)
-
-
-@pytest.mark.parametrize("times, long", [([0, 0, 0, 1, 1, 1, 2, 2, 2], True), (list(range(9)), False)])
-def test_words_beside_times_are_sensors_where_times_repeat(times, long, tmp_path):
-    days = [f"{DAYS[at]:%Y-%m-%d}" for at in times]
-    lines = [f"{day},{('coal', 'gas', 'sun')[at % 3]},{at}.5" for at, day in enumerate(days)]
+def test_words_beside_times_that_repeat_are_refused_with_the_columns_to_type(tmp_path):
+    lines = [f"{DAYS[at // 3]:%Y-%m-%d},{('coal', 'gas', 'sun')[at % 3]},{at}.5" for at in range(9)]
     (tmp_path / "t.csv").write_text("\n".join(["year,source,generation", *lines]) + "\n")
-    if long:
-        data = read_graph(tmp_path / "t.csv")
-        assert data.vertices.tolist() == ["coal", "gas", "sun"] and data.tensor.ravel().tolist() == [
-            *(0.5, 3.5, 6.5, 1.5, 4.5, 7.5, 2.5, 5.5, 8.5)
-        ]
-    else:
-        with pytest.warns(UserWarning, match="source is not read as a sensor"):
-            assert read_graph(tmp_path / "t.csv").vertices.tolist() == ["generation"]
+    with pytest.raises(
+        DataError, match="9 lines have 3 times. Its header is 'year,source.*--columns time,sensor,value if"
+    ):
+        read_graph(tmp_path / "t.csv")
+    data = read_graph(tmp_path / "t.csv", columns="time,sensor,value")
+    assert data.vertices.tolist() == ["coal", "gas", "sun"]
+    assert data.tensor.ravel().tolist() == [0.5, 3.5, 6.5, 1.5, 4.5, 7.5, 2.5, 5.5, 8.5]
+
+
+@pytest.mark.parametrize("order, days", [("dmy", 1), ("mdy", 31)])
+def test_months_or_days_first_where_both_could_be(tmp_path, order, days):
+    """Where all readings of them have the same steps, it makes no difference."""
+    (tmp_path / "t.csv").write_text("date,a,b\n01/03/2004,1,2\n02/03/2004,,3\n")
+    with pytest.raises(DataError, match="'01/03/2004' may have the month first or the day.*time:mdy or time:dmy"):
+        read_graph(tmp_path / "t.csv")
+    data = read_graph(tmp_path / "t.csv", columns=f"time:{order},value,...")
+    assert np.diff(data.times).tolist() == [days * 86400] and data.vertices.tolist() == ["a", "b"]
+    (tmp_path / "t.csv").write_text("x,a,b\n01/03/2004,1,2\n02/03/2004,,3\n")
+    assert np.diff(read_graph(tmp_path / "t.csv", columns=f"time:{order},value,...").times).tolist() == [days * 86400]
+    assert np.diff(seconds(["03/04/2004 10:00", "03/04/2004 11:30"])).tolist() == [5400]
+    assert seconds(["03/04/2004", "13/04/2004"])[0] == seconds(["2004-04-03"])[0]
+
+
+@pytest.mark.parametrize("words", [["now"], ["a"], ["May"], ["sensor 1"], ["s2006Q5"], ["24:00"]])
+def test_words_that_are_no_times(words):
+    assert seconds(words) is None

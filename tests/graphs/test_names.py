@@ -9,7 +9,8 @@ from support import thinned
 from gpukit.errors import DataError
 from gpukit.graphs import read_graph
 from gpukit.graphs.completed import write_completed
-from gpukit.graphs.near.files import chosen, read_coordinates, read_distances
+from gpukit.graphs.near.coordinates import chosen, read_coordinates
+from gpukit.graphs.near.distances import read_distances
 from gpukit.graphs.text import read_graph_text
 from gpukit.io.records import csv_line
 

@@ -189,7 +189,11 @@ def test_files_of_distances(table, tmp_path):
         ("coordinates", ["Oslo,59,warm", *PLACES[1:]], "line 1: 'warm' .column 3. is not a number"),
         ("coordinates", ["a,b,c,d", "Oslo,1,2,3"], "latitude and longitude, or x and y"),
         ("coordinates", ["1,2", "3,4"], "has 2 lines without labels, and there are 3"),
-        ("distances", ["Oslo,Bergen,", "Rome,Oslo,3"], "line 1: a distance is two vertices and a number"),
+        (
+            "distances",
+            ["Oslo,Bergen,", "Rome,Oslo,3"],
+            "line 1: pair 1 is incomplete; each needs two vertices and a distance",
+        ),
         ("distances", ["Paris,London,3"], "no two of the vertices"),
         ("distances", ["1,2,3,4", "5,6,7,8"], "as many rows as columns"),
     ],

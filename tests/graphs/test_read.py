@@ -223,7 +223,7 @@ TEXTS = {
     "empty": ([], "is empty|no lines"),
     "comments": (["# nothing", "# here"], "no lines but comments"),
     "one column": (["1", "2"], "has 1 rows of 1 columns"),
-    "not square": (["1,2,3,4", "1,2,3,4"], "has 2 rows of 4 columns: an adjacency has as many rows as"),
+    "not square": (["1,2,3,4", "1,2,3,4"], "has 2 rows of 4 columns: a square table has as many rows as"),
     "ragged": (["0 1", "1 2 3", "4 5"], "Expected 2 fields in line 2, saw 3"),
     "an end is missing": (["0,1", "1,", "4,5"], "edge 2 is incomplete; each needs two vertices."),
     "a weight is missing": (["0,1,1", "1,2,", "4,5,2"], "edge 2 is incomplete; each needs two vertices and a weight"),
@@ -325,7 +325,7 @@ def test_ids_with_zeros_in_front_stay_text(tmp_path):
 def test_a_line_of_many_columns_is_no_adjacency_before_it_is_parsed(tmp_path, monkeypatch):
     (tmp_path / "e.txt").write_text("1,2," * 20_000 + "1\n2,1\n")
     monkeypatch.setattr("gpukit.io.sheet.Table.frame", None)
-    with pytest.raises(DataError, match="40,001 columns and fewer rows: an adjacency has as many rows as columns"):
+    with pytest.raises(DataError, match="40,001 columns and fewer rows: a square table has as many rows as columns"):
         read_edges(tmp_path / "e.txt")
 
 

@@ -73,24 +73,23 @@ def test_slices(read):
     found = read(TURNED, slice_shape=(2, 4))
     assert found.tensor.shape == (N, 2, 4) and np.array_equal(found.tensor[0].ravel(), VALUES[0])
     whole = [[str(int(9 * value)) for value in row] for row in np.nan_to_num(VALUES)]
-    header = read([[str(i) for i in range(TIMES)], *whole], slice_shape=(2, 4))
-    assert np.array_equal(header.tensor.reshape(N, -1), np.array(whole, dtype=float))
-    ids = read([[str(i + 70), *row] for i, row in enumerate(whole)], slice_shape=(2, 4), edges=[*SQUARE])
+    lines = [[str(i + 70), *row] for i, row in enumerate(whole)]
+    ids = read(lines, slice_shape=(2, 4), edges=[*SQUARE], columns="sensor,value,...")
     assert np.array_equal(ids.tensor.reshape(N, -1), np.array(whole, dtype=float))
     assert ids.vertices.tolist() == [70, 71, 72, 73, 74]
 
 
 WHOLE = np.round(np.nan_to_num(VALUES))
 W, W_TURNED = ([[str(int(value)) for value in row] for row in table] for table in (WHOLE, WHOLE.T))
-TIMES_OF_DAY = [str(60 * i) for i in range(TIMES)]
 RULES = {
     "the graph's ids": (["3 1", "1 4", "4 5", "5 9", "9 3"], [["1", "3", "4", "5", "9"], *W_TURNED], {}),
     "a word above numbers": (RING, [["id", *(["0.5"] * TIMES)], *([str(i), *row] for i, row in enumerate(W))], {}),
     "whole numbers above fractions": (SQUARE, [["70", "8", "9", "1", "2"], *rows(WHOLE.T)], {}),
-    "a row too many": (SQUARE, [TIMES_OF_DAY, *W], {}),
-    "a time too many": (SQUARE, [["70", "8", "9", "1", "2"], *W_TURNED], {"slice_shape": (1, TIMES)}),
-    "a column without a name": (SQUARE, [["", *TIMES_OF_DAY], *([str(i), *row] for i, row in enumerate(W))], {}),
-    "a column too many": (SQUARE, [[str(i), *row] for i, row in enumerate(W_TURNED)], {}),
+    "a column of times": (
+        SQUARE,
+        [[str(i), *row] for i, row in enumerate(W_TURNED)],
+        {"columns": "time,value,value,..."},
+    ),
     "neither": (SQUARE, W, {}),
 }
 
@@ -100,10 +99,26 @@ def test_each_sign_of_names_alone(read, rule):
     edges, lines, options = RULES[rule]
     found = read(lines, edges, **options)
     assert np.array_equal(found.tensor.reshape(N, -1), WHOLE)
-    ids = {"a row too many": None, "neither": None, "a column too many": None, "the graph's ids": [1, 3, 4, 5, 9]}
-    numbered = [0, 1, 2, 3, 4] if "column" in rule or "word" in rule else [70, 8, 9, 1, 2]
+    ids = {"neither": None, "a column of times": None, "the graph's ids": [1, 3, 4, 5, 9]}
+    numbered = [0, 1, 2, 3, 4] if "word" in rule else [70, 8, 9, 1, 2]
     expected = ids.get(rule, numbered)
     assert found.vertices is None if expected is None else found.vertices.tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "lines, columns",
+    [
+        ([[str(i), *row] for i, row in enumerate(W_TURNED)], "time,value,value,..."),
+        ([[str(60 * i) for i in range(TIMES)], *W], None),
+        ([["", *map(str, range(TIMES))], *([str(i), *row] for i, row in enumerate(W))], None),
+    ],
+)
+def test_numbers_that_may_be_labels_are_refused(read, lines, columns):
+    with pytest.raises(
+        DataError, match="could be names or values" if lines[0][0] == "" else "neither is its vertices"
+    ) as caught:
+        read(lines, SQUARE)
+    assert columns is None or f"--columns {columns} or" in str(caught.value)
 
 
 def test_ids_of_the_table_are_those_of_an_adjacency_without_any(read):
@@ -158,7 +173,7 @@ def test_arrays_with_a_column_a_vertex(tmp_path):
 
 def test_both_sides_could_be_the_vertices(read):
     table = VALUES[:, :N]
-    with pytest.raises(DataError, match="5 rows of 5 values, and the graph 5 vertices: both could .*--layout rows"):
+    with pytest.raises(DataError, match="5 rows of 5 values, and the graph has 5 vertices: both could .*--layout rows"):
         read(rows(table))
     check(read(rows(table), layout="rows"), table)
     check(read(rows(table), layout="columns"), table.T)
@@ -167,7 +182,7 @@ def test_both_sides_could_be_the_vertices(read):
 
 def test_refused(read):
     for lines, options, error, words in (
-        (PLAIN[:4], {}, DataError, "4 rows of 8 values, and the graph 5 vertices: neither is its vertices"),
+        (PLAIN[:4], {}, DataError, "4 rows of 8 values, and the graph has 5 vertices: neither"),
         ([*PLAIN[:4], ["1", "x", *PLAIN[4][2:]]], {}, DataError, r"line 5: 'x' \(column 2\) is not a number"),
         ([*PLAIN[:4], ["1.5", '"3,5"', *PLAIN[4][2:]]], {}, DataError, r"'3,5' \(column 2\) has a decimal comma"),
         ([*PLAIN[:4], ["1", '"1.234,5"', *PLAIN[4][2:]]], {}, DataError, r"'1.234,5' .* has marks of thousands"),

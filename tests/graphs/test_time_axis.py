@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph, write_graph
-from gpukit.graphs.time_axis import read_times
+from gpukit.graphs.moments import read_times
 
 VALUES = np.arange(12.0).reshape(3, 4)
 RING = np.ones((3, 3)) - np.eye(3)
@@ -51,7 +51,7 @@ def test_times_that_are_none(save, times, words):
 
 
 @pytest.mark.parametrize("header", ["", "time\n"])
-@pytest.mark.parametrize("lines", [DAYS, SECONDS, ["3/1/2020", "3/2/2020", "3/3/2020", "3/5/2020"]], ids=str)
+@pytest.mark.parametrize("lines", [DAYS, SECONDS, ["1.3.2020", "2.3.2020", "3.3.2020", "5.3.2020"]], ids=str)
 def test_times_in_a_text(save, tmp_path, header, lines):
     (tmp_path / "times.txt").write_text(header + "\n".join(map(str, lines)) + "\n")
     assert read_graph(save(), times=tmp_path / "times.txt").times.tolist() == SECONDS

@@ -106,3 +106,26 @@ def test_an_array_on_a_gpu_comes_back_as_one(case, expected, monkeypatch):
     assert model.deviation_.number == 1 and model.deviation_.shape == case.truth.shape
     assert cupy.made == [case.truth.shape] * 3
     assert isinstance(model.transform(given.get()), np.ndarray)
+
+
+@pytest.mark.parametrize("value", [-999.0, 9999.0])
+def test_a_number_that_stands_for_missing(value):
+    values = 10.0 + np.cumsum(np.random.default_rng(0).normal(size=(4, 60)), axis=1)
+    values[1, 5:9] = np.nan
+
+    def notes():
+        return GraphImputer(method="interpolation", device="cpu").fit(np.ones((4, 4)), values).notes_
+
+    assert notes() == []
+    values[0, :2] = value
+    assert notes() == []  # twice may be chance
+    values[3, 7] = value
+    (note,) = notes()
+    assert f"3 values are {value:g}" in note and f"--missing-value {value:g}" in note
+
+
+def test_zeros_of_a_night_are_readings():
+    values = np.maximum(np.sin(np.arange(60) / 4.0), 0.0) * (50 + np.arange(4))[:, None]
+    values[0, 7] = np.nan
+    model = GraphImputer(method="interpolation", device="cpu").fit(np.ones((4, 4)), values)
+    assert not any("missing-value" in note for note in model.notes_)

@@ -7,6 +7,4 @@
 | coordinates.py | the nearest by latitude and longitude, or by x and y                  |
 | distances.py   | distances of pairs into weights                                       |
 | series.py      | the nearest by correlation of what is observed                        |
-| files.py       | coordinates and distances in text and Parquet                         |
-| weights.py     | distances into weights; graphs of the nearest                         |
 """

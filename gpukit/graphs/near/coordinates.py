@@ -6,10 +6,12 @@ import numpy as np
 
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.graphs.near.weights import gaussian, how_many, joined, near_one
+from gpukit.graphs.columns import is_called
+from gpukit.graphs.near.distances import gaussian, how_many, joined, near_one
 from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, plain
-from gpukit.io.words import as_ids, first_repeated
+from gpukit.io.sheet import open_table
+from gpukit.io.words import as_ids, first_repeated, is_number, shown
 
 RADIUS = 6371.0088  # km, the mean of the earth's
 LARGEST = 1e150  # coordinate: squares of differences are float64
@@ -51,29 +53,32 @@ def graph_from_coordinates(coordinates, neighbors=None, degrees=None):
 
 def of_frame(frame):
     """Coordinates of a DataFrame."""
-    names = [plain(name) for name in frame.columns]
-    first, second = columns_of(names, "the coordinates")
-    rest = [at for at in range(len(names)) if at not in (first, second)]
+    label, first, second = columns_of(frame.columns, "the coordinates")
     counted = type(frame.index).__name__ == "RangeIndex"
-    if counted and len(rest) > 1:
+    if counted and frame.shape[1] > 3:
         raise DataError(
             f"the coordinates have the columns {', '.join(map(str, frame.columns))}: which labels the vertices is not "
             "clear. Make it the index: .set_index(...)."
         )
-    labels = frame.index if not counted else frame.iloc[:, rest[0]] if rest else None
+    labels = frame.index if not counted else None if label is None else frame.iloc[:, label]
     places = frame.iloc[:, [first, second]].to_numpy(np.float64, na_value=np.nan)
-    return Coordinates(places, None if labels is None else as_ids(list(map(str, labels))), names[first] in DEGREES)
+    ids = None if labels is None else as_ids(list(map(str, labels)))
+    return Coordinates(places, ids, plain(frame.columns[first]) in DEGREES)
 
 
 def columns_of(names, what):
-    """The places of the two coordinates among plain names of columns; DataError where they are not there."""
+    """The places of the labels (None for none) and of the two coordinates among names of columns; DataError where the
+    latter are not there."""
+    names = list(map(plain, names))
     found = [[at for at, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
     if not all(found):
         raise DataError(
             f"{what}: the columns are {', '.join(names)}; latitude and longitude, or x and y, are to be among them. "
             "Name them so."
         )
-    return found[0][0], found[1][0]
+    rest = [at for at in range(len(names)) if at not in (found[0][0], found[1][0])]
+    rest.sort(key=lambda at: (not is_called(names[at], "sensor"), names[at] in ("", "index", "id", "name")))
+    return (*rest, None)[0], found[0][0], found[1][0]
 
 
 def nearest(found, neighbors=None):
@@ -128,3 +133,52 @@ def check(found):
 def called(ids, at):
     """A vertex in words."""
     return f"vertex {at}" if ids is None else f"{ids[at]}"
+
+
+def read_coordinates(path):
+    """The Coordinates in a file.
+
+    Text or Parquet: a label, latitude and longitude, or x and y by their names; without a header a label and two
+    numbers, or two numbers, degrees where all are between -90 and 90, and -180 and 180. Without labels
+    the lines are in the order of the vertices.
+    """
+    table = open_table(path)
+    header = table.named or not any(map(is_number, table.first[-2:]))
+    frame = table.frame(header, spelled=0 if table.named else len(table.first))
+    if header:
+        label, first, second = columns_of(table.first, table.path)
+    elif len(table.first) in (2, 3):
+        label, first, second = (None, 0, 1) if len(table.first) == 2 else (0, 1, 2)
+    else:
+        raise DataError(f"{table.path}: coordinates are a label, latitude and longitude, or x and y.")
+    places = table.numbers(frame[[first, second]])
+    degrees = plain(table.first[first]) in DEGREES if header else bool((np.abs(places) <= (90, 180)).all())
+    places = places if header or degrees else places[:, ::-1]
+    names = [] if label is None else table.words(frame[label])
+    if "" in names:
+        raise DataError(f"{table.path}, {table.place(names.index(''))} has no label. Correct or remove it.")
+    return Coordinates(places, as_ids(names, f"{table.path}: vertex") if names else None, degrees, table.path)
+
+
+def chosen(found, ids):
+    """Coordinates of the vertices ids, in their order; other labels are left out. DataError where a vertex has none."""
+    path = found.source
+    if found.ids is None:
+        if len(ids) != len(found.places):
+            raise DataError(
+                f"{path} has {len(found.places):,} lines without labels, and there are {len(ids):,} vertices. Give "
+                "each line the label of its vertex."
+            )
+        return found
+    places = {}
+    for row, name in enumerate(map(str, found.ids)):
+        if places.setdefault(name, row) != row:
+            raise DataError(f"{path} has the label {shown(name)} twice; labels must differ.")
+    lacking = [one for one in map(str, ids) if one not in places]
+    if lacking:
+        more = f", nor of {len(lacking) - 1:,} others" if len(lacking) > 1 else ""
+        raise DataError(
+            f"{path} has no coordinates of {shown(lacking[0])}{more}. Labels are matched as they are spelled; give "
+            "every vertex a line."
+        )
+    return found._replace(places=found.places[[places[one] for one in map(str, ids)]], ids=ids)

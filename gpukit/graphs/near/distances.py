@@ -1,15 +1,20 @@
-"""A graph from distances of pairs."""
+"""A graph from distances of pairs; distances into weights."""
 
 import numpy as np
 
+from gpukit.base import check_integer
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.graphs.near.weights import gaussian, how_many, joined, near_one
 from gpukit.graphs.tensor import Graph
+from gpukit.graphs.text import pairs_of as pairs_in
+from gpukit.graphs.text import square_of as square_in
 from gpukit.io.arrays import as_frame, is_frame
+from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, first_repeated
 
 LEAST = 0.1  # weight that is kept
+NEAREST = 8
+SMALLEST = 1e-3  # weight, so that the remote have neighbours too
 
 
 def graph_from_distances(distances, neighbors=None, ids=None):
@@ -41,44 +46,43 @@ def graph_from_distances(distances, neighbors=None, ids=None):
 
 def pairs_of(distances, ids):
     """(rows, columns, lengths, ids) of distances in any form."""
-    if not is_frame(distances):
-        import pandas
+    import pandas
 
+    if not is_frame(distances):
         array = as_array(distances, "distances")
         if array.ndim != 2:
             raise DataError(f"distances are a table, with two axes; the shape of these is {array.shape}.")
         if array.shape[0] == array.shape[1]:
             names = np.arange(len(array)) if ids is None else ids
-            return *map(np.ravel, np.indices(array.shape)), lengths_of(array).ravel(), names
-        distances = pandas.DataFrame(distances)  # columns of their own types
-    counted = type(distances.columns).__name__ == "RangeIndex"
-    if distances.shape[1] != 3 or (not counted and set(distances.index) == set(distances.columns)):
-        return of_square(distances, ids)
-    import pandas
-
-    ends = [distances.iloc[:, at].map(str) for at in (0, 1)]
+            distances = pandas.DataFrame(array, names, names)
+        else:
+            distances = pandas.DataFrame(distances)  # columns of their own types
+    labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
+    if distances.shape[1] != 3 or labelled:
+        *ends, lengths = of_square(distances, ids)
+    else:
+        ends, lengths = [distances.iloc[:, at].map(str) for at in (0, 1)], lengths_of(distances.iloc[:, 2])
     known = pandas.Index(list(map(str, ids)) if ids is not None else pandas.unique(pandas.concat(ends)))
     rows, columns = (known.get_indexer(one) for one in ends)
     there = (rows >= 0) & (columns >= 0)
-    lengths = lengths_of(distances.iloc[:, 2])
     return rows[there], columns[there], lengths[there], as_ids(known.tolist()) if ids is None else ids
 
 
 def of_square(frame, ids):
-    """pairs_of a square DataFrame, labelled on both sides."""
+    """(vertices, vertices, distances) of the cells of a square DataFrame, labelled on both sides."""
+    import pandas
+
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
     if set(rows) != set(columns) or len(set(rows)) < len(rows):
         raise DataError(
             f"the distances have {frame.shape[0]:,} rows and {frame.shape[1]:,} columns: give (vertex, vertex, "
             "distance), or a square table with the same labels on both sides."
         )
-    wanted = rows if ids is None else list(map(str, ids))
-    lacking = next((name for name in wanted if name not in set(rows)), None)
+    lacking = next((name for name in map(str, () if ids is None else ids) if name not in set(rows)), None)
     if lacking is not None:
         raise DataError(f"the distances have no vertex {lacking!r}.")
-    frame = frame.set_axis(rows, axis=0).set_axis(columns, axis=1)
-    array = lengths_of(frame.reindex(index=wanted, columns=wanted))
-    return *map(np.ravel, np.indices(array.shape)), array.ravel(), as_ids(wanted) if ids is None else ids
+    ends = pandas.Series(np.repeat(rows, len(columns))), pandas.Series(np.tile(columns, len(rows)))
+    return *ends, lengths_of(frame).ravel()
 
 
 def lengths_of(distances):
@@ -99,3 +103,43 @@ def ranks(rows, lengths):
     out = np.empty(len(rows), np.int64)
     out[order] = within
     return out
+
+
+def gaussian(distances, scale):
+    """exp(-(d / scale)^2), SMALLEST at least; 1 where the scale is 0."""
+    if not scale > 0:
+        return np.ones(len(distances))
+    return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST)
+
+
+def near_one(numbers):
+    """Return numbers times a power of two, the largest from 1/2 to 1: their squares are float64."""
+    return np.ldexp(numbers, -int(np.frexp(np.abs(numbers).max(initial=0.0))[1]))
+
+
+def joined(rows, columns, weights, count):
+    """csr (count, count) float64, symmetric: a pair that is named in both directions has the larger weight."""
+    from scipy import sparse
+
+    places = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
+    one = sparse.csr_array((weights, places), shape=(count, count))
+    return one.maximum(one.T).tocsr()
+
+
+def how_many(neighbors, count):
+    """The number of neighbours asked for (None: NEAREST), of count - 1 others at most; ParameterError for none."""
+    asked = NEAREST if neighbors is None else check_integer("neighbors", neighbors, 1)
+    return min(asked, count - 1)
+
+
+def read_distances(path):
+    """Distances as graph_from_distances takes them: a frame of (vertex, vertex, distance), or a square one."""
+    import pandas
+
+    table = open_table(path)
+    if len(table.first) == 3:
+        ends, lengths, ids = pairs_in(table, "pair", "distance")
+        return pandas.DataFrame({0: ids[ends[:, 0]], 1: ids[ends[:, 1]], 2: lengths})
+    array, ids = square_in(table)
+    names = list(map(str, range(len(array)) if ids is None else ids))
+    return pandas.DataFrame(array, index=names, columns=names)

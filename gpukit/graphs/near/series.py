@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.graphs.convert import numbers
-from gpukit.graphs.near.weights import SMALLEST, how_many, joined
+from gpukit.graphs.near.distances import SMALLEST, how_many, joined
 from gpukit.graphs.tensor import Graph
 
 DOUBT = 10  # columns that count as observed without any likeness

@@ -8,7 +8,7 @@ from gpukit.base.arrays import beside, is_on_gpu
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
-from gpukit.graphs.gpu_vectors import vectors_on_gpu
+from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.spectral import kernels
 from gpukit.imputation.spectral.cpu import (
     LARGE,

@@ -4,10 +4,7 @@
 |-----------|------------------------------------------------------------------------------------|
 | forms.py  | frames (wide, long), xarray: as an array by vertex, and the result in the same form |
 | sides.py  | which side of a frame is time, and when its labels are                              |
-| readings.py | rows of readings with sensors or times in the index, unstacked                   |
 | bare.py   | arrays without labels: tables of times by sensors                                   |
 | clock.py  | times that are not in order, that repeat, of clocks that were set back             |
-| suspects.py | columns and labels that count, numbers that stand for missing                    |
 | window.py | new columns for a fitted imputer, beside those that it knows                       |
-| saving.py | what a file keeps of these                                                         |
 """

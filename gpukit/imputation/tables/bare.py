@@ -54,8 +54,8 @@ def table_form(array, mask):
 def form_without_graph(tensor, mask, times):
     """The Form of an array given without a graph; None where its vertices come first.
 
-    Times or a mask of whole sensors say which axis is which. Else the values decide: neighbours in time are alike.
-    DataError where the first axis is time by them, or the longer one, and for three axes.
+    Times or a mask of whole sensors say which axis is which. Else DataError where the first axis is time by the values,
+    or the longer one, and for three axes.
     """
     shape, length = shape_of(tensor), axes(times) and np.size(times)
     if len(shape) == 1:

@@ -7,17 +7,14 @@ import numpy as np
 from gpukit.base.arrays import aligned as matched
 from gpukit.errors import DataError
 from gpukit.graphs import labels
-from gpukit.graphs.column_types import refill_frame, type_of_series, types_of_frame
-from gpukit.graphs.layouts.alone import names_times
-from gpukit.graphs.layouts.clocks import parts_of
-from gpukit.graphs.layouts.filled import completed_as, completed_frame
-from gpukit.graphs.layouts.long import long_of, roles_in, type_of_long
-from gpukit.imputation.tables import readings, sides
+from gpukit.graphs.column_types import refill, refill_frame, types_of_frame
+from gpukit.graphs.columns import Columns, has_names, long_by_name, role_of, times_in
+from gpukit.graphs.completed import completed_as, completed_frame
+from gpukit.graphs.table import long_of, type_of_long
+from gpukit.imputation.tables import sides
 from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.sheet import MISSING, FrameTable
 from gpukit.io.words import as_ids, is_number, shown
-
-SHOWN = 3  # columns in a message
 
 
 class Form(NamedTuple):
@@ -59,19 +56,9 @@ def form_of(tensor, mask, vertices, labelled=False):
         return found._replace(give=lambda array, known: tensor.copy(data=np.asarray(found.give(array, known))))
     if frame.columns.nlevels > 1:
         return leveled_form(frame, mask, vertices, labelled)
-    if readings.is_stacked(frame):
-        return stacked_form(frame, mask, vertices, labelled)
-    found = readings.in_columns(frame)
-    if found is not None:
-        return readings_form(frame, found, mask, vertices)
-    table = (
-        FrameTable("the table", frame)
-        if readings.is_numbered(frame.index) and frame.shape[1] >= 3 and len(frame)
-        else None
-    )
-    roles = None if table is None else roles_in(table)
-    if roles is not None:
-        return long_form(table, frame, roles, mask, vertices)
+    readings = as_readings(frame, vertices)
+    if readings is not None:
+        return long_form(frame, readings, mask, vertices)
     return wide_form(frame, mask, vertices, labelled)
 
 
@@ -92,11 +79,7 @@ def series_form(series, mask, vertices, labelled):
     name = "value" if series.name is None else series.name
     mask = mask.to_frame(name) if is_series(mask) else mask
     found = form_of(series.to_frame(name), mask, vertices, labelled)
-
-    def give(array, known):
-        return found.give(array, known).iloc[:, 0].rename(series.name)
-
-    return found._replace(give=give)
+    return found._replace(give=lambda array, known: found.give(array, known).iloc[:, 0].rename(series.name))
 
 
 def leveled_form(frame, mask, vertices, labelled):
@@ -111,38 +94,108 @@ def leveled_form(frame, mask, vertices, labelled):
     return found._replace(give=lambda array, known: found.give(array, known).set_axis(frame.columns, axis=1))
 
 
-def stacked_form(frame, mask, vertices, labelled):
-    """The Form of a frame whose index has levels: times in several of them, or sensors and times of readings."""
-    known = set(map(str, vertices.tolist())) if isinstance(vertices, np.ndarray) else None
-    times = readings.time_index(frame, known)
+def is_numbered(index):
+    """Return True for row numbers; some may be missing or repeat."""
+    return index.name is None and index.dtype.kind in "iu"
+
+
+def as_readings(frame, vertices):
+    """(the frame with its index as columns, its Columns, whether the index had the sensor or the time) of a frame whose
+    rows are readings; None for another."""
+    known = frozenset(map(str, vertices.tolist())) if isinstance(vertices, np.ndarray) else frozenset()
+    if frame.index.nlevels > 1:
+        return in_levels(frame, known)
+    is_part = not is_numbered(frame.index)
+    if not len(frame) or (is_part and (frame.index.is_unique or frame.shape[1] < 2)):
+        return None
+    name = frame.index.name or ("time" if sides.has_times(frame.index) else "sensor")
+    if is_part and name in frame.columns:
+        return None
+    flat = frame.reset_index(names=[name]) if is_part else frame
+    table = FrameTable("the table", flat)
+    if not has_names(table.first) or flat.shape[1] < 3:
+        return None
+    found = long_by_name(table, True, None)
+    if found is None or (is_part and 0 not in (*found.time, *found.labels)):
+        return None
+    return with_times(flat, found, flat.iloc[:, found.time[0]] if len(found.time) == 1 else None), found, is_part
+
+
+def in_levels(frame, known):
+    """as_readings of a frame with sensors and times in the levels of its index."""
+    time = level_of_time(frame.index, known)
+    if frame.shape[1] > 1:
+        names = [at if name is None else name for at, name in enumerate(frame.index.names) if at != time]
+        raise DataError(
+            f"the table has a row a reading and {frame.shape[1]:,} columns: fill in one at a time, "
+            f"frame[[{frame.columns[0]!r}]], or each column of each sensor as a series, frame.unstack({names})."
+        )
+    levels = range(frame.index.nlevels)
+    flat = frame.reset_index(names=[f"level {at}" for at in levels])
+    found = Columns(True, "long", (time,), tuple(at for at in levels if at != time), (len(levels),))
+    return with_times(flat, found, frame.index.get_level_values(time)), found, True
+
+
+def with_times(flat, found, times):
+    """A frame of readings with its one column of times as dates, where it has dates, periods or durations."""
+    import pandas
+
     if times is None:
-        return readings_form(frame, readings.in_levels(frame, known), mask, vertices)
-    mask = mask.set_axis(times) if hasattr(mask, "set_axis") and mask.index.equals(frame.index) else mask
-    found = wide_form(frame.set_axis(times), mask, vertices, labelled)
-    return found._replace(give=lambda array, known: found.give(array, known).set_axis(frame.index))
+        return flat
+    side = sides.plain_side(pandas.Index(times))
+    if side.dtype.kind == "m":
+        side = pandas.Timestamp(0) + side
+    if side.isna().any():
+        place = FrameTable("the table", flat).place(int(np.argmax(side.isna())))
+        raise DataError(f"the table, {place}: this reading has no time.")
+    flat = flat.copy(deep=False)
+    flat.isetitem(found.time[0], side)
+    return flat
 
 
-def readings_form(frame, found, mask, vertices):
-    """The Form of rows of readings, see readings.unstacked."""
-    refuse_mask(mask)
-    values, seconds, ids, give, notes = readings.unstacked(frame, found, vertices)
-    return Form(values, None, seconds, ids, give, notes, type_of_series(frame[found[0]]))
+def level_of_time(index, known):
+    """The place of the level that says when: the one that has no labels of the graph, or dates, or a name of times, or
+    no sensor's; DataError where that is not clear."""
+    levels = [sides.plain_side(index.get_level_values(at).unique()) for at in range(index.nlevels)]
+    roles = [role_of(name) for name in index.names]
+    signs = (
+        [not (known and set(map(str, level)) <= known) for level in levels],
+        [sides.has_times(level) for level in levels],
+        [role == "time" for role in roles],
+        [role != "sensor" for role in roles],
+    )
+    found = next((sign for sign in signs if sum(sign) == 1), None)
+    if found is None:
+        raise DataError(
+            f"the index has {len(levels)} levels ({', '.join(map(str, index.names))}), and which one says when is not "
+            "clear. Name them: frame.rename_axis(['sensor', 'time']), in their order; make one of times in several."
+        )
+    return found.index(True)
 
 
-def refuse_mask(mask):
-    """DataError for a mask of a table of readings."""
+def long_form(frame, readings, mask, vertices):
+    """The Form of rows of readings; a frame whose rows are only numbered gets a row for each pair that has none."""
     if mask is not None:
         raise DataError("a table of readings has no mask: leave out the readings that are missing, or their values.")
-
-
-def long_form(table, frame, roles, mask, vertices):
-    """The Form of a table of readings."""
-    refuse_mask(mask)
+    flat, found, is_part = readings
+    table = FrameTable("the table", flat)
     known = vertices if isinstance(vertices, np.ndarray) else None
-    long = long_of(table, *roles, known)
-    readings.refuse_others(long.ids, vertices)
+    long = long_of(table, found, table.frame(), known)
+    count = len(vertices) if known is not None else vertices
+    if count is not None and len(long.ids) > count:
+        raise DataError(
+            f"readings are of {len(long.ids):,} sensors, {str(long.ids[-1])!r} among them, which the graph has not. "
+            "Leave them out, or give the graph these labels."
+        )
     if known is None:
-        long = in_order(long)
+        order = np.argsort(long.ids, kind="stable")
+        long = long._replace(ids=long.ids[order], values=long.values[order], vertex=np.argsort(order)[long.vertex])
+    column = flat.iloc[:, found.values[0]]
+
+    def give_rows(array, known):
+        out, filled = frame.copy(), array[long.vertex, long.time]
+        out[column.name] = refill(frame[column.name], filled, column.isna().to_numpy()) if known else filled
+        return out
 
     def give(array, known):
         if known:
@@ -152,29 +205,26 @@ def long_form(table, frame, roles, mask, vertices):
         made = made.set_axis(frame.columns, axis=1)
         return made.set_axis(frame.index) if len(made) == len(frame) else made
 
-    return Form(long.values, None, long.seconds, long.ids, give, types=type_of_long(table, long))
-
-
-def in_order(long):
-    """A Long with its sensors sorted."""
-    order = np.argsort(long.ids, kind="stable")
-    return long._replace(ids=long.ids[order], values=long.values[order], vertex=np.argsort(order)[long.vertex])
+    lacking = long.values.size - len(np.unique(long.vertex * len(long.moments) + long.time))
+    note = f"{lacking:,} pairs of a sensor and a time have no row, and get none: frame.unstack() has them all."
+    values = long.values.astype(np.float32) if column.dtype == np.float32 and is_part else long.values
+    notes = [note] * bool(lacking and is_part)
+    return Form(values, None, long.seconds, long.ids, give_rows if is_part else give, notes, type_of_long(table, long))
 
 
 def wide_form(frame, mask, vertices, labelled):
     """The Form of times by sensors, or sensors by times."""
-    rows = None
-    if readings.is_numbered(frame.index) and frame.shape[1] > 1 and is_clock(frame.columns[0], frame.iloc[:, 0]):
-        rows, frame = frame.index, frame.set_index(frame.columns[0])
+    given, clock = frame, clock_in(frame, vertices)
+    frame = frame if clock is None else frame.set_index(clock)
     turned = sides.are_columns(frame, vertices)
     side, other = (frame.columns, frame.index) if turned else (frame.index, frame.columns)
-    if labelled and not isinstance(vertices, np.ndarray) and not _counted(side):
+    if labelled and not isinstance(vertices, np.ndarray) and not labels.counted(side):
         raise DataError("the tensor has labels and the graph's are not the same on both sides. Label rows and columns.")
-    order, ids = order_of(side, vertices, turned)
-    sides.refuse_repeats(other, sides.SIDES[not turned])
-    refuse_words(frame)
+    axis = "columns" if turned else "rows"
+    order, ids = order_of(side, vertices, axis)
+    sides.refuse_repeats(other, "rows" if turned else "columns")
     refuse_calendar(frame)
-    array, seen = labels.numbers(without_signs(frame), "tensor", turned)[order], mask_of(mask, frame, turned, order)
+    array, seen = numbers_of(frame, turned)[order], mask_of(mask, frame, turned, order)
     array = np.ascontiguousarray(array)
     types, observed = types_of_frame(frame, turned), is_observed(array, seen)
 
@@ -189,7 +239,7 @@ def wide_form(frame, mask, vertices, labelled):
             made = refill_frame(frame, cells, ~as_frame_lies(observed))
         else:
             made = frame.__class__(cells, index=frame.index, columns=frame.columns)
-        return made if rows is None else made.reset_index().set_axis(rows)
+        return made if clock is None else made.reset_index()[[*given.columns]].set_axis(given.index)
 
     types = None if types is None else types.at(order)
     return Form(array, seen, sides.times_of(other), ids, give, sides.notes_on(other), types)
@@ -204,69 +254,63 @@ def is_observed(array, mask):
     return seen & (mask if mask.ndim == 2 else mask[:, None])
 
 
-def refuse_words(frame):
-    """DataError for columns of nothing but words, by name."""
-    words = {name: first_of_words(frame[name]) for name in frame.columns if frame[name].dtype.kind == "O"}
-    words = {name: one for name, one in words.items() if one is not None}
-    if words:
-        told = ", ".join(f"{str(name)!r} ({shown(one)})" for name, one in list(words.items())[:SHOWN])
-        names = ", ".join(map(repr, words)) if len(words) <= SHOWN else "[...]"
-        raise DataError(
-            f"the table has words, no readings, in {told}: leave such columns out, frame.drop(columns=[{names}]); "
-            "times belong in the index, frame.index = pandas.to_datetime(...)."
-        )
+def numbers_of(frame, turned):
+    """The numbers of a frame, NaN for words that stand for missing; DataError for other words, by their column."""
+    out = frame.copy(deep=False)
+    for at, kind in enumerate(frame.dtypes):
+        if kind.kind not in "biufcmM":
+            out.isetitem(at, frame.iloc[:, at].map(lambda one: np.nan if says_nothing(one) else one))
+            word = next((one for one in out.iloc[:, at] if isinstance(one, str) and not is_number(one, False)), None)
+            if word is not None:
+                name = frame.columns[at]
+                raise DataError(
+                    f"the table has words, no readings, in {str(name)!r} ({shown(word)}): leave such columns out, "
+                    f"frame.drop(columns=[{name!r}]); times belong in the index, frame.index = pandas.to_datetime(...)."
+                )
+    return labels.numbers(out, "tensor", turned)
 
 
-def without_signs(frame):
-    """The frame with NaN in columns that hold nothing but signs of missing values, such as NA and ?."""
-    empty = [name for name in frame.columns if frame[name].dtype.kind == "O" and says_nothing(frame[name])]
-    frame = frame.copy(deep=False) if empty else frame
-    for name in empty:
-        frame[name] = np.nan
-    return frame
-
-
-def says_nothing(column):
-    """Return True if every cell is missing or a word for missing."""
-    return all(isinstance(one, str) and one.strip().lower() in MISSING for one in column.dropna())
+def says_nothing(one):
+    """Return True for a word that stands for a missing value."""
+    return isinstance(one, str) and one.strip().lower() in MISSING
 
 
 def refuse_calendar(frame):
     """DataError for columns that are called year, month and so on, and are times, not readings."""
     names = list(map(str, frame.columns))
-    parts = parts_of(names, frame.set_axis(range(len(names)), axis=1)) if readings.is_numbered(frame.index) else None
-    if parts is not None:
-        told, first = [names[place] for place in parts.places], ".assign(day=1)" * (len(parts.places) == 2)
+    places = times_in(names) if is_numbered(frame.index) else ()
+    if len(places) > 1:
+        told, first = [names[place] for place in places], ".assign(day=1)" * (len(places) == 2)
         raise DataError(
             f"the table has times in {', '.join(told)}, and as columns they would be sensors: frame.index = "
             f"pandas.to_datetime(frame[{told}]{first}), and leave the columns out, frame.drop(columns={told})."
         )
 
 
-def first_of_words(column):
-    """The first word of a column whose cells are words that spell no number, or say nothing; None of another."""
-    texts = [one.strip() for one in column.dropna() if isinstance(one, str)]
-    texts = [one for one in texts if one.lower() not in MISSING]
-    others = any(not isinstance(one, str) for one in column.dropna())
-    return None if others or any(is_number(one, finite=False) for one in texts) else next(iter(texts), None)
+def clock_in(frame, vertices):
+    """The name of the column of times of a frame whose rows are only numbered: that is called so, and is no vertex, or
+    the first one, of dates; None for none."""
+    if not is_numbered(frame.index) or frame.shape[1] < 2:
+        return None
+    known = set(map(str, vertices)) if isinstance(vertices, np.ndarray) else set()
+    names = ["" if name in known else name for name in map(str, frame.columns)]
+    if frame.dtypes.iloc[0].kind == "M" or role_of(names[0]) == "time":
+        return frame.columns[0]
+    places = times_in(names)
+    return frame.columns[places[0]] if len(places) == 1 else None
 
 
-def is_clock(name, column):
-    """Whether the first column of a frame that is only counted holds the times."""
-    return column.dtype.kind == "M" or (column.dtype.kind not in "biuf" and names_times(str(name)))
-
-
-def order_of(side, vertices, turned):
+def order_of(side, vertices, axis):
     """((N,) places on a side of the vertices, their ids); DataError where labels are not the graph's."""
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
-        if not (_counted(side) and len(side) == len(vertices)):
-            labels.check_same(names, list(map(str, vertices.tolist())), f"the tensor's {_axis(turned)}", "vertex")
+        if not (labels.counted(side) and len(side) == len(vertices)):
+            labels.check_same(names, list(map(str, vertices.tolist())), f"the tensor's {axis}", "vertex")
         places = {name: place for place, name in enumerate(names)}
         return [places.get(str(one), at) for at, one in enumerate(vertices.tolist())], vertices
     ids = as_ids(names)
     if len(set(names)) < len(names):
-        raise DataError(f"the tensor's {_axis(turned)} have a label twice; labels must differ.")
+        raise DataError(f"the tensor's {axis} have a label twice; labels must differ.")
     order = np.argsort(ids, kind="stable") if vertices is None else np.arange(len(ids))
     return order, ids[order]
 
@@ -282,11 +326,3 @@ def mask_of(mask, frame, turned, order):
         mask = matched(tensor=frame.T if turned else frame, mask=mask)[1].to_numpy()
     mask = np.asarray(mask)
     return (mask.T if turned and mask.ndim == 2 else mask)[order] if len(mask.shape) else mask
-
-
-def _axis(turned):
-    return "columns" if turned else "rows"
-
-
-def _counted(index):
-    return labels.counted(index)

@@ -3,14 +3,11 @@
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs import moments
+from gpukit.graphs.columns import REPEATED, role_of
 from gpukit.graphs.labels import counted
-from gpukit.graphs.layouts import moments
-from gpukit.graphs.layouts.alone import are_dates, role_of
-from gpukit.graphs.layouts.roles import REPEATED
 from gpukit.io.times import as_seconds
 from gpukit.io.words import shown
-
-SIDES = ("rows", "columns")
 
 
 def are_columns(frame, vertices):
@@ -28,21 +25,13 @@ def are_columns(frame, vertices):
     dated = [has_times(side) for side in sides]
     if dated[0] != dated[1]:
         return dated[0]
-    if vertices is None:
-        return are_columns_by_names(frame)
-    count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
-    return len(frame) != count and frame.shape[1] == count
-
-
-def are_columns_by_names(frame):
-    """Return True where a column is a sensor, by the names of the sides; else a row follows another by its labels."""
-    roles = [role_of(side.name) for side in (frame.index, frame.columns)]
-    if roles[0] != roles[1]:
-        turned = roles[0] == "time" or roles[1] == "sensor"
-        if "time" in roles or can_follow(frame.index if turned else frame.columns):
-            return turned
-    elif can_follow(frame.index):
-        return True
+    if vertices is not None:
+        count = len(vertices) if isinstance(vertices, np.ndarray) else vertices
+        return len(frame) != count and frame.shape[1] == count
+    roles = [role_of(side.name) for side in sides]
+    turned = roles[0] == roles[1] or roles[0] == "time" or roles[1] == "sensor"
+    if can_follow(frame.index if turned else frame.columns):
+        return turned
     raise DataError(
         f"the table's rows are labelled {named(frame.index)}, its columns {named(frame.columns)}: no times, so which "
         "side is time is not clear. Name it: frame.rename_axis(index='time') if the rows follow each other in time, "
@@ -65,11 +54,8 @@ def can_follow(side):
 
 def notes_on(side):
     """[text] on the labels of the side that is time, where they are no times."""
-    if can_follow(side):
-        return []
-    return [
-        f"the labels {named(side)} are no times: they count as in order of time where neighbouring values are alike."
-    ]
+    order = "they count as in order of time where neighbouring values are alike."
+    return [] if can_follow(side) else [f"the labels {named(side)} are no times: {order}"]
 
 
 def refuse_repeats(side, where):
@@ -84,49 +70,42 @@ def refuse_repeats(side, where):
 
 
 def plain_side(side):
-    """An index with its labels in the dtype that they have by themselves: no categories, intervals or objects."""
+    """An index with its labels in the dtype that they have by themselves, dates and periods as datetime64 without a
+    zone: no categories, intervals or objects."""
     import pandas
 
+    if isinstance(side, pandas.MultiIndex):
+        return side
     if isinstance(side, pandas.IntervalIndex):
         side = side.left.rename(side.name)
-    if isinstance(side.dtype, pandas.CategoricalDtype):
+    if isinstance(side.dtype, pandas.CategoricalDtype) or side.dtype == object:
         side = pandas.Index(list(side), name=side.name)
-    if side.dtype == object and not isinstance(side, pandas.MultiIndex):
-        kind = pandas.api.types.infer_dtype(side, skipna=False)
-        if kind in ("date", "datetime", "datetime64"):
-            return pandas.to_datetime(side, utc=True)
-        if kind in ("period", "timedelta", "timedelta64"):
-            return pandas.Index(list(side), name=side.name)
-    return side
+    if side.dtype == object and pandas.api.types.infer_dtype(side, skipna=False) in ("date", "datetime"):
+        side = pandas.to_datetime(side, utc=True)
+    if hasattr(side, "to_timestamp"):
+        side = side.to_timestamp()
+    return side.tz_convert("UTC").tz_localize(None) if getattr(side, "tz", None) is not None else side
 
 
 def has_times(side):
-    """Return True for labels that are dates, periods or durations."""
+    """Return True for labels that are dates, periods, durations, or texts that spell dates."""
     side = plain_side(side)
-    return side.dtype.kind in "Mm" or hasattr(side, "to_timestamp") or are_texts_of_dates(side)
+    return side.dtype.kind in "Mm" or are_texts_of_dates(side)
 
 
 def are_texts_of_dates(side):
     """Return True for labels that are texts that spell dates."""
-    return side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side) and are_dates(list(side))
+    return side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side) and moments.are_dates([*side])
 
 
 def times_of(side):
     """(T,) int64 seconds of labels, or None for what are no times."""
     side = plain_side(side)
-    if hasattr(side, "to_timestamp"):
-        side = side.to_timestamp()
-    if hasattr(side, "tz") and side.tz is not None:
-        side = side.tz_convert("UTC").tz_localize(None)
     if side.dtype.kind == "M":
         return as_seconds(side.to_numpy(dtype="datetime64[ns]"))
     if side.dtype.kind == "m":
         return side.to_numpy(dtype="timedelta64[s]").astype(np.int64)
-    if role_of(side.name) == "time" and are_whole(side):
+    whole = side.dtype.kind in "iu" or (side.dtype.kind == "f" and bool((side == np.floor(side)).all()))
+    if role_of(side.name) == "time" and whole:
         return as_seconds(side.to_numpy())
     return moments.seconds(list(side)) if are_texts_of_dates(side) else None
-
-
-def are_whole(side):
-    """Return True for labels that are whole numbers, as floats too."""
-    return side.dtype.kind in "iu" or (side.dtype.kind == "f" and bool((side == np.floor(side)).all()))

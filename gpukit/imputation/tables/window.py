@@ -1,13 +1,15 @@
-"""What a fitted imputer holds of the series that it knows, and new columns beside them."""
+"""What a fitted imputer holds of the series that it knows, new columns beside them, and what a file keeps of these."""
 
 from typing import NamedTuple
 
 import numpy as np
 
+from gpukit import persist
 from gpukit.base import check_integer
 from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.imputation.centering import spread as entries
+from gpukit.io import trust
 
 
 class Held(NamedTuple):
@@ -79,3 +81,35 @@ def check_series(held, data):
     """DataError for what cannot be extended."""
     if held is None or not held.is_wide or data.tensor.shape[1] != 1:
         raise DataError("only series, a tensor (N, T) or a table, can be extended by new columns; this has matrices.")
+
+
+def packed(model):
+    """(facts, {name: array}) of a fitted GraphImputer."""
+    held = model._held
+    found = {"completed": on_host(held.filled), "held.mask": held.mask, "held.at": held.at, "vertices": model.vertices_}
+    known = {name: array for name, array in found.items() if array is not None}
+    return {"labels": sorted(set(known) & {"held.at", "vertices"}), "table": getattr(model, "_is_table", False)}, known
+
+
+def unpack(model, facts, arrays):
+    """Give a GraphImputer, whose completed tensor and deviations are there, what `packed` took from one; DataError for
+    what is none."""
+    known = persist.entry_of(facts, "labels", list)
+    model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
+    model._is_table = facts.get("table") is True
+    mask, at = arrays["held.mask"], arrays["held.at"] if "held.at" in known else None
+    shape = model.completed_.shape
+    trust.check_array("held.mask", mask, np.bool_, shape[:1] if np.ndim(mask) == 1 else shape)
+    if at is not None:
+        trust.check_array("held.at", at, np.float64, (int(np.prod(shape[1:])),))
+        trust.check_finite("held.at", at)
+        if not (np.diff(at) > 0).all():
+            raise DataError("held.at does not rise.")
+    model._held = Held(model.completed_, model.deviation_, mask, at)
+
+
+def vertices_of(ids, count):
+    """The ids in a file, checked."""
+    if ids.shape != (count,) or ids.dtype.kind not in "iuU" or trust.repeated(ids) is not None:
+        raise DataError(f"vertices are not {count:,} different ids.")
+    return ids

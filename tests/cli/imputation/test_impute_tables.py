@@ -94,7 +94,7 @@ def test_bad_tables_are_one_line(refused, tmp_path):
     line = refused("impute", tmp_path / "w.csv", "--coordinates", tmp_path / "c.csv", *QUICK)
     assert "no coordinates of 's9'" in line
     assert "does not say" in refused("impute", tmp_path / "w.csv", "--layout", "long", *QUICK)
-    assert "the latter two once" in refused("impute", tmp_path / "w.csv", "--columns", "time,value", *QUICK)
+    assert "columns are time" in refused("impute", tmp_path / "w.csv", "--columns", "time,sensor", *QUICK)
 
 
 @pytest.mark.slow

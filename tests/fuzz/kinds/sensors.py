@@ -32,7 +32,7 @@ def wide(turned=False):
 def apart():
     """Texts with times in several columns, columns that are no sensors, and years behind what a line is of."""
     rows = [line.split(",") for line in wide().decode().splitlines()[1:]]
-    clocks = [f"{t[8:10]}/{t[5:7]}/{t[:4]};{t[11:13]}.00.00;{';'.join(row)};NW;" for t, *row in rows]
+    clocks = [f"{t[8:10]}.{t[5:7]}.{t[:4]};{t[11:13]}.00.00;{';'.join(row)};NW;" for t, *row in rows]
     calendar = [f"{at},2020,{int(t[5:7])},{t[8:10]},{t[11:13]},{','.join(row)},x" for at, (t, *row) in enumerate(rows)]
     years = [f"{name},{name * 3},{','.join(part)}" for name, part in zip("abc", zip(*(row for _, *row in rows)))]
     made = [
@@ -50,7 +50,6 @@ def table_samples():
     texts = [
         readings("time,sensor,value"),
         readings("Timestamp,station_id,temp,note", ";", extra=("x",)),
-        readings("", names=["p", "q", "r"]),
         wide(),
         wide(True),
         wide().replace(b",", b";").replace(b".", b","),

@@ -11,8 +11,7 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encounter
 
 from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
-from gpukit.graphs.basis import Basis
-from gpukit.graphs.gpu_vectors import vectors_on_gpu
+from gpukit.graphs.basis import Basis, vectors_on_gpu
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import Session as OnCpu
 from gpukit.svt.gpu import scratch_for

@@ -94,16 +94,6 @@ def test_levels_of_other_times(frame, expected, times):
 
 
 @pytest.mark.slow
-def test_levels_that_are_times_together(frame, expected):
-    levels = [pandas.Index(TIMES.date, name="date"), pandas.Index(TIMES.hour, name="hour")]
-    whole = frame.set_axis(pandas.MultiIndex.from_arrays(levels))
-    given = whole.sample(frac=1, random_state=0)
-    got = fill(given)
-    assert got.index.equals(given.index)
-    np.testing.assert_allclose(got.loc[whole.index].to_numpy(), expected.to_numpy())
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("known", [True, False])
 def test_one_of_both_in_the_index(frame, expected, known):
     long = stacked(frame).reset_index()

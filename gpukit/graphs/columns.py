@@ -1,0 +1,393 @@
+"""Which columns of a table are times, sensors and values: by their names, or as --columns and --layout say."""
+
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base import check_choice
+from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.moments import DATE, are_dates, are_years
+from gpukit.io.arrays import plain
+from gpukit.io.sheet import MISSING
+from gpukit.io.words import comma_told, is_number, shown
+
+SIDES = ("rows", "columns")
+WEAK = ("id", "name")  # names of a sensor's column that other columns have too
+CALENDAR = (
+    {"year", "yyyy", "jahr"},
+    {"month", "mo", "mon", "mm", "monat"},
+    {"day", "dd", "dayofmonth", "mday", "tag"},
+    {"hour", "hr", "hh", "stunde"},
+    {"minute", "min", "mi"},
+    {"second", "sec", "ss"},
+)  # names of columns, without case and signs, here and below
+DATES = {"date", "datum", "day", "yyyymmdd", "utcdate", "dateutc"}  # beside one of CLOCKS
+CLOCKS = {"time", "clock", "hour", "hr", "hh", "hhmm", "timeutc", "utctime", "hourutc", "localtime"}
+NAMES = {
+    "time": {
+        *("time", "timestamp", "datetime", "date", "when", "ts", "moment", "datehour", "utc", "timeutc", "utctime"),
+        *("dateutc", "utcdate", "localtime", "valid", "messdatum", "yyyymmdd", "zeit", "datum", "hour", "year"),
+    },
+    "sensor": {
+        *("sensor", "station", "node", "vertex", "detector", "location", "site", "device", "unit", "meter", "series"),
+        *("country", "state", "region", "province", "county", "city", "firm", "company", "ticker", "symbol", "subject"),
+        *WEAK,
+    },
+    "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
+}  # a sensor's may end in id, no, number, code or name
+STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # of a first column that is no sensor
+COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # of row numbers, beside times
+REPEATED = 1.5  # lines a time, in the mean: more may be a line a reading
+WHOLEST = 2.0**53  # floats below it are the whole numbers that they look like
+SHOWN = 8  # names in a message
+
+
+class Columns(NamedTuple):
+    """What the columns of a table are, by their places.
+
+    header  whether its first line names them
+    layout  'long' (a line a reading), 'columns' or 'rows' (what a sensor is)
+    time    those that say when, together; of rows none; order: see moments.seconds, None where nobody named them
+    labels  of a long table that of the sensor, of rows those that say what a line is of
+    values  those of readings
+    kept    others, which the reader should be told of
+    """
+
+    header: bool
+    layout: str
+    time: tuple
+    labels: tuple
+    values: tuple
+    order: str | None = None
+    kept: tuple = ()
+
+
+def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
+    """(Columns, all of a sheet.Table as a frame); of a long text all words as they are spelled.
+
+    known: the labels [str] of the vertices, as far as they are known; count: how many these are, None without a graph.
+    layout, columns: as the user says. DataError where the names of columns do not tell.
+    """
+    check_choice("layout", layout, (None, *SIDES, "long"))
+    header = has_header(table, known, count is None)
+    frame = table.frame(header, spelled=1)
+    found = None if columns is None else asked(columns, header, len(table.first), table.path)
+    if found is None and (layout == "long" or (layout is None and header and has_names(table.first, known))):
+        found = long_by_name(table, header, layout, frame)
+    if found is None:
+        found = wide(table, frame, header, Given(known, count, layout))
+    if found.layout == "long" and not table.named:
+        frame = table.frame(header, spelled=len(table.first))
+    return found, frame
+
+
+def asked(columns, header, width, path):
+    """Columns as --columns says: names in order, '-' for others, and '...' at the end for more of the last one."""
+    names = [str(name).strip().lower() for name in (columns.split(",") if isinstance(columns, str) else columns)]
+    if names[-1:] == ["..."] and len(names) > 1:
+        names = names[:-1] + names[-2:-1] * (width - len(names) + 1)
+    places = {role: tuple(at for at, name in enumerate(names) if name.partition(":")[0] == role) for role in NAMES}
+    orders = {name.partition(":")[2] for name in names if name.startswith("time:")}
+    is_long = places["time"] and places["sensor"]
+    if {*names} - {*NAMES, "-", "time:mdy", "time:dmy"} or not places["value"] or len(orders) > 1:
+        raise ParameterError(
+            "columns are time (or time:dmy, time:mdy), sensor, value, and - for others, in the order of the table, ... "
+            f"for more of the last: time,sensor,value or time,value,...; got {','.join(names)!r}."
+        )
+    if len(places["sensor"]) > 1 or (is_long and len(places["value"]) > 1):
+        raise ParameterError("columns name one sensor at most, and with time and sensor one value.")
+    if len(names) > width:
+        raise ParameterError(f"columns names {len(names)} columns, and {path} has {width}.")
+    layout = "long" if is_long else "rows" if places["sensor"] else "columns"
+    return Columns(header, layout, places["time"], places["sensor"], places["value"], (*orders, "")[0])
+
+
+def has_header(table, known=frozenset(), alone=True):
+    """Whether the first line of a table names its columns: it has words, or dates, above numbers, or words alone, or
+    the labels of known vertices, or different whole numbers above fractions.
+
+    DataError for whole numbers behind an empty field, which could be names or values.
+    """
+    first, second = table.first, table.second
+    are_known = alone and {*first[1:]} <= known and not {*second[1:]} <= known
+    if table.named or (known and (are_known or known <= {*first})):
+        return True
+    if not any(first) and not is_number(second[0]):
+        raise DataError(f"{table.path}: the first line names no column. Name them there, or take the line away.")
+    kinds = [(kind(one), kind(other)) for one, other in zip(first, second)]
+    are_words = {kind(word) for word in first} <= {"word", ""} and any(map(kind, first))
+    above = any(one in ("word", "date") and other in ("number", "date") and one != other for one, other in kinds)
+    if are_words or above or kinds[0] == ("", "date") or (kinds[0][0] == "word" and role_of(first[0])):
+        return True
+    are_numbers = all(map(str.isdecimal, first[1:])) and len({*first}) == len(first) and kinds[0][0] != "date"
+    if not are_numbers or any("." in word for word in second):
+        return are_numbers and (first[0].isdecimal() or not is_number(first[0]))
+    if not first[0] and len(first) > 1 and kinds[0][1] == "number":
+        raise DataError(
+            f"{table.path}: the first line, {shown(','.join(first))}, could be names or values. Name its first column "
+            "(such as time), or write nan into its first field."
+        )
+    return False
+
+
+def kind(word):
+    """'number', 'date' or 'word', '' for a field that says nothing."""
+    if word.lower() in MISSING:
+        return ""
+    return "number" if is_number(word, finite=False) else "date" if DATE.search(word) else "word"
+
+
+def is_called(name, role):
+    """Whether a column's name is that of a role."""
+    ends = ("", "id", "no", "number", "code", "name") if role == "sensor" else ("",)
+    return any(plain(name).removesuffix(end) in NAMES[role] for end in ends)
+
+
+def role_of(name):
+    """'time' or 'sensor', what the name of a side or a level says it is; None where it says nothing."""
+    if name is None or not str(name):
+        return None
+    if plain(name) in NAMES["time"] | STEPS:
+        return "time"
+    return "sensor" if is_called(name, "sensor") and plain(name) not in WEAK else None
+
+
+def has_names(names, known=frozenset()):
+    """Whether a column is called times, and another a sensor, and they are no vertices."""
+    is_named = bool(times_in(names)) and any(is_called(name, "sensor") for name in names)
+    return is_named and not (known and (known <= {*names} or len(known & {*names}) > 1))
+
+
+def times_in(names):
+    """The places of the columns that say when, by their names: year, month, ...; a date and a clock; or one."""
+    words = [plain(name) if name else "" for name in names]
+    places = []
+    for called in CALENDAR:
+        there = [at for at, word in enumerate(words) if word in called]
+        if len(there) != 1:
+            break
+        places += there
+    if len(places) > 1:
+        return tuple(places)
+    dates, clocks = ([at for at, word in enumerate(words) if word in called] for called in (DATES, CLOCKS))
+    if len(dates) == 1 == len(clocks):
+        return dates[0], clocks[0]
+    return tuple(at for at, word in enumerate(words) if word in NAMES["time"])[:1]
+
+
+def long_by_name(table, header, layout, frame=None):
+    """The Columns of a table with a line a reading, by their names; None where no other column could be the values, or
+    several could and all lines of the frame are of one sensor: each is a series then."""
+    names = table.first if header else []
+    time, sensors = times_in(names), [at for at, name in enumerate(names) if is_called(name, "sensor")]
+    sensor = min(sensors, key=lambda at: plain(names[at]) in WEAK, default=None)
+    if not time or sensor is None:
+        raise unclear(table, header, "it does not say which of its columns are time, sensor and value")
+    rest = [at for at in range(len(names)) if at not in (*time, sensor)]
+    numbers = [at for at in rest if kind((*table.second, *names)[at]) in ("number", "")]
+    rest = [at for at in rest if is_called(names[at], "value")] or (numbers if len(rest) > 1 else rest)
+    if len(rest) > 1 and layout is None and frame is not None and is_one(frame[sensor]):
+        return None
+    if len(rest) > 1:
+        raise unclear(table, header, f"{', '.join(names[at] for at in rest[:SHOWN])} could be the values")
+    return Columns(header, "long", time, (sensor,), tuple(rest)) if rest else None
+
+
+class Given(NamedTuple):
+    """What is known of the sides of a wide table, see columns_of."""
+
+    known: frozenset
+    count: int | None
+    layout: str | None
+
+
+def wide(table, frame, header, given):
+    """The Columns of a table with a sensor a column, or a row."""
+    names, words = names_of(table, frame, header), table.words(frame[0])
+    if names[0] in names[1:]:  # an index that is called as a sensor is
+        given = given._replace(known=given.known - {names[0]})
+    labels = (0,) if names[0] not in given.known and are_labels(words, names[0], header, given.known) else ()
+    sides = in_rows(table, frame, header, labels, given.known), in_columns(names, frame, header, labels, given)
+    if given.layout is not None:
+        return sides[SIDES.index(given.layout)]
+    side = by_vertices(table, frame, sides, given) or by_times(table, sides, words)
+    if side is sides[1] and given.count is None:
+        refuse_readings(table, frame, side)
+    return side
+
+
+def names_of(table, frame, header):
+    """The names of the columns of a frame, '' without a header."""
+    return table.first if header else [""] * frame.shape[1]
+
+
+def are_labels(words, name, header, known):
+    """Whether the words of the first column, below its name, are labels or times, no values."""
+    if header and (plain(name) in STEPS or (role_of(name) and len({*words}) == len(words))):
+        return True
+    are_numbers = all(kind(word) in ("number", "") for word in words)
+    return not are_numbers or are_dates(words) or (bool(known) and known <= {*words})
+
+
+def in_columns(names, frame, header, labels, given):
+    """The Columns of a table with a sensor a column; without a graph columns that are no sensors are kept."""
+    time = tuple(at for at in times_in(names) if names[at] not in given.known) or labels
+    rest = [at for at in range(frame.shape[1]) if at not in time]
+    others = [at for at in rest if names[at] not in given.known] if given.count is None else []
+    kept = tuple(at for at in others if is_kept(names[at], frame[at], bool(time) and header))
+    return Columns(header, "columns", time, (), tuple(at for at in rest if at not in kept), kept=kept)
+
+
+def is_one(column):
+    """Whether all of several lines have the same word."""
+    return len(column) > 1 and words_of(column).nunique() == 1
+
+
+def is_kept(name, column, timed):
+    """Whether a column is no sensor: nothing but words, nothing at all, or, beside times, row numbers or one sensor."""
+    if timed and is_called(name, "sensor") and is_one(column):
+        return True
+    if timed and plain(name) in COUNTS:
+        words = words_of(column).tolist()
+        if are_rising(words) and float(words[-1]) - float(words[0]) == len(words) - 1 > 0:
+            return True
+    if column.dtype.kind in "biufM":
+        return bool(column.isna().all())
+    words = (str(word).strip() for word in column.dropna())
+    return not any(kind(word) == "number" or word.lower() in ("true", "false") or comma_told(word) for word in words)
+
+
+def in_rows(table, frame, header, labels, known):
+    """The Columns of a table with a sensor a row: columns whose names are times, behind others that say what a
+    line is of; else all behind the first one, if that has labels."""
+    names = names_of(table, frame, header)
+    end = 1 + max((at for at, name in enumerate(names) if name), default=-1)
+    starts = (at for at in range(min(end - 1, SHOWN)) if are_dates(names[at:end]) or are_years(names[at:end]))
+    first = next(starts, 0)
+    if not first:
+        return Columns(header, "rows", (), labels, tuple(range(len(labels), frame.shape[1])))
+    words = {at: table.words(frame[at]) for at in range(first)}
+    named = [at for at in words if {*words[at]} & known]
+    differing = [at for at in words if len({*words[at]}) == len(words[at]) and all(words[at])]
+    texts = tuple(at for at in words if "word" in map(kind, words[at]))
+    return Columns(header, "rows", (), tuple((named or differing)[:1]) or texts, tuple(range(first, end)))
+
+
+def by_vertices(table, frame, sides, given):
+    """The one of two Columns whose sensors are the vertices by their labels or their number; None without a graph.
+
+    DataError where both could be, or neither. Labels that are numbers count less: the steps 0, 1, 2, ... hold many.
+    """
+    known, scores = given.known, []
+    for side in sides:
+        labels = {*labels_of(table, frame, side)} if side.layout == "rows" else {*sensors_of(table, side)}
+        named = bool(known and labels) and (known <= labels if given.count is not None else labels <= known)
+        alike = 1 if all(map(str.isdecimal, known)) else 2
+        size = len(frame) if side.layout == "rows" else len(side.values)
+        scores.append(named * alike + 2 * (size == given.count))
+    if scores[0] != scores[1]:
+        return sides[int(scores[1] > scores[0])]
+    if given.count is None:
+        return None
+    what = "both could be the vertices" if any(scores) else "neither is its vertices"
+    sizes = f"{len(frame):,} rows of {len(sides[1].values):,} values, and the graph has {given.count:,} vertices"
+    raise unclear(table, sides[0].header, f"{sizes}: {what}", (0,))
+
+
+def by_times(table, sides, words):
+    """The one of two Columns (a sensor a row, a column) whose other side is times; DataError where neither or both
+    are. words: of the first column."""
+    rows, columns = sides
+    head, name = sensors_of(table, rows), table.first[0] if rows.header else None
+    looks = are_dates(words) or {kind(word) for word in words} == {"date"}
+    down = looks or role_of(name) == "time" or columns.time not in ((), (0,))
+    named = rows.header and any(role_of(table.first[at]) == "sensor" for at in rows.labels)
+    by_word = down and not looks and "word" in map(kind, words)
+    across = are_dates(head) or (are_years(head) and (by_word or named and not down))
+    across |= not down and role_of(name) == "sensor" and are_rising(head)
+    if down != across:
+        return columns if down else rows
+    unnamed = not name and (are_rising(words) or are_rising(words[::-1]))
+    if not down and (not rows.labels or (unnamed and not are_years(head))):
+        return columns
+    what = "times too, as its columns are" if down else "no times"
+    raise unclear(table, rows.header, f"its lines are labelled {', '.join(map(shown, words[:2]))}, ...: {what}")
+
+
+def are_rising(words):
+    """Return True for numbers, each above the one before it."""
+    return bool(words) and all(map(is_number, words)) and bool((np.diff(list(map(float, words))) > 0).all())
+
+
+def labels_of(table, frame, found):
+    """What the lines are of, [str], by the Columns that say it; none without such columns."""
+    columns = [frame[at] for at in found.labels]
+    words = [words_of(one).tolist() if one.dtype.kind in "biuf" else table.words(one) for one in columns]
+    return [", ".join(filter(None, some)) for some in zip(*words)]
+
+
+def words_of(column):
+    """A pandas Series as one of str, '' where nothing is; whole numbers that pandas holds as floats lose their .0."""
+    if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < WHOLEST).all():
+        column = column.astype("Int64")
+    return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
+
+
+def sensors_of(table, found):
+    """The names of the columns of values, [str]; none without a header."""
+    return [table.first[at] for at in found.values] if found.header else []
+
+
+def refuse_readings(table, frame, found):
+    """DataError for a table whose lines may be readings: times that come again and again, or that are in a column of
+    words, or no header above words."""
+    words = {at: list(map(str, frame[at])) for at in found.time}
+    lines = len(frame), len({*zip(*words.values())})
+    if lines[1] > 1 and lines[0] >= REPEATED * lines[1]:
+        raise unclear(table, found.header, f"{lines[0]:,} lines have {lines[1]:,} times")
+    for at in found.kept:
+        words = [word for word in table.words(frame[at]) if word]
+        if words and (not found.header or are_dates(words)):
+            raise unclear(table, found.header, f"column {at + 1} has words, such as {shown(words[0])}")
+
+
+def suggested(table, header, time=()):
+    """(--columns of a table with a line a reading or None, of one with a sensor a column), as far as it looks so."""
+    names, kinds = table.first if header else [""] * len(table.second), list(map(kind, table.second))
+    dated = [at for at, word in enumerate(table.second) if kinds[at] == "date" or are_dates([word])]
+    time = times_in(names) or tuple(at for at in dated[:2] if at <= dated[0] + 1) or time
+    called = [at for at, name in enumerate(names) if is_called(name, "sensor") and at not in time]
+    numbers = [at for at, one in enumerate(kinds) if one in ("number", "") and at not in time]
+    words = [at for at, one in enumerate(kinds) if one == "word" and at not in time]
+    sensor = (called + words + numbers + [None])[0]
+    value = next((at for at in numbers if at != sensor), None)
+
+    def line(roles):
+        said = ["time" if at in time else roles.get(at, "-") for at in range(len(kinds))]
+        while len(said) > 2 and said[-1] == said[-2] == said[-3]:
+            said.pop()
+        return ",".join([*said, "..."] if len(said) < len(kinds) else said)
+
+    reading = line({sensor: "sensor", value: "value"}) if time and value is not None else None
+    return reading, line({at: "value" for at in numbers if at not in called})
+
+
+def unclear(table, header, why, time=()):
+    """The DataError for a table of which its names do not tell what its columns are."""
+    reading, sensor = suggested(table, header, time)
+    reading = f"--columns {reading} if a line is a reading, " if reading else ""
+    return DataError(
+        f"{table.path}: {why}. Its {'header' if header else 'first line'} is {shown(','.join(table.first))}. Say what "
+        f"its columns are: {reading}--columns {sensor} or --layout columns if a column is a sensor, --layout rows if a "
+        "line is one (columns=, layout=)."
+    )
+
+
+def warn_of_kept(table, found):
+    """Warn of the names of columns that stay as they are."""
+    names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
+    names = list(filter(None, names))
+    if names:
+        told = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} others" if len(names) > SHOWN else "")
+        warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {told}.", stacklevel=2)

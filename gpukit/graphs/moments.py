@@ -1,0 +1,188 @@
+"""Times in the spellings of tables, ISO 8601 and a few others, as seconds; those of columns in a file of their own."""
+
+import re
+from datetime import UTC, datetime
+
+import numpy as np
+
+from gpukit.base.arrays import as_array
+from gpukit.errors import DataError
+from gpukit.io import archives, sources
+from gpukit.io.times import as_seconds, seconds_of
+from gpukit.io.words import decoded, is_number, shown
+
+FORMS = {  # of days and months, by which of them comes first where both are numbers
+    "mdy": ("%m/%d/%Y", "%m/%d/%y"),
+    "dmy": ("%d/%m/%Y", "%d/%m/%y"),
+    None: (
+        "%Y/%m/%d",
+        "%d.%m.%Y",
+        "%d.%m.%y",
+        "%d %b %Y",
+        "%d %b %y",
+        "%b %d %Y",
+        "%b %Y",
+        "%b %y",
+        "%Y-%m",
+        "%Y/%m",
+        "%m/%Y",
+    ),
+}
+COMPACT = {6: "%Y%m", 8: "%Y%m%d", 10: "%Y%m%d%H", 12: "%Y%m%d%H%M", 14: "%Y%m%d%H%M%S"}  # by the number of digits
+QUARTER = re.compile(r"(\d{4})[ -]?Q([1-4])", re.IGNORECASE)
+SPLIT = re.compile(r"(.*?)(?: (\d{1,2}:\d\d.*))?", re.DOTALL)  # a day and a clock
+CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d)(?:[.,]\d+)?)?(?: ?([ap])m)?", re.IGNORECASE)
+NEEDED = "times, one a line, or an .npy of them"
+YEAR = re.compile(r"(?:1[5-9]|2[0-4])\d\d")
+DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # what looks like a date or a clock
+
+
+def seconds(words, order=None):
+    """(n,) int64 seconds since 1970-01-01 UTC of words [str], or None where they are no times of one spelling.
+
+    Numbers are seconds, fractions cut off, unless all are dates without signs (20060905, 200609). order: 'mdy' or 'dmy'
+    where the month or the day comes first; DataError where that makes a difference and None tells.
+    """
+    if not words:
+        return None
+    words = [word.strip() for word in words]
+    if is_compact(words):
+        return parsed(words, COMPACT[len(words[0])])
+    found = [seconds_of(word) for word in words]
+    if None not in found:
+        return np.array(found, np.int64)
+    days, clocks = zip(*(SPLIT.fullmatch(word).groups() for word in words))
+    later = of_clocks([clock or "0" for clock in clocks])
+    ways = {kind: day for kind in FORMS if not order or kind in (None, order) for day in [of_days(days, kind)]}
+    ways = {kind: found + later for kind, found in ways.items() if found is not None and later is not None}
+    if len({np.diff(way).tobytes() for way in ways.values()}) > 1:
+        raise DataError(
+            f"{shown(words[0])} may have the month first or the day: write dates as 2005-09-06, or say which of "
+            "the two with time:mdy or time:dmy in place of time in the --columns of a table (columns=)."
+        )
+    return next(iter(ways.values()), None)
+
+
+def is_compact(words):
+    """Whether words are all dates without signs, of the years 1800 to 2099."""
+    form = COMPACT.get(len(words[0])) if words else None
+    alike = form and all(len(word) == len(words[0]) and word.isdecimal() and word[:2] in "18 19 20" for word in words)
+    return bool(alike) and parsed(words, form) is not None
+
+
+def of_days(words, kind):
+    """(n,) int64 seconds of days or months in one of the FORMS of a kind, or None."""
+    words = [QUARTER.sub(lambda found: f"{found[1]}-{3 * int(found[2]) - 2:02d}", word) for word in words]
+    words = [re.sub(r"[-, ]*\b([a-z]{3})[a-z]*[-, ]*", r" \1 ", word, flags=re.IGNORECASE).strip() for word in words]
+    words = [word.replace(",", "") for word in words]
+    found = (parsed(words, form) for form in FORMS[kind])
+    return next((one for one in found if one is not None), None)
+
+
+def parsed(words, form):
+    """(n,) int64 seconds of words in a format, or None."""
+    known = {}
+    try:
+        for word in words:
+            if word not in known:
+                known[word] = int(datetime.strptime(word, form).replace(tzinfo=UTC).timestamp())
+    except ValueError:
+        return None
+    return np.array([known[word] for word in words], np.int64)
+
+
+def of_clocks(words):
+    """(n,) int64 seconds of clocks (18:00, 18.00.00, 6:00 PM), hours (18), or hours and minutes (1800); else None."""
+    wide = all(map(str.isdecimal, words)) and max(map(len, words), default=0) > 2
+    out = []
+    for word in words:
+        found = CLOCK.fullmatch(word.zfill(4) if wide else word)
+        hours, minutes, rest = (int(one or 0) for one in found.groups()[:3]) if found else (99, 0, 0)
+        if found and found[4]:
+            hours = hours % 12 + 12 * (found[4].lower() == "p")
+        if hours > 24 or minutes > 59 or rest > 59:
+            return None
+        out.append(3600 * hours + 60 * minutes + rest)
+    return np.array(out, np.int64)
+
+
+def together(columns, order=None):
+    """(n,) int64 seconds of columns [[str]] that say when together, or None: one of times; a date and a clock; year,
+    month, day, hour, minute, second, as many of them as there are from the first on."""
+    if len(columns) == 1:
+        return seconds(columns[0], order)
+    if len(columns) == 2 and not all(map(YEAR.fullmatch, columns[0])):
+        days, places = np.unique(columns[0], return_inverse=True)
+        first, later = seconds(days.tolist(), order), of_clocks(columns[1])
+        return None if first is None or later is None or is_seconds(days) else first[places] + later
+    try:
+        return np.array([of_calendar(*map(int, row)) for row in zip(*columns)], np.int64)
+    except (ValueError, OverflowError):
+        return None
+
+
+def is_seconds(words):
+    """Whether words are numbers that are no dates."""
+    return all(map(is_number, words)) and not is_compact(list(words))
+
+
+def of_calendar(year, month, day=1, hour=0, minute=0, second=0):
+    """Seconds of a moment; ValueError for none."""
+    if not (0 <= hour <= 24 and 0 <= minute < 60 and 0 <= second < 60):
+        raise ValueError
+    return int(datetime(year, month, day, tzinfo=UTC).timestamp()) + 3600 * hour + 60 * minute + second
+
+
+def are_dates(words):
+    """Whether words, if there are any, all are dates. Numbers are where they are days without signs: 20060905."""
+    if words and all(map(is_number, words)):
+        return len(words[0]) >= len("20060905") and is_compact(words)
+    return bool(words) and bool(DATE.search(words[0]) or not is_number(words[0])) and seconds(words) is not None
+
+
+def are_years(words):
+    """Whether words are years, each as far from the next."""
+    whole = len(words) > 2 and all(map(YEAR.fullmatch, words))
+    return whole and len({int(b) - int(a) for a, b in zip(words, words[1:])}) == 1
+
+
+def check_times(times, path):
+    """Return times of a file; DataError where two are equal as whole seconds, or one is no time. None stays None."""
+    if times is None:
+        return None
+    times = as_array(times, f"{path}: times")
+    whole = as_seconds(times.ravel(), f"{path}: times")
+    values, first, count = np.unique(whole, return_index=True, return_counts=True)
+    if (count > 1).any():
+        place = int(first[np.argmax(count > 1)])
+        again = place + 1 + int(np.flatnonzero(whole[place + 1 :] == whole[place])[0])
+        value, same = (shown(str(times.flat[at])) for at in (place, again))
+        raise DataError(
+            f"{path}: times: entries {place + 1:,} and {again + 1:,} are the same second, {value} and {same}. Give "
+            "each column a time of its own, as whole seconds or dates."
+        )
+    return times
+
+
+def read_times(path):
+    """Read the times of the columns of a tensor from a text, one a line below a header or none, or from an .npy.
+
+    path: a file's name, or '-'. Returns numbers or int64 seconds, checked. Raises DataError for other files, for what
+    is no time, and for times that repeat.
+    """
+    with sources.opened(path, NEEDED) as source:
+        if source.head.startswith(archives.NPY):
+            return check_times(archives.read_npy(source), source.name)
+        if source.holds_arrays():
+            raise DataError(f"{source.name} is an .npz; --times takes {NEEDED}. An .npz keeps them as its array times.")
+        stream = source.stream()
+        stream.text_head()
+        words = [word.strip(' \t"') for word in decoded(stream.whole()).lstrip("\ufeff").splitlines() if word.strip()]
+    if len(words) > 1 and seconds(words[:1]) is None and seconds(words[1:]) is not None:
+        words = words[1:]
+    found = seconds(words)
+    if found is None:
+        bad = next((at for at, word in enumerate(words) if seconds([word]) is None), 0)
+        what = f"line {bad + 1:,} is {shown(words[bad])}" if words else "it is empty"
+        raise DataError(f"{path} has no times in one spelling: {what}. Give {NEEDED}: seconds or dates.")
+    return check_times(found, path)
