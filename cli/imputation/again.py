@@ -6,6 +6,7 @@ import numpy as np
 from gpukit.cli import models, outputs, report
 from gpukit.cli.imputation import steps
 from gpukit.errors import ModelError, ParameterError
+from gpukit.graphs.completed import is_table
 from gpukit.graphs.tensor import Graph
 from gpukit.persist import atomic_write
 
@@ -66,8 +67,6 @@ def graph_of(model, path):
 
 def write(ask, data, completed, model):
     """The table again, or an .npz with tensor and observed."""
-    from gpukit.graphs.completed import is_table
-
     if is_table(ask.output):
         return steps.write_table(ask, data, model, completed)
     shape = completed.shape

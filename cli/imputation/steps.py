@@ -9,6 +9,12 @@ from gpukit._version import __version__
 from gpukit.cli import amounts, report
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import read_graph
+from gpukit.graphs.check import sound
+from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
+from gpukit.graphs.near.coordinates import chosen, read_coordinates
+from gpukit.graphs.read import check_copy
+from gpukit.imputation.compare import compare, sample_of
 from gpukit.imputation.serve import setting_of
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
 from gpukit.io import sinks
@@ -79,9 +85,6 @@ def work(ask):
 
 def check_form(ask):
     """ParameterError for an --output that cannot be written as its suffix says."""
-    from gpukit.graphs.completed import SUFFIXES, is_table
-    from gpukit.graphs.read import check_copy
-
     source = values_file(ask)
     arrays = source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source)
     if not is_table(ask.output):
@@ -152,9 +155,6 @@ def run(ctx, ask, stages, team):
 
 def load(ask, edges=None):
     """The GraphTensor of the options; edges: a Graph in place of the file."""
-    from gpukit.graphs import read_graph
-    from gpukit.graphs.near.coordinates import read_coordinates
-
     asked = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
     with report.warnings_told(ask.quiet or ask.as_json):
@@ -186,8 +186,6 @@ def has_arrays(path):
 
 def without(data, value):
     """A GraphTensor in which entries of a value are missing; DataError where no others are left."""
-    from gpukit.graphs.check import sound
-
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
     with np.errstate(over="ignore"):  # what float32 does not hold is nowhere
         mask = mask & (data.tensor != data.tensor.dtype.type(value))
@@ -208,8 +206,6 @@ def sizes(data):
 
 def take_sample(ask, data):
     """The Sample that methods are compared on; None where no comparison is asked for or nothing is missing."""
-    from gpukit.imputation.compare import sample_of
-
     if not (ask.baselines or ask.holdout) or data.mask.all():
         return None
     return sample_of(data.tensor, data.mask, ask.seed, ask.holdout)
@@ -248,15 +244,11 @@ def places(ask, data):
     """The near.coordinates.Coordinates of the vertices in --coordinates, or None."""
     if ask.places is None:
         return None
-    from gpukit.graphs.near.coordinates import chosen
-
     return chosen(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
 
 
 def write(ask, data, model):
     """The completed tensor: a table as it was read, or an .npz."""
-    from gpukit.graphs.completed import is_table
-
     if is_table(ask.output):
         return write_table(ask, data, model, model.completed_)
     return write_arrays(ask.output, data, model)
@@ -264,8 +256,6 @@ def write(ask, data, model):
 
 def write_table(ask, data, model, completed):
     """The table as it was read, with what was missing filled in."""
-    from gpukit.graphs.completed import Spelling, write_completed
-
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = completed.reshape(N, -1)
@@ -337,8 +327,6 @@ def judge(ask, done):
     if model.plan_ is not None:
         done, sample = done._replace(rows=model.report_, sample=None), None
     if sample is not None:
-        from gpukit.imputation.compare import compare
-
         rows, estimate = compare(data.adjacency, model.place_, setting_of(model), sample, ask.seed)
         done = done._replace(rows=rows)
     if data.truth is not None:

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.cli import report
 from gpukit.cli.imputation import steps as impute_steps
+from gpukit.imputation.compare import OURS
 
 ROWS = {"name": "", "setting": "setting", "error": "mean |error|"}
 METRICS = {"absolute": "mean |error|", "squared": "root mean square"}
@@ -139,8 +140,6 @@ def spelled(value):
 
 def winner(done):
     """The compare.Standing of a baseline that errs less than the imputation; None when none does."""
-    from gpukit.imputation.compare import OURS
-
     if done.model.plan_ is not None:
         return None
     return done.rows[0] if done.rows and done.rows[0].name != OURS else None
@@ -148,8 +147,6 @@ def winner(done):
 
 def verdict(done):
     """Yield a line about what serves beside the best method and interpolation, or when a baseline wins."""
-    from gpukit.imputation.compare import OURS
-
     if done.model.plan_ is not None and done.rows:
         yield served(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
     best = winner(done)

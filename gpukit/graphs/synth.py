@@ -8,6 +8,8 @@ import numpy as np
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
+from gpukit.graphs.adjacency import as_adjacency
+from gpukit.graphs.basis import LARGEST_DENSE, fourier_basis
 from gpukit.graphs.planted import VERTICES, ego_edges, random_edges
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.streams import NumpySynth
@@ -68,9 +70,6 @@ def _shape(shape):
 
 def _graph(like, vertices, seed):
     """The adjacency of a generated graph."""
-    from gpukit.graphs.adjacency import as_adjacency
-    from gpukit.graphs.basis import LARGEST_DENSE
-
     check_choice("like", like, LIKES)
     count = USUAL[like] if vertices is None else check_integer("vertices", vertices, 2, LARGEST_DENSE)
     edges = {"random": random_edges, "ego-facebook": ego_edges}[like](count, _stream(seed, GRAPH))
@@ -79,8 +78,6 @@ def _graph(like, vertices, seed):
 
 def _given(graph, vertices):
     """The adjacency of a graph that the caller has."""
-    from gpukit.graphs.adjacency import as_adjacency
-
     adjacency = as_adjacency(graph)
     if vertices not in (None, adjacency.shape[0]):
         raise ParameterError(f"vertices={vertices!r} is for generated graphs; the given one has {adjacency.shape[0]}.")
@@ -89,8 +86,6 @@ def _given(graph, vertices):
 
 def _truth(adjacency, shape, rank, seed, dtype):
     """(N, m, n) of dtype: the inverse transform of low-rank spectral slices."""
-    from gpukit.graphs.basis import fourier_basis
-
     vectors = fourier_basis(adjacency).vectors.astype(dtype)
     count, rng = len(vectors), _stream(seed, SPECTRUM)
     spectral = np.empty((count, *shape), dtype=dtype)

@@ -8,7 +8,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
-from gpukit.imputation import serve
+from gpukit.imputation import inputs, serve
 from gpukit.imputation.asked import bounds
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
@@ -236,8 +236,6 @@ class GraphImputer(Estimator):
         where both have some, else by position. Series (N, T) whose times go on from those of fit are filled in beside
         what fit has seen: the next hour as if it had been there. Raises as fit, and NotFittedError.
         """
-        from gpukit.imputation import inputs
-
         self._check_fitted()
         device = self.place_.device if self.plan_ is None else None
         taken = inputs.taken_again(self, tensor, mask, times, device)
@@ -251,8 +249,6 @@ class GraphImputer(Estimator):
         time are in proportion. completed_ and deviation_ are those of all that is kept then, arrays in the order of
         vertices_ and of time. Nothing is fitted anew. Raises as transform, and DataError for matrices.
         """
-        from gpukit.imputation import inputs
-
         self._check_fitted()
         taken = inputs.taken_again(self, tensor, mask, times)
         taken.check_bounds(self._asked)
