@@ -105,7 +105,7 @@ def in_order(function, tasks, consume, threads):
         try:
             for task in tasks:
                 ahead.append(pool.submit(function, task))
-                while ahead and (len(ahead) > 2 * threads or ahead[0].done()):
+                while ahead and (len(ahead) > threads or ahead[0].done()):
                     consume(ahead.popleft().result())
             while ahead:
                 consume(ahead.popleft().result())

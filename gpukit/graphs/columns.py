@@ -248,7 +248,7 @@ def is_kept(name, column, timed):
     """Whether a column is no sensor: nothing but words, nothing at all, or, beside times, row numbers or one sensor."""
     if timed and is_called(name, "sensor") and is_one(column):
         return True
-    if timed and plain(name) in COUNTS:
+    if timed and plain(name) in COUNTS and (plain(name) or column.name == 0):  # an index that has no name comes first
         words = words_of(column).tolist()
         if are_rising(words) and float(words[-1]) - float(words[0]) == len(words) - 1 > 0:
             return True

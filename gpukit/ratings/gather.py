@@ -17,6 +17,7 @@ from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
 IDS = ("users", "items")
+PIECE = 1 << 20  # places
 BLOCK = 8 << 20  # bytes of lines that a thread reads at a time
 
 
@@ -86,12 +87,26 @@ class Column:
         codes = joined(self.chunks)
         if declared is not None:
             known = np.arange(1, declared + 1)
-            return (self.numbers().astype(np.int32) - 1)[codes] if self.as_text else (codes - 1).astype(np.int32), known
+            return taken(self.numbers().astype(np.int32) - 1, codes) if self.as_text else (codes - 1).astype(
+                np.int32
+            ), known
         if not self.as_text:
             return factorize(codes, what)
         names = (text_array if self.are_words else as_ids)(self.names, "the longest id")
         known, rank = np.unique(names, return_inverse=True)
-        return rank.astype(np.int32)[codes], known
+        return taken(rank.astype(np.int32), codes), known
+
+
+def taken(values, places):
+    """values[places], by all threads."""
+    out = np.empty(len(places), values.dtype)
+
+    def take(start):
+        part = slice(start, start + PIECE)
+        np.take(values, places[part], out=out[part], mode="clip")  # other modes go through a copy
+
+    shared_out(take, range(0, len(places), PIECE))
+    return out
 
 
 def keys_of(words):
