@@ -65,6 +65,7 @@ ODD_IDS = [
     "\t7",
     '5"',
     '"a"x',
+    '""x',
     '""',
     "",
     "+7",
@@ -118,6 +119,14 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
             compared += 1
             assert told(quick) == told(slow), raw
     assert compared == read and (read == 1500 if odd == 0 and sep != " " else read > 20)
+
+
+def test_a_letter_that_stands_for_two_is_none_of_a_text():
+    layout = Layout("movielens", "::", 3, 0, 1, 2)
+    raw = b"1::2::3\na\x1fb::3\n"
+    assert text.by_columns(raw, layout) is None
+    with pytest.raises(DataError, match="line 2 has 2 column"):
+        text.by_lines(raw, text.Place("file", layout))
 
 
 @pytest.mark.parametrize("odd", [0.0, 0.2])
