@@ -6,95 +6,29 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import notes
 from gpukit.io.arrays import plain
 
-USER = {
-    "user",
-    "userid",
-    "users",
-    "uid",
-    "customer",
-    "customerid",
-    "custid",
-    "reviewer",
-    "reviewerid",
-    "visitorid",
-    "rater",
-    "memberid",
-    "accountid",
-    "clientid",
-    "viewerid",
-    "readerid",
-    "playerid",
-}
-ITEM = {
-    "item",
-    "itemid",
-    "items",
-    "iid",
-    "movie",
-    "movieid",
-    "film",
-    "filmid",
-    "product",
-    "productid",
-    "asin",
-    "parentasin",
-    "sku",
-    "stockcode",
-    "article",
-    "articleid",
-    "newsid",
-    "video",
-    "videoid",
-    "photoid",
-    "recipe",
-    "recipeid",
-    "game",
-    "gameid",
-    "appid",
-    "courseid",
-    "beerid",
-    "restaurantid",
-    "venueid",
-    "book",
-    "bookid",
-    "isbn",
-    "song",
-    "songid",
-    "track",
-    "trackid",
-    "artist",
-    "artistid",
-    "business",
-    "businessid",
-    "joke",
-    "anime",
-    "animeid",
-}
+USER = set(
+    """
+    user userid users uid customer customerid custid reviewer reviewerid visitorid rater memberid accountid clientid
+    viewerid readerid playerid
+    """.split()
+)
+ITEM = set(
+    """
+    item itemid items iid movie movieid film filmid product productid asin parentasin sku stockcode article
+    articleid newsid video videoid photoid recipe recipeid game gameid appid courseid beerid restaurantid venueid
+    book bookid isbn song songid track trackid artist artistid business businessid joke anime animeid
+    """.split()
+)
 RATING = {"rating", "ratings", "score", "scores", "star", "stars", "overall", "bookrating", "userrating", "movierating"}
 
 TIME = {"timestamp", "timestamps", "time", "date", "datetime", "unixreviewtime", "ratingtimestamp", "ratingdate", "ts"}
 WEIGHT = {"weight", "weights"}
-COUNT = {
-    "count",
-    "counts",
-    "plays",
-    "playcount",
-    "listens",
-    "listencount",
-    "clicks",
-    "views",
-    "visits",
-    "purchases",
-    "quantity",
-    "qty",
-    "frequency",
-    "playtime",
-    "watchtime",
-    "duration",
-    "hours",
-    "minutes",
-    "seconds",
-}
+COUNT = set(
+    """
+    count counts plays playcount listens listencount clicks views visits purchases quantity qty frequency playtime
+    watchtime duration hours minutes seconds
+    """.split()
+)
 
 
 ROLES = {"user": USER, "item": ITEM, "rating": RATING}
