@@ -133,7 +133,7 @@ def _are_as_printed(raw, sep):
     ends = pyarrow.py_buffer(np.array([0, len(raw)]))
     whole = pyarrow.Array.from_buffers(pyarrow.large_binary(), 1, [None, ends, pyarrow.py_buffer(raw)])
     edge = rf'[\n\r\t "\x{ord(sep[0]):02x}]'
-    return not compute.match_substring_regex(whole, f"(?:^|{edge})(?:-?0[0-9xX]|-0(?:{edge}|$))")[0].as_py()
+    return not compute.match_substring_regex(whole, f"(?:^|{edge})(?:-?0[0-9xX]|-0{edge})")[0].as_py()
 
 
 def count_lines(raw):
