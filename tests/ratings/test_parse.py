@@ -121,6 +121,12 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
     assert compared == read and (read == 1500 if odd == 0 and sep != " " else read > 20)
 
 
+def test_a_time_of_nineteen_digits_next_to_a_date():
+    layout = Layout("csv", ",", 4, 0, 1, 2, extras=Extras(time=3))
+    block = text.by_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
+    assert block.columns["times"].tolist() == [2**63 - 1, 86400]
+
+
 def test_a_letter_that_stands_for_two_is_none_of_a_text():
     layout = Layout("movielens", "::", 3, 0, 1, 2)
     raw = b"1::2::3\na\x1fb::3\n"
@@ -135,7 +141,7 @@ def test_netflix_files_are_what_they_are_line_by_line(odd):
     layout = Layout("netflix", ",", 3, 0, -1, 1, extras=Extras(time=2))
     usual, strange = (
         ["7:", "7,3,2005-09-06", "08,4,9"],
-        ["7:,", "7:,7:", "x:", " 7: ", "\r7:", "", "-5:", "07:", "7", '"7:"'],
+        ['"7\n8",3,2005-09-06', "7:,", "7:,7:", "x:", " 7: ", "\r7:", "", "-5:", "07:", "7", '"7:"'],
     )
     quick_ones = 0
     for _ in range(1000):
@@ -217,3 +223,9 @@ def test_netflix_movies_carry_over_blocks(tmp_path, monkeypatch, block, smallest
     ratings = read_ratings(tmp_path)
     users, items = ratings.user_ids[ratings.users].astype(str), ratings.item_ids[ratings.items].astype(str)
     assert list(zip(users.tolist(), items.tolist(), ratings.values.tolist(), strict=True)) == naive.netflix(text)
+
+
+def test_a_count_below_zero_is_named(tmp_path):
+    (tmp_path / "a.csv").write_text("user,item,count\n1,2,3\n1,3,-1\n")
+    with pytest.raises(DataError, match="a.csv, line 3 has the count -1"):
+        read_ratings(tmp_path / "a.csv")
