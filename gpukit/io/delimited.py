@@ -19,6 +19,7 @@ NEWLINE, RETURN, QUOTE = (ord(letter) for letter in '\n\r"')
 IS_BLANK = np.isin(np.arange(256), [ord(letter) for letter in BLANKS])
 UNUSED = b"\x1f"  # the mark in place of one of two letters, which texts do not have
 LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
+SPACED = re.compile(r'"(?:[^"]|"")*"|[ \t]+')  # a quoted field, or blanks between fields
 COLUMN = re.compile(r"In CSV column #(\d+)")  # of pyarrow's errors
 
 
@@ -57,7 +58,7 @@ def columns_of(raw, wanted, words=()):
 def plain_lines(raw, sep):
     """(lines as pyarrow reads them, their separator, whether quoted fields have line ends) of whole lines (bytes); None
     where quotes do not stand around whole fields, or lines end in a carriage return alone."""
-    if b"\r" in raw and raw.count(b"\r") != raw.count(b"\r\n"):
+    if b"\r" in raw and _matches(raw, r"\r[^\n]"):
         return None
     if len(sep) > 1:
         if UNUSED in raw:
@@ -83,8 +84,11 @@ def _single_blanks(raw):
 
 
 class Quotes:
-    """Where the quotes of whole lines (bytes) stand: are_around_fields, have_line_ends: whether fields within quotes
-    have them; end: where a last line begins whose quote stays open, else the end."""
+    """Quotes of whole lines (bytes).
+
+    are_around_fields : whether they enclose whole fields; have_line_ends : whether one of these has a line end;
+    end : int, the place behind the last line end outside quotes, where the next row begins.
+    """
 
     def __init__(self, raw, sep):
         letters = np.frombuffer(raw, np.uint8)
@@ -102,7 +106,7 @@ class Quotes:
         breaks = np.flatnonzero(letters == NEWLINE)
         hidden = np.searchsorted(toggles, breaks) % 2 == 1
         self.are_around_fields, self.have_line_ends = bool(right.all()), bool(hidden.any())
-        self.end = len(raw) if len(toggles) % 2 == 0 else raw.rfind(b"\n", 0, int(toggles[-1])) + 1
+        self.end = int(breaks[~hidden][-1]) + 1 if not hidden.all() else 0
 
 
 def _is_one_of(letters, sep, *others):
@@ -117,7 +121,8 @@ def _kinds(raw, wanted, words):
     import pyarrow
 
     integer, number, word = pyarrow.int64(), pyarrow.float64(), pyarrow.binary()
-    ids = integer if _are_as_printed(raw, wanted.sep) else word
+    may_be_integers = not set(wanted.ids) <= set(words)
+    ids = integer if may_be_integers and _are_as_printed(raw, wanted.sep) else word
     times = word if wanted.times and (b"x" in raw or b"X" in raw) else integer
     kinds = {**dict.fromkeys(wanted.ids, ids), **dict.fromkeys(wanted.numbers, number)}
     return {**kinds, **dict.fromkeys(wanted.times, times), **dict.fromkeys(words, word)}
@@ -125,15 +130,20 @@ def _kinds(raw, wanted, words):
 
 def _are_as_printed(raw, sep):
     """Whether what pyarrow reads as a whole number is spelled as Python prints it: not as 007, 0x7, -0, or " 7"."""
+    if b'"' in raw and any(pair in raw for pair in (b'" ', b' "', b'"\t', b'\t"')):
+        return False
+    edge = rf'[\n\r\t "\x{ord(sep[0]):02x}]'
+    return not _matches(raw, f"(?:^|{edge})(?:-?0[0-9xX]|-0{edge})")
+
+
+def _matches(raw, pattern):
+    """Return True if a pattern of RE2 is in bytes. Unlike Python's searches this lets other threads run."""
     import pyarrow
     from pyarrow import compute
 
-    if b'"' in raw and any(pair in raw for pair in (b'" ', b' "', b'"\t', b'\t"')):
-        return False
-    ends = pyarrow.py_buffer(np.array([0, len(raw)]))
-    whole = pyarrow.Array.from_buffers(pyarrow.large_binary(), 1, [None, ends, pyarrow.py_buffer(raw)])
-    edge = rf'[\n\r\t "\x{ord(sep[0]):02x}]'
-    return not compute.match_substring_regex(whole, f"(?:^|{edge})(?:-?0[0-9xX]|-0{edge})")[0].as_py()
+    bounds = pyarrow.py_buffer(np.array([0, len(raw)]))
+    whole = pyarrow.Array.from_buffers(pyarrow.large_binary(), 1, [None, bounds, pyarrow.py_buffer(raw)])
+    return compute.match_substring_regex(whole, pattern)[0].as_py()
 
 
 def count_lines(raw):
@@ -257,9 +267,7 @@ def lines(raw, sep):
 def _words(line, sep):
     """The fields of a line of letters of a byte each, as [bytes]."""
     if sep == " ":
-        line = re.sub(r'"(?:[^"]|"")*"|[ \t]+', lambda found: found[0] if found[0][0] == '"' else " ", line).strip(
-            BLANKS
-        )
+        line = SPACED.sub(lambda match: match[0] if match[0][0] == '"' else " ", line).strip(BLANKS)
     plain = '"' not in line
     words = [word.strip(BLANKS) for word in line.split(sep)] if plain else words_of(line.rstrip("\r"), sep)
     return None if words is None else [word.encode("latin-1") for word in words]
@@ -280,13 +288,16 @@ def whole_rows(blocks, sep):
 
 
 def rows_end(raw, sep):
-    """Where a last line begins, in whole lines (bytes), whose quoted field stays open; else the end."""
-    mark = UNUSED.decode() if len(sep) > 1 else sep
-    quotes = Quotes(raw.replace(sep.encode(), UNUSED) if len(sep) > 1 else raw, mark)
-    if quotes.are_around_fields and len(sep) == 1:
+    """Return the place behind the last row of whole lines (bytes); a row whose quoted field stays open is behind it."""
+    mark = sep
+    if len(sep) > 1:  # as many letters, so that places stay the same
+        raw, mark = raw.replace(sep.encode(), UNUSED * len(sep)), UNUSED.decode()
+    quotes = Quotes(raw, mark)
+    if quotes.are_around_fields:
         return quotes.end
-    last, at = 0, 0
-    for _, line in lines_of(raw.decode("latin-1"), sep):
-        if line or at < len(raw):
-            last, at = at, at + len(line) + 1
-    return last if _words(raw[last:].decode("latin-1").rstrip("\n"), sep) is None else len(raw)
+    start = 0
+    for _, line in lines_of(raw.decode("latin-1"), mark):
+        if _words(line, mark) is None:
+            return start
+        start += len(line) + 1
+    return len(raw)

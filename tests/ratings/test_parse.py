@@ -175,18 +175,21 @@ def test_a_word_has_the_same_key_wherever_it_stands():
     assert len(set(keys.tolist())) == len(set(words)) > 300
 
 
-def test_blocks_end_where_no_quote_is_open():
+@pytest.mark.parametrize("sep", [",", ";", "::"])
+@pytest.mark.parametrize("stray", [False, True])
+def test_blocks_end_where_no_quote_is_open(sep, stray):
     rng = np.random.default_rng(1)
-    rows = [rng.choice(['1,"a\nb",3\n', "1,2,3\n", '"x","y""\n",4\n', '5",6,7\n']) for _ in range(200)]
-    letters = np.frombuffer("".join(rows).encode(), np.uint8)
+    rows = ['1,"a\nb",3\n', "1,2,3\n", '"x","y""\n\n",4\n', '"a\n1","b\n\n2\n",5\n', *['5",6,7\n'] * stray]
+    picked = [rng.choice(rows).replace(",", sep) for _ in range(200)]
+    letters = np.frombuffer("".join(picked).encode(), np.uint8)
     for size in (7, 30, 1000):
         ends = [0, *(np.flatnonzero(letters == ord("\n")) + 1).tolist()]
         cuts = sorted({0, len(letters), *(end for end in ends if rng.random() < 10 / size)})
         blocks = [letters[start:stop] for start, stop in zip(cuts, cuts[1:])]
-        whole = list(delimited.whole_rows(blocks, ","))
-        assert b"".join(whole) == letters.tobytes()
-        counted = sum(len(list(delimited.lines(raw, ","))) for raw in whole)
-        assert counted == len(rows), size
+        whole = list(delimited.whole_rows(blocks, sep))
+        assert b"".join(whole) == letters.tobytes() and len(whole) > 1
+        assert sum(len(list(delimited.lines(raw, sep))) for raw in whole) == len(picked), size
+        assert all(len(words or ()) == 3 for raw in whole for _, _, words in delimited.lines(raw, sep))
 
 
 @pytest.mark.parametrize("block, smallest", [(40, 1), (64, 7), (1000, 16), (1 << 20, 100), (1 << 20, 1 << 20)])
