@@ -77,3 +77,18 @@ def drawn_words(seed, count):
             word += letters[random.integers(len(letters))]
         words.add(word)
     return sorted(words)
+
+
+def spelled(rng, count):
+    """Random decimals in many spellings."""
+    for _ in range(count):
+        value = float(rng.normal() * 10.0 ** rng.integers(-9, 10))
+        yield rng.choice(
+            [
+                f"{value:.{rng.integers(0, 12)}f}",
+                f"{value:.{rng.integers(1, 9)}e}",
+                f"{value:g}",
+                str(round(value)),
+                repr(value),
+            ]
+        )

@@ -260,9 +260,9 @@ def write_table(ask, data, model, completed):
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = completed.reshape(N, -1)
     alone = ask.edges is None and ask.model is None
-    told = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
-    told["spelling"] = Spelling(np.dtype(model.dtype), model._asked.minimum, model._asked.maximum)
-    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **told)
+    options = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
+    options["spelling"] = Spelling(np.dtype(model.dtype), model._asked.minimum, model._asked.maximum)
+    write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **options)
 
 
 def write_arrays(path, data, model):

@@ -39,7 +39,7 @@ def read_in_processes(reader, figures, big, small, repeat=3):
     """The Reading of a big file after a small one, one process more than counts.
 
     reader: lines of Python that define `read`, a function of a path; figures: expressions of `found`, what was read,
-    that must tell whether it is right.
+    that show whether it is right.
     """
     call = [sys.executable, "-c", READER.format(reader=reader, figures=figures), str(big), str(small)]
     outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]

@@ -22,7 +22,7 @@ CALENDAR = (
     {"minute", "min", "mi"},
     {"second", "sec", "ss"},
 )  # names of columns, without case and signs, here and below
-DATES = {"date", "datum", "day", "yyyymmdd", "utcdate", "dateutc"}  # beside one of CLOCKS
+DATES = {"date", "datum", "day", "yyyymmdd", "utcdate", "dateutc"}  # next to one of CLOCKS
 CLOCKS = {"time", "clock", "hour", "hr", "hh", "hhmm", "timeutc", "utctime", "hourutc", "localtime"}
 NAMES = {
     "time": {
@@ -37,8 +37,8 @@ NAMES = {
     "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
 }  # a sensor's may end in id, no, number, code or name
 STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # of a first column that is no sensor
-COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # of row numbers, beside times
-REPEATED = 1.5  # lines a time, in the mean: more may be a line a reading
+COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # of row numbers, in tables with times
+REPEATED = 1.5  # lines per time on average: with more, a line may be one reading
 WHOLEST = 2.0**53  # floats below it are the whole numbers that they look like
 SHOWN = 8  # names in a message
 
@@ -51,7 +51,7 @@ class Columns(NamedTuple):
     time    those that say when, together; of rows none; order: see moments.seconds, None where nobody named them
     labels  of a long table that of the sensor, of rows those that say what a line is of
     values  those of readings
-    kept    others, which the reader should be told of
+    kept    others, which a warning names
     """
 
     header: bool
@@ -67,7 +67,7 @@ def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
     """(Columns, all of a sheet.Table as a frame); of a long text all words as they are spelled.
 
     known: the labels [str] of the vertices, as far as they are known; count: how many these are, None without a graph.
-    layout, columns: as the user says. DataError where the names of columns do not tell.
+    layout, columns: options of the user. DataError if the names of the columns are not enough.
     """
     check_choice("layout", layout, (None, *SIDES, "long"))
     header = has_header(table, known, count is None)
@@ -245,7 +245,7 @@ def is_one(column):
 
 
 def is_kept(name, column, timed):
-    """Whether a column is no sensor: nothing but words, nothing at all, or, beside times, row numbers or one sensor."""
+    """Return True for columns that hold text, no values, or, in a table with times, row numbers or one sensor."""
     if timed and is_called(name, "sensor") and is_one(column):
         return True
     if timed and plain(name) in COUNTS and (plain(name) or column.name == 0):  # an index that has no name comes first
@@ -374,7 +374,7 @@ def suggested(table, header, time=()):
 
 
 def unclear(table, header, why, time=()):
-    """The DataError for a table of which its names do not tell what its columns are."""
+    """Return the DataError for a table whose columns have no known names."""
     reading, sensor = suggested(table, header, time)
     reading = f"--columns {reading} if a line is a reading, " if reading else ""
     return DataError(
@@ -389,5 +389,5 @@ def warn_of_kept(table, found):
     names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
     names = list(filter(None, names))
     if names:
-        told = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} others" if len(names) > SHOWN else "")
-        warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {told}.", stacklevel=2)
+        kept = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} others" if len(names) > SHOWN else "")
+        warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {kept}.", stacklevel=2)

@@ -41,7 +41,7 @@ def seconds(words, order=None):
     """(n,) int64 seconds since 1970-01-01 UTC of words [str], or None where they are no times of one spelling.
 
     Numbers are seconds, fractions cut off, unless all are dates without signs (20060905, 200609). order: 'mdy' or 'dmy'
-    where the month or the day comes first; DataError where that makes a difference and None tells.
+    where the month or the day comes first; DataError where that makes a difference and is not given.
     """
     if not words:
         return None

@@ -259,18 +259,17 @@ def lines(raw, sep):
     if len(sep) > 1 and UNUSED not in raw:
         raw, mark = raw.replace(sep.encode(), UNUSED), UNUSED.decode()
     for number, line in lines_of(raw.decode("latin-1"), mark):
-        words = _words(line, mark)
-        if words != [b""]:
-            yield number, decoded(line.replace(mark, sep).encode("latin-1")), words
+        words = words_in(line, mark)
+        if words != [""]:
+            raw_words = None if words is None else [word.encode("latin-1") for word in words]
+            yield number, decoded(line.replace(mark, sep).encode("latin-1")), raw_words
 
 
-def _words(line, sep):
-    """The fields of a line of letters of a byte each, as [bytes]."""
+def words_in(line, sep):
+    """Return the fields of a line as [str]; None where a quote stays open or text follows a quoted field."""
     if sep == " ":
         line = SPACED.sub(lambda match: match[0] if match[0][0] == '"' else " ", line).strip(BLANKS)
-    plain = '"' not in line
-    words = [word.strip(BLANKS) for word in line.split(sep)] if plain else words_of(line.rstrip("\r"), sep)
-    return None if words is None else [word.encode("latin-1") for word in words]
+    return words_of(line.rstrip("\r"), sep) if '"' in line else [word.strip(BLANKS) for word in line.split(sep)]
 
 
 def whole_rows(blocks, sep):
@@ -297,7 +296,7 @@ def rows_end(raw, sep):
         return quotes.end
     start = 0
     for _, line in lines_of(raw.decode("latin-1"), mark):
-        if _words(line, mark) is None:
+        if words_in(line, mark) is None:
             return start
         start += len(line) + 1
     return len(raw)

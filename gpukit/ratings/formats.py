@@ -16,7 +16,8 @@ import re
 from dataclasses import dataclass, replace
 
 from gpukit.errors import DataError, NoRowsError, ParameterError
-from gpukit.io.records import hidden, words_of
+from gpukit.io.delimited import words_in
+from gpukit.io.records import hidden
 from gpukit.io.words import (
     comma_told,
     commas_are_decimal,
@@ -325,8 +326,6 @@ def _rated_in_blanks(line):
 
 
 def split(line, sep):
-    """The fields of one line, as `fields.split_line` finds them."""
-    if sep == " " and '"' not in line:
-        return line.split()
-    words = None if len(sep) > 1 else words_of(line.strip(), sep)
-    return [word.strip() for word in line.split(sep)] if words is None else words
+    """Return the fields of a line, [str]; where its quotes are not those of whole fields they are letters."""
+    words = words_in(line, sep)
+    return line.split(sep) if words is None else words

@@ -86,10 +86,8 @@ class Column:
         """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared. what: names the ids."""
         codes = joined(self.chunks)
         if declared is not None:
-            known = np.arange(1, declared + 1)
-            return taken(self.numbers().astype(np.int32) - 1, codes) if self.as_text else (codes - 1).astype(
-                np.int32
-            ), known
+            rows = taken(self.numbers(), codes) if self.as_text else codes
+            return (rows - 1).astype(np.int32), np.arange(1, declared + 1)
         if not self.as_text:
             return factorize(codes, what)
         names = (text_array if self.are_words else as_ids)(self.names, "the longest id")

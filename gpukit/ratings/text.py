@@ -63,8 +63,8 @@ def _block(found, count, movies, layout, bounds):
     """The Block of {place: array or Words}; None where one of them has to be looked at by itself."""
     columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
     for name in columns.keys() & NUMBERS.keys():
-        columns[name], told = _numbers(columns[name])
-        commas |= {name: told} if told else {}
+        columns[name], with_comma = _numbers(columns[name])
+        commas |= {name: with_comma} if with_comma else {}
     if "times" in columns:
         columns["times"] = _times(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
@@ -112,11 +112,11 @@ def _numbers(column):
     if None in spelled:
         return None, None
     commas = [(row, word) for row, word in zip(firsts.tolist(), words) if "," in word]
-    told = None
+    summary = None
     if commas:
         has_points = any(float(word) % 1 for word in words if "," not in word)
-        told = Commas(*min(commas), any(is_decimal_comma(word) for _, word in commas), has_points)
-    return np.array([float(word) for word in spelled])[which], told
+        summary = Commas(*min(commas), any(is_decimal_comma(word) for _, word in commas), has_points)
+    return np.array([float(word) for word in spelled])[which], summary
 
 
 def _times(column, lenient):
@@ -143,8 +143,11 @@ def _without_movies(raw):
 
 
 class Decimals:
-    """What a column's numbers have shown so far: first, (line, word) of the first with a comma; is_certain: one has a
-    comma that is none of thousands; has_points: one has a point, and a fraction behind it; plain: arrays of others."""
+    """State of a column's numbers so far.
+
+    first: (line, word) of the first with a comma; is_certain: one has a comma that does not mark thousands; has_points:
+    one has a point, and a fraction behind it; plain: arrays of numbers without commas.
+    """
 
     def __init__(self):
         self.first, self.is_certain, self.has_points, self.plain = None, False, False, []
@@ -212,8 +215,8 @@ def by_lines(raw, place, bounds=None):
             _check_word(name, decoded(words[at]), place, number + breaks, line, bounds)
             columns[at].append(words[at])
         rows[-1] += 1
-    found, told = {at: Words(words) for at, words in columns.items()}, (movies, rows)
-    return _block(found, count_lines(raw), told if layout.format == "netflix" else None, layout, bounds)
+    found, runs = {at: Words(words) for at, words in columns.items()}, (movies, rows)
+    return _block(found, count_lines(raw), runs if layout.format == "netflix" else None, layout, bounds)
 
 
 def _check_fields(words, layout, where, line):

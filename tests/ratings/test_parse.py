@@ -6,6 +6,7 @@ import io
 import numpy as np
 import pandas
 import pytest
+from odd_words import spelled
 
 from gpukit.errors import DataError
 from gpukit.io import delimited
@@ -14,21 +15,6 @@ from gpukit.ratings import read_ratings, text
 from gpukit.ratings.formats import Layout
 from gpukit.ratings.headers import Extras
 from ratings import naive
-
-
-def spelled(rng, count):
-    """Random decimals in many spellings."""
-    for _ in range(count):
-        value = float(rng.normal() * 10.0 ** rng.integers(-9, 10))
-        yield rng.choice(
-            [
-                f"{value:.{rng.integers(0, 12)}f}",
-                f"{value:.{rng.integers(1, 9)}e}",
-                f"{value:g}",
-                str(round(value)),
-                repr(value),
-            ]
-        )
 
 
 def test_ratings_in_any_spelling(tmp_path):
@@ -91,7 +77,7 @@ def lines_of(rng, sep, odd):
         yield line + rng.choice(["\n", "\r\n", "\n\n", " \n", "\r"] if rng.random() < odd else ["\n", "\r\n"])
 
 
-def told(block):
+def contents(block):
     """What a block holds, ids as text."""
     out = {}
     for name, column in block.columns.items():
@@ -117,7 +103,7 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
             continue
         if quick is not None:
             compared += 1
-            assert told(quick) == told(slow), raw
+            assert contents(quick) == contents(slow), raw
     assert compared == read and (read == 1500 if odd == 0 and sep != " " else read > 20)
 
 
@@ -155,7 +141,7 @@ def test_netflix_files_are_what_they_are_line_by_line(odd):
             continue
         assert len(slow.columns["items"]) == len(slow.columns["users"]), raw
         if quick is not None:
-            assert told(quick) == told(slow) and quick[3:] == slow[3:], raw
+            assert contents(quick) == contents(slow) and quick[3:] == slow[3:], raw
     assert quick_ones == 1000 if odd == 0 else quick_ones > 50
 
 

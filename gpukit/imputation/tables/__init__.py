@@ -6,5 +6,5 @@
 | sides.py  | which side of a frame is time, and when its labels are                              |
 | bare.py   | arrays without labels: tables of times by sensors                                   |
 | clock.py  | times that are not in order, that repeat, of clocks that were set back             |
-| window.py | new columns for a fitted imputer, beside those that it knows                       |
+| window.py | new columns for a fitted imputer, in addition to those that it knows               |
 """

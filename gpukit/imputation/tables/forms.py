@@ -280,10 +280,10 @@ def refuse_calendar(frame):
     names = list(map(str, frame.columns))
     places = times_in(names) if is_numbered(frame.index) else ()
     if len(places) > 1:
-        told, first = [names[place] for place in places], ".assign(day=1)" * (len(places) == 2)
+        columns, first = [names[place] for place in places], ".assign(day=1)" * (len(places) == 2)
         raise DataError(
-            f"the table has times in {', '.join(told)}, and as columns they would be sensors: frame.index = "
-            f"pandas.to_datetime(frame[{told}]{first}), and leave the columns out, frame.drop(columns={told})."
+            f"the table has times in {', '.join(columns)}, and as columns they would be sensors: frame.index = "
+            f"pandas.to_datetime(frame[{columns}]{first}), and leave the columns out, frame.drop(columns={columns})."
         )
 
 

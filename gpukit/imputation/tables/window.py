@@ -1,4 +1,4 @@
-"""What a fitted imputer holds of the series that it knows, new columns beside them, and what a file keeps of these."""
+"""What a fitted imputer holds of the series that it knows, new columns in addition, and what a file keeps of these."""
 
 from typing import NamedTuple
 
