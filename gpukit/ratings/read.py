@@ -1,7 +1,7 @@
 """read_ratings and read_pairs: any of the known formats to rows, values and id maps.
 
-A text file is read in blocks of whole lines, one a core (text.py). Ids are kept as numbers of 32 bits where they fit, or
-as codes, until all blocks are read.
+A text file is read in blocks of whole lines, one a core (text.py). Until all blocks are read, ids are kept as numbers
+of 32 bits, where they fit, or as codes.
 """
 
 import re
