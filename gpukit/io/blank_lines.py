@@ -42,10 +42,7 @@ def cut_blank_end(raw, sep, name):
 
 
 def without_blank_end(blocks, sep, name):
-    """Yield blocks of whole lines (uint8) without the last lines that have no content; as cut_blank_end.
-
-    A block is valid until the next one is asked for.
-    """
+    """Yield blocks of whole lines (uint8) without the last lines that have no content; as cut_blank_end."""
     kept = np.empty(0, np.uint8)
     for block in blocks:
         end = _block_end(block, sep)

@@ -15,7 +15,9 @@ import numpy as np
 from gpukit.io.records import BLANKS, lines_of, words_of
 from gpukit.io.words import decoded
 
-NEWLINE, RETURN, QUOTE = (ord(letter) for letter in '\n\r"')
+NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
+CASE = np.uint8(32)  # the bit in which x and X differ
+IS_DIGIT_OR_X = np.isin(np.arange(256), [*b"0123456789xX"])
 IS_BLANK = np.isin(np.arange(256), [ord(letter) for letter in BLANKS])
 UNUSED = b"\x1f"  # the mark in place of one of two letters, which texts do not have
 LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
@@ -39,20 +41,34 @@ def columns_of(raw, wanted, words=()):
 
     wanted: Wanted; words: the places of those that are read as Words in any case. Numbers may be NaN and infinite.
     """
-    plain = plain_lines(raw, wanted.sep)
+    is_bare = _is_bare(raw, wanted.sep)
+    raw = raw if is_bare else bytes(raw)
+    plain = (raw, wanted.sep, False) if is_bare else plain_lines(raw, wanted.sep)
     if plain is None:
         return None
     text, mark, has_breaks = plain
-    table = _table(text, mark, has_breaks, wanted.fields, _kinds(raw, wanted, words))
+    is_quoted = not is_bare and b'"' in raw
+    table = _table(text, mark, has_breaks, wanted.fields, _kinds(raw, wanted, words, is_quoted))
     if table is None:
         return None
-    out, is_quoted, has_blanks = {}, b'"' in raw, any(blank.encode() in text for blank in BLANKS)
+    out, has_blanks = {}, not is_bare and any(blank.encode() in text for blank in BLANKS)
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
         out[int(name)] = values = Words(array) if str(array.type) == "binary" else array.to_numpy()
         if isinstance(values, Words) and has_blanks and values.trim() and is_quoted:
             return None  # blanks within quotes are kept, others are not
     return out
+
+
+def _is_bare(raw, sep):
+    """Return True where lines certainly have no quotes, blanks or carriage returns, as most files of numbers.
+
+    A separator and line ends are the only letters below a comma then. numpy lets other threads run meanwhile; searches
+    of bytes do not.
+    """
+    letters = np.frombuffer(raw, np.uint8)
+    expected = count_lines(raw) + (np.count_nonzero(letters == ord(sep)) if sep < "," else 0)
+    return len(sep) == 1 and sep not in BLANKS and np.count_nonzero(letters < ord(",")) == expected
 
 
 def plain_lines(raw, sep):
@@ -116,24 +132,34 @@ def _is_one_of(letters, sep, *others):
     return out
 
 
-def _kinds(raw, wanted, words):
+def _kinds(raw, wanted, words, is_quoted):
     """{place: pyarrow's type} of what is read."""
     import pyarrow
 
     integer, number, word = pyarrow.int64(), pyarrow.float64(), pyarrow.binary()
     may_be_integers = not set(wanted.ids) <= set(words)
-    ids = integer if may_be_integers and _are_as_printed(raw, wanted.sep) else word
-    times = word if wanted.times and (b"x" in raw or b"X" in raw) else integer
+    ids = integer if may_be_integers and _are_as_printed(raw, wanted.sep, is_quoted) else word
+    times = word if wanted.times and (np.frombuffer(raw, np.uint8) | CASE == ord("x")).any() else integer
     kinds = {**dict.fromkeys(wanted.ids, ids), **dict.fromkeys(wanted.numbers, number)}
     return {**kinds, **dict.fromkeys(wanted.times, times), **dict.fromkeys(words, word)}
 
 
-def _are_as_printed(raw, sep):
+def _are_as_printed(raw, sep, is_quoted):
     """Whether what pyarrow reads as a whole number is spelled as Python prints it: not as 007, 0x7, -0, or " 7"."""
-    if b'"' in raw and any(pair in raw for pair in (b'" ', b' "', b'"\t', b'\t"')):
+    if is_quoted and any(pair in raw for pair in (b'" ', b' "', b'"\t', b'\t"')):
         return False
-    edge = rf'[\n\r\t "\x{ord(sep[0]):02x}]'
-    return not _matches(raw, f"(?:^|{edge})(?:-?0[0-9xX]|-0{edge})")
+    letters = np.frombuffer(raw, np.uint8)
+    # Most zeros are within numbers. Those behind a separator, or behind what is below the digits, are checked further.
+    is_candidate = letters[1:] == ZERO
+    is_candidate &= (letters[:-1] < ZERO) | (letters[:-1] == ord(sep[0])) if sep > "0" else letters[:-1] < ZERO
+    places = np.flatnonzero(is_candidate) + 1
+    if len(letters) and letters[0] == ZERO:
+        places = np.append(places, 0)
+    is_edge = np.isin(np.arange(256), [*b'\n\r\t "', ord(sep[0])])
+    before, after = letters[places - 1], letters[np.minimum(places + 1, len(letters) - 1)]  # lines end in a newline
+    is_negative = before == MINUS
+    begins = is_edge[np.where(is_negative, letters[places - 2], before)]
+    return not (begins & (IS_DIGIT_OR_X[after] | is_negative & is_edge[after])).any()
 
 
 def _matches(raw, pattern):
@@ -255,10 +281,10 @@ def lines(raw, sep):
 
     The reference that columns_of is measured by, and what finds where a fault is. Lines without a word are left out.
     """
-    mark = sep
+    raw, mark = bytes(raw), sep
     if len(sep) > 1 and UNUSED not in raw:
         raw, mark = raw.replace(sep.encode(), UNUSED), UNUSED.decode()
-    for number, line in lines_of(raw.decode("latin-1"), mark):
+    for number, line in lines_of(str(raw, "latin-1"), mark):
         words = words_in(line, mark)
         if words != [""]:
             raw_words = None if words is None else [word.encode("latin-1") for word in words]
@@ -273,9 +299,12 @@ def words_in(line, sep):
 
 
 def whole_rows(blocks, sep):
-    """Yield blocks of lines (bytes) that end where no quoted field is open. blocks: uint8 arrays of whole lines."""
+    """Yield blocks (bytes or uint8) that end where no quoted field is open. blocks: uint8 arrays of whole lines."""
     kept = b""
     for block in blocks:
+        if not kept and not (block == QUOTE).any():
+            yield block
+            continue
         raw = kept + block.tobytes()
         end = rows_end(raw, sep) if b'"' in raw else len(raw)
         end = len(raw) if len(raw) - end > LONGEST_FIELD else end

@@ -336,62 +336,58 @@ class Stream:
         """All bytes of a text, for small files; DataError for a byte of 0."""
         with translated(self.name):
             raw = self.raw.read()
-        self._refuse_zero(raw, 0, len(raw), 0)
+        self._refuse_zero(np.frombuffer(raw, np.uint8), 0)
         return raw
 
     def blocks(self, skip=0, size=None):
-        """Yield uint8 arrays of whole lines, a newline at each end. An array is valid until the next one is asked for.
+        """Yield uint8 arrays of whole lines, a newline at each end.
 
         skip: bytes to leave out first, fewer than head has. size bytes (BLOCK) are read at a time; a longer line makes
         the block as long as it must be. Raises DataError for a byte of 0, which no text holds.
         """
         size = size or BLOCK
-        store, kept, before = bytearray(min(FIRST, size) + 1), 0, skip
+        length, rest, before = min(FIRST, size), np.empty(0, np.uint8), skip
         self._read(memoryview(bytearray(skip)))
         while True:
-            filled = kept + self._read(memoryview(store)[kept:-1])
-            self._refuse_zero(store, kept, filled, before)
-            buffer, end = np.frombuffer(store, dtype=np.uint8), store.rfind(b"\n", 0, filled) + 1
+            store = np.empty(length + 1, np.uint8)  # one more, for the newline that the last line may lack
+            store[: len(rest)] = rest
+            filled = len(rest) + self._read(memoryview(store)[len(rest) : -1])
+            self._refuse_zero(store[len(rest) : filled], before + len(rest))
+            end = _line_end(store[:filled])
             if end:
-                yield buffer[:end]
-                buffer[: filled - end] = buffer[end:filled].copy()
-                before += end
-            done, kept = filled < len(store) - 1, filled - end
-            if done:
+                yield store[:end]
+            rest, before = store[end:filled], before + end
+            if filled < length:
                 break
-            if kept == len(store) - 1 or len(store) <= size:
-                store = self._longer(store, before, size)
-        if kept:
-            self.unended, buffer[kept] = True, NEWLINE
-            yield buffer[: kept + 1]
+            self._refuse_long_line(len(rest), before)
+            length = max(size, 2 * len(rest))
+        if len(rest):
+            self.unended, store[filled] = True, NEWLINE
+            yield store[end : filled + 1]
 
-    def _read(self, room):
+    def _read(self, buffer):
         """Fill a memoryview; returns how many bytes, fewer than it holds only at the stream's end."""
         filled = 0
         with translated(self.name):
-            while filled < len(room) and (got := self.raw.readinto(room[filled:])):
+            while filled < len(buffer) and (got := self.raw.readinto(buffer[filled:])):
                 filled += got
         return filled
 
-    def _refuse_zero(self, store, start, stop, before):
-        at = store.find(0, start, stop)
-        if at >= 0:
+    def _refuse_zero(self, letters, before):
+        """Raise DataError for a byte of 0 in letters (n,) uint8, which are behind `before` bytes."""
+        if len(letters) and not letters.min():
             raise DataError(
-                f"{self.name} has a byte of 0 at byte {before + at + 1:,}, which no text holds. It is damaged, or no "
-                "text file in UTF-8 or Latin-1."
+                f"{self.name} has a byte of 0 at byte {before + int(letters.argmin()) + 1:,}, which no text holds. It "
+                "is damaged, or no text file in UTF-8 or Latin-1."
             )
 
-    def _longer(self, store, before, size):
-        """Return store with more room behind what is in it: size bytes in all, or twice its size.
-
-        Raises DataError for a line, behind so many bytes, that is longer than LONGEST_LINE.
-        """
-        if len(store) > LONGEST_LINE:
+    def _refuse_long_line(self, length, before):
+        """Raise DataError where so many bytes of a line, behind `before` bytes, are more than a line may have."""
+        if length > LONGEST_LINE:
             raise DataError(
                 f"{self.name}, {self._place(before)}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit for a line: "
                 "it is no text file of a table."
             )
-        return store + bytearray(size + 1 - len(store) if len(store) <= size else len(store))
 
     def _place(self, before):
         """Return the number of the line behind so many bytes as text: they are read again, but not from a pipe."""
@@ -402,3 +398,12 @@ class Stream:
             while before > 0 and (part := raw.read(min(before, CHUNK))):
                 number, before = number + part.count(b"\n"), before - len(part)
         return f"line {number:,}"
+
+
+def _line_end(letters):
+    """Return the place behind the last newline in letters (n,) uint8, 0 where there is none."""
+    stop, found = len(letters), -1
+    while stop and found < 0:
+        start = max(0, stop - CHUNK)
+        found, stop = letters[start:stop].tobytes().rfind(b"\n"), start
+    return stop + found + 1

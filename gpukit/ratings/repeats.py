@@ -3,8 +3,10 @@
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit._pool import shared_out
 from gpukit.errors import DataError, ParameterError
 from gpukit.io.times import MISSING
+from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
@@ -12,6 +14,7 @@ from gpukit.ratings.table import DISTINCT, as_counts, marked
 
 RULES = ("last", "mean", "error")
 LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
+PART_BITS = 8  # of the keys that are sorted together: parts stay in the cache
 MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by rule 'mean'
 
 
@@ -50,8 +53,8 @@ def without_repeats(ratings, rule, in_place=False):
     sound(ratings)
     if ratings._state == DISTINCT:
         return ratings
-    keys, _ = packed_pairs(ratings.users, ratings.items, ratings.shape)
-    if _rise(keys):  # as many files do
+    keys, shift = packed_pairs(ratings.users, ratings.items, ratings.shape)
+    if _rise(keys) or not _has_repeats(keys, shift):  # many files are in order
         return marked(ratings, DISTINCT)
     keys, places = sorted_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
     repeated = _first_repeat(keys, places)
@@ -98,6 +101,23 @@ def settled(counts):
     if counts.max(initial=0) > np.finfo(np.float32).max:
         raise DataError(f"A pair's counts add up to {counts.max():g}, more than a count may be. Give smaller ones.")
     return as_counts(counts)
+
+
+def _has_repeats(keys, shift):
+    """Return True if a key of packed_pairs comes twice. Keys are sorted in parts that agree in some bits.
+
+    These are the lowest of the user and the highest of the item, so that one user or item alone makes many parts too.
+    """
+    first = max(0, shift - PART_BITS // 2)
+    keys = sort_by_bits(keys, first, first + PART_BITS)[0]
+    starts = row_starts(keys, first, PART_BITS, 1 << PART_BITS)
+
+    def is_repeated(part):
+        own = keys[starts[part] : starts[part + 1]]
+        own.sort()
+        return (own[1:] == own[:-1]).any()
+
+    return any(shared_out(is_repeated, range(1 << PART_BITS)))
 
 
 @njit

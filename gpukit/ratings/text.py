@@ -49,7 +49,7 @@ def by_columns(raw, layout, bounds=None, words=()):
     """
     places, movies, count = layout.places, None, count_lines(raw)
     if layout.format == "netflix":
-        raw, movies = _without_movies(raw)
+        raw, movies = _without_movies(bytes(raw))
     numbers, ids, times = (_those(places, names) for names in (NUMBERS, ("users", "items"), ("times",)))
     found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(places, words))
     return None if found is None else _block(found, count, movies, layout, bounds)
@@ -95,8 +95,8 @@ def _is_sound(name, column, bounds):
         return False
     if isinstance(column, Words):
         return not column.is_any_empty()
-    if name in NUMBERS and not (np.abs(column) <= FLOAT32_MAX).all():
-        return False
+    if name in NUMBERS and len(column) and not (-FLOAT32_MAX <= column.min() and column.max() <= FLOAT32_MAX):
+        return False  # of nan too
     if name == "values" and bounds is not None and len(column):
         return np.float32(bounds[0]) <= np.float32(column.min()) and np.float32(column.max()) <= np.float32(bounds[1])
     return name != "counts" or not (column < 0).any()
