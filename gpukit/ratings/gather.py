@@ -60,8 +60,9 @@ class Column:
         known = self.table.count
         codes = self.table.codes(keys, found)
         fresh = np.flatnonzero(codes >= known)
-        first = np.unique(codes[fresh], return_index=True)[1]
-        self.names += spelled(fresh[first])
+        places = np.empty(self.table.count - known, np.int64)
+        places[codes[fresh] - known] = fresh  # any place of a word will do
+        self.names += spelled(places)
         self.chunks.append(codes if which is None else codes[which])
 
     def _to_text(self):
