@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.evaluation.metrics import mae, rmse
+from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
 
 
@@ -19,16 +19,25 @@ def closing_table(model, train, test):
     for part, ratings in (("train", train), ("test", test)):
         if ratings is None:
             continue
-        biased = model.mean_ + _values_of(ratings.users, ratings.user_ids, model.user_ids_, user_bias)
-        biased += _values_of(ratings.items, ratings.item_ids, model.item_ids_, item_bias)
         scores = (
-            _errors(ratings.values, np.full(len(ratings), mean)),
-            _errors(ratings.values, np.clip(biased, *model.scale_)),
+            errors(ratings.values, lambda part: mean),
+            errors(ratings.values, _biased(model, ratings, user_bias, item_bias)),
             model.evaluate(ratings),
         )
         for row, score in zip(rows, scores):
             row[f"{part}_rmse"], row[f"{part}_mae"] = float(score["rmse"]), float(score["mae"])
     return rows
+
+
+def _biased(model, ratings, user_bias, item_bias):
+    """Return the function from a slice of ratings to their damped biases, within the model's scale."""
+    of_users = _known_values(ratings.user_ids, model.user_ids_, user_bias)
+    of_items = _known_values(ratings.item_ids, model.item_ids_, item_bias)
+
+    def predict(part):
+        return np.clip(model.mean_ + of_users[ratings.users[part]] + of_items[ratings.items[part]], *model.scale_)
+
+    return predict
 
 
 def mean_of(model):
@@ -41,17 +50,15 @@ def mean_of(model):
 
 def count_unknown(train, test):
     """(ratings of test whose user has no training rating, ... whose item has none)."""
-    users = _values_of(test.users, test.user_ids, train.user_ids, np.bincount(train.users, minlength=train.shape[0]))
-    items = _values_of(test.items, test.item_ids, train.item_ids, np.bincount(train.items, minlength=train.shape[1]))
+    of_users = np.bincount(train.users, minlength=train.shape[0])
+    of_items = np.bincount(train.items, minlength=train.shape[1])
+    users = _known_values(test.user_ids, train.user_ids, of_users)[test.users]
+    items = _known_values(test.item_ids, train.item_ids, of_items)[test.items]
     return int(np.count_nonzero(users == 0)), int(np.count_nonzero(items == 0))
 
 
-def _values_of(rows, ids, known, values):
-    """values of known ids for each of rows (numbers into ids), 0 for an id that is not known."""
+def _known_values(ids, known, values):
+    """(n,) values of ids (n,), 0 for those that are not among the known, which values belong to."""
     from gpukit.io.ids import rows_of
 
-    return np.append(values, values.dtype.type(0))[rows_of(ids, known)][rows]  # -1, unknown, is the appended 0
-
-
-def _errors(truth, predicted):
-    return {"rmse": rmse(truth, predicted), "mae": mae(truth, predicted)}
+    return np.append(values, values.dtype.type(0))[rows_of(ids, known)]  # -1, unknown, is the appended 0

@@ -1,10 +1,11 @@
 """How good predictions and lists are; float64 inside, plain numbers out. ranking.py has what judges a ranking.
 
-Numbers:  rmse, mae, relative_error.          Ranked lists of one relevant item a user:  hit_ratio.
+Numbers:  rmse, mae, errors of both, relative_error.          Ranked lists of one relevant item a user:  hit_ratio.
 """
 
 import numpy as np
 
+from gpukit._pool import by_rows
 from gpukit.base import check_integer
 from gpukit.errors import DataError
 
@@ -19,6 +20,22 @@ def mae(truth, predicted):
     """Mean absolute error. Raises as rmse."""
     truth, predicted = _pair(truth, predicted)
     return float(np.mean(np.abs(truth - predicted)))
+
+
+def errors(truth, predict):
+    """{'rmse', 'mae'} of truth (n,), on all cores, without an array of n predictions.
+
+    predict(slice) returns the predictions of a part of truth, a number or an array. Raises DataError without truth.
+    """
+    if not len(truth):
+        raise DataError("There are no ratings to judge by: 0 rows.")
+
+    def sums(part):
+        difference = truth[part].astype(np.float64) - predict(part)
+        return np.square(difference).sum(), np.abs(difference).sum()
+
+    squares, sizes = np.sum(by_rows(sums, (len(truth), 1)), axis=0) / len(truth)
+    return {"rmse": float(np.sqrt(squares)), "mae": float(sizes)}
 
 
 def relative_error(truth, predicted):
