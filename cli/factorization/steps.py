@@ -117,10 +117,13 @@ def of_either(ask, ratings):
 
 
 def since(ask, test):
-    """What to say of which ratings are held out."""
+    """Return which ratings are held out, in words for the remark; '' for random ones."""
+    if ask.split == "time":
+        return f", the last ones, from {when(test.times.min())} on,"
+    if ask.split == "users":
+        return f", those of {len(np.unique(test.users)):,} users,"
     said = {"user-time": ", the last of each user,", "user-last": ", the last one of each user,"}
-    said |= {"user-one": ", one of each user,", "users": f", those of {len(np.unique(test.users)):,} users,"}
-    return f", the last ones, from {when(test.times.min())} on," if ask.split == "time" else said.get(ask.split, "")
+    return {**said, "user-one": ", one of each user,"}.get(ask.split, "")
 
 
 def when(seconds):
