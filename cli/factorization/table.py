@@ -5,8 +5,6 @@ import numpy as np
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
 
-PIECE = 1 << 20
-
 
 def closing_table(model, train, test):
     """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
@@ -52,17 +50,11 @@ def mean_of(model):
 
 def count_unknown(train, test):
     """(ratings of test whose user has no training rating, ... whose item has none)."""
-    users = _known_values(test.user_ids, train.user_ids, _are_used(train.users, train.shape[0]))[test.users]
-    items = _known_values(test.item_ids, train.item_ids, _are_used(train.items, train.shape[1]))[test.items]
+    from gpukit.io.ids import used_rows
+
+    users = _known_values(test.user_ids, train.user_ids, used_rows(train.users, train.shape[0]))[test.users]
+    items = _known_values(test.item_ids, train.item_ids, used_rows(train.items, train.shape[1]))[test.items]
     return len(test) - int(np.count_nonzero(users)), len(test) - int(np.count_nonzero(items))
-
-
-def _are_used(rows, count):
-    """(count,) bool: which row numbers come up among rows (n,)."""
-    out = np.zeros(count, bool)
-    for start in range(0, len(rows), PIECE):  # numpy makes int64 of what it indexes by
-        out[rows[start : start + PIECE]] = True
-    return out
 
 
 def _known_values(ids, known, values):

@@ -124,6 +124,13 @@ def numbered(ids):
     return rows, known
 
 
+def used_rows(rows, count):
+    """(count,) bool: which of the row numbers 0 to count - 1 come up among rows (n,) int32."""
+    present = np.zeros(count, np.uint8)
+    _mark_ids(rows, 0, present)
+    return present.view(bool)
+
+
 def _beyond(ids):
     """(n,) bool: which integers int64 does not hold."""
     return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.zeros(len(ids), dtype=bool)
