@@ -1,5 +1,6 @@
 """A line of text to words; words to numbers and ids, each kept as it is spelled. No compiler is loaded for it."""
 
+import contextlib
 import re
 
 import numpy as np
@@ -134,11 +135,11 @@ def check_width(count, letters, what):
 
 
 def decoded(raw):
-    """bytes as text: UTF-8, else Latin-1, so that different bytes are different text."""
-    try:
-        return raw.decode("utf-8")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
+    """Return bytes as text: UTF-8, else Windows' code page 1252, else Latin-1. Different bytes stay different text."""
+    for encoding in ("utf-8", "cp1252"):  # five bytes have no letter in the latter
+        with contextlib.suppress(UnicodeDecodeError):
+            return raw.decode(encoding)
+    return raw.decode("latin-1")
 
 
 def shown(word):

@@ -5,7 +5,7 @@ from gpukit.io import sources
 from gpukit.io.arrays import plain
 from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.records import lines_of, words_of
-from gpukit.io.words import is_integer
+from gpukit.io.words import decoded, is_integer
 from gpukit.ratings.headers import ITEM
 
 NEEDED = "a file with a line item,title for each item"
@@ -17,15 +17,16 @@ def read_titles(path):
 
     Read as: `id::title::...`; a csv or tsv whose header names an item and a title; or, without a header, the first
     column and the second, or (Netflix: id,year,title with commas in the title) all that follows a year. UTF-8, else
-    Latin-1. Raises DataError for a missing or empty file and names the line that has no title.
+    Windows-1252. Raises DataError for a missing or empty file and names the line that has no title.
     """
     with sources.opened(path, NEEDED) as source:
         stream = source.stream()
         stream.text_head()
         path, raw = stream.name, stream.whole()
-    first = _decoded(raw).lstrip().partition("\n")[0]
+    raw = raw.removeprefix(sources.BOM)
+    first = decoded(raw).lstrip().partition("\n")[0]
     sep = next((sep for sep in ("::", "\t", ",", ";", "|") if sep in first), ",")
-    text = _decoded(cut_blank_end(raw, sep, path))
+    text = decoded(cut_blank_end(raw, sep, path))
     lines = [(number, line.rstrip("\r")) for number, line in lines_of(text, sep) if line.strip()]
     if not lines:
         raise DataError(f"{path} is empty. Give {NEEDED}.")
@@ -42,13 +43,6 @@ def read_titles(path):
     if not titles:
         raise DataError(f"{path} holds a header and nothing else: no titles. Give {NEEDED}.")
     return _with_integers(titles)
-
-
-def _decoded(raw):
-    try:
-        return raw.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        return raw.decode("latin-1")
 
 
 def _places(first, sep):

@@ -26,9 +26,10 @@ from gpukit.ratings import read_titles
         ("title,item\nOne,7\n", {7: "One"}),
         ("item_id:token\tmovie_title:token_seq\n7\tOne, two\n", {7: "One, two"}),
         ("7,One, two\n\n8,Three\n", {7: "One, two", 8: "Three"}),
+        ("item,title\n7,caf\u00e9 \u2013 \u20ac5\n", {7: "caf\u00e9 \u2013 \u20ac5"}),
     ],
 )
-@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+@pytest.mark.parametrize("encoding", ["utf-8", "cp1252"])
 def test_titles(tmp_path, text, titles, encoding):
     (tmp_path / "t").write_bytes(text.encode(encoding))
     assert read_titles(tmp_path / "t") == titles

@@ -26,7 +26,9 @@ def completed(answer, files):
 def spelled(answer, files):
     """Each word of the text is one of the file that was read, or a number that was filled in."""
     raw = files["v.csv"]
-    known = {word for code in ("utf-8", "latin-1") for word in BETWEEN.split(bare(raw.decode(code, "replace")))}
+    known = {
+        word for code in ("utf-8", "latin-1", "cp1252") for word in BETWEEN.split(bare(raw.decode(code, "replace")))
+    }
     numbers = [np.format_float_positional(number, trim="-") for number in answer["filled"][~answer["seen"]]]
     known |= {*numbers, *(part for number in numbers for part in number.split("."))}  # of decimal commas
     strange = [word for word in BETWEEN.split(bare(answer["text"].decode())) if word and word not in known]

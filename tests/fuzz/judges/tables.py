@@ -81,7 +81,7 @@ def spelled(answer, files):
     """Ids and ratings of a table that was read from text stand in the text, ids sorted: nothing is invented. Pairs
     without ratings have ones, and counts."""
     text = b"\n".join(files.values())
-    shown = text.decode("utf-8", "replace") + text.decode("latin-1")
+    shown = text.decode("utf-8", "replace") + text.decode("latin-1") + text.decode("cp1252", "replace")
     for name in ("user_ids", "item_ids"):
         if answer[name].tolist() != sorted(answer[name].tolist()):
             return f"{name} are not sorted"
@@ -132,7 +132,8 @@ def pairs(answer, files):
         return f"{users.shape} users and {items.shape} items"
     if users.dtype.kind not in "iU" or items.dtype.kind not in "iU":
         return f"ids of {users.dtype} and {items.dtype}"
-    shown = (text := b"\n".join(files.values())).decode("utf-8", "replace") + text.decode("latin-1")
+    text = b"\n".join(files.values())
+    shown = text.decode("utf-8", "replace") + text.decode("latin-1") + text.decode("cp1252", "replace")
     strange = [one for one in {*users.tolist(), *items.tolist()} if str(one) not in shown]
     return f"{strange[0]!r} is not in the file" if strange else None
 
@@ -154,7 +155,8 @@ def categories(answer, files):
     words = [*answer["categories"], *answer["items"]]
     if not answer["items"] or not all(isinstance(word, str) and word for word in words):
         return f"{len(answer['items'])} items, or an empty word"
-    shown = (text := b"\n".join(files.values())).decode("utf-8", "replace") + text.decode("latin-1")
+    text = b"\n".join(files.values())
+    shown = text.decode("utf-8", "replace") + text.decode("latin-1") + text.decode("cp1252", "replace")
     strange = [word for word in words if word not in shown and '"' not in shown]
     return f"{strange[0]!r} is not in the file" if strange else None
 

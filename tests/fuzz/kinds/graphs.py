@@ -181,7 +181,8 @@ def judge_edges(found, files):
     wrong = found["wrong"] or tables.graph({**found, **alone}, files)
     if wrong or found["ids"] is None:
         return wrong
-    shown = (text := b"\n".join(files.values())).decode("utf-8", "replace") + text.decode("latin-1")
+    text = b"\n".join(files.values())
+    shown = text.decode("utf-8", "replace") + text.decode("latin-1") + text.decode("cp1252", "replace")
     shown += shown.replace('"', "")
     strange = [one for one in found["ids"].tolist() if str(one) not in shown]
     return f"the id {strange[0]!r} is not in the file" if strange else None
