@@ -40,11 +40,9 @@ def pairs_of(table, what, number):
     """((E, 2) places in ids, (E,) numbers or None, ids) of a sheet.Table with two or three columns; what, number: what
     an error calls a line and its number."""
     header = _list_header(table)
-    frame = table.frame(header)
+    frame = table.frame(header, ids=(0, 1))
     if frame.shape[1] not in (2, 3) or not table.first[0]:
         raise DataError(f"{table.path}: each {what} is two vertices, or two and a {number}; quote names with blanks.")
-    if not _are_texts(frame) and (not _are_integers(frame) or table.has_odd_numbers()):
-        frame = table.frame(header, spelled=2)
     numbers = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
     hole = (frame[[0, 1]].isna() | (frame[[0, 1]] == "")).to_numpy().any(axis=1)
     hole = hole if numbers is None else hole | np.isnan(numbers)
@@ -59,11 +57,6 @@ def pairs_of(table, what, number):
 def _are_integers(frame):
     """True for ends of edges that int64 holds; pandas makes uint64 or float64 of larger numbers."""
     return all(frame[column].dtype.kind == "i" for column in (0, 1))
-
-
-def _are_texts(frame):
-    """True for ends of edges that are text throughout, which pandas leaves as it is."""
-    return all(frame[column].dtype.kind not in "biuf" and not frame[column].isna().any() for column in (0, 1))
 
 
 def _list_header(table):
@@ -83,12 +76,14 @@ def _numbered(table, frame):
     import pandas
 
     ends = frame[[0, 1]]
-    if _are_integers(ends):
-        ids, places = np.unique(ends.to_numpy(), return_inverse=True)
-        return places.reshape(-1, 2), ids
-    places, names = pandas.factorize(ends.to_numpy(dtype=object).ravel())
-    merged, ids = pandas.factorize(np.array(table.words(pandas.Series(names, dtype=object)), dtype=object))
-    return merged[places].reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
+    if not _are_integers(ends):
+        names = [table.words(ends[column]) for column in (0, 1)]
+        places, ids = pandas.factorize(np.array(names, dtype=object).T.ravel())
+        if not all(map(words.is_integer, ids)):
+            return places.reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
+        ends = ids.astype(np.int64)[places].reshape(-1, 2)
+    ids, places = np.unique(np.asarray(ends), return_inverse=True)
+    return places.reshape(-1, 2), ids
 
 
 def square_of(table):
