@@ -113,24 +113,26 @@ class Table:
         """Return a pandas column of a frame as [str], '' for a missing one."""
         return column.astype(object).where(column.notna(), "").map(str).tolist()
 
-    def frame(self, header, spelled=0, ids=()):
+    def frame(self, header, spelled=0, ids=(), others=True):
         """Return a pandas DataFrame, columns 0 to C-1, of the rows; of those below the first with header=True.
 
         spelled: the columns that are kept as text, or the number of the first that are; ids: those that are int64 if
         all their words are integers as Python prints them, else text. Other columns are float64 where all words are
-        numbers or missing, else text, NaN where missing.
+        numbers or missing, else text, NaN where missing; they are left out with others=False.
         """
         import pandas
 
         self._begin, width = (self._body, self._width()) if header else (0, len(self.first))
         spelled = {*(range(spelled) if isinstance(spelled, int) else spelled)}
-        numbers = tuple(place for place in range(width) if place not in spelled and place not in ids)
+        numbers = tuple(place for place in range(width) if others and place not in spelled and place not in ids)
         wanted = Wanted(self.separator, width, tuple(ids), numbers, missing=UNKNOWN)
         likely = dict(enumerate(self.first if self.second == [""] else self.second))
         words = {at for at in numbers if (word := likely.get(at, "")) not in UNKNOWN and not is_number(word, False)}
         try:
             parts = self._parts(wanted, words | {place for place in spelled if place < width})
-            columns = {place: _joined([part.pop(place) for part in parts], place in numbers) for place in range(width)}
+            columns = {
+                place: _joined([part.pop(place) for part in parts], place in numbers) for place in sorted(parts[0])
+            }
         except MemoryError as error:
             raise DataError(
                 f"{self.path}: {width:,} columns take more memory than there is. Turn the table, so that its lines are "
@@ -155,7 +157,7 @@ class Table:
         """Return [{place: array or Words}] of blocks of rows, each column either all arrays or all Words."""
         parts, at = [], self._begin
         for block in whole_rows(self._blocks(), self.separator):
-            parts.append(columns_of(block, wanted, words) or self._by_lines(block, wanted, at))
+            parts.append(columns_of(block, wanted, words) or self._by_lines(block, wanted, words, at))
             at += len(block)
         kinds = {place: {isinstance(part[place], Words) for part in parts} for place in parts[0]}
         mixed = {place for place, kind in kinds.items() if len(kind) > 1}
@@ -169,14 +171,15 @@ class Table:
             yield letters[begin:end]
             begin = end
 
-    def _by_lines(self, raw, wanted, begin):
+    def _by_lines(self, raw, wanted, spelled, begin):
         """Return {place: Words} of rows that begin at a place of the text; DataError for one with other fields."""
         rows, before = [], self._raw.count(b"\n", 0, begin)
         for number, words in self._rows(raw, before):
             if len(words) > wanted.fields:
                 raise self._wrong_fields(number, words, wanted.fields)
             rows.append([word.encode() for word in words] + [b""] * (wanted.fields - len(words)))
-        return {place: Words(list(column)) for place, column in enumerate(zip(*rows))}
+        places = (*wanted.ids, *wanted.numbers, *spelled)
+        return {place: Words([row[place] for row in rows]) for place in places}
 
     def place(self, row):
         """Return where a row of the last frame is, in words."""
@@ -223,7 +226,7 @@ class FrameTable(Table):
         self.first = ["" if name in unnamed else name for name in map(str, self._frame.columns)]
         self.second = [str(value) for value in self._frame.iloc[0]]
 
-    def frame(self, header=True, spelled=0, ids=()):
+    def frame(self, header=True, spelled=0, ids=(), others=True):
         """Return a pandas DataFrame, columns 0 to C-1, of the types that the file has; there is a header always."""
         return self._frame.set_axis(range(self._frame.shape[1]), axis=1)
 
