@@ -73,7 +73,7 @@ class Table:
         self._raw, self.commas = decimal_commas(clean if clean.endswith(b"\n") else clean + b"\n", sep)
         rows = self._first_rows()
         self._head, self.first, self.second = rows, rows[0][1], rows[1][1] if len(rows) > 1 else [""]
-        self._begin, self._body = 0, self._end_of_line(rows[1][0] - 1) if len(rows) > 1 else len(self._raw)
+        self._begin, self._body = 0, _end_of_line(self._raw, rows[0][0] if len(rows) < 2 else rows[1][0] - 1)
         if len(rows) > 1 and len(self.first) > 2 and len(self.second) == 1:
             raise self._wrong_fields(rows[1][0], self.second, len(self.first))
 
@@ -102,13 +102,6 @@ class Table:
                 )
             yield before + number, [decoded(word) for word in words]
 
-    def _end_of_line(self, count):
-        """Return the place behind the first `count` lines."""
-        place = 0
-        for _ in range(count):
-            place = self._raw.index(b"\n", place) + 1
-        return place
-
     def words(self, column):
         """Return a pandas column of a frame as [str], '' for a missing one."""
         return column.astype(object).where(column.notna(), "").map(str).tolist()
@@ -123,22 +116,24 @@ class Table:
         import pandas
 
         self._begin, width = (self._body, self._width()) if header else (0, len(self.first))
-        spelled = {*(range(spelled) if isinstance(spelled, int) else spelled)}
+        spelled = {*(range(spelled) if isinstance(spelled, int) else spelled)} & {*range(width)}
         numbers = tuple(place for place in range(width) if others and place not in spelled and place not in ids)
         wanted = Wanted(self.separator, width, tuple(ids), numbers, missing=UNKNOWN)
-        likely = dict(enumerate(self.first if self.second == [""] else self.second))
-        words = {at for at in numbers if (word := likely.get(at, "")) not in UNKNOWN and not is_number(word, False)}
         try:
-            parts = self._parts(wanted, words | {place for place in spelled if place < width})
-            columns = {
-                place: _joined([part.pop(place) for part in parts], place in numbers) for place in sorted(parts[0])
-            }
+            return pandas.DataFrame(self._columns(wanted, spelled), copy=False)
         except MemoryError as error:
             raise DataError(
                 f"{self.path}: {width:,} columns take more memory than there is. Turn the table, so that its lines are "
                 "many and short, or give it as .npy or .parquet."
             ) from error
-        return pandas.DataFrame(columns, copy=False)
+
+    def _columns(self, wanted, spelled):
+        """Return {place: array} of rows; those that are spelled are text."""
+        likely = dict(enumerate(self.first if self.second == [""] else self.second))
+        texts = {at for at in wanted.numbers if (word := likely.get(at, "")) not in UNKNOWN and not _is_number(word)}
+        parts = self._parts(wanted, texts | spelled)
+        places = sorted(parts[0])
+        return {at: _joined([part.pop(at) for part in parts], at in wanted.numbers) for at in places}  # frees parts
 
     def _width(self):
         """Return the number of fields below the header; one more than it has: the first is the labels of rows."""
@@ -206,7 +201,7 @@ class Table:
         if {word.lower() for word, gap in zip(words, missing) if not gap} <= {"false", "true"}:
             words = [str(int(word.lower() == "true")) for word in words]
         for row, word in enumerate(words):
-            if not missing[row] and not is_number(word, finite=False):
+            if not missing[row] and not _is_number(word):
                 advice = EMPTY if len(words) == 1 or any(map(is_number, words)) else NO_NUMBERS
                 wrong = f"has {what}" if (what := comma_told(word)) else f"is not a number. {advice}"
                 raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
@@ -253,6 +248,15 @@ def _clean(raw):
     if not any(mark in raw for mark in (b"\r", b"#", b"%")):
         return raw
     return UNCLEAN.sub(lambda found: {b'"': found[0], b"\r": b"\n"}.get(found[0][:1], b""), raw)
+
+
+def _end_of_line(raw, number):
+    """Return the place behind a line of a text (bytes)."""
+    return next(itertools.islice(re.finditer(b"\n", raw), number - 1, None)).end()
+
+
+def _is_number(word):
+    return is_number(word, finite=False)
 
 
 def _first_lines(raw):
