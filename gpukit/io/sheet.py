@@ -136,7 +136,7 @@ class Table:
         return {at: _joined([part.pop(at) for part in parts], at in wanted.numbers) for at in places}  # frees parts
 
     def _width(self):
-        """Return the number of fields below the header; one more than it has: the first is the labels of rows."""
+        """Return the number of fields below the header. One more than in the header: the first ones are labels."""
         if len(self._head) < 2:
             raise DataError(f"{self.path} has a header and no lines below it.")
         number, below, after = self._head[1][0], len(self.second), len(self._head[-1][1])
