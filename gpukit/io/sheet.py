@@ -196,8 +196,8 @@ class Table:
 
     def _numbers(self, column):
         """Return a column of words and numbers as float64."""
-        words = [word.strip() for word in self.words(column)]
-        missing = [word.lower() in MISSING for word in words]
+        words = self.words(column)
+        missing = [word.strip().lower() in MISSING for word in words]
         if {word.lower() for word, gap in zip(words, missing) if not gap} <= {"false", "true"}:
             words = [str(int(word.lower() == "true")) for word in words]
         for row, word in enumerate(words):

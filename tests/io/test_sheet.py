@@ -49,3 +49,9 @@ def test_lines_of_rows():
 
 def test_rows_with_fewer_fields_are_missing_at_their_end():
     assert np.array_equal(frame("1,2\n3\n5,6\n", False).to_numpy(float), [[1, 2], [3, np.nan], [5, 6]], equal_nan=True)
+
+
+def test_control_letters_are_no_blanks():
+    table = sheet.Table(b"a,b\n1,0.5\x1c\n2,3\n", "t.csv")
+    with pytest.raises(DataError, match=r"line 2: '0.5\\x1c' \(column 2\) is not a number"):
+        table.numbers(table.frame(True))
