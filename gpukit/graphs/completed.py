@@ -9,7 +9,7 @@ from gpukit.graphs.column_types import BOOLEAN, FLOAT, boolean_words, is_convert
 from gpukit.graphs.columns import columns_of, labels_of
 from gpukit.graphs.table import firsts, known_of, long_of, ranks, type_of_long, types_in
 from gpukit.io.records import check_word, csv_line
-from gpukit.io.sheet import BLANKS, FrameTable, ParquetTable, open_table
+from gpukit.io.sheet import FrameTable, ParquetTable, open_table
 from gpukit.io.words import decimal_commas, decoded, shown, with_comma, with_point
 from gpukit.persist import atomic_write
 
@@ -96,7 +96,6 @@ def _write_text(path, table, header, cells, labels):
             "Write a file.parquet instead."
         )
     separator = getattr(table, "separator", ",")
-    separator = " " if separator == BLANKS else separator
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         lines = cells.tolist()
         for line in [table.first, *lines] if header else lines:
@@ -113,7 +112,7 @@ def _write_text(path, table, header, cells, labels):
 def has_decimal_commas(path, separator):
     """Return whether the numbers of a text would be read with decimal commas."""
     with open(path, "rb") as file:
-        return decimal_commas(file.read(), BLANKS if separator == " " else separator)[1]
+        return decimal_commas(file.read(), separator)[1]
 
 
 def _write_parquet(path, table, found, frame, filled, missing):

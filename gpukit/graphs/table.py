@@ -113,12 +113,12 @@ def types_in(table, found, frame, values):
     some = np.flatnonzero(kept & ((values % 1 == 0) | ~seen).all(axis=1))
     if not len(some):
         return None
-    words = table.frame(found.header, [found.values[at] for at in some] if by_vertex else len(table.first) + 1)
-    words = words[list(found.values)]
+    spelled = [found.values[at] for at in some] if by_vertex else found.values
+    words = table.frame(found.header, spelled, others=False)
     types = (FLOAT, WHOLE, BOOLEAN)
     codes = np.zeros(len(values), np.int64)
     for at in some:
-        codes[at] = types.index(type_of_words((words.iloc[:, at] if by_vertex else words.iloc[at])[seen[at]]))
+        codes[at] = types.index(type_of_words((words[found.values[at]] if by_vertex else words.iloc[at])[seen[at]]))
     if len(np.unique(codes[kept])) == 1:
         codes[:] = codes[kept][0]
     return ColumnTypes(types, codes[:, None]) if codes.any() else None

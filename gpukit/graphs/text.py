@@ -1,4 +1,4 @@
-"""Graphs as text: lists of edges, and adjacencies as tables of numbers."""
+"""Graphs as text: edge lists, and adjacencies as tables of numbers."""
 
 import numpy as np
 
@@ -6,14 +6,14 @@ from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.io import sheet, words
 
-ENDS = {  # what headers call the ends of an edge
+ENDS = {  # names of the ends of an edge in headers
     *("source", "target", "from", "to", "src", "dst", "node1", "node2", "fromnodeid", "tonodeid", "start", "end"),
 }
 SIZES = "a square table has as many rows as columns, a list two or three columns (vertex, vertex, weight or distance)"
 
 
 def read_graph_text(path):
-    """(adjacency, ids or None) of a text, which may be compressed (.gz, .bz2, .xz, .zip), or of Parquet.
+    """Return (adjacency, ids or None) of a text, which may be compressed (.gz, .bz2, .xz, .zip), or of Parquet.
 
     Two or three columns (space, tab or comma between them) are a list of edges: two vertices and a weight (1 without);
     the ids, whole numbers (then ascending) or text (as they first appear), are kept. Four columns or more are an
@@ -32,19 +32,19 @@ def read_graph_text(path):
 
 
 def is_number(word):
-    """True for a field that is empty or a number (nan and inf too)."""
+    """Return True for a field that is empty or a number (nan and inf too)."""
     return not word or words.is_number(word, finite=False)
 
 
 def pairs_of(table, what, number):
-    """((E, 2) places in ids, (E,) numbers or None, ids) of a sheet.Table with two or three columns; what, number: what
-    an error calls a line and its number."""
+    """Return ((E, 2) places in ids, (E,) numbers or None, ids) of a sheet.Table with two or three columns.
+
+    what, number: the names of a line and of its number in messages.
+    """
     header = _list_header(table)
-    frame = table.frame(header)
+    frame = table.frame(header, ids=(0, 1))
     if frame.shape[1] not in (2, 3) or not table.first[0]:
         raise DataError(f"{table.path}: each {what} is two vertices, or two and a {number}; quote names with blanks.")
-    if not _are_texts(frame) and (not _are_integers(frame) or table.has_odd_numbers()):
-        frame = table.frame(header, spelled=2)
     numbers = table.numbers(frame[[2]]).ravel() if frame.shape[1] == 3 else None
     hole = (frame[[0, 1]].isna() | (frame[[0, 1]] == "")).to_numpy().any(axis=1)
     hole = hole if numbers is None else hole | np.isnan(numbers)
@@ -57,17 +57,12 @@ def pairs_of(table, what, number):
 
 
 def _are_integers(frame):
-    """True for ends of edges that int64 holds; pandas makes uint64 or float64 of larger numbers."""
+    """Return True for ends of edges that are int64."""
     return all(frame[column].dtype.kind == "i" for column in (0, 1))
 
 
-def _are_texts(frame):
-    """True for ends of edges that are text throughout, which pandas leaves as it is."""
-    return all(frame[column].dtype.kind not in "biuf" and not frame[column].isna().any() for column in (0, 1))
-
-
 def _list_header(table):
-    """True when the first line of a list of edges names its columns."""
+    """Return True if the first line of a list of edges names its columns."""
     first, second = table.first, table.second
     if table.named:
         return True
@@ -79,20 +74,25 @@ def _list_header(table):
 
 
 def _numbered(table, frame):
-    """((E, 2) places in ids, ids) of a frame's first two columns: whole numbers ascending, text as it appears."""
+    """Return ((E, 2) places in ids, ids) of a frame's first two columns: integers ascending, text as it appears."""
     import pandas
 
     ends = frame[[0, 1]]
-    if _are_integers(ends):
-        ids, places = np.unique(ends.to_numpy(), return_inverse=True)
-        return places.reshape(-1, 2), ids
-    places, names = pandas.factorize(ends.to_numpy(dtype=object).ravel())
-    merged, ids = pandas.factorize(np.array(table.words(pandas.Series(names, dtype=object)), dtype=object))
-    return merged[places].reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
+    if not _are_integers(ends):
+        names = [table.words(ends[column]) for column in (0, 1)]
+        places, ids = pandas.factorize(np.array(names, dtype=object).T.ravel())
+        if not all(map(words.is_integer, ids)):
+            return places.reshape(-1, 2), words.text_array(ids.tolist(), "vertex")
+        ends = ids.astype(np.int64)[places].reshape(-1, 2)
+    ids, places = np.unique(np.asarray(ends), return_inverse=True)
+    return places.reshape(-1, 2), ids
 
 
 def square_of(table):
-    """((N, N) float64, ids or None) of a sheet.Table with as many rows as columns, behind and below ids or none."""
+    """Return ((N, N) float64, ids or None) of a sheet.Table with the same number of rows and columns.
+
+    A header and a first column may hold ids.
+    """
     if len(table.first) > table.most_rows() + 1:  # parsing takes a millisecond a column
         raise DataError(f"{table.path} has {len(table.first):,} columns and fewer rows: {SIZES}.")
     named = table.named or not table.first[0] or not all(map(is_number, table.first))

@@ -27,13 +27,17 @@ COLUMN = re.compile(r"In CSV column #(\d+)")  # of pyarrow's errors
 
 class Wanted(NamedTuple):
     """What to read of lines: their separator (' ' for any run of blanks), how many fields each has, and the places of
-    those that are whole numbers or words, decimals or words, and whole numbers of any spelling or words."""
+    those that are whole numbers or words, decimals or words, and whole numbers of any spelling or words.
+
+    missing: the words that are NaN in a column of decimals.
+    """
 
     sep: str
     fields: int
     ids: tuple = ()
     numbers: tuple = ()
     times: tuple = ()
+    missing: tuple = ()
 
 
 def columns_of(raw, wanted, words=()):
@@ -48,13 +52,13 @@ def columns_of(raw, wanted, words=()):
         return None
     text, mark, has_breaks = plain
     is_quoted = not is_bare and b'"' in raw
-    table = _table(text, mark, has_breaks, wanted.fields, _kinds(raw, wanted, words, is_quoted))
+    table = _table(text, mark, has_breaks, wanted, _kinds(raw, wanted, words, is_quoted))
     if table is None:
         return None
     out, has_blanks = {}, not is_bare and any(blank.encode() in text for blank in BLANKS)
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        out[int(name)] = values = Words(array) if str(array.type) == "binary" else array.to_numpy()
+        out[int(name)] = values = Words(array) if str(array.type) == "binary" else array.to_numpy(zero_copy_only=False)
         if isinstance(values, Words) and has_blanks and values.trim() and is_quoted:
             return None  # blanks within quotes are kept, others are not
     return out
@@ -177,24 +181,24 @@ def count_lines(raw):
     return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == NEWLINE))
 
 
-def _table(text, mark, has_breaks, fields, kinds):
+def _table(text, mark, has_breaks, wanted, kinds):
     """pyarrow's Table of some columns; one whose words are no numbers is of words then. None where lines have other
     numbers of fields."""
     import pyarrow
     from pyarrow import csv
 
-    names = [str(place) for place in range(fields)]
+    names = [str(place) for place in range(wanted.fields)]
     kinds = dict(sorted(kinds.items()))
     while True:
         try:
-            return csv.read_csv(
+            table = csv.read_csv(
                 pyarrow.BufferReader(text),
                 csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=names),
                 csv.ParseOptions(delimiter=mark, newlines_in_values=has_breaks),
                 csv.ConvertOptions(
                     column_types={str(place): kind for place, kind in kinds.items()},
                     include_columns=[str(place) for place in kinds],
-                    null_values=[],
+                    null_values=wanted.missing,
                     check_utf8=False,
                 ),
             )
@@ -203,6 +207,12 @@ def _table(text, mark, has_breaks, fields, kinds):
             if found is None or kinds[int(found[1])] == pyarrow.binary():
                 return None
             kinds[int(found[1])] = pyarrow.binary()
+            continue
+        columns = zip(kinds, table.columns, strict=True)
+        lacking = [place for place, column in columns if column.null_count and column.type == pyarrow.int64()]
+        if not lacking:
+            return table
+        kinds.update(dict.fromkeys(lacking, pyarrow.binary()))
 
 
 class Words:

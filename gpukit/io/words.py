@@ -73,7 +73,7 @@ def comma_told(text):
 def decimal_commas(raw, sep):
     """(text with points in place of decimal commas, True) of the text of a table, or (the text as it is, False).
 
-    raw: bytes; sep: what parts its fields, a mark or, of blanks, a pattern. Numbers have decimal commas where each that
+    raw: bytes; sep: the separator of its fields, ' ' for any blanks. Numbers have decimal commas where each that
     has a comma has one, no other number has a point, and one at least is not what thousands look like (1,234): then
     all are read so. Where commas part the fields, those of numbers stand in quotes. `with_comma` takes each back.
     """
@@ -89,7 +89,7 @@ def decimal_commas(raw, sep):
 
 def fields_of(form, sep):
     """The pattern of fields that are numbers of a form; its groups: what stands before the number, and the number."""
-    marks, pad = (re.escape(sep), "[ \t]*+") if len(sep) == 1 else (" \t", "")
+    marks, pad = (" \t", "") if sep == " " else (re.escape(sep), "[ \t]*+")
     pad = " *+" if sep == "\t" else pad
     quote = f'{pad}"{pad}' if sep == "," and form == COMMA else f'{pad}"?{pad}'
     return re.compile(rf"((?:\A|[{marks}\r\n]){quote})({form})(?={quote}(?:[{marks}\r\n]|\Z))".encode())

@@ -269,7 +269,7 @@ def test_numbers_of_lines_years_and_hours_that_are_too_long(tmp_path, number):
 
 def test_a_first_line_with_marks_that_no_other_has(tmp_path):
     (tmp_path / "t.csv").write_text("1,2,3\na;4\nb;5\n")
-    with pytest.raises(DataError, match="the first line has 3 fields, and the next one has no such mark .* 'a;4'"):
+    with pytest.raises(DataError, match=r"line 2 has 1 field\(s\) where 3 are expected: 'a;4'"):
         read_graph(tmp_path / "t.csv")
 
 

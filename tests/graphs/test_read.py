@@ -224,7 +224,7 @@ TEXTS = {
     "comments": (["# nothing", "# here"], "no lines but comments"),
     "one column": (["1", "2"], "has 1 rows of 1 columns"),
     "not square": (["1,2,3,4", "1,2,3,4"], "has 2 rows of 4 columns: a square table has as many rows as"),
-    "ragged": (["0 1", "1 2 3", "4 5"], "Expected 2 fields in line 2, saw 3"),
+    "ragged": (["0 1", "1 2 3", "4 5"], r"line 2 has 3 field\(s\) where 2 are expected"),
     "an end is missing": (["0,1", "1,", "4,5"], "edge 2 is incomplete; each needs two vertices."),
     "a weight is missing": (["0,1,1", "1,2,", "4,5,2"], "edge 2 is incomplete; each needs two vertices and a weight"),
     "a weight of text": (["0 1 1", "1 2 heavy", "4 5 2"], "line 2: 'heavy' .column 3. is not a number"),

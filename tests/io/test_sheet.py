@@ -1,0 +1,57 @@
+"""Tables as frames: blocks of any size, the types of columns, and the lines of rows."""
+
+import numpy as np
+import pytest
+
+from gpukit.errors import DataError
+from gpukit.io import sheet
+
+ROWS = [f'2020-01-0{day},"s,{day}",{day}.5,{day},' + ("" if day % 2 else "NA") for day in range(1, 9)]
+ROWS[6] = "# a comment\n\n2020-01-07,s7,x,007,+5"
+TEXT = "\n".join(["time,name,mixed,whole,gaps", *ROWS]) + "\n"
+
+
+def frame(text, header=True, **options):
+    return sheet.Table(text.encode(), "t.csv").frame(header, **options)
+
+
+@pytest.mark.parametrize("text", [TEXT, TEXT.replace("\n", "\r\n"), TEXT.replace("\n", "\r")])
+@pytest.mark.parametrize("size", [1, 40, 100])
+def test_blocks_of_any_size(monkeypatch, text, size):
+    expected = frame(text)
+    monkeypatch.setattr(sheet, "BLOCK", size)
+    monkeypatch.setattr(sheet, "HEAD", size)
+    assert frame(text).astype(str).equals(expected.astype(str))
+    assert expected[2].tolist()[5:] == ["6.5", "x", "8.5"] and expected[1].tolist()[0] == "s,1"
+    assert expected[3].tolist() == [1, 2, 3, 4, 5, 6, 7, 8]
+
+
+def test_columns_that_are_spelled():
+    assert frame(TEXT, spelled=[3])[3].tolist()[-2:] == ["007", "8"]
+    assert frame(TEXT, ids=(3,))[3].tolist()[-2:] == ["007", "8"]
+    assert frame(TEXT.replace("007", "7"), ids=(3,))[3].dtype == np.int64
+    assert list(frame(TEXT, spelled=[1], others=False)) == [1]
+
+
+def test_words_that_are_missing_are_ids_all_the_same():
+    assert frame("a,b\n1,NA\n2,3\n", ids=(1,))[1].tolist() == ["NA", "3"]
+    assert np.isnan(frame("a,b\n1,NA\n2,3\n")[1].tolist()[0])
+
+
+def test_lines_of_rows():
+    table = sheet.Table(b'a,b\n"1\n1",2\n# c\n\n3,4\n5,6,7\n', "t.csv")
+    with pytest.raises(DataError, match=r"t\.csv, line 7 has 3 field\(s\) where 2 are expected: '5,6,7'"):
+        table.frame(True)
+    table = sheet.Table(b'a,b\n"1\n1",2\n# c\n\n3,x\n', "t.csv")
+    with pytest.raises(DataError, match="t.csv, line 6: 'x'"):
+        table.numbers(table.frame(True)[[1]])
+
+
+def test_rows_with_fewer_fields_are_missing_at_their_end():
+    assert np.array_equal(frame("1,2\n3\n5,6\n", False).to_numpy(float), [[1, 2], [3, np.nan], [5, 6]], equal_nan=True)
+
+
+def test_control_letters_are_no_blanks():
+    table = sheet.Table(b"a,b\n1,0.5\x1c\n2,3\n", "t.csv")
+    with pytest.raises(DataError, match=r"line 2: '0.5\\x1c' \(column 2\) is not a number"):
+        table.numbers(table.frame(True))
