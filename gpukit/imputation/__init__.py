@@ -8,7 +8,7 @@ Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
     problem.py     series on a graph, and what a method is     names.py       what parameters may say
-    asked.py       what a fitted model goes by             scans.py      passes along the rows of a table, compiled
+    fitted_options.py  options of a fitted model        scans.py      passes along the rows of a table, compiled
     auto/          methods judged on what is hidden, mixed; deviations of what is filled in
     baselines/     simple methods                              kriging/, local/   a Gaussian process; regression
     regularized_em/   the vertices' joint distribution

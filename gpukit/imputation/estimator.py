@@ -9,8 +9,8 @@ from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import inputs, serve
-from gpukit.imputation.asked import bounds
 from gpukit.imputation.centering import CENTERS
+from gpukit.imputation.fitted_options import bounds
 from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.path import Options

@@ -11,11 +11,11 @@ from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import choose, inputs
-from gpukit.imputation.asked import asked_of
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.deviations import least_of
 from gpukit.imputation.auto.spectral import competes, packed, unpacked
+from gpukit.imputation.fitted_options import asked_of
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.shared.crew import Crew

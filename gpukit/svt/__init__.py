@@ -4,7 +4,7 @@
     gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels/ | twins/, plan.py)
     host/            of arrays that lie on the host, there and back
     lapack.py        large slices of float64 on the CPU, by numpy's LAPACK
-    warm.py          slices along a path of thresholds, by what is fastest:
+    warm_start.py    slices along a path of thresholds, by what is fastest:
     subspace.py      in a subspace kept from call to call       products.py    by matrix products alone, large slices
     tools.py         what these two need of a device            formulas.py    scalar maths, cited
 

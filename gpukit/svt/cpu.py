@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, room_for, sides
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
-from gpukit.svt.twins import chase as chase_twins
+from gpukit.svt.twins import bulge_chasing as chase_twins
 
 
 def threshold(X, lam, out, whole=False, cap=None):

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit._cuda import SIMULATED, cuda, with_shared_memory
 from gpukit.device.workspace import Workspace
 from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
-from gpukit.svt.kernels import chase as chase_kernels
+from gpukit.svt.kernels import bulge_chasing as chase_kernels
 from gpukit.svt.plan import (
     LAUNCHES,
     SHARED,

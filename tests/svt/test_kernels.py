@@ -13,9 +13,9 @@ from gpukit.device import Device
 from gpukit.svt import cpu, gpu, singular_value_threshold
 from gpukit.svt import plan as plans
 from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
-from gpukit.svt.kernels import chase as chase_kernels
+from gpukit.svt.kernels import bulge_chasing as chase_kernels
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
-from gpukit.svt.twins import chase as chase_twins
+from gpukit.svt.twins import bulge_chasing as chase_twins
 
 CASES = {
     "tall": lambda rng: rng.normal(size=(1, 5, 4)),

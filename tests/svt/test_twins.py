@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.svt import cpu, plan
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
-from gpukit.svt.twins import chase as chase_twins
+from gpukit.svt.twins import bulge_chasing as chase_twins
 from svt import inputs, naive
 
 BOUND = {np.float32: 1e-5, np.float64: 1e-12}

@@ -7,7 +7,7 @@ from gpukit.base import check_choice, check_real
 from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.imputation import asked
+from gpukit.imputation import fitted_options
 from gpukit.imputation.auto.bending import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import Row
@@ -54,7 +54,7 @@ def parts_of(adjacency):
 def unpack(model, facts, arrays):
     """Give a GraphImputer, whose completed tensor is there, what `packed` took from one; DataError or
     ParameterError for what is none."""
-    told, model._asked = facts.get("plan"), asked.read(persist.entry_of(facts, "asked", dict))
+    told, model._asked = facts.get("plan"), fitted_options.read(persist.entry_of(facts, "asked", dict))
     trust.check_array("deviation", arrays["deviation"], np.float64, model.completed_.shape)
     place = trust.first(lambda block: (block < 0) | np.isinf(block), arrays["deviation"])
     if place is not None:

@@ -21,7 +21,7 @@ from gpukit.imputation.spectral.cpu import (
 )
 from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
-from gpukit.svt.warm import WarmThresholding, pays
+from gpukit.svt.warm_start import WarmThresholding, pays
 
 BLOCKS = 264  # of the kernels: two a multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time

@@ -10,7 +10,7 @@ from gpukit.svt.formulas import ZERO, tolerances, weight
 
 @by_block(lambda states: len(states))
 def chase(start, stop, d, e, states, spans, turns):
-    """Twin of kernels.chase.chase."""
+    """Twin of kernels.bulge_chasing.chase."""
     share = d.dtype.type(tolerances(d.itemsize)[0])
     for k in range(start, stop):
         largest = abs(d[0, k])
@@ -51,7 +51,7 @@ def _sweep(V, turns, lo):
 
 @by_block(lambda V: len(V))
 def rotate(start, stop, states, spans, turns, V):
-    """Twin of kernels.chase.rotate."""
+    """Twin of kernels.bulge_chasing.rotate."""
     for k in range(start, stop):
         at = 0
         for number in range(states[k, 2]):
@@ -62,7 +62,7 @@ def rotate(start, stop, states, spans, turns, V):
 
 @by_block(lambda lam: len(lam))
 def arrange(start, stop, d, states, scales, lam, cap, seats, weights, ranks, values):
-    """Twin of kernels.chase.arrange."""
+    """Twin of kernels.bulge_chasing.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
     for k in range(start, stop):
         order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties go by place
@@ -102,7 +102,7 @@ def _apply(rows, V, seats, weights, rank, out):
 
 @by_block(lambda X: len(X))
 def multiply(start, stop, X, V, seats, weights, ranks, out):
-    """Twin of kernels.chase.multiply."""
+    """Twin of kernels.bulge_chasing.multiply."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
     for k in range(start, stop):
         rows, sums = np.zeros((4, p), X.dtype), np.empty((4, p), X.dtype)

@@ -1,4 +1,4 @@
-"""GPU kernels of the thresholding after kernels/bidiagonal.py; twins/chase.py has them for the CPU.
+"""GPU kernels of the thresholding after kernels/bidiagonal.py; twins/bulge_chasing.py has them for the CPU.
 
 A slice, or its transpose, whichever is tall, is B (q, p): bidiagonalize, chase, rotate, arrange, multiply in turn.
 """
