@@ -27,7 +27,7 @@ def go_on(part, warm, old):
     part.warm.widen(warm.subspace.k)
     basis = moved(part, basis, old.slices, 0)
     gone = moved(part, gone.view(np.uint8), old.slices, 0).view(np.bool_)
-    part.warm.subspace.go_on(basis, gone, (warm.subspace.calls, warm.subspace.cold))
+    part.warm.subspace.restore(basis, gone, (warm.subspace.calls, warm.subspace.cold))
 
 
 def gathered(part, array):

@@ -136,7 +136,7 @@ class Share:
         begun = self.mark()
         self.wanted = cap
         if self.warm and cap is None:
-            self.wanted = self.warm.wants(lam[self.own_slices] * self.unit)
+            self.wanted = self.warm.expected_ranks(lam[self.own_slices] * self.unit)
             if self.agreed:
                 self.wanted = np.concatenate(self.team.allgather(self.wanted))
         self.waits.append((begun, self.mark()))

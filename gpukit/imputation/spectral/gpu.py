@@ -95,7 +95,7 @@ class Session:
         """(K, min(m, n)) float64 host: the singular values of the slices of Z."""
         whole = self.thresholding(None, whole=True)
         whole.run()
-        whole.ranks_found()
+        whole.fetch_ranks()
         return whole.values.copy_to_host().astype(np.float64) / self.unit
 
     def thresholding(self, out, **options):
@@ -115,7 +115,7 @@ class Session:
         done.record()
         change, size = self.transform_back()
         back.record()
-        ranks = self.threshold.ranks_found() if ranks is None else ranks
+        ranks = self.threshold.fetch_ranks() if ranks is None else ranks
         count_seconds(self.seconds, [begin.seconds_to(end) for begin, end in zip(self.marks, self.marks[1:])])
         return change, size, ranks
 

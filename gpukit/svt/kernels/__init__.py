@@ -1,7 +1,5 @@
-"""GPU kernels of the thresholding; gpukit.svt.twins has the same files for the CPU.
+"""GPU kernels of the thresholding; gpukit.svt.twins has CPU twins of the same names.
 
-bidiagonal.py     bidiagonalization of slices
-bulge_chasing.py  singular values, rotations, products
-subspace.py       orthonormal bases of a subspace
-products.py       polynomials of matrices
+bidiagonal.py     bidiagonalization            bulge_chasing.py  singular values, rotations, products
+subspace.py       bases of a subspace          products.py       polynomials of matrices
 """
