@@ -1,4 +1,4 @@
-"""What of fit's parameters a fitted model goes by, whatever its parameters are set to later."""
+"""Options of fit that a fitted model keeps, whatever its parameters are set to later."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
 from gpukit.imputation.names import METRICS
 
-LARGEST = 1e30  # of bounds
+LARGEST = 1e30  # absolute value of a bound
 
 
-class Asked(NamedTuple):
-    """metric; seed, of what methods hide by themselves; minimum and maximum of what is filled in, or None."""
+class FittedOptions(NamedTuple):
+    """metric; seed of the methods; minimum and maximum of imputed values, or None."""
 
     metric: str
     seed: int
@@ -18,21 +18,21 @@ class Asked(NamedTuple):
     maximum: float | None
 
 
-def asked_of(settings):
-    """The Asked of estimator.Settings."""
-    return Asked(*(getattr(settings, name) for name in Asked._fields))
+def fitted_options(settings):
+    """Return the FittedOptions of estimator.Settings."""
+    return FittedOptions(*(getattr(settings, name) for name in FittedOptions._fields))
 
 
-def read(found):
-    """The Asked of a dict in a file; DataError or ParameterError for what is none."""
-    if set(found) != set(Asked._fields):
-        raise DataError(f"{found!r:.80} in its header is not what was asked for.")
-    metric, seed = check_choice("metric", found["metric"], METRICS), check_integer("seed", found["seed"], 0)
-    return Asked(metric, seed, *bounds(found["minimum"], found["maximum"]))
+def read(entries):
+    """Return the FittedOptions of a dict in a file; raise DataError or ParameterError for invalid ones."""
+    if set(entries) != set(FittedOptions._fields):
+        raise DataError(f"{entries!r:.80} in its header are not the options of a fitted model.")
+    metric, seed = check_choice("metric", entries["metric"], METRICS), check_integer("seed", entries["seed"], 0)
+    return FittedOptions(metric, seed, *bounds(entries["minimum"], entries["maximum"]))
 
 
 def bounds(minimum, maximum):
-    """(minimum, maximum) as floats or None; ParameterError where they leave nothing between them."""
+    """Return (minimum, maximum) as floats or None; raise ParameterError for an empty interval."""
     low, high = (
         None if value is None else check_real(name, value, -LARGEST, LARGEST)
         for name, value in (("minimum", minimum), ("maximum", maximum))

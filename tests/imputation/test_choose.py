@@ -139,10 +139,10 @@ def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, spl
 def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped():
     setting = Setting("slice", 1.0, "none", Options(iterations=3))
     good, bad = [9.0, 8.0, 8.5, 5.0, 5.0], [9.0, 8.0, 8.5, 9.0, 9.0]
-    assert choose.stopped(Trial(setting, [np.array(good)])) == setting
-    options = choose.stopped(Trial(setting, [np.array(bad)])).options
+    assert choose.stop_at_best(Trial(setting, [np.array(good)])) == setting
+    options = choose.stop_at_best(Trial(setting, [np.array(bad)])).options
     assert options.iterations == 2 and not options.rank_phase and options.decay == pytest.approx(0.1)
-    options = choose.stopped(Trial(setting, [np.array([9.0, 8.0, 7.5, 7.0, 9.0])])).options  # in the phase's first step
+    options = choose.stop_at_best(Trial(setting, [np.array([9.0, 8.0, 7.5, 7.0, 9.0])])).options  # first step
     assert options.rank_phase and (options.iterations, options.rank_iterations) == (3, 1)
 
 
@@ -191,11 +191,11 @@ def test_the_mean_is_the_one_that_predicts_best():
     rng = np.random.default_rng(0)
     parts = Split(np.arange(40) % 2 == 0, np.arange(40) % 2 == 1)
     noise = rng.normal(size=(40, 5, 6))
-    assert choose.worthwhile(noise, parts, "auto") == ["none"]
-    assert choose.worthwhile(noise + 30.0, parts, "auto")[0] == "global"
-    assert choose.worthwhile(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
-    assert choose.worthwhile(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
-    assert choose.worthwhile(noise + 30.0, parts, "none") == ["none"]
+    assert choose.select_centers(noise, parts, "auto") == ["none"]
+    assert choose.select_centers(noise + 30.0, parts, "auto")[0] == "global"
+    assert choose.select_centers(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
+    assert choose.select_centers(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
+    assert choose.select_centers(noise + 30.0, parts, "none") == ["none"]
 
 
 @pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])

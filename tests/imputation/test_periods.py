@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.imputation.periods import in_time, period_of, rising, standing_out
+from gpukit.imputation.periods import in_time, peak_height, period_of, rising
 
 VERTICES = 20
 
@@ -92,7 +92,7 @@ def test_too_little_to_repeat():
 
 def test_half_a_period_is_none():
     curve = np.cos(2 * np.pi * np.arange(400) / 40)
-    assert standing_out(curve, 40) > 1.5 and standing_out(curve, 20) == 0 and standing_out(curve, 80) < 0.1
+    assert peak_height(curve, 40) > 1.5 and peak_height(curve, 20) == 0 and peak_height(curve, 80) < 0.1
 
 
 def test_an_order_is_told_from_values_alone():

@@ -1,4 +1,4 @@
-"""Means, and the median: of a column over the vertices, of a vertex over its columns, of both."""
+"""Means and the median: of a column over the vertices, of a vertex over its columns, of both."""
 
 import numpy as np
 
@@ -8,9 +8,9 @@ ROUNDS = 5  # of means of rows and columns in turn
 
 
 def two_way(values, seen):
-    """(overall, of vertices (N, 1), of columns (1, T)): values ~ their sum, by least squares on what is seen.
+    """Fit values ~ overall + vertices (N, 1) + columns (1, T) by least squares on observed values.
 
-    values (N, T), 0 where not seen. A vertex or a column of which nothing is seen has 0.
+    values (N, T), 0 where not observed. A vertex or column without observations has 0.
     """
     seen = seen.astype(np.float64)
     in_row, in_column = seen.sum(axis=1), seen.sum(axis=0)
@@ -24,7 +24,7 @@ def two_way(values, seen):
 
 
 def level(problem, center):
-    """(N, T) of what is taken off: center 'columns' (their means) or 'both' (of vertices too)."""
+    """Return (N, T) of the mean to subtract: center 'columns' or 'both' (of vertices too)."""
     overall, rows, columns = two_way(problem.values, problem.seen)
     if center == "both":
         return overall + rows + columns
@@ -32,7 +32,7 @@ def level(problem, center):
 
 
 def column_means(problem, overall):
-    """(1, T) means of what is seen; where nothing is those of the columns beside it, or overall."""
+    """Return (1, T) means of observed values; empty columns are interpolated, or have the overall mean."""
     count = problem.seen.sum(axis=0, keepdims=True)
     means = np.divide(
         problem.values.sum(axis=0, keepdims=True), count, out=np.full(count.shape, overall), where=count > 0
@@ -44,12 +44,12 @@ def column_means(problem, overall):
 
 
 def of_columns(problem, setting):
-    """The mean over the vertices."""
+    """Return the mean over the vertices."""
     return level(problem, "columns")
 
 
 def middle_of_columns(problem, setting):
-    """The median over the vertices; where nothing is seen that of the columns beside it, or of all."""
+    """Return the median over the vertices; empty columns are interpolated, or have the overall median."""
     values, seen = problem.values, problem.seen
     some = seen.any(axis=0)
     middle = np.full(len(some), np.median(values[seen]))
@@ -60,7 +60,7 @@ def middle_of_columns(problem, setting):
 
 
 def of_vertices(problem, setting):
-    """The mean of a vertex over its columns."""
+    """Return the mean over a vertex's columns."""
     count = problem.seen.sum(axis=1, keepdims=True)
     means = np.divide(
         problem.values.sum(axis=1, keepdims=True), count, out=np.full(count.shape, np.nan), where=count > 0
@@ -69,7 +69,7 @@ def of_vertices(problem, setting):
 
 
 def of_both(problem, setting):
-    """The sum of a mean of vertices and one of columns."""
+    """Return the sum of vertex and column means."""
     return level(problem, "both")
 
 

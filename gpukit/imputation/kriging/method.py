@@ -1,4 +1,4 @@
-"""Kriging among the methods."""
+"""The method 'kriging'."""
 
 import numpy as np
 
@@ -14,7 +14,7 @@ FEWEST = 3  # observed vertices
 
 
 def suits(problem):
-    """Graphs that are not too large, of which some vertices are observed."""
+    """Return True for graphs that are not too large and have observed vertices."""
     alive = problem.seen.any(axis=1)
     if not FEWEST <= alive.sum() or len(alive) > MOST:
         return False
@@ -22,12 +22,12 @@ def suits(problem):
 
 
 def patterns(problem):
-    """How many columns are seen in different places."""
+    """Return the number of distinct columns of the mask."""
     return len(np.unique(np.packbits(problem.seen, axis=0), axis=1).T)
 
 
 def settings(problem):
-    """Those with the least leave-one-out errors: [{"bands": [[first, rho, nu, tau]]}]."""
+    """Return the setting with the least leave-one-out errors: [{"bands": [[first, rho, nu, tau]]}]."""
     alive = np.flatnonzero(problem.seen.any(axis=1))
     whole, edges = whole_of(problem), bands(problem)
     rng = np.random.default_rng(problem.options.seed)
@@ -40,7 +40,7 @@ def settings(problem):
 
 
 def whole_of(problem):
-    """(N, T): the values with what is missing filled in simply; of series in time their cosine transform."""
+    """Return (N, T): the values filled in by a simple method; for series in time their cosine transform."""
     filled = np.where(problem.seen, problem.values, simple(problem))
     if not problem.ordered:
         return filled
@@ -50,7 +50,7 @@ def whole_of(problem):
 
 
 def bands(problem):
-    """The first column of each band, and the end: of columns without an order one band."""
+    """Return the first column of each band and the end; one band for columns without order."""
     count = problem.values.shape[1]
     if not problem.ordered:
         return [0, count]
@@ -59,13 +59,12 @@ def bands(problem):
 
 
 def fill(problem, setting):
-    """(N, T): series in time: what the others tell of vertices that are not observed; else of every column what is
-    observed in it tells of the rest."""
+    """Return (N, T): for series in time predictions of unobserved vertices, else of each column's missing values."""
     return in_time(problem, setting) if problem.ordered else by_column(problem, setting)
 
 
 def in_time(problem, setting):
-    """The field of each band of frequencies."""
+    """Predict each band of frequencies."""
     from scipy import fft
 
     alive, whole = np.flatnonzero(problem.seen.any(axis=1)), whole_of(problem)
@@ -83,7 +82,7 @@ def in_time(problem, setting):
 
 
 def by_column(problem, setting):
-    """Columns that are seen in the same places together."""
+    """Predict columns with equal masks together."""
     _, rho, nu, tau = setting["bands"][0]
     K, out = cov.covariance(problem.place.basis.laplacian, rho, nu), np.full(problem.values.shape, np.nan)
     _, group = np.unique(np.packbits(problem.seen, axis=0), axis=1, return_inverse=True)

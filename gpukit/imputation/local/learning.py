@@ -1,4 +1,4 @@
-"""The local regression from a problem to what is filled in."""
+"""Local regression of a problem: hidden values, coefficients, imputed values."""
 
 import functools
 from typing import NamedTuple
@@ -23,9 +23,9 @@ FLOOR = 0.05  # of the usual scale of a vertex: none is less
 
 
 class MaskedProblem(NamedTuple):
-    """A problem with some of it hidden, in units of its vertices.
+    """A problem with some values hidden, in units of its vertices.
 
-    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: whole ones, as they are known so far; smooth
+    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: complete, with the current estimates; smooth
     (N, T) float32: of low rank, or None; before, after (N, T) int32 (steps.Predictors).
     """
 
@@ -39,8 +39,10 @@ class MaskedProblem(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """Missing values that are to be filled in: vertex, column, group (n,) int32, group the number of a value's kind
-    times that of vertices, and its vertex; limits (N, 2): of vertices, beyond which no answer is believed."""
+    """Missing values to fill in: vertex, column, group (n,) int32.
+
+    group: the value's kind times the number of vertices, plus its vertex; limits (N, 2): of each vertex's predictions.
+    """
 
     vertex: np.ndarray
     column: np.ndarray
@@ -49,7 +51,7 @@ class Missing(NamedTuple):
 
 
 def fill(problem, setting):
-    """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
+    """Return (N, T) imputed values; NaN for unobserved vertices."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
     few = inner.window(WINDOW)
@@ -73,12 +75,12 @@ def fill(problem, setting):
 
 
 def folds_for(seen):
-    """How many folds: as many as tell each vertex enough, and memory allows."""
+    """Return the number of folds: enough hidden values per vertex within the memory."""
     return max(FEWEST, min(FOLDS, FOLDS * WINDOW // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
 
 
 def units(problem):
-    """(N, 1) means and scales of the vertices."""
+    """Return (N, 1) means and scales of the vertices."""
     count = np.maximum(problem.seen.sum(axis=1, keepdims=True), 1)
     mean = problem.values.sum(axis=1, keepdims=True) / count
     rest = np.where(problem.seen, problem.values - mean, 0.0)
@@ -87,8 +89,10 @@ def units(problem):
 
 
 def settings(problem):
-    """[{"neighbors", "share"}]: how many other series are looked at, and soft-impute's share with the least error on a
-    fold; None where it cannot be had."""
+    """Return [{"neighbors", "share"}]: number of other series, and soft-impute's share with the least error.
+
+    share is None if soft-impute is not applicable.
+    """
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
     folds = hiding.folds_of(inner, problem.options.seed + 1, 1, anywhere=True)
@@ -96,7 +100,7 @@ def settings(problem):
 
 
 def best_share(problem, hidden):
-    """The share of soft-impute with the least error on a fold."""
+    """Return the share of soft-impute with the least error on a fold."""
     if not soft_impute.suits(problem):
         return None
     left = problem.without(hidden.lost)
@@ -106,7 +110,7 @@ def best_share(problem, hidden):
 
 
 def parts_of(pairs, share):
-    """[MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
+    """Return [MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
     left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
     smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
     given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
@@ -114,12 +118,12 @@ def parts_of(pairs, share):
 
 
 def part_of(hidden, left, smooth):
-    """A MaskedProblem of what is left of a problem, its series filled in by interpolation."""
+    """Return a MaskedProblem of a partly hidden problem, its series filled in by interpolation."""
     shape, line = left.seen.shape, simple(left)
     series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
     def told(rows):
-        scans.beside(*scans.some(rows, left.seen), before[rows], after[rows])
+        scans.find_nearest(*scans.some(rows, left.seen), before[rows], after[rows])
         series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
 
     by_rows(told, shape)
@@ -128,8 +132,7 @@ def part_of(hidden, left, smooth):
 
 
 def ground_of(part, near):
-    """The steps.Predictors of a MaskedProblem: its series, those of low rank, and where there is a period what they
-    are a period before and after."""
+    """Return the steps.Predictors of a MaskedProblem: its series, low-rank series and values a period away."""
     problem, series = part.problem, [part.series]
     if part.smooth is not None:
         series.append(part.smooth)
@@ -145,7 +148,7 @@ def ground_of(part, near):
 
 
 def period_away(series, period):
-    """(N, T): the mean of what a series is a period before and after, of one of them at the ends."""
+    """Return (N, T): the mean of a series' values a period before and after, of one of them at the ends."""
     before, after = series[:, :-period], series[:, period:]
     out = np.empty_like(series)
     out[:, :period], out[:, -period:] = after[:, :period], before[:, -period:]
@@ -154,14 +157,16 @@ def period_away(series, period):
 
 
 def near_of(whole, neighbors):
-    """(N, k) int32: which series are looked at, of a MaskedProblem."""
+    """Return (N, k) int32: the predicting series of each vertex of a MaskedProblem."""
     alive = whole.problem.seen.any(axis=1)
     return alike(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
 
 
 def learn(session, parts, grounds, whole, ridges):
-    """(coefficients (KINDS N, size) float64, of a kind and a vertex each, as what the parts hide tells them; the ridge
-    of each kind). grounds: steps.Predictors of each part; ridges: those, or None where they are to be found."""
+    """Return (coefficients (KINDS N, size) float64 of each kind and vertex, ridge of each kind).
+
+    grounds: steps.Predictors of each part; ridges: of each kind, or None to select them.
+    """
     problem = whole.problem
     rng = np.random.default_rng(problem.options.seed)
     orders = [rng.permutation(np.count_nonzero(in_question(part))) for part in parts]
@@ -174,7 +179,7 @@ def learn(session, parts, grounds, whole, ridges):
 
 
 def told(session, part, values, ground, places):
-    """table.Told of hidden values (vertex, column) of a MaskedProblem."""
+    """Return table.Told of hidden values (vertex, column) of a MaskedProblem."""
     vertex, column = places
     x, base = session.describe(ground, vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
@@ -182,13 +187,15 @@ def told(session, part, values, ground, places):
 
 
 def in_question(part):
-    """(N, T) bool: the hidden values that may be learned from."""
+    """Return (N, T) bool: the hidden values used for learning."""
     return part.hidden & (part.kinds != places.NEVER)
 
 
 def some(part, order, parts):
-    """(vertex, column) int32 of hidden values that are learned from: of each kind and vertex not too many, the first in
-    an order of in_question()."""
+    """Return (vertex, column) int32 of hidden values for learning, a limited number per kind and vertex.
+
+    order: of in_question().
+    """
     vertex, column = np.nonzero(in_question(part))
     group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
     kept, _ = grouped(group, KINDS * len(part.hidden), max(1, OF_VERTEX // parts), order)
@@ -196,13 +203,13 @@ def some(part, order, parts):
 
 
 def filled(session, parts, grounds, coefficients):
-    """[MaskedProblem] with their series filled in anew; grounds: steps.Predictors of each."""
+    """Return [MaskedProblem] with series predicted by coefficients; grounds: steps.Predictors of each."""
     asked = shared_out(asked_of, parts)
     return [answered(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, asked)]
 
 
 def asked_of(part):
-    """The Missing values of a MaskedProblem."""
+    """Return the Missing values of a MaskedProblem."""
     seen, kinds = part.problem.seen, part.kinds
 
     def told(rows):
@@ -214,7 +221,7 @@ def asked_of(part):
 
 
 def answered(session, part, ground, asked, coefficients):
-    """A MaskedProblem with its Missing values filled in."""
+    """Return a MaskedProblem with its Missing values filled in."""
     series = part.series.copy()
     for first in range(0, len(asked.vertex), TOGETHER):
         vertex, column, group = (one[first : first + TOGETHER] for one in asked[:3])
@@ -225,7 +232,7 @@ def answered(session, part, ground, asked, coefficients):
 
 
 def limits_of(problem):
-    """(N, 2): the least and the greatest that is observed of a vertex, and on either side MARGIN of their distance."""
+    """Return (N, 2): the observed range of each vertex, extended by MARGIN on either side."""
 
     def told(rows):
         seen, values = problem.seen[rows], problem.values[rows]
@@ -237,6 +244,8 @@ def limits_of(problem):
 
 
 def within(answers, base, limits):
-    """Answers, and in place of those beyond their limits (n, 2) what interpolation says: coefficients that few values
-    told, met by features that none of these had."""
+    """Replace answers beyond limits (n, 2) by interpolation.
+
+    Such answers come from coefficients of few values with unusual features.
+    """
     return np.where((answers >= limits[:, 0]) & (answers <= limits[:, 1]), answers, base)

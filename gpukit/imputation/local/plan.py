@@ -25,5 +25,5 @@ TOGETHER = 1 << 19  # values whose features are in memory at a time
 
 
 def features(series):
-    """How many features there are with so many other series."""
+    """Return the number of features with a number of other series."""
     return OWN + EACH * series

@@ -1,4 +1,4 @@
-"""Vertices as parts of one normal distribution, and what those that are seen tell of the others."""
+"""Predictions of missing values from a normal distribution over the vertices."""
 
 import numpy as np
 
@@ -6,17 +6,19 @@ from gpukit.imputation.regularized_em.plan import ROUNDS, STILL
 
 
 def stacked(series, lags):
-    """(n, T), n = N (1 + 2 lags): series (N, T), then for each lag those so many columns before, and after; at the ends
-    the first and the last stand for those beyond them."""
+    """Return (n, T), n = N (1 + 2 lags): series (N, T), then the columns before and after for each lag.
+
+    The first and last columns repeat beyond the ends.
+    """
     places, last = np.arange(series.shape[1]), series.shape[1] - 1
     moved = [np.clip(places + step, 0, last) for lag in range(1, lags + 1) for step in (-lag, lag)]
     return np.concatenate([series, *(series[:, columns] for columns in moved)])
 
 
 def completed(series, seen, lags, ridge, limits):
-    """series (N, T) float64 where seen (N, T) bool, elsewhere what the others tell; at first what series has there.
+    """Return series (N, T) float64 with missing values predicted from the others, starting from series.
 
-    limits (N, 2): least and largest of what is filled in, of each vertex. Every vertex is seen somewhere.
+    seen (N, T) bool; limits (N, 2): bounds of each vertex's imputed values. Every vertex has an observed value.
     """
     out, gaps = series.copy(), [np.flatnonzero(~row) for row in seen]
     lacking, lost = (~seen).mean(axis=1), np.zeros(len(series))
@@ -34,8 +36,10 @@ def completed(series, seen, lags, ridge, limits):
 
 
 def told_by(rows, lost, ridge, count):
-    """(weights (count, n), P_ii (count,)) of rows (n, T) about their means: what each of the first `count` of them is
-    told by all; lost (n,): what their variances lack."""
+    """Return (weights (count, n), P_ii (count,)) that predict the first `count` rows from all centred rows (n, T).
+
+    lost (n,): corrections of the variances.
+    """
     S = rows @ rows.T / rows.shape[1]
     S[np.diag_indices(len(S))] += lost + ridge
     P = np.linalg.inv(S)[:count]
@@ -46,7 +50,7 @@ def told_by(rows, lost, ridge, count):
 
 
 def swept(rows, weights, gaps, limits, lags):
-    """rows (n, T), their gaps [columns] filled in one vertex after another, each by the latest of the others."""
+    """Fill in the gaps [columns] of rows (n, T), one vertex after another, from the latest values of the others."""
     count, last = len(weights), rows.shape[1] - 1
     for vertex, columns in enumerate(gaps):
         new = np.clip(weights[vertex] @ rows[:, columns], *limits[vertex])

@@ -1,4 +1,4 @@
-"""A tensor handed out to the ranks of a crew: each gets its columns, whatever rank 0 has; shares of it begin."""
+"""Scatter of a tensor by columns from rank 0 to the ranks of a crew."""
 
 import numpy as np
 
@@ -11,14 +11,14 @@ DTYPES = (np.float32, np.float64)
 
 
 def described(crew, tensor):
-    """A Tensor in numbers, for `begun` on all ranks."""
+    """Return a Tensor's description in numbers, for `begun` on all ranks."""
     m, n = tensor.observed.shape[1:]
     told = [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
     return np.concatenate((told, crew.speeds.ravel()))
 
 
 def begun(crew, numbers, tensor=None):
-    """The share (cpu.Part, gpu.Part) of this rank, of a tensor that rank 0 has; numbers: `described`."""
+    """Return this rank's share (cpu.Part, gpu.Part) of rank 0's tensor; numbers: `described`."""
     N, K, m, n, code, entries = map(int, numbers[:6])
     crew.speeds = numbers[6:].reshape(2, -1)
     parts, dtype, team = parts_of(m * n, K, crew.speeds), np.dtype(DTYPES[code]), crew.team
@@ -36,7 +36,7 @@ def begun(crew, numbers, tensor=None):
 
 
 def handed_out(team, tensor, parts):
-    """This rank's columns of what is hidden, (rows, columns) bool."""
+    """Return this rank's columns of the missing entries, (rows, columns) bool."""
     if team.rank:
         return team.receive(0)
     for rank in team.others:
@@ -45,7 +45,7 @@ def handed_out(team, tensor, parts):
 
 
 def observed_part(part, count, tensor):
-    """(count, own columns) of what is observed, on the device, in units that all ranks have: part.unit."""
+    """Return (count, own columns) of observed values on the device, in the ranks' common unit, part.unit."""
     observed = None if tensor is None else tensor.observed
     flat = columns_of(part, count, observed)
     extremes = np.array([float(flat.max()), -float(flat.min())])
@@ -58,7 +58,7 @@ def observed_part(part, count, tensor):
 
 
 def columns_of(part, count, observed):
-    """(count, own columns) of a tensor (count, m, n), which rank 0 has, on the device, a few vertices at a time."""
+    """Return (count, own columns) on the device of rank 0's tensor (count, m, n), sent in blocks of vertices."""
     edges, mine = part.parts.columns, part.own_columns
     flat = part.empty((count, mine.stop - mine.start), part.dtype)
     some = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))

@@ -1,4 +1,4 @@
-"""A fit over ranks, seen from each: rank 0 fits and asks, the others help, and have the model in the end."""
+"""A distributed fit: rank 0 fits and sends requests, the others answer and receive the model."""
 
 import json
 import warnings
@@ -19,8 +19,10 @@ ALONE = (
 
 
 def heard(crew, progress):
-    """A fit's progress on rank 0, where each news is also asked whether the others are there; as it is without a
-    Crew."""
+    """Wrap rank 0's progress callback, so that each report also checks the other ranks.
+
+    Without a Crew the callback is returned unchanged.
+    """
     if crew is None:
         return progress
 
@@ -33,7 +35,7 @@ def heard(crew, progress):
 
 
 def finish(crew, model):
-    """On rank 0, with a Crew, end the work, and give the fitted model to those who want it."""
+    """End the requests on rank 0 and send the fitted model to the ranks that request it."""
     if crew is None:
         return
     crew.ask(END)
@@ -44,7 +46,7 @@ def finish(crew, model):
 
 
 def give(team, model):
-    """Give all others what a file keeps of a fitted model."""
+    """Broadcast the file contents of a fitted model."""
     facts, arrays = model._packed()
     forms = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
     told = json.dumps([facts, forms], default=persist.native).encode()
@@ -54,19 +56,19 @@ def give(team, model):
 
 
 def take(team, model):
-    """Become the model that rank 0 gives."""
+    """Receive the model of rank 0."""
     facts, forms = json.loads(bytes(team.broadcast()))
     arrays = {name: team.broadcast().view(kind).reshape(shape) for name, (kind, shape) in forms.items()}
     model._unpack(facts, persist.Arrays("What rank 0 has sent", arrays))
 
 
 def wanted(team, own):
-    """Whether any rank wants the model."""
+    """Return True if any rank requests the model."""
     return bool(team.allreduce(np.array([own]), "max")[0])
 
 
 def help_fit(model, team, keep=True):
-    """On all ranks but 0, help to fit a GraphImputer; keep: this rank is to have it too, at the end."""
+    """Take part in a fit of a GraphImputer on all ranks but 0; keep: receive the model at the end."""
     model.check()
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.reported(device, "The imputation"):

@@ -1,10 +1,10 @@
-"""A rank's share moved to other parts: each rank sends what is another's from now on."""
+"""Redistribution of a tensor's shares to other parts."""
 
 import numpy as np
 
 
 def move(part, parts):
-    """Let a Share go on with other Parts, from the same estimate and the same subspaces."""
+    """Redistribute a Share to other Parts, with the same estimate and subspaces."""
     old, part.parts = part.parts, parts
     if part.hidden is not None:
         part.hidden = moved(part, part.hidden.view(np.uint8), old.columns, 1).view(np.bool_)
@@ -21,7 +21,7 @@ def move(part, parts):
 
 
 def go_on(part, warm, old):
-    """Let the WarmThresholding of a Share go on from where `warm` was, of old Parts; the same everywhere."""
+    """Restore the WarmThresholding of a Share from `warm`, of old Parts; on all ranks."""
     part.warm.ranks, part.warm.values = (gathered(part, array) for array in (warm.ranks, warm.values))
     basis, gone = warm.subspace.state()
     part.warm.widen(warm.subspace.k)
@@ -31,13 +31,15 @@ def go_on(part, warm, old):
 
 
 def gathered(part, array):
-    """This rank's rows of all ranks' host arrays; None where they have none."""
+    """Return this rank's rows of all ranks' host arrays; None if they are None."""
     return None if array is None else np.concatenate(part.team.allgather(array))[part.own_slices]
 
 
 def moved(part, array, old, axis):
-    """The rows (axis 0) or columns (axis 1) of an array of all that are this rank's now; array: those that were; old:
-    edges of what was whose."""
+    """Return this rank's new rows (axis 0) or columns (axis 1) of a distributed array.
+
+    array: its old part; old: edges of the old partition.
+    """
     new = part.parts.slices if axis == 0 else part.parts.columns
     team, mine = part.team, part.team.rank
     shape = list(array.shape)
@@ -57,17 +59,17 @@ def moved(part, array, old, axis):
 
 
 def overlap(one, rank, other, its):
-    """(first, last) of what is rank's by some edges and its by others; last is first where nothing is."""
+    """Return (first, last) of the range common to a rank's part and another's part; empty if last is first."""
     first, last = max(one[rank], other[its]), min(one[rank + 1], other[its + 1])
     return int(first), int(max(first, last))
 
 
 def place(axis, range_, start):
-    """Where a range of rows or columns lies in an array that begins at start."""
+    """Return the index of a range of rows or columns in an array that begins at start."""
     where = slice(range_[0] - int(start), range_[1] - int(start))
     return where if axis == 0 else (slice(None), where)
 
 
 def filled(part, arrays):
-    """{rank: array as lines take it}, of those with anything in them."""
+    """Return {rank: array for transports} of nonempty arrays."""
     return {rank: part.told(array) for rank, array in arrays.items() if array.size}

@@ -1,7 +1,7 @@
-"""A tensor at work on all ranks of a crew: rank 0 has a Session and asks, the others answer.
+"""A tensor distributed over the ranks of a crew: rank 0 has a Session and sends requests, the others answer.
 
-The walk along the path, what is chosen, errors on hidden values and all that is told are rank 0's, as without ranks.
-So no two ranks can come to wait for different things, whatever their libraries make of a last bit.
+The path, all choices, errors on hidden values and messages are computed by rank 0, as without ranks. Ranks therefore
+cannot diverge and deadlock, even if their libraries round differently.
 """
 
 from typing import NamedTuple
@@ -19,8 +19,11 @@ MEASURED = 6  # steps that say what ranks do a second, without the first, which 
 
 
 class Tensor(NamedTuple):
-    """What rank 0 has: basis (graphs.basis.Basis); observed (N, m, n), 0 where missing; rows: numbers of the vertices
-    that miss something; hidden (rows, m n) bool, what they miss, or None: all; dtype of the work."""
+    """Rank 0's tensor: basis (graphs.basis.Basis); observed (N, m, n), 0 where missing.
+
+    rows: indices of incomplete vertices; hidden (rows, m n) bool, their missing entries, or None: all; dtype of the
+    computation.
+    """
 
     basis: object
     observed: np.ndarray
@@ -30,7 +33,7 @@ class Tensor(NamedTuple):
 
 
 class SharedSession:
-    """The Session (spectral/steps.py) of a whole crew, on rank 0; basis, observed, mask, dtype as there."""
+    """Session (spectral/steps.py) of a whole crew, on rank 0; basis, observed, mask, dtype as there."""
 
     def __init__(self, crew, basis, observed, mask, dtype):
         rows = lacking(mask)
@@ -43,7 +46,7 @@ class SharedSession:
 
     @property
     def seconds(self):
-        """{part of a step: seconds}, of rank 0."""
+        """{part of a step: seconds} of rank 0."""
         return self.part.seconds
 
     def largest(self):
@@ -55,7 +58,7 @@ class SharedSession:
         return self.answer(SPECTRUM, count)[:, :count]
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See steps.Session. After MEASURED steps parts become what ranks are able to do, once."""
+        """See steps.Session. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
         change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
         self.steps.append(seconds)
         if len(self.steps) == MEASURED and not self.crew.measured:
@@ -63,7 +66,7 @@ class SharedSession:
         return change, size, ranks
 
     def settle(self, seconds):
-        """Move parts where each of some steps says that it pays; seconds (steps, 2, R) of their two parts by rank."""
+        """Redistribute if it pays for each of the steps; seconds (steps, 2, R) of both phases by rank."""
         self.crew.measured, parts = True, self.part.parts
         if all(pays(parts, one) for one in seconds):
             self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
@@ -82,14 +85,14 @@ class SharedSession:
         return out
 
     def answer(self, what, *numbers):
-        """What all ranks find together."""
+        """Return the combined result of all ranks."""
         numbers = np.concatenate([np.ravel(each) for each in (*numbers, [])])
         self.crew.ask(what, numbers)
         return ANSWERS[what](self.part, numbers)
 
 
 def serve(crew):
-    """On all ranks but 0: answer until rank 0 is done."""
+    """Answer requests until rank 0 ends them, on all ranks but 0."""
     part = None
     while (what := int((question := asked(crew))[0])) != END:
         if what == BEGIN:
@@ -100,7 +103,7 @@ def serve(crew):
 
 
 def asked(crew):
-    """The next question, which may take as long as rank 0 works alone; TeamError when it has ended."""
+    """Return the next request, without a time limit; TeamError if rank 0 has ended."""
     while True:
         try:
             return crew.team.broadcast()
@@ -109,17 +112,17 @@ def asked(crew):
 
 
 def largest(part, numbers):
-    """The largest singular value of every slice, on rank 0."""
+    """Return the largest singular value of every slice, on rank 0."""
     return joined(part, part.largest())
 
 
 def spectrum(part, numbers):
-    """The leading singular values of every slice, on rank 0."""
+    """Return the leading singular values of every slice, on rank 0."""
     return joined(part, part.spectrum(int(numbers[0])))
 
 
 def step(part, numbers):
-    """On rank 0 (change, size, ranks (K,), seconds (2, R) of the transforms and the thresholding) of a step."""
+    """Run a step; on rank 0 return (change, size, ranks (K,), seconds (2, R) of transforms and thresholding)."""
     K = int(part.parts.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
     before = dict(part.seconds)
@@ -134,7 +137,7 @@ def step(part, numbers):
 
 
 def missing(part, numbers):
-    """The estimate on the host of rank 0, (rows, m n)."""
+    """Return the estimate on the host of rank 0, (rows, m n)."""
     edges, team = part.parts.columns, part.team
     if team.rank:
         part.lines.send(0, part.told(part.now))
@@ -149,13 +152,13 @@ def missing(part, numbers):
 
 
 def moved(part, numbers):
-    """Parts by what ranks do a second, (2, R)."""
+    """Redistribute by the ranks' speeds (2, R)."""
     part.crew.speeds = numbers.reshape(2, -1)
     move(part, parts_of(int(part.parts.columns[-1]), int(part.parts.slices[-1]), part.crew.speeds))
 
 
 def joined(part, array):
-    """On rank 0 all ranks' rows."""
+    """Return all ranks' rows on rank 0."""
     found = part.crew.collected(array)
     return None if found is None else np.concatenate(found)
 

@@ -1,4 +1,4 @@
-"""Weights by hidden values: a search from coarse to fine, each answer the start of the next."""
+"""Search for weights by hidden values, coarse to fine; each solution is the start of the next."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ from gpukit.imputation.smoothness.solve import lags_of, solve
 
 
 def best(problem, begun):
-    """The plan.Weights with which values of a problem, hidden as values are missing, are told best.
+    """Return the plan.Weights with the least error on hidden values of a problem.
 
     begun: method.begun.
     """
@@ -41,12 +41,12 @@ def best(problem, begun):
 
 
 def replaced(values, at, value):
-    """A tuple with another value at a place."""
+    """Return a tuple with another value at a position."""
     return (*values[:at], value, *values[at + 1 :])
 
 
 class Search:
-    """Errors by weights, on folds; each keeps its session, whose answer is the next one's start."""
+    """Errors by weights on folds; each fold's session starts from its last solution."""
 
     def __init__(self, problem, folds, begun, lags):
         self.metric, self.known, self.lags = problem.options.metric, {}, lags
@@ -59,23 +59,23 @@ class Search:
         ]
 
     def error(self, weights):
-        """The error on all hidden values."""
+        """Return the error on all hidden values."""
         if weights not in self.known:
             residuals = [self.residuals(weights, *part) for part in self.parts[weights.alike]]
             self.known[weights] = error_of(np.concatenate(residuals), self.metric)
         return self.known[weights]
 
     def residuals(self, weights, places, truth, work):
-        """Of one fold: (values,), of hidden values at places (vertex, column)."""
+        """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
         solve(work.session, work.ground, self.fitting(weights, work), ROUGH)
         return work.at(*places) - truth
 
     def fitting(self, weights, work):
-        """Weights with as many repeats as the window has lags."""
+        """Return weights with one repeat per lag of the window."""
         return weights._replace(repeats=weights.repeats[: len(work.ground.lags) - 1])
 
     def descended(self, weights, factor):
-        """The weights to which steps of a factor, one weight at a time, lead."""
+        """Return the weights after coordinate descent by steps of a factor."""
         moved = True
         while moved and len(self.known) < MOST_TRIALS:
             moved = False
@@ -89,7 +89,7 @@ class Search:
 
 
 def stepped(weights, field, factor):
-    """Weights of which one, a name or the number of a lag, is multiplied."""
+    """Return Weights with one weight, a name or the number of a lag, multiplied by a factor."""
     if isinstance(field, str):
         return weights._replace(**{field: factor * getattr(weights, field)})
     return weights._replace(repeats=replaced(weights.repeats, field, factor * weights.repeats[field]))

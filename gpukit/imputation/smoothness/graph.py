@@ -1,4 +1,4 @@
-"""The graph that series are smooth on: edges count as far as their ends change alike."""
+"""Graph of the smoothness: edges weighted by the similarity of their ends' changes."""
 
 import numpy as np
 
@@ -11,8 +11,10 @@ TOGETHER = 1 << 20  # changes at a time, of a thread
 
 
 def laplacian_of(adjacency, values, seen, alike):
-    """csr (N, N) float64: the normalized Laplacian of a graph whose edges' weights are multiplied by their ends'
-    likeness to a power, alike; 0: the graph as it is. values (N, T), seen (N, T) bool."""
+    """Return csr (N, N) float64: the normalized Laplacian of a graph with weights times similarity^alike.
+
+    alike = 0: the graph's own weights. values (N, T), seen (N, T) bool.
+    """
     from scipy import sparse
 
     if not alike:
@@ -27,8 +29,10 @@ def laplacian_of(adjacency, values, seen, alike):
 
 
 def likeness(values, seen, row, column):
-    """(E,) above 0: of pairs of vertices the square of the correlation of their changes from column to column, as far
-    as it is positive; drawn to that of all pairs where few changes are seen of both."""
+    """Return (E,) above 0: the squared positive correlation of column-to-column changes of vertex pairs.
+
+    Pairs with few common changes are shrunk to the mean of all pairs.
+    """
     there = seen[:, 1:] & seen[:, :-1]
     change = np.where(there, np.diff(values, axis=1), 0.0).astype(np.float32)
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))

@@ -1,4 +1,4 @@
-"""Sizes of smoothness over graph and time, and its weights."""
+"""Sizes and weights of smoothness over graph and time."""
 
 from typing import NamedTuple
 
@@ -13,8 +13,11 @@ WEEK = 7  # periods; of a period that is a day it is a week
 
 
 class Weights(NamedTuple):
-    """alike: the power to which edges count by their ends' likeness (graph.py), 0 or 1; near (a), alike on the graph;
-    steady (b), alike from column to column; together (c), moving alike; repeats: s of each further lag, (lags,)."""
+    """Weights of the objective.
+
+    alike: the power of the ends' similarity in edge weights (graph.py), 0 or 1; near (a): on the graph; steady (b):
+    from column to column; together (c): of changes; repeats: s of each further lag, (lags,).
+    """
 
     alike: int
     near: float

@@ -1,4 +1,4 @@
-"""Soft-impute on the CPU; gpu.py has the same."""
+"""Soft-impute on the CPU; gpu.py has the same interface."""
 
 import numpy as np
 
@@ -51,7 +51,7 @@ class Session:
 
 
 def walked(walks):
-    """See steps.walked: each in a thread."""
+    """Run all steps, a matrix per thread: see steps.walked."""
     if len(walks) == 1:
         return by_itself(walks[0])
     with alone():

@@ -1,4 +1,4 @@
-"""Soft-impute on a GPU; cpu.py has the same."""
+"""Soft-impute on a GPU; cpu.py has the same interface."""
 
 import numpy as np
 
@@ -55,15 +55,15 @@ class Session:
 
 
 def walked(walks):
-    """See steps.walked: a step of all of them, then the next."""
+    """Run all steps, one step of all matrices at a time: see steps.walked."""
     side_by_side(walks)
 
 
 def sent(array):
-    """An array of the host, on the device."""
+    """Return a host array on the device."""
     return array_library().asarray(np.ascontiguousarray(array))
 
 
 def flat_of(*arrays):
-    """cupy's arrays as numba's, flat."""
+    """Return cupy arrays as numba's, flat."""
     return [shared(array.ravel()) for array in arrays]

@@ -1,4 +1,4 @@
-"""The iterations: thresholds falling along a path, then a phase of fixed ranks that takes the thresholds' bias away."""
+"""Iterations: a path of falling thresholds, then a phase of fixed ranks that removes the thresholds' bias."""
 
 from typing import NamedTuple
 
@@ -12,9 +12,9 @@ RANK_TOLERANCE = 1e-4  # times tolerance: where the phase of fixed ranks, which 
 
 
 class Options(NamedTuple):
-    """How a path is walked; see estimator.GraphImputer for the meaning.
+    """Options of a path; see estimator.GraphImputer.
 
-    decay: None for the one with which `iterations` steps end the path at a thousandth of its start.
+    decay: None for a path that ends at a thousandth of its start.
     """
 
     iterations: int = 20
@@ -29,11 +29,11 @@ class History(NamedTuple):
     """One value per iteration.
 
     phase      (n,) '<U4', "path" or "rank"
-    scale      (n,) float64, lambda as a share of its start; 0 in the rank phase
+    scale      (n,) float64, lambda relative to its start; 0 in the rank phase
     threshold  (n,) float64, the largest lambda of a slice
     mean_rank  (n,) float64, max_rank (n,) int64: ranks of the spectral slices after thresholding
-    change     (n,) float64, ||new - old||^2 / ||new||^2 over what is missing
-    error      (n,) float64, hold-out error; NaN where none was asked for
+    change     (n,) float64, ||new - old||^2 / ||new||^2 over the missing entries
+    error      (n,) float64, hold-out error; NaN without held-out values
     """
 
     phase: np.ndarray
@@ -46,8 +46,10 @@ class History(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """history; ranks (K,) int32 of the last iteration; rank_phase: "done", "off" (not asked for), "unclear" (no rank
-    stood out), "none" (slices have one singular value)."""
+    """history; ranks (K,) int32 of the last iteration; rank_phase.
+
+    rank_phase: "done", "off" (disabled), "unclear" (no clear rank), "none" (slices have one singular value).
+    """
 
     history: History
     ranks: np.ndarray
@@ -55,10 +57,10 @@ class Fit(NamedTuple):
 
 
 def fit_path(session, first, options, watch=None, progress=None):
-    """Walk the path from lambda^1 = first (K,), then the phase of fixed ranks: a Fit; the estimate is in the session.
+    """Run the path from lambda^1 = first (K,), then the phase of fixed ranks: a Fit.
 
-    options: Options. watch: called with the session after every iteration, returns a hold-out error. progress: called
-    as progress("path" | "rank", done, total, {"change", "rank"}).
+    The estimate is in the session. options: Options. watch: called with the session after every iteration, returns a
+    hold-out error. progress: called as progress("path" | "rank", done, total, {"change", "rank"}).
     """
     walk = Walk(session, options.accelerate, watch, progress)
     along_path(walk, first, options)
@@ -67,7 +69,7 @@ def fit_path(session, first, options, watch=None, progress=None):
 
 
 def best_options(history, options):
-    """Options that stop where the hold-out error of a history was least; a path keeps its decay."""
+    """Return Options that stop at a history's least hold-out error; a path keeps its decay."""
     best = int(np.nanargmin(history.error))
     decay = decay_of(options)
     path = int((history.phase == "path").sum())
@@ -77,12 +79,12 @@ def best_options(history, options):
 
 
 def decay_of(options):
-    """The factor of lambda from step to step."""
+    """Return the factor of lambda per step."""
     return usual_decay(options.iterations) if options.decay is None else options.decay
 
 
 def along_path(walk, first, options):
-    """Lambda from its start downwards, a step for each; accelerated, it waits while the estimate lags behind."""
+    """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind."""
     decay, scale = decay_of(options), 1.0
     for _ in range(options.iterations):
         change = walk.step("path", options.iterations, first * scale, None, scale)
@@ -93,7 +95,7 @@ def along_path(walk, first, options):
 
 
 def fixed_ranks(walk, first, options):
-    """Projection to the rank that each slice shows; slices that show none keep the path's last lambda."""
+    """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
     session = walk.session
     count = looked_at(min(session.shape))
     if not count:
@@ -112,18 +114,18 @@ def fixed_ranks(walk, first, options):
 
 
 class Walk:
-    """Steps of a session with their momentum, and what is written down about them."""
+    """Steps of a session with momentum, and their records."""
 
     def __init__(self, session, accelerate, watch, progress):
         self.session, self.accelerate, self.watch, self.progress = session, accelerate, watch, progress
         self.t, self.rows, self.ranks = 1.0, [], np.zeros(0, np.int32)
 
     def rest(self):
-        """Forget the momentum."""
+        """Reset the momentum."""
         self.t = 1.0
 
     def step(self, phase, total, lam, cap, scale):
-        """One iteration; returns its relative change."""
+        """Run one iteration; return its relative change."""
         self.t, momentum = next_momentum(self.t)
         change, size, self.ranks = self.session.step(lam, cap, momentum if self.accelerate else 0.0)
         relative = change / size if size > 0 else float(change > 0)
@@ -144,7 +146,7 @@ class Walk:
         return relative
 
     def history(self):
-        """History of the steps so far."""
+        """Return the History of the steps so far."""
         kinds = {"phase": "<U4", "max_rank": np.int64}
         return History(
             *(np.array([row[name] for row in self.rows], kinds.get(name, np.float64)) for name in History._fields)

@@ -1,4 +1,4 @@
-"""The rank of each spectral slice from its singular values, where they say so: at the largest ratio of neighbours."""
+"""Rank of each spectral slice at the largest ratio of adjacent singular values, if it is clear."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,7 @@ DISSENT = 0.75  # power of the usual ratio: slices that tell another rank less c
 
 
 class Ranks(NamedTuple):
-    """ranks (K,) int32; told (K,) bool, which slices have a clear rank; clear, whether enough of them do."""
+    """ranks (K,) int32; told (K,) bool: slices with a clear rank; clear: True if enough slices have one."""
 
     ranks: np.ndarray
     told: np.ndarray
@@ -20,7 +20,7 @@ class Ranks(NamedTuple):
 
 
 def looked_at(smaller):
-    """How many leading singular values the choice needs of slices whose smaller side is `smaller`; 0: none to make.
+    """Return the number of leading singular values that determine a rank; 0 for slices with one value.
 
     The ratios grow again towards the last values of a full-rank slice, so only ranks up to half the side are
     considered.
@@ -29,11 +29,10 @@ def looked_at(smaller):
 
 
 def choose_ranks(values, rounding):
-    """Ranks from the leading singular values (K, count) of each slice, falling.
+    """Return Ranks from the leading singular values (K, count) of each slice, descending.
 
-    rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and have no say. Where the
-    slices share one rank, those that no observation determines, which hold little but the others' errors, are given
-    it too.
+    rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and are ignored. If the slices
+    share one rank, slices without observations, which contain mostly errors of others, get it too.
     """
     floor = max(float(values.max()) * rounding, 1e-300)
     alive = values[:, 0] > floor
@@ -51,7 +50,7 @@ def choose_ranks(values, rounding):
 
 
 def common_rank(ratios):
-    """The rank that the slices agree on; 0 where there is none."""
+    """Return the common rank of the slices; 0 if there is none."""
     if not len(ratios):
         return 0
     together = np.exp(np.log(ratios).mean(axis=0, keepdims=True))
@@ -59,7 +58,7 @@ def common_rank(ratios):
 
 
 def stands_out(ratios, clear):
-    """(K,) bool: whether the largest of (K, count) ratios is clear, and clearly larger than the others."""
+    """Return (K,) bool: True if the largest of (K, count) ratios is clear and clearly larger than the others."""
     ordered = np.sort(ratios, axis=1)
     least = clear if ratios.shape[1] == 1 else np.maximum(clear, ALONE * ordered[:, -2])
     return ordered[:, -1] >= least

@@ -114,7 +114,7 @@ def test_samples_are_refused_with_the_call(X, known):
 
 def test_a_graph_alone_is_no_table():
     for graph in (A, EDGES, A.tolist()):
-        with pytest.raises(DataError, match="a graph alone has nothing to fill in"):
+        with pytest.raises(DataError, match="a graph alone has no values to fill in"):
             imputer().fit(graph)
 
 
