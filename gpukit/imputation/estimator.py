@@ -191,7 +191,7 @@ class GraphImputer(Estimator):
         run = self.prepare(graph, tensor, mask, times, team)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        for name, value in run.fitted(helping.heard(run.place.crew, progress)).items():
+        for name, value in run.fitted(helping.wrap_progress(run.place.crew, progress)).items():
             setattr(self, name, value)
         helping.finish(run.place.crew, self)
         self.stages_[COMPILING] = compile_seconds() - compiled

@@ -143,8 +143,8 @@ def calendar_period(curve, times):
     for span in (DAY, WEEK):
         lag = int(span // steps[0])
         if span % steps[0] == 0 and lag >= SHORTEST and 1.5 * lag < len(curve):
-            beside = 0.5 * (curve[lag // 2] + curve[lag + lag // 2])
-            if curve[lag] - beside > PEAK:
+            between_peaks = 0.5 * (curve[lag // 2] + curve[lag + lag // 2])
+            if curve[lag] - between_peaks > PEAK:
                 return lag
     return 0
 

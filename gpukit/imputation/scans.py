@@ -52,7 +52,7 @@ def akima(at, values, seen, out):
     Source: Akima, "A new method of interpolation and smooth curve fitting based on local procedures", J. ACM 17 (1970).
     """
     knots = np.empty(seen.shape[1], np.int64)
-    slopes = np.empty(seen.shape[1] + 3)  # of the lines between knots, two more on either side
+    slopes = np.empty(seen.shape[1] + 3)  # of the lines between knots, plus two on either side
     for row in range(len(seen)):
         count = 0
         for i in range(seen.shape[1]):

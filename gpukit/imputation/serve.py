@@ -12,7 +12,7 @@ from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
 from gpukit.imputation.units import in_units
 
-MIN_ZERO_SHARE = 1e-3  # of the observed values: more zeros, without negative values, are a bound
+FLOOR = 1e-3  # of the observed values: more zeros, without negative values, are a bound
 
 
 def setting_of(model):
@@ -116,7 +116,7 @@ def ends_at_zero(data):
         return False
     seen = np.count_nonzero(np.broadcast_to(spread(data.mask), data.tensor.shape))
     zeros = int(np.count_nonzero(data.tensor == 0)) - (data.tensor.size - seen)
-    return zeros > MIN_ZERO_SHARE * seen
+    return zeros > FLOOR * seen
 
 
 def filled(data, estimate):

@@ -1,4 +1,4 @@
-"""What 'auto' chooses, and that neither one split nor one step decides it."""
+"""Selection by 'auto', averaged over splits and steps."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ AUTO = Setting("auto", 1.0, "auto", Options())
 
 
 def of(tensor, mask):
-    """The Data of a tensor and its mask."""
+    """Return the Data of a tensor and its mask."""
     return Data(tensor, mask, tensor.shape, tensor)
 
 
@@ -108,7 +108,7 @@ def test_where_too_little_is_observed_nothing_is_tried():
 
 
 def test_the_splits_decide_together(monkeypatch):
-    """The first split says exponent 1 by a hair, the others say 2; the step is that of the averaged errors."""
+    """Exponent and step have the least error averaged over the splits."""
     curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
     place, _, _, tensor, mask = road(False)
 
@@ -165,7 +165,7 @@ def test_data_are_solved_where_the_first_split_recovers_them():
 
 @pytest.mark.parametrize("weights, sure", [("slice", 20 + choose.PATIENCE), ("common", 10)])
 def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, sure, monkeypatch):
-    """The phase starts after all steps of the path; other laws have shown half-way what they can."""
+    """The patience starts after the path, for other weightings half-way."""
     place, _, _, tensor, mask = road(False)
     watched = []
     monkeypatch.setattr(choose, "Watch", lambda *given: watched.append(given[2]) or Watch(*given))

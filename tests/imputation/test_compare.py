@@ -1,4 +1,4 @@
-"""The baselines beside the imputation, on the same hidden values."""
+"""The baselines and the imputation on the same hidden values."""
 
 import numpy as np
 import pytest

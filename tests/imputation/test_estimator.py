@@ -1,4 +1,4 @@
-"""GraphImputer: what people hand in, what comes back, and how well generated data are recovered."""
+"""GraphImputer: inputs, results, and recovery of generated data."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""Whether columns are in order, and after how many of them things repeat."""
+"""Detection of the order of columns and of their period."""
 
 import numpy as np
 import pytest
@@ -9,7 +9,7 @@ VERTICES = 20
 
 
 def drift(count, stay, seed=0):
-    """(VERTICES, count): series that stay near what they were, half of it common to all."""
+    """Return (VERTICES, count): autocorrelated series, half of it common to all."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(VERTICES, count)) + rng.normal(size=count)
     for t in range(1, count):

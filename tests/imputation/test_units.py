@@ -22,7 +22,7 @@ def series(columns=120, seed=0):
 
 
 def unlike(values):
-    """The same series as kinds that have nothing to do with each other."""
+    """Return the series in different units."""
     return values * SIZES[:, None] + LEVELS[:, None]
 
 

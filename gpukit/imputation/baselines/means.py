@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.imputation.problem import Method, always, one_setting
 
-ROUNDS = 5  # of means of rows and columns in turn
+ROUNDS = 5  # of alternating row and column means
 
 
 def two_way(values, seen):
@@ -37,9 +37,9 @@ def column_means(problem, overall):
     means = np.divide(
         problem.values.sum(axis=0, keepdims=True), count, out=np.full(count.shape, overall), where=count > 0
     )
-    some = count[0] > 0
-    if problem.ordered and not some.all():
-        means[0] = np.interp(problem.at, problem.at[some], means[0, some])
+    nonempty = count[0] > 0
+    if problem.ordered and not nonempty.all():
+        means[0] = np.interp(problem.at, problem.at[nonempty], means[0, nonempty])
     return means
 
 
@@ -48,15 +48,15 @@ def of_columns(problem, setting):
     return level(problem, "columns")
 
 
-def middle_of_columns(problem, setting):
+def median_of_columns(problem, setting):
     """Return the median over the vertices; empty columns are interpolated, or have the overall median."""
     values, seen = problem.values, problem.seen
-    some = seen.any(axis=0)
-    middle = np.full(len(some), np.median(values[seen]))
-    middle[some] = np.nanmedian(np.where(seen[:, some], values[:, some], np.nan), axis=0)
-    if problem.ordered and not some.all():
-        middle = np.interp(problem.at, problem.at[some], middle[some])
-    return np.broadcast_to(middle, values.shape)
+    nonempty = seen.any(axis=0)
+    median = np.full(len(nonempty), np.median(values[seen]))
+    median[nonempty] = np.nanmedian(np.where(seen[:, nonempty], values[:, nonempty], np.nan), axis=0)
+    if problem.ordered and not nonempty.all():
+        median = np.interp(problem.at, problem.at[nonempty], median[nonempty])
+    return np.broadcast_to(median, values.shape)
 
 
 def of_vertices(problem, setting):
@@ -75,7 +75,7 @@ def of_both(problem, setting):
 
 METHODS = (
     Method("vertex-mean", always, one_setting, of_columns, alone=True),
-    Method("vertex-median", always, one_setting, middle_of_columns, alone=True, unjoined=True),
+    Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
     Method("time-mean", always, one_setting, of_vertices),
     Method("two-way-mean", always, one_setting, of_both),
 )

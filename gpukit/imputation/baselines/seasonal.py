@@ -8,7 +8,7 @@ from gpukit.imputation.baselines.series import interpolation
 from gpukit.imputation.problem import Method
 from gpukit.imputation.smoothness.plan import WEEK
 
-MEMORIES = (None, 0.25, 0.0)  # periods in which what is left fades to a third; None: it does not
+MEMORIES = (None, 0.25, 0.0)  # decay times of residuals in periods; None: no decay
 
 
 def suits(problem):

@@ -21,14 +21,14 @@ def rounds(problem):
     return [{"iterations": count, "center": center} for center in ("columns", "both") for count in ITERATIONS]
 
 
-def by(form):
+def tikhonov_by(form):
     """Return Tikhonov regularization by a Laplacian as a fill function."""
     return lambda problem, setting: centred_fill(
         problem, setting, lambda rest, seen: smoothed(form(problem.adjacency), rest, seen, setting["tau"], None, ROUGH)
     )
 
 
-def propagated(problem, setting):
+def propagate(problem, setting):
     """Fill in by feature propagation."""
     return centred_fill(
         problem,
@@ -45,7 +45,7 @@ def centred_fill(problem, setting, smooth):
 
 
 METHODS = (
-    Method("tikhonov", always, taus, by(laplacian), alone=True),
-    Method("tikhonov-normalized", always, taus, by(normalized_laplacian), alone=True),
-    Method("feature-propagation", always, rounds, propagated, alone=True),
+    Method("tikhonov", always, taus, tikhonov_by(laplacian), alone=True),
+    Method("tikhonov-normalized", always, taus, tikhonov_by(normalized_laplacian), alone=True),
+    Method("feature-propagation", always, rounds, propagate, alone=True),
 )

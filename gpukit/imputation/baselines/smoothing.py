@@ -19,8 +19,8 @@ from gpukit.imputation.centering import centred, mean_of, restored, spread
 TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution starts the next
 ITERATIONS = (2, 5, 10, 40)
 CENTERS = ("global", "entry")
-NUMBERS = 1 << 19  # of a block of columns, a thread's: bounds the memory of conjugate gradients, some seven such arrays
-TOLERANCE, ROUGH = 1e-8, 1e-4  # of a solution asked for, and of those on a grid that are compared
+NUMBERS = 1 << 19  # of a thread's block of columns; conjugate gradients need about seven such arrays
+TOLERANCE, ROUGH = 1e-8, 1e-4  # of a single solution; of solutions on a grid
 MOST_STEPS = 2000
 
 
@@ -139,7 +139,7 @@ def _solve(system, data, start):
     The residual is divided by the diagonal, so that missing entries count as much as observed ones for small tau.
     """
     data, diagonal = data.astype(np.float64), system.diagonal()
-    x = np.where(data.any(axis=0), start, 0.0)  # with nothing but zeros observed the answer is 0
+    x = np.where(data.any(axis=0), start, 0.0)  # the solution for zeros is 0
     residual = data - system.image(x)
     scaled = residual / diagonal
     goal = system.tolerance**2 * _dot(data / diagonal, data / diagonal)

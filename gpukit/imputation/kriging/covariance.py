@@ -41,7 +41,7 @@ def left_out(found, values):
     return (found.Q @ values) / np.diag(found.Q)[:, None]
 
 
-def told(K, found, seen, values):
+def predict(K, found, seen, values):
     """Return (N, columns): predictions at all vertices from values (n, columns) at the observed ones."""
     mean = found.a @ values / found.a.sum()
     return mean + K[:, seen] @ (found.A @ (values - mean))
@@ -50,9 +50,9 @@ def told(K, found, seen, values):
 def variance(K, found, seen, tau):
     """Return (N,) float64: variance of a new value at each vertex, relative to the field's mean variance."""
     part = K[:, seen]
-    lacking = 1.0 - part @ found.a
-    own = np.diag(K) + tau - np.einsum("ij,ij->i", part @ found.A, part) + lacking**2 / found.a.sum()
-    return np.maximum(own, 1e-12)
+    uncovered = 1.0 - part @ found.a
+    variances = np.diag(K) + tau - np.einsum("ij,ij->i", part @ found.A, part) + uncovered**2 / found.a.sum()
+    return np.maximum(variances, 1e-12)
 
 
 def best(laplacian, seen, bands, metric):
@@ -65,9 +65,9 @@ def best(laplacian, seen, bands, metric):
     def errors(law):
         K = covariance(laplacian, *law)
         found = (solved(K, seen, tau) for tau in laws[law])
-        return [[error_of(left_out(one, values), metric) for values in bands] for one in found]
+        return [[error_of(left_out(solution, values), metric) for values in bands] for solution in found]
 
-    if small:  # a matrix for each thread; of large ones all threads for each
+    if small:  # a matrix per thread; for large matrices all threads per matrix
         with alone():
             table = shared_out(errors, laws)
     else:

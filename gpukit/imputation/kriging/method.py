@@ -8,8 +8,8 @@ from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.kriging.plan import MOST
 from gpukit.imputation.problem import Method
 
-WORK = 1 << 36  # additions, of columns with matrices of their own
-SAMPLE = 64  # columns of a band that leave-one-out errors are taken of
+WORK = 1 << 36  # additions, for columns with different masks
+SAMPLE = 64  # columns of a band for leave-one-out errors
 FEWEST = 3  # observed vertices
 
 
@@ -29,17 +29,17 @@ def patterns(problem):
 def settings(problem):
     """Return the setting with the least leave-one-out errors: [{"bands": [[first, rho, nu, tau]]}]."""
     alive = np.flatnonzero(problem.seen.any(axis=1))
-    whole, edges = whole_of(problem), bands(problem)
+    whole, edges = complete_values(problem), bands(problem)
     rng = np.random.default_rng(problem.options.seed)
     parts = [slice(*pair) for pair in zip(edges, edges[1:])]
-    some = [whole[alive, part] for part in parts]
-    some = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in some]
+    samples = [whole[alive, part] for part in parts]
+    samples = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in samples]
     metric = "squared" if problem.ordered else problem.options.metric
-    found = cov.best(problem.place.basis.laplacian, alive, some, metric)
-    return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, found)]}]
+    laws = cov.best(problem.place.basis.laplacian, alive, samples, metric)
+    return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, laws)]}]
 
 
-def whole_of(problem):
+def complete_values(problem):
     """Return (N, T): the values filled in by a simple method; for series in time their cosine transform."""
     filled = np.where(problem.seen, problem.values, simple(problem))
     if not problem.ordered:
@@ -67,15 +67,15 @@ def in_time(problem, setting):
     """Predict each band of frequencies."""
     from scipy import fft
 
-    alive, whole = np.flatnonzero(problem.seen.any(axis=1)), whole_of(problem)
+    alive, whole = np.flatnonzero(problem.seen.any(axis=1)), complete_values(problem)
     out, count = np.zeros(whole.shape), whole.shape[1]
     edges = [part[0] for part in setting["bands"]] + [count]
     bands = sorted(zip(setting["bands"], edges, edges[1:]), key=lambda band: band[0][1:])
     laplacian, law = problem.place.basis.laplacian, None
-    for (_, rho, nu, tau), first, end in bands:  # those with one covariance follow each other
+    for (_, rho, nu, tau), first, end in bands:  # bands are sorted by covariance
         if law != (rho, nu):
             K, law = cov.covariance(laplacian, rho, nu), (rho, nu)
-        out[:, first:end] = cov.told(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
+        out[:, first:end] = cov.predict(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
     out = fft.idct(out, axis=1, norm="ortho")
     out[alive] = np.nan
     return out
@@ -92,7 +92,7 @@ def by_column(problem, setting):
         seen = np.flatnonzero(problem.seen[:, columns[0]])
         if len(seen) >= FEWEST:
             rest = (problem.values - base)[np.ix_(seen, columns)]
-            out[:, columns] = base[:, columns] + cov.told(K, cov.solved(K, seen, tau), seen, rest)
+            out[:, columns] = base[:, columns] + cov.predict(K, cov.solved(K, seen, tau), seen, rest)
     return out
 
 

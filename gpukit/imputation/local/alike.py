@@ -5,8 +5,8 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation.baselines.nearest import heaviest
 
-ALL = 2048  # vertices that are all compared with each other; of more, neighbours on the graph
-GRAPH = 32  # neighbours on the graph that are compared then
+ALL = 2048  # largest number of vertices whose pairs are all compared
+GRAPH = 32  # graph neighbours to compare for more vertices
 
 
 def alike(series, alive, adjacency, count):
@@ -40,15 +40,15 @@ def of_graph(whole, alive, adjacency, count):
     """Run best() among the neighbours on a graph."""
     near = heaviest(adjacency, GRAPH)
     rows = np.repeat(np.arange(len(whole)), np.diff(near.indptr))
-    found = np.empty(len(rows), np.float32)
+    correlations = np.empty(len(rows), np.float32)
 
-    def told(some):
-        found[some] = np.einsum("ij,ij->i", whole[rows[some]], whole[near.indices[some]])
+    def correlate_pairs(pairs):
+        correlations[pairs] = np.einsum("ij,ij->i", whole[rows[pairs]], whole[near.indices[pairs]])
 
-    by_rows(told, (len(rows), whole.shape[1]))
-    found[~alive[near.indices]] = -2.0
-    order = np.lexsort((-found, rows))
-    out = np.repeat(np.arange(len(whole), dtype=np.int32)[:, None], count, axis=1)  # itself: its features are 0
+    by_rows(correlate_pairs, (len(rows), whole.shape[1]))
+    correlations[~alive[near.indices]] = -2.0
+    order = np.lexsort((-correlations, rows))
+    out = np.repeat(np.arange(len(whole), dtype=np.int32)[:, None], count, axis=1)  # features of itself are 0
     rank = np.arange(len(order)) - near.indptr[rows]
     kept = rank < count
     out[rows[order][kept], rank[kept]] = near.indices[order][kept]

@@ -14,12 +14,12 @@ from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Predictors
-from gpukit.imputation.local.table import Table, Told, grouped
+from gpukit.imputation.local.table import HiddenValues, Table, grouped
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.plan import SHARES
 
-MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
-FLOOR = 0.05  # of the usual scale of a vertex: none is less
+MARGIN = 0.25  # of a vertex's range, added on either side as the limits of predictions
+FLOOR = 0.05  # least scale of a vertex, relative to the usual one
 
 
 class MaskedProblem(NamedTuple):
@@ -67,8 +67,8 @@ def fill(problem, setting):
         grounds = shared_out(functools.partial(ground_of, near=near), parts)
         coefficients, ridges = learn(session, parts, grounds, whole, ridges)
         if number + 1 < PASSES:
-            parts = filled(session, parts, grounds, coefficients)
-        [whole] = filled(session, [whole], [ground_of(whole, near)], coefficients)
+            parts = predict_all(session, parts, grounds, coefficients)
+        [whole] = predict_all(session, [whole], [ground_of(whole, near)], coefficients)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
@@ -114,7 +114,7 @@ def parts_of(pairs, share):
     left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
     smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
     given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
-    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # the last is larger: row by row
+    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # parallel by rows
 
 
 def part_of(hidden, left, smooth):
@@ -122,11 +122,11 @@ def part_of(hidden, left, smooth):
     shape, line = left.seen.shape, simple(left)
     series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
-    def told(rows):
+    def describe_hidden(rows):
         scans.find_nearest(*scans.some(rows, left.seen), before[rows], after[rows])
         series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
 
-    by_rows(told, shape)
+    by_rows(describe_hidden, shape)
     smooth = None if smooth is None else smooth.astype(np.float32)
     return MaskedProblem(hidden, left, places.kinds(left), series, smooth, before, after)
 
@@ -169,78 +169,78 @@ def learn(session, parts, grounds, whole, ridges):
     """
     problem = whole.problem
     rng = np.random.default_rng(problem.options.seed)
-    orders = [rng.permutation(np.count_nonzero(in_question(part))) for part in parts]
-    chosen = shared_out(lambda pair: some(*pair, len(parts)), zip(parts, orders))
-    folds = [told(session, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
+    orders = [rng.permutation(np.count_nonzero(learnable(part))) for part in parts]
+    chosen = shared_out(lambda pair: sample_hidden(*pair, len(parts)), zip(parts, orders))
+    folds = [describe_hidden(session, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
     table = Table(session, len(problem.values), problem.options.metric, rng)
     if ridges is None:
         ridges = table.ridges(folds[:-1], folds[-1])
     return table.coefficients(folds, ridges), ridges
 
 
-def told(session, part, values, ground, places):
-    """Return table.Told of hidden values (vertex, column) of a MaskedProblem."""
+def describe_hidden(session, part, values, ground, places):
+    """Return table.HiddenValues of hidden values (vertex, column) of a MaskedProblem."""
     vertex, column = places
     x, base = session.describe(ground, vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
-    return Told(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
+    return HiddenValues(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
 
 
-def in_question(part):
+def learnable(part):
     """Return (N, T) bool: the hidden values used for learning."""
     return part.hidden & (part.kinds != places.NEVER)
 
 
-def some(part, order, parts):
+def sample_hidden(part, order, parts):
     """Return (vertex, column) int32 of hidden values for learning, a limited number per kind and vertex.
 
-    order: of in_question().
+    order: of learnable().
     """
-    vertex, column = np.nonzero(in_question(part))
+    vertex, column = np.nonzero(learnable(part))
     group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
     kept, _ = grouped(group, KINDS * len(part.hidden), max(1, OF_VERTEX // parts), order)
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
-def filled(session, parts, grounds, coefficients):
+def predict_all(session, parts, grounds, coefficients):
     """Return [MaskedProblem] with series predicted by coefficients; grounds: steps.Predictors of each."""
-    asked = shared_out(asked_of, parts)
-    return [answered(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, asked)]
+    missing = shared_out(list_missing, parts)
+    return [predict_missing(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, missing)]
 
 
-def asked_of(part):
+def list_missing(part):
     """Return the Missing values of a MaskedProblem."""
     seen, kinds = part.problem.seen, part.kinds
 
-    def told(rows):
+    def describe_hidden(rows):
         vertex, column = np.nonzero(~seen[rows] & (kinds[rows] != places.NEVER))
         kind, vertex = kinds[rows][vertex, column].astype(np.int32), (rows.start + vertex).astype(np.int32)
         return vertex, column.astype(np.int32), kind * len(seen) + vertex
 
-    return Missing(*map(np.concatenate, zip(*by_rows(told, seen.shape))), limits_of(part.problem))
+    return Missing(*map(np.concatenate, zip(*by_rows(describe_hidden, seen.shape))), limits_of(part.problem))
 
 
-def answered(session, part, ground, asked, coefficients):
+def predict_missing(session, part, ground, missing, coefficients):
     """Return a MaskedProblem with its Missing values filled in."""
     series = part.series.copy()
-    for first in range(0, len(asked.vertex), TOGETHER):
-        vertex, column, group = (one[first : first + TOGETHER] for one in asked[:3])
+    for first in range(0, len(missing.vertex), TOGETHER):
+        vertex, column, group = (one[first : first + TOGETHER] for one in missing[:3])
         x, base = session.describe(ground, vertex, column)
         answers = session.answer(x, base, group, coefficients)
-        series[vertex, column] = within(answers, session.host(base), asked.limits[vertex])
+        series[vertex, column] = within(answers, session.host(base), missing.limits[vertex])
     return part._replace(series=series)
 
 
 def limits_of(problem):
     """Return (N, 2): the observed range of each vertex, extended by MARGIN on either side."""
 
-    def told(rows):
+    def describe_hidden(rows):
         seen, values = problem.seen[rows], problem.values[rows]
         low = np.where(seen, values, np.inf).min(axis=1)
         high = np.where(seen, values, -np.inf).max(axis=1)
         return np.column_stack((low - MARGIN * (high - low), high + MARGIN * (high - low)))
 
-    return np.concatenate(by_rows(told, problem.seen.shape))
+    return np.concatenate(by_rows(describe_hidden, problem.seen.shape))
 
 
 def within(answers, base, limits):

@@ -11,7 +11,7 @@ from gpukit.imputation.local.plan import ENOUGH, EQUAL, FEW, OF_VERTEX, POOL, RI
 from gpukit.imputation.local.regression import Sorted, regress
 
 
-class Told(NamedTuple):
+class HiddenValues(NamedTuple):
     """Hidden values of a fold: features (n, size) and base (n,) on the device, targets (n,) float32, group (n,) int64.
 
     targets: the values less base; group: the value's kind times the number of vertices, plus its vertex.
@@ -24,7 +24,7 @@ class Told(NamedTuple):
 
 
 class Table:
-    """Learning from Tolds: device session, number of vertices, metric, random generator."""
+    """Learning from HiddenValues: device session, number of vertices, metric, random generator."""
 
     def __init__(self, session, vertices, metric, rng):
         self.session, self.vertices, self.metric, self.rng = session, vertices, metric, rng
@@ -40,13 +40,13 @@ class Table:
             return out
         few, errors = Table(self.session, self.vertices, self.metric, self.rng), []
         few.rounds = min(self.rounds, FEW)
-        for found in few.of_vertices(folds, few.of_kinds(folds), [np.full(KINDS, ridge) for ridge in RIDGES]):
-            answers = self.session.answer(held.features, held.base, held.group.astype(np.int32), found)
+        for coefficients in few.of_vertices(folds, few.of_kinds(folds), [np.full(KINDS, ridge) for ridge in RIDGES]):
+            answers = self.session.answer(held.features, held.base, held.group.astype(np.int32), coefficients)
             errors.append(answers - self.session.host(held.base) - held.targets)
         kinds = held.group // self.vertices
         for kind in np.flatnonzero(np.bincount(kinds, minlength=KINDS) >= ENOUGH):
-            found = np.array([error_of(one[kinds == kind], self.metric) for one in errors])
-            out[kind] = RIDGES[int(np.flatnonzero(found <= EQUAL * found.min())[-1])]
+            scores = np.array([error_of(residuals[kinds == kind], self.metric) for residuals in errors])
+            out[kind] = RIDGES[int(np.flatnonzero(scores <= EQUAL * scores.min())[-1])]
         return out
 
     def coefficients(self, folds, ridges):
@@ -56,8 +56,8 @@ class Table:
     def of_kinds(self, folds):
         """Return (coefficients, sizes) (KINDS, size) of kinds, shrunk to those of all values."""
         group = np.concatenate([fold.group for fold in folds])
-        zero, one = np.zeros((1, folds[0].features.shape[1])), np.zeros(1, np.int32)
-        every = self.pooled(folds, np.zeros(len(group), np.int64), one, (zero, None), RIDGES[0])
+        zero, origin = np.zeros((1, folds[0].features.shape[1])), np.zeros(1, np.int32)
+        every = self.pooled(folds, np.zeros(len(group), np.int64), origin, (zero, None), RIDGES[0])
         return self.pooled(folds, group // self.vertices, np.zeros(KINDS, np.int32), every, RIDGE)
 
     def pooled(self, folds, group, origin, start, ridge):
@@ -81,7 +81,7 @@ class Table:
         origin = np.repeat(np.arange(KINDS, dtype=np.int32), self.vertices)
         values = self.sorted(folds, np.concatenate([fold.group for fold in folds]), len(origin), OF_VERTEX)
         return regress(
-            self.session, values, coefficients, [one[:, None] * sizes for one in ridges], origin, self.rounds
+            self.session, values, coefficients, [ridge[:, None] * sizes for ridge in ridges], origin, self.rounds
         )
 
     def sorted(self, folds, group, count, most):

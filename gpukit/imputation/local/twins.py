@@ -74,7 +74,7 @@ def gather(start, stop, features, targets, owner, begin, end, first, rest, sizes
 
 @njit
 def accumulate(row, block, count, G):
-    """G += row' block of so many values, lower half."""
+    """Add row' block of `count` values to G, lower half."""
     for i in range(0, count - count % CELL, CELL):
         for j in range(len(G)):
             a, b, c, d = row[i, j], row[i + 1, j], row[i + 2, j], row[i + 3, j]

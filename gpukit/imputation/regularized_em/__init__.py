@@ -11,7 +11,7 @@ them.
 
 The method needs no graph and predicts a vertex from any others: different kinds of sensors, parts and their sum.
 
-    normal.py   S, P and predictions         method.py   the method 'regularized-em'      plan.py   sizes
+    normal.py   S, P and predictions         method.py   the method 'regularized-em'
 
 The inverse uses LAPACK. Cost of a round: n^2 T + n^3 for n = N (1 + 2 lags) rows and T columns.
 Source: Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via the EM algorithm" (1977); Schneider,

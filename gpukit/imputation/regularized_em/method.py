@@ -5,7 +5,11 @@ import numpy as np
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.problem import Method
 from gpukit.imputation.regularized_em.normal import completed
-from gpukit.imputation.regularized_em.plan import FEWEST, MARGIN, MOST_WORK, RIDGES
+
+RIDGES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # of a vertex's variance
+FEWEST = 4  # columns
+MOST_WORK = 1 << 26  # of a round
+MARGIN = 0.25  # of a vertex's range, added on either side as limits
 
 
 def suits(problem):

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.imputation.regularized_em.plan import ROUNDS, STILL
+ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
 
 
 def stacked(series, lags):
@@ -26,8 +26,8 @@ def completed(series, seen, lags, ridge, limits):
         rows = stacked(out, lags)
         means = rows.mean(axis=1)
         rows -= means[:, None]
-        weights, own = told_by(rows, np.tile(lost, 1 + 2 * lags), ridge, len(series))
-        lost, before = lacking / own, out.copy()
+        weights, diagonal = fit_weights(rows, np.tile(lost, 1 + 2 * lags), ridge, len(series))
+        lost, before = lacking / diagonal, out.copy()
         swept(rows, weights, gaps, limits - means[: len(series), None], lags)
         out = np.where(seen, series, rows[: len(series)] + means[: len(series), None])
         if np.square(out - before).sum() <= STILL**2 * max(1, sum(map(len, gaps))):
@@ -35,7 +35,7 @@ def completed(series, seen, lags, ridge, limits):
     return out
 
 
-def told_by(rows, lost, ridge, count):
+def fit_weights(rows, lost, ridge, count):
     """Return (weights (count, n), P_ii (count,)) that predict the first `count` rows from all centred rows (n, T).
 
     lost (n,): corrections of the variances.
@@ -43,10 +43,10 @@ def told_by(rows, lost, ridge, count):
     S = rows @ rows.T / rows.shape[1]
     S[np.diag_indices(len(S))] += lost + ridge
     P = np.linalg.inv(S)[:count]
-    own = np.diag(P).copy()
-    weights = -P / own[:, None]
+    diagonal = np.diag(P).copy()
+    weights = -P / diagonal[:, None]
     weights[np.arange(count), np.arange(count)] = 0.0
-    return weights, own
+    return weights, diagonal
 
 
 def swept(rows, weights, gaps, limits, lags):
@@ -56,6 +56,6 @@ def swept(rows, weights, gaps, limits, lags):
         new = np.clip(weights[vertex] @ rows[:, columns], *limits[vertex])
         rows[vertex, columns] = new
         for lag in range(1, lags + 1):
-            for part, step in ((2 * lag - 1, lag), (2 * lag, -lag)):  # what is so many columns before those after it
+            for part, step in ((2 * lag - 1, lag), (2 * lag, -lag)):  # columns before and after
                 inside = (columns + step >= 0) & (columns + step <= last)
                 rows[part * count + vertex, columns[inside] + step] = new[inside]

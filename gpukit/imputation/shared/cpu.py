@@ -26,7 +26,7 @@ class Part(Share, cpu.Session):
         return np.ascontiguousarray(basis.vectors, dtype)
 
     @staticmethod
-    def placed(observed, there):
+    def copy_to_device(observed, there):
         """Copy observed values of some vertices, flat, to the device.
 
         Numbers too large for its type become infinite.
@@ -60,12 +60,12 @@ class Part(Share, cpu.Session):
     contiguous = staticmethod(np.ascontiguousarray)
 
     @staticmethod
-    def told(array):
+    def for_transport(array):
         """Return an array in the form that transports take."""
         return array
 
     @staticmethod
-    def fetched(array):
+    def to_host(array):
         """Return an array on the host."""
         return array
 
@@ -73,6 +73,6 @@ class Part(Share, cpu.Session):
         """Return the current time."""
         return work_clock()
 
-    def between(self, begun, done):
+    def between(self, start, end):
         """Return the seconds between two marks."""
-        return done - begun
+        return end - start

@@ -33,7 +33,7 @@ class Part(Share, gpu.Session):
         return vectors_on_gpu(basis.vectors, dtype, brought, workspace)
 
     @staticmethod
-    def placed(observed, there):
+    def copy_to_device(observed, there):
         """See cpu.Part."""
         upload(np.ascontiguousarray(observed), shared(there))
 
@@ -80,12 +80,12 @@ class Part(Share, gpu.Session):
         return array_library().ascontiguousarray(array)
 
     @staticmethod
-    def told(array):
+    def for_transport(array):
         """See cpu.Part."""
         return shared(array)
 
     @staticmethod
-    def fetched(array):
+    def to_host(array):
         """See cpu.Part."""
         return array.get()
 
@@ -93,9 +93,9 @@ class Part(Share, gpu.Session):
         """Record an event on the default stream."""
         return Mark().record()
 
-    def between(self, begun, done):
+    def between(self, start, end):
         """Return the seconds between two events."""
-        return begun.seconds_to(done)
+        return start.seconds_to(end)
 
 
 def side_stream():

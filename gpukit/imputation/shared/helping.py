@@ -18,7 +18,7 @@ ALONE = (
 )
 
 
-def heard(crew, progress):
+def wrap_progress(crew, progress):
     """Wrap rank 0's progress callback, so that each report also checks the other ranks.
 
     Without a Crew the callback is returned unchanged.
@@ -26,12 +26,12 @@ def heard(crew, progress):
     if crew is None:
         return progress
 
-    def tell(*news):
-        crew.ask(HERE)  # raises where another rank has ended
+    def report(*values):
+        crew.ask(HERE)  # raises if another rank has ended
         if progress:
-            progress(*news)
+            progress(*values)
 
-    return tell
+    return report
 
 
 def finish(crew, model):
@@ -41,7 +41,7 @@ def finish(crew, model):
     crew.ask(END)
     if not crew.shared and not model._held.mask.all():
         warnings.warn(ALONE.format(parts.FEWEST, parts.LEAST, model.method_), stacklevel=3)
-    if wanted(crew.team, False):
+    if is_model_requested(crew.team, False):
         give(crew.team, model)
 
 
@@ -49,8 +49,8 @@ def give(team, model):
     """Broadcast the file contents of a fitted model."""
     facts, arrays = model._packed()
     forms = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
-    told = json.dumps([facts, forms], default=persist.native).encode()
-    team.broadcast(np.frombuffer(told, np.uint8))
+    header = json.dumps([facts, forms], default=persist.native).encode()
+    team.broadcast(np.frombuffer(header, np.uint8))
     for array in arrays.values():
         team.broadcast(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
@@ -62,9 +62,9 @@ def take(team, model):
     model._unpack(facts, persist.Arrays("What rank 0 has sent", arrays))
 
 
-def wanted(team, own):
+def is_model_requested(team, is_requested):
     """Return True if any rank requests the model."""
-    return bool(team.allreduce(np.array([own]), "max")[0])
+    return bool(team.allreduce(np.array([is_requested]), "max")[0])
 
 
 def help_fit(model, team, keep=True):
@@ -73,6 +73,6 @@ def help_fit(model, team, keep=True):
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.reported(device, "The imputation"):
         serve(Crew(team, device, workspace))
-    if wanted(team, keep):
+    if is_model_requested(team, keep):
         take(team, model)
     return model

@@ -7,35 +7,35 @@ def move(part, parts):
     """Redistribute a Share to other Parts, with the same estimate and subspaces."""
     old, part.parts = part.parts, parts
     if part.hidden is not None:
-        part.hidden = moved(part, part.hidden.view(np.uint8), old.columns, 1).view(np.bool_)
-    now, before = (moved(part, array, old.columns, 1) for array in (part.now, part.before))
-    part.C = moved(part, part.C, old.slices, 0)
+        part.hidden = redistribute(part, part.hidden.view(np.uint8), old.columns, 1).view(np.bool_)
+    now, before = (redistribute(part, array, old.columns, 1) for array in (part.now, part.before))
+    part.C = redistribute(part, part.C, old.slices, 0)
     warm, seconds = part.warm, part.seconds
     part.make_pieces()
     part.start(now, before)
     part.seconds.update(seconds)
     columns = 0 if warm is None or warm.subspace is None else warm.subspace.k
     widths = {int(width[0]) for width in part.team.allgather(np.array([columns]))}
-    if widths == {columns} and columns:  # else, on devices that differ, subspaces begin anew
-        go_on(part, warm, old)
+    if widths == {columns} and columns:  # otherwise subspaces restart
+        restore_subspaces(part, warm, old)
 
 
-def go_on(part, warm, old):
+def restore_subspaces(part, warm, old):
     """Restore the WarmThresholding of a Share from `warm`, of old Parts; on all ranks."""
-    part.warm.ranks, part.warm.values = (gathered(part, array) for array in (warm.ranks, warm.values))
+    part.warm.ranks, part.warm.values = (gather_rows(part, array) for array in (warm.ranks, warm.values))
     basis, gone = warm.subspace.state()
     part.warm.widen(warm.subspace.k)
-    basis = moved(part, basis, old.slices, 0)
-    gone = moved(part, gone.view(np.uint8), old.slices, 0).view(np.bool_)
+    basis = redistribute(part, basis, old.slices, 0)
+    gone = redistribute(part, gone.view(np.uint8), old.slices, 0).view(np.bool_)
     part.warm.subspace.restore(basis, gone, (warm.subspace.calls, warm.subspace.cold))
 
 
-def gathered(part, array):
+def gather_rows(part, array):
     """Return this rank's rows of all ranks' host arrays; None if they are None."""
     return None if array is None else np.concatenate(part.team.allgather(array))[part.own_slices]
 
 
-def moved(part, array, old, axis):
+def redistribute(part, array, old, axis):
     """Return this rank's new rows (axis 0) or columns (axis 1) of a distributed array.
 
     array: its old part; old: edges of the old partition.
@@ -49,12 +49,12 @@ def moved(part, array, old, axis):
     home = {rank: place(axis, overlap(old, rank, new, mine), new[mine]) for rank in range(team.size)}
     stay = array[away.pop(mine)]
     out[home.pop(mine)] = stay
-    sent = {rank: part.contiguous(array[where]) for rank, where in away.items()}
-    got = {rank: part.empty(out[where].shape, array.dtype) for rank, where in home.items()}
-    part.lines.alltoall(filled(part, sent), filled(part, got), part.journeys)
+    outgoing = {rank: part.contiguous(array[where]) for rank, where in away.items()}
+    incoming = {rank: part.empty(out[where].shape, array.dtype) for rank, where in home.items()}
+    part.lines.alltoall(nonempty(part, outgoing), nonempty(part, incoming), part.journeys)
     part.lines.arrive(part.journeys)
     for rank, where in home.items():
-        out[where] = got[rank]
+        out[where] = incoming[rank]
     return out
 
 
@@ -70,6 +70,6 @@ def place(axis, range_, start):
     return where if axis == 0 else (slice(None), where)
 
 
-def filled(part, arrays):
+def nonempty(part, arrays):
     """Return {rank: array for transports} of nonempty arrays."""
-    return {rank: part.told(array) for rank, array in arrays.items() if array.size}
+    return {rank: part.for_transport(array) for rank, array in arrays.items() if array.size}

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-FEWEST = 1 << 16  # numbers in a tensor: fewer take longer to send about than to work on
+FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
 LEAST = 2  # columns, and slices, of a rank
-PAYS = 0.1  # of a step's seconds: parts are changed once where so much is gained
+PAYS = 0.1  # least saving, relative to a step's seconds
 
 
 class Parts(NamedTuple):

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.imputation.shared.parts import chunk, own
 
-CHUNKS = 4  # of slices: one travels while the next is multiplied
+CHUNKS = 4  # of slices; one is sent while the next is multiplied
 
 
 class Parcels:
@@ -18,11 +18,11 @@ class Parcels:
     whole {rank: (slices, columns)}; chunks [{rank: array}], in the transports' form, of nonempty ones.
     """
 
-    def __init__(self, shapes, empty, told):
+    def __init__(self, shapes, empty, for_transport):
         self.whole = {rank: empty(shape) for rank, shape in shapes.items()}
         self.chunks = [
             {
-                rank: told(part)
+                rank: for_transport(part)
                 for rank, array in self.whole.items()
                 if (part := array[chunk(len(array), number, CHUNKS)]).size
             }
@@ -34,8 +34,8 @@ class Share:
     """The common part of cpu.Part and gpu.Part.
 
     They define: product(a, b, out, add=False), out = a b or added to out; copy(source, out); plus(a, b, out);
-    zeros(shape, dtype), empty(shape, dtype); told(array), the transports' form; mark() and between(mark, mark) in
-    seconds; journeys, a stream or None; keep(new, first) and make_room of their Session.
+    zeros(shape, dtype), empty(shape, dtype); for_transport(array); mark() and between(mark, mark) in seconds;
+    journeys, a stream or None; keep(new, first) and make_room of their Session.
     """
 
     def join(self, crew, parts, vectors, hidden, dtype):
@@ -72,8 +72,8 @@ class Share:
         columns, slices = (np.diff(edges) for edges in self.parts)
         mine = self.team.rank
         empty = lambda shape: self.empty(tuple(map(int, shape)), self.dtype)  # noqa: E731
-        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.told)
-        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.told)
+        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.for_transport)
+        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.for_transport)
 
     def begin(self, observed, rows):
         """Compute C and a zero estimate from the own columns of observed values, (N, columns) on the device.
@@ -98,8 +98,8 @@ class Share:
         for number in range(CHUNKS):
             for other in self.others:
                 there, whole = own(self.parts.slices, other), self.away.whole[other]
-                some = chunk(len(whole), number, CHUNKS)
-                self.product(U[:, there][:, some].T, flat, whole[some])
+                block = chunk(len(whole), number, CHUNKS)
+                self.product(U[:, there][:, block].T, flat, whole[block])
             self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
         self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
         if base is not None:
@@ -116,8 +116,8 @@ class Share:
         """Compute new = own columns of U Z."""
         for number in range(CHUNKS):
             for other in self.others:
-                some = chunk(len(self.Z), number, CHUNKS)
-                self.copy(self.Z[some, own(self.parts.columns, other)], self.home.whole[other][some])
+                block = chunk(len(self.Z), number, CHUNKS)
+                self.copy(self.Z[block, own(self.parts.columns, other)], self.home.whole[other][block])
             self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()
@@ -126,9 +126,9 @@ class Share:
 
     def arrive(self):
         """Wait for the exchange and record the waiting time."""
-        begun = self.mark()
+        started = self.mark()
         self.lines.arrive(self.journeys)
-        self.waits.append((begun, self.mark()))
+        self.waits.append((started, self.mark()))
 
     def transform(self, estimate):
         """See cpu.Session."""
@@ -141,20 +141,20 @@ class Share:
 
     def step(self, lam, cap=None, momentum=0.0):
         """See cpu.Session. lam and cap are of all slices; the result is of own slices and own columns."""
-        begun = self.mark()
+        started = self.mark()
         self.wanted = cap
         if self.warm and cap is None:
             self.wanted = self.warm.expected_ranks(lam[self.own_slices] * self.unit)
             if self.agreed:
                 self.wanted = np.concatenate(self.team.allgather(self.wanted))
-        self.waits.append((begun, self.mark()))
+        self.waits.append((started, self.mark()))
         waited, self.waits = self.waits, []
-        found = super().step(lam[self.own_slices], None if cap is None else cap[self.own_slices], momentum)
+        result = super().step(lam[self.own_slices], None if cap is None else cap[self.own_slices], momentum)
         inside = sum(self.between(*wait) for wait in self.waits)
         self.seconds["transform"] -= inside
         self.seconds["exchange"] += inside + sum(self.between(*wait) for wait in waited)
         self.waits = []
-        return found
+        return result
 
     def thresholded(self, lam, cap):
         """See cpu.Session."""

@@ -19,10 +19,10 @@ from gpukit.imputation.smoothness.plan import (
 from gpukit.imputation.smoothness.solve import lags_of, solve
 
 
-def best(problem, begun):
+def best(problem, start_work):
     """Return the plan.Weights with the least error on hidden values of a problem.
 
-    begun: method.begun.
+    start_work: method.start_work.
     """
     whole = problem.window(WINDOW)
     folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, NUMBERS // whole.values.size)]
@@ -30,14 +30,14 @@ def best(problem, begun):
     repeats = (0.0,) * lags
     if not folds:
         return Weights(*STARTS[0], repeats)
-    search = Search(whole, folds, begun, lags)
-    found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
+    search = Search(whole, folds, start_work, lags)
+    weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
     for at in range(len(lags_of(whole))):
-        tried = [found._replace(repeats=replaced(found.repeats, at, s)) for s in REPEATS]
-        found = min([found, *tried], key=search.error)
+        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in REPEATS]
+        weights_found = min([weights_found, *tried], key=search.error)
     for factor in FACTORS:
-        found = search.descended(found, factor)
-    return found
+        weights_found = search.descended(weights_found, factor)
+    return weights_found
 
 
 def replaced(values, at, value):
@@ -48,11 +48,15 @@ def replaced(values, at, value):
 class Search:
     """Errors by weights on folds; each fold's session starts from its last solution."""
 
-    def __init__(self, problem, folds, begun, lags):
+    def __init__(self, problem, folds, start_work, lags):
         self.metric, self.known, self.lags = problem.options.metric, {}, lags
         self.parts = [
             [
-                (np.nonzero(hidden.values), problem.values[hidden.values], begun(problem.without(hidden.lost), alike))
+                (
+                    np.nonzero(hidden.values),
+                    problem.values[hidden.values],
+                    start_work(problem.without(hidden.lost), alike),
+                )
                 for hidden in folds
             ]
             for alike in POWERS

@@ -6,8 +6,8 @@ from gpukit._pool import shared_out
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.smoothness.plan import FEW
 
-NUMBERS, COLUMNS = 1 << 24, 256  # changes that likeness is told from, of all edges; columns at least
-TOGETHER = 1 << 20  # changes at a time, of a thread
+NUMBERS, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
+TOGETHER = 1 << 20  # changes of a thread's block
 
 
 def laplacian_of(adjacency, values, seen, alike):
@@ -22,8 +22,8 @@ def laplacian_of(adjacency, values, seen, alike):
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
-    some = slice(0, max(COLUMNS, NUMBERS // max(1, len(row))))
-    weights = edges.data[half] * likeness(values[:, some], seen[:, some], row, column) ** alike
+    block = slice(0, max(COLUMNS, NUMBERS // max(1, len(row))))
+    weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column) ** alike
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
 
@@ -38,15 +38,15 @@ def likeness(values, seen, row, column):
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))
     each = max(1, TOGETHER // max(1, there.shape[1]))
 
-    def told(first):
-        some = slice(first, first + each)
-        pairs = (row[some], column[some]), (row[some], row[some]), (column[some], column[some])
-        both = (there[row[some]] & there[column[some]]).astype(np.float32)
-        count[some] = both.sum(axis=1)
+    def correlate_changes(first):
+        block = slice(first, first + each)
+        pairs = (row[block], column[block]), (row[block], row[block]), (column[block], column[block])
+        both = (there[row[block]] & there[column[block]]).astype(np.float32)
+        count[block] = both.sum(axis=1)
         for number, (one, other) in enumerate(pairs):
-            product[number, some] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
+            product[number, block] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
 
-    shared_out(told, range(0, len(row), each))
+    shared_out(correlate_changes, range(0, len(row), each))
     size = product[1] * product[2]
     squares = np.where(size > 0.0, np.maximum(product[0], 0.0) ** 2 / np.where(size > 0.0, size, 1.0), 0.0)
     usual = float(count @ squares / count.sum()) if count.any() else 1.0

@@ -37,20 +37,20 @@ def suits(problem):
     return problem.ordered and len(problem.values) > 1
 
 
-def begun(problem, alike):
+def start_work(problem, alike):
     """Return the Work of a problem, starting from interpolation; alike: see graph.laplacian_of."""
     level, line = level_of(problem), interpolation(problem, {})
     rest, start = np.empty((2, *line.shape), np.float32)
 
-    def apart(rows):
+    def centre(rows):
         return np.where(problem.seen[rows], problem.values[rows] - level, 0.0)
 
     def in_units(rows):
         rest[rows] /= unit[rows]
         start[rows] = np.nan_to_num(((line[rows] - level) / (size * unit[rows].astype(np.float64))).astype(np.float32))
 
-    size = max(by_rows(lambda rows: float(np.abs(apart(rows)).max()), line.shape)) or 1.0
-    by_rows(lambda rows: np.divide(apart(rows), size, out=rest[rows], casting="same_kind"), line.shape)
+    size = max(by_rows(lambda rows: float(np.abs(centre(rows)).max()), line.shape)) or 1.0
+    by_rows(lambda rows: np.divide(centre(rows), size, out=rest[rows], casting="same_kind"), line.shape)
     unit = units(rest, problem.seen)
     by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
@@ -66,10 +66,10 @@ def level_of(problem):
     """
     values, seen = problem.values, problem.seen
     count = seen.sum(axis=0)
-    apart = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
+    centre = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
     some = count > 0
-    apart = np.interp(problem.at, problem.at[some], apart[some])
-    return (values.sum() / max(1, seen.sum()) + apart)[None]
+    centre = np.interp(problem.at, problem.at[some], centre[some])
+    return (values.sum() / max(1, seen.sum()) + centre)[None]
 
 
 def units(rest, seen):
@@ -78,27 +78,27 @@ def units(rest, seen):
     rest (N, T) float32, seen (N, T).
     """
 
-    def told(rows):
+    def count_changes(rows):
         there = seen[rows, 1:] & seen[rows, :-1]
         change = np.diff(rest[rows], axis=1)
         change *= there
         return np.einsum("ij,ij->i", change, change).astype(np.float64), there.sum(axis=1)
 
-    squares, count = (np.concatenate(part) for part in zip(*by_rows(told, rest.shape)))
+    squares, count = (np.concatenate(part) for part in zip(*by_rows(count_changes, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
     return np.sqrt((squares + FEW * usual) / (count + FEW))[:, None].astype(np.float32)
 
 
 def settings(problem):
     """Return the weights with the least error on hidden values."""
-    found = best(problem, begun)._asdict()
+    found = best(problem, start_work)._asdict()
     return [found | {"repeats": list(found["repeats"])}]
 
 
 def fill(problem, setting):
     """Return (N, T): the minimum for the setting's weights."""
-    work = begun(problem, setting["alike"])
-    lags = len(lags_of(problem))  # of longer series than those that were fitted there may be more
+    work = start_work(problem, setting["alike"])
+    lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
     solve(work.session, work.ground, Weights(**{**setting, "repeats": repeats}))
     return work.filled()

@@ -29,16 +29,16 @@ def fill(problem, setting):
 
 def fill_all(problems, shares):
     """Return [(N, T) float64]: estimates of problems of one device, a share for each, in parallel."""
-    given, found = shared_out(begun, problems), [steps_of(one) for one in problems]
-    for steps in dict.fromkeys(found):
-        some = [number for number, one in enumerate(found) if one is steps]
-        sessions = [steps.Session(*given[number][1:]) for number in some]
-        estimates = completed(steps, sessions, [shares[number] for number in some])
-        shared_out(lambda pair: raised(given[pair[0]][0], pair[1]), zip(some, estimates))
+    given, modules = shared_out(prepare_problem, problems), [steps_of(module) for module in problems]
+    for steps in dict.fromkeys(modules):
+        indices = [number for number, module in enumerate(modules) if module is steps]
+        sessions = [steps.Session(*given[number][1:]) for number in indices]
+        estimates = completed(steps, sessions, [shares[number] for number in indices])
+        shared_out(lambda pair: add_estimate(given[pair[0]][0], pair[1]), zip(indices, estimates))
     return [base for base, *_ in given]
 
 
-def raised(base, estimate):
+def add_estimate(base, estimate):
     """Add an estimate, whose smaller side is rows, to base (N, T)."""
     base += estimate if is_wide(base) else estimate.T
 
@@ -52,7 +52,7 @@ def steps_of(problem):
     return engine(devices.cpu() if small else problem.place.device, "gpukit.imputation.soft_impute")
 
 
-def begun(problem):
+def prepare_problem(problem):
     """Return (base (N, T) float64, centred values float32, mask) of a problem; the smaller side of both is rows."""
     base = level(problem, "both")
     known, seen = np.where(problem.seen, problem.values - base, 0.0).astype(np.float32), problem.seen

@@ -14,10 +14,10 @@ from gpukit.svt import cpu as svt
 from gpukit.svt.warm_start import WarmThresholding, pays
 from gpukit.timing import work_clock
 
-TOGETHER = 256  # slices thresholded at a time
-COLUMNS = 4096  # of the estimate, transformed back at a time
-BLOCKS = 64  # of the sums, whatever the threads, so that the result does not depend on their number
-LARGE = 2.0**40  # observed numbers up to this, and down to its inverse, are taken as they are: squares are summed
+TOGETHER = 256  # slices of a thresholding batch
+COLUMNS = 4096  # of the estimate per inverse transform
+BLOCKS = 64  # of the sums, so that results do not depend on the number of threads
+LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
 
 
 class Session:

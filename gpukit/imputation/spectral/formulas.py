@@ -1,7 +1,7 @@
 """Scalar formulas of the imputation, for numbers and numpy arrays; gpukit.svt has the thresholding."""
 
 FLOOR = 0.05  # of a frequency weight, so that the smoothest slices are thresholded too
-LAST = 1e-3  # lambda at the end of a path whose decay is not given, as a share of its start
+LAST = 1e-3  # lambda at the end of a path with the default decay, relative to its start
 
 
 def next_momentum(t):

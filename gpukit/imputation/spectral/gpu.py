@@ -23,9 +23,9 @@ from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm_start import WarmThresholding, pays
 
-BLOCKS = 264  # of the kernels: two a multiprocessor
-SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
-UNKNOWN = object()  # caps that no step was given: what the device has is not known
+BLOCKS = 264  # of the kernels: two per multiprocessor
+SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
+UNKNOWN = object()  # the device's caps are not initialized
 
 
 class Session:
@@ -76,7 +76,7 @@ class Session:
 
     def largest(self):
         """See cpu.Session."""
-        if self.leading is None or self.warm:  # whose subspace begins with this
+        if self.leading is None or self.warm:  # this also initializes the subspace
             self.Z[...] = self.C
             found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
             self.leading = found

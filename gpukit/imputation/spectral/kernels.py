@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._cuda import cuda, kernel
 
 THREADS = 256
-ZERO = np.float32(0.0)  # beside a float64 it becomes one
+ZERO = np.float32(0.0)  # promoted to float64 with a float64 operand
 
 
 @kernel

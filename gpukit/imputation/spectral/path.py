@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.spectral.formulas import next_momentum, usual_decay
-from gpukit.imputation.spectral.ranks import choose_ranks, looked_at
+from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
 
-WAIT = 2.0  # times lambda's share: lambda stays while a step changes the estimate by more than that share of it
-RANK_TOLERANCE = 1e-4  # times tolerance: where the phase of fixed ranks, which converges linearly, may stop
+WAIT = 2.0  # relative change per lambda's share above which lambda waits
+RANK_TOLERANCE = 1e-4  # times tolerance: end of the phase of fixed ranks, which converges linearly
 
 
 class Options(NamedTuple):
@@ -97,15 +97,15 @@ def along_path(walk, first, options):
 def fixed_ranks(walk, first, options):
     """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
     session = walk.session
-    count = looked_at(min(session.shape))
+    count = count_leading(min(session.shape))
     if not count:
         return "none"
     chosen = choose_ranks(session.spectrum(count), session.rounding)
     if not chosen.clear:
         return "unclear"
     last = walk.rows[-1]["scale"] if walk.rows else 1.0
-    lam = np.where(chosen.told, 0.0, first * last)
-    cap = np.where(chosen.told, chosen.ranks, min(session.shape)).astype(np.int32)
+    lam = np.where(chosen.is_clear, 0.0, first * last)
+    cap = np.where(chosen.is_clear, chosen.ranks, min(session.shape)).astype(np.int32)
     walk.rest()
     for _ in range(options.rank_iterations):
         if walk.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:

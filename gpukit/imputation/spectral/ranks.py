@@ -4,22 +4,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-CLEAR = 3.0  # the least ratio of neighbouring singular values that tells a slice's rank
-CLEAR_TOGETHER = 2.0  # and the least geometric mean of it over the slices that tells a common one
-ALONE = 2.0  # times the next largest ratio: else the values only fall fast, and a cut anywhere would take signal away
-MOST_CLEAR = 0.8  # of the slices must tell their ranks where there is no common one
-DISSENT = 0.75  # power of the usual ratio: slices that tell another rank less clearly than this take the common one
+CLEAR = 3.0  # least ratio of adjacent singular values of a clear rank
+CLEAR_TOGETHER = 2.0  # least geometric mean of the ratio over the slices for a common rank
+ALONE = 2.0  # least ratio to the next largest ratio; otherwise a cut would remove signal
+MOST_CLEAR = 0.8  # least share of slices with clear ranks if there is no common one
+DISSENT = 0.75  # power of the usual ratio: slices with a less clear other rank get the common one
 
 
 class Ranks(NamedTuple):
-    """ranks (K,) int32; told (K,) bool: slices with a clear rank; clear: True if enough slices have one."""
+    """ranks (K,) int32; is_clear (K,) bool: slices with a clear rank; clear: True if enough slices have one."""
 
     ranks: np.ndarray
-    told: np.ndarray
+    is_clear: np.ndarray
     clear: bool
 
 
-def looked_at(smaller):
+def count_leading(smaller):
     """Return the number of leading singular values that determine a rank; 0 for slices with one value.
 
     The ratios grow again towards the last values of a full-rank slice, so only ranks up to half the side are
@@ -38,15 +38,15 @@ def choose_ranks(values, rounding):
     alive = values[:, 0] > floor
     ratios = np.maximum(values[:, :-1], floor) / np.maximum(values[:, 1:], floor)
     ranks = np.where(alive, ratios.argmax(axis=1) + 1, 0).astype(np.int32)
-    told = ~alive | stands_out(ratios, CLEAR)
+    is_clear = ~alive | stands_out(ratios, CLEAR)
     common = common_rank(ratios[alive])
     if common:
         largest = ratios.max(axis=1)
         usual = np.median(largest[ranks == common]) if (ranks == common).any() else np.inf
         ranks[alive & (largest < usual**DISSENT)] = common
-        told |= ranks == common
-        return Ranks(ranks, told, True)
-    return Ranks(ranks, told, bool(alive.any() and told[alive].mean() >= MOST_CLEAR))
+        is_clear |= ranks == common
+        return Ranks(ranks, is_clear, True)
+    return Ranks(ranks, is_clear, bool(alive.any() and is_clear[alive].mean() >= MOST_CLEAR))
 
 
 def common_rank(ratios):

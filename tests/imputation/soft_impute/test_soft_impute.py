@@ -1,4 +1,4 @@
-"""Matrices of low rank: what soft_impute fills in against plain singular value decompositions."""
+"""Soft-impute against plain singular value decompositions."""
 
 from types import ModuleType, SimpleNamespace
 
@@ -20,7 +20,7 @@ def case(n=30, m=50, rank=3, seed=0):
 
 
 def naive(known, seen, share, steps=500):
-    """The paper's algorithm, until nothing changes."""
+    """Run the paper's algorithm until convergence."""
     Z, t = np.zeros(known.shape), share * np.linalg.svd(known, compute_uv=False)[0]
     for _ in range(steps):
         U, d, Vt = np.linalg.svd(np.where(seen, known, Z), full_matrices=False)
@@ -29,7 +29,7 @@ def naive(known, seen, share, steps=500):
 
 
 def completed(known, seen, *shares):
-    """The answers for one matrix and several shares."""
+    """Return the estimates of one matrix for several shares."""
     return walk.completed(cpu, [cpu.Session(known.astype(np.float32), seen) for _ in shares], shares)
 
 
@@ -90,7 +90,7 @@ def test_small_matrices_are_the_cpus(shape, small, monkeypatch):
 
 
 def test_small_and_large_ones_together(monkeypatch):
-    """Each comes back at its place, whatever takes it."""
+    """Results keep the order of the problems on all devices."""
     truth, seen = case()
     problems = [asked(truth[:, :m], seen[:, :m]) for m in (50, 40, 45, 20)]
     alone = [method.fill_all([one], [0.1])[0] for one in problems]
@@ -102,7 +102,7 @@ def test_small_and_large_ones_together(monkeypatch):
 
 
 def asked(values, seen):
-    """A Problem of which only values and what is seen are looked at."""
+    """Return a Problem with values and a mask only."""
     place = SimpleNamespace(device=Device("cpu", 0, "cpu"))
     return Problem(None, np.where(seen, values, 0.0), seen, None, 0, (1, values.shape[1]), place, None)
 
@@ -116,7 +116,7 @@ def test_what_is_missing_is_filled_in_on_top_of_the_level(turned):
 
 
 def test_numbers_of_any_size_take_the_same_steps():
-    """When momentum is dropped hangs on a sign alone."""
+    """The restart of momentum depends on a sign only."""
     truth, seen = case()
     known, scale = np.where(seen, truth, 0), np.float32(2.0**-12)
     for one, other in zip(completed(known, seen, *SHARES), completed(scale * known, seen, *SHARES)):
