@@ -240,8 +240,8 @@ class GraphImputer(Estimator):
         self._check_fitted()
         device = self.place_.device if self.plan_ is None else None
         taken = inputs.taken_again(self, tensor, mask, times, device)
-        taken.check_bounds(self._asked)
-        return taken.back(taken.fit_types(serve.transform(self, taken), self._asked))
+        taken.check_bounds(self._fitted_options)
+        return taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options))
 
     def extend(self, tensor, mask=None, times=None, window=None):
         """Complete the next columns of series (N, T), as transform, and append them to the stored ones.
@@ -253,10 +253,10 @@ class GraphImputer(Estimator):
         """
         self._check_fitted()
         taken = inputs.taken_again(self, tensor, mask, times)
-        taken.check_bounds(self._asked)
+        taken.check_bounds(self._fitted_options)
         new, self._held = serve.extend(self, taken, window)
         self.completed_, self.deviation_ = self._held.filled, self._held.spread
-        return taken.back(taken.fit_types(new, self._asked))
+        return taken.back(taken.fit_types(new, self._fitted_options))
 
     def fit_transform(self, graph, tensor=None, mask=None, progress=None, times=None):
         """Return completed_ after fit; arguments as fit."""

@@ -141,7 +141,7 @@ class Run(NamedTuple):
             "stages_": {**made, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
-            "_asked": fitted_options(self.settings),
+            "_fitted_options": fitted_options(self.settings),
         }
 
 

@@ -7,7 +7,7 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
 from gpukit.imputation.problem import as_problem
-from gpukit.imputation.spectral.path import Fit, Walk
+from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
 from gpukit.imputation.units import in_units
@@ -33,7 +33,7 @@ def transform(model, taken):
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
         estimate = completed(place, setting_of(model), data, None).estimate
-    return bounded(filled(data, estimate), data, model._asked)
+    return bounded(filled(data, estimate), data, model._fitted_options)
 
 
 def extend(model, taken, window):
@@ -46,7 +46,10 @@ def extend(model, taken, window):
             place = model.place_._replace(workspace=workspace)
             estimate = completed(place, setting_of(model), whole, None).estimate
         result = Held(
-            bounded(filled(whole, estimate), whole, model._asked), np.full(whole.shape, np.nan), mask_like(whole), at
+            bounded(filled(whole, estimate), whole, model._fitted_options),
+            np.full(whole.shape, np.nan),
+            mask_like(whole),
+            at,
         )
     else:
         result = planned(model, whole, at)
@@ -65,7 +68,7 @@ def planned(model, data, at):
     from gpukit.imputation.auto.plan import estimates_of
     from gpukit.imputation.auto.plan import joined as mixed
 
-    settings = model._asked
+    settings = model._fitted_options
     if data.complete:
         return Held(data.given.copy(), np.zeros(data.shape), mask_like(data), at)
     with Workspace() as workspace:
@@ -91,8 +94,8 @@ def completed(place, setting, data, progress):
 
 def nothing():
     """Return a path.Fit without steps."""
-    walk = Walk(None, True, None, None)
-    return Fit(walk.history(), walk.ranks, "off")
+    path_run = PathRun(None, True, None, None)
+    return Fit(path_run.history(), path_run.ranks, "off")
 
 
 def bounded(values, data, settings):

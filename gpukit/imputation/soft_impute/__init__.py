@@ -2,12 +2,10 @@
 
     Z_next = S_t(M(Y) + (1 - M)(Z + momentum (Z - Z_before)))          S_t: singular values less t, 0 at least
 
-| file       | contents                                                                                               |
-|------------|--------------------------------------------------------------------------------------------------------|
-| plan.py    | sizes, thresholds                                                                                      |
-| method.py  | the method 'soft-impute', and many problems at once                                                    |
-| walk.py    | the steps of many matrices in parallel, for both devices                                               |
-| cpu.py | gpu.py -> twins.py | kernels.py   products with a matrix, the momentum                                    |
+    plan.py       sizes, thresholds
+    method.py     the method 'soft-impute', and many problems at once
+    iteration.py  the steps of many matrices in parallel, for both devices
+    cpu.py | gpu.py -> twins.py | kernels.py    products with a matrix, the momentum
 
 Products with the matrix run on the device. The remaining decompositions, with a row per vertex or singular vector, run
 on the host, a matrix per thread. Source: Mazumder, Hastie, Tibshirani, "Spectral regularization algorithms for

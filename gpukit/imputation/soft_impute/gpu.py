@@ -4,8 +4,8 @@ import numpy as np
 
 from gpukit._driver import launch
 from gpukit.imputation.soft_impute import kernels
+from gpukit.imputation.soft_impute.iteration import run_together
 from gpukit.imputation.soft_impute.plan import BLOCKS, THREADS
-from gpukit.imputation.soft_impute.walk import side_by_side
 from gpukit.imputation.spectral.gpu import array_library, shared
 
 
@@ -54,9 +54,9 @@ class Session:
         return self.before.get()
 
 
-def walked(walks):
-    """Run all steps, one step of all matrices at a time: see steps.walked."""
-    side_by_side(walks)
+def run_all(iterations):
+    """Run all steps, one step of all matrices at a time: see steps.run_all."""
+    run_together(iterations)
 
 
 def sent(array):

@@ -7,8 +7,8 @@ from gpukit._pool import shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.problem import Method
+from gpukit.imputation.soft_impute.iteration import completed
 from gpukit.imputation.soft_impute.plan import MOST_WORK, SHARES, SMALL, WHOLE
-from gpukit.imputation.soft_impute.walk import completed
 
 
 def suits(problem):

@@ -30,5 +30,5 @@ class Session(Protocol):
         """Return (n, m) float32 on the host: the last estimate."""
 
 
-def walked(walks):
-    """Run all steps of walk.Walks, with the device's number of threads."""
+def run_all(iterations):
+    """Run all steps of iteration.Iterations, with the device's number of threads."""

@@ -62,10 +62,10 @@ def fit_path(session, first, options, watch=None, progress=None):
     The estimate is in the session. options: Options. watch: called with the session after every iteration, returns a
     hold-out error. progress: called as progress("path" | "rank", done, total, {"change", "rank"}).
     """
-    walk = Walk(session, options.accelerate, watch, progress)
-    along_path(walk, first, options)
-    outcome = fixed_ranks(walk, first, options) if options.rank_phase else "off"
-    return Fit(walk.history(), walk.ranks, outcome)
+    path_run = PathRun(session, options.accelerate, watch, progress)
+    along_path(path_run, first, options)
+    outcome = fixed_ranks(path_run, first, options) if options.rank_phase else "off"
+    return Fit(path_run.history(), path_run.ranks, outcome)
 
 
 def best_options(history, options):
@@ -83,37 +83,37 @@ def decay_of(options):
     return usual_decay(options.iterations) if options.decay is None else options.decay
 
 
-def along_path(walk, first, options):
+def along_path(path_run, first, options):
     """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind."""
     decay, scale = decay_of(options), 1.0
     for _ in range(options.iterations):
-        change = walk.step("path", options.iterations, first * scale, None, scale)
+        change = path_run.step("path", options.iterations, first * scale, None, scale)
         if 0 < change <= options.tolerance:
             break
         if not options.accelerate or scale == 1.0 or change <= (WAIT * scale) ** 2:
             scale *= decay
 
 
-def fixed_ranks(walk, first, options):
+def fixed_ranks(path_run, first, options):
     """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
-    session = walk.session
+    session = path_run.session
     count = count_leading(min(session.shape))
     if not count:
         return "none"
     chosen = choose_ranks(session.spectrum(count), session.rounding)
     if not chosen.clear:
         return "unclear"
-    last = walk.rows[-1]["scale"] if walk.rows else 1.0
+    last = path_run.rows[-1]["scale"] if path_run.rows else 1.0
     lam = np.where(chosen.is_clear, 0.0, first * last)
     cap = np.where(chosen.is_clear, chosen.ranks, min(session.shape)).astype(np.int32)
-    walk.rest()
+    path_run.rest()
     for _ in range(options.rank_iterations):
-        if walk.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
+        if path_run.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
             break
     return "done"
 
 
-class Walk:
+class PathRun:
     """Steps of a session with momentum, and their records."""
 
     def __init__(self, session, accelerate, watch, progress):

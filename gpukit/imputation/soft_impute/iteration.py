@@ -11,34 +11,34 @@ def completed(steps, sessions, shares):
 
     steps: the module of the sessions.
     """
-    walks = [Walk(session, share) for session, share in zip(sessions, shares)]
-    steps.walked(walks)
+    iterations = [Iteration(session, share) for session, share in zip(sessions, shares)]
+    steps.run_all(iterations)
     return [session.answer() for session in sessions]
 
 
-def by_itself(walk):
-    """Run all steps of one Walk."""
+def run_alone(iteration):
+    """Run all steps of one Iteration."""
     for _ in range(STEPS):
-        if walk.done:
+        if iteration.done:
             break
-        squares = walk.squares()
+        squares = iteration.squares()
         with alone():
-            found = largest(squares)
-        walk.step(*found)
+            decompositions = largest(squares)
+        iteration.step(*decompositions)
 
 
-def side_by_side(walks):
-    """Run all Walks step by step: one thread for the device, several for the decompositions."""
+def run_together(iterations):
+    """Run all Iterations step by step: one thread for the device, several for the decompositions."""
     for _ in range(STEPS):
-        walking = [walk for walk in walks if not walk.done]
-        squares = [walk.squares() for walk in walking]
+        active = [iteration for iteration in iterations if not iteration.done]
+        squares = [iteration.squares() for iteration in active]
         with alone():
-            found = shared_out(largest, squares)
-        for walk, pair in zip(walking, found):
-            walk.step(*pair)
+            decompositions = shared_out(largest, squares)
+        for iteration, pair in zip(active, decompositions):
+            iteration.step(*pair)
 
 
-class Walk:
+class Iteration:
     """Iterated singular-value thresholding of a session's matrix.
 
     The threshold is a share of the largest singular value of the first matrix.
@@ -58,7 +58,7 @@ class Walk:
         if session.rows <= WHOLE:
             return session.squares()
         if self.near is None:
-            self.near = self.drawn(4 * SPARE)
+            self.near = self.draw_directions(4 * SPARE)
             for _ in range(TURNS):
                 self.near = orthogonal(session.turned(self.near))
         self.near = orthogonal(session.turned(self.near))
@@ -66,7 +66,7 @@ class Walk:
 
     def step(self, vectors, values):
         """Run one step from the decomposed squares: threshold and apply the momentum."""
-        self.lower(*self.enough(vectors, values))
+        self.lower(*self.extend_vectors(vectors, values))
         dot, change, size = self.session.compare()
         if dot > 0 and self.momentum > 1.0:
             self.momentum = 1.0
@@ -75,17 +75,17 @@ class Walk:
         self.session.proceed((self.momentum - 1.0) / following)
         self.momentum = following
 
-    def enough(self, vectors, values):
+    def extend_vectors(self, vectors, values):
         """Return (vectors, values), of more vectors if values above the threshold may be missing."""
         if self.threshold is None:
             self.threshold = self.share * float(values[0])
-        while self.near is not None and not self.spared(values):
-            more = self.drawn(min(len(values), self.session.rows - len(values)))
+        while self.near is not None and not self.has_spare(values):
+            more = self.draw_directions(min(len(values), self.session.rows - len(values)))
             self.near = np.column_stack((self.near, more))
             vectors, values = largest(self.squares())
         return vectors, values
 
-    def spared(self, values):
+    def has_spare(self, values):
         """Return True if some values are below the threshold, or all are known."""
         kept = int((values > self.threshold).sum())
         return kept + SPARE // 2 <= len(values) or len(values) == self.session.rows
@@ -101,7 +101,7 @@ class Walk:
             self.session.lower(self.near @ left, right)
             self.near = self.near @ vectors[:, : len(right) + 2 * SPARE]
 
-    def drawn(self, count):
+    def draw_directions(self, count):
         """Return (n, count) float32 random directions."""
         return self.rng.normal(size=(self.session.rows, count)).astype(np.float32)
 
