@@ -106,7 +106,7 @@ def peak_width(lag):
 
 
 def shortest_divisor(lags, surest):
-    """Return the shortest lag of which the surest is a multiple.
+    """Return the shortest lag that divides the surest one, within its peak width.
 
     A daily pattern also repeats every nine days, and a few warm days at that distance may make nine days the surest.
     """

@@ -65,14 +65,14 @@ def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(en
     ours, theirs = (error_of(place, s, tensor, mask, truth) for s in (setting, papers))
     assert ours < 0.7 * theirs
     assert (tensor == before).all()
-    told = []
-    again = choose.choose(place, AUTO, of(tensor, mask), 0, lambda *arguments: told.append(arguments))
+    reports = []
+    again = choose.choose(place, AUTO, of(tensor, mask), 0, lambda *arguments: reports.append(arguments))
     assert setting == again.setting
-    assert [stage[:3] for stage in told] == [("choosing", done, None) for done in range(1, len(told) + 1)]
-    assert len(told) == sum(len(trial.curves) for trial in again.trials)
+    assert [stage[:3] for stage in reports] == [("choosing", done, None) for done in range(1, len(reports) + 1)]
+    assert len(reports) == sum(len(trial.curves) for trial in again.trials)
     errors = [curve.min() for trial in again.trials for curve in trial.curves]
-    assert sorted(stage[3]["error"] for stage in told) == sorted(errors)
-    assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in told}
+    assert sorted(stage[3]["error"] for stage in reports) == sorted(errors)
+    assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in reports}
 
 
 @pytest.mark.parametrize("entries", [False, True])

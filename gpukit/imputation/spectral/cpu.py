@@ -21,7 +21,7 @@ LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
 
 
 class Session:
-    """One tensor on one basis.
+    """Computation of one tensor on one basis.
 
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
     dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: steps.Known of an earlier

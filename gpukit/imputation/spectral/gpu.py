@@ -29,7 +29,7 @@ UNKNOWN = object()  # the device's caps are not initialized
 
 
 class Session:
-    """One tensor on one basis; arguments, methods and results as cpu.Session.
+    """Computation of one tensor on one basis; arguments, methods and results as cpu.Session.
 
     observed may be cupy's on this device; missing() and completed() are then cupy's too. Memory: C and Z, a copy of the
     tensor each; the estimate and its last step, two copies of the incomplete vertices; the basis; and gpukit.svt's

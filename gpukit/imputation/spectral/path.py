@@ -26,7 +26,7 @@ class Options(NamedTuple):
 
 
 class History(NamedTuple):
-    """One value per iteration.
+    """Values by iteration.
 
     phase      (n,) '<U4', "path" or "rank"
     scale      (n,) float64, lambda relative to its start; 0 in the rank phase

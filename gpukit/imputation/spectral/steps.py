@@ -16,7 +16,7 @@ class Known(NamedTuple):
 
 
 class Session(Protocol):
-    """One tensor on one basis.
+    """Computation of one tensor on one basis.
 
     rounding: negligible relative error; seconds: {part of a step: seconds}.
     """

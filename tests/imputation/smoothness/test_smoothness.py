@@ -46,9 +46,9 @@ def test_edges_count_by_how_alike_their_ends_change():
     seen[4] = False
     row, column = np.array([0, 0, 0, 2]), np.array([1, 2, 3, 4])
     found = graph.likeness(values, seen, row, column)
-    told = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
-    usual = sum(n * r for n, r in told) / sum(n for n, _ in told)
-    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in told]
+    pairs = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
+    usual = sum(n * r for n, r in pairs) / sum(n for n, _ in pairs)
+    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in pairs]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))

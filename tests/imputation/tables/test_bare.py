@@ -108,7 +108,7 @@ def test_samples_are_refused_with_the_call(X, known):
         imputer().fit(*given)
     with pytest.raises(DataError, match=r"X\[0\].*fit\(graph_from_series\(X\), X\)"):
         imputer().fit(samples)
-    with pytest.raises(DataError, match="a dictionary has nothing"):
+    with pytest.raises(DataError, match="a dictionary has no values"):
         imputer().fit({"X": samples})
 
 
