@@ -261,7 +261,7 @@ def write_table(ask, data, model, completed):
     completed = completed.reshape(N, -1)
     alone = ask.edges is None and ask.model is None
     options = {"ids": data.vertices, "layout": ask.layout, "columns": ask.columns, "alone": alone}
-    options["spelling"] = Spelling(np.dtype(model.dtype), model._asked.minimum, model._asked.maximum)
+    options["spelling"] = Spelling(np.dtype(model.dtype), model._fitted_options.minimum, model._fitted_options.maximum)
     write_completed(ask.output, values_file(ask), completed, mask.reshape(N, -1), **options)
 
 

@@ -1,34 +1,34 @@
-"""Graph-tensor imputation: the missing matrices on the vertices of a graph, from those of the others.
+"""Graph-tensor imputation: estimate missing matrices on the vertices of a graph from the observed ones.
 
 Paper: Zhou and Zhang, "High Performance Graph Data Imputation on Multiple GPUs", Future Internet 13 (2021), 36,
 doi:10.3390/fi13020036: Algorithm 1 (iterations), Algorithm 2 (thresholding, svt/). The model is Sun, Yan and Donoho,
-"Convolutional Imputation of Matrix Networks" (ICML 2018). G (N, m, n) on a graph of N vertices has, after the transform
-Z = U' G by the Laplacian's eigenvectors U, slices of low rank:
+"Convolutional Imputation of Matrix Networks" (ICML 2018). G (N, m, n) on a graph of N vertices has slices of low rank
+after the transform Z = U' G by the Laplacian's eigenvectors U:
 
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
-    problem.py     series on a graph, and what a method is     names.py       what parameters may say
-    asked.py       what a fitted model goes by             scans.py      passes along the rows of a table, compiled
-    auto/          methods judged on what is hidden, mixed; deviations of what is filled in
+    problem.py     series on a graph; definition of a method   names.py       values of parameters
+    fitted_options.py  options of a fitted model               scans.py       compiled passes along the rows of a table
+    auto/          comparison of methods on hidden values, ensembles, standard deviations
     baselines/     simple methods                              kriging/, local/   a Gaussian process; regression
-    regularized_em/   the vertices' joint distribution
-    smoothness/    near in time and on the graph: alike        soft_impute/   low rank of the whole table
-    shared/        over the ranks of a parallel.Team           tables/        tables and times as people have them
-    estimator.py   GraphImputer                                inputs.py      what people hand in, checked
-    run.py         settings decided, a tensor completed        choose.py      'auto': weights, center, stopping point
-    serve.py       another tensor on the same graph            saving.py      model files
-    centering.py   means taken off and put back                holdout.py     what is hidden to judge by
-    compare.py     simple methods beside the spectral one      periods.py     after how many columns things repeat
-    units.py       sensors of unlike kinds, each by its spread
+    regularized_em/   the joint distribution of the vertices
+    smoothness/    smoothness in time and on the graph         soft_impute/   low rank of the whole table
+    shared/        distribution over a parallel.Team           tables/        tables and times of user input
+    estimator.py   GraphImputer                                inputs.py      validation of user input
+    run.py         settings and completion of one tensor       choose.py      'auto': weights, center, stopping point
+    serve.py       other tensors on the same graph             saving.py      model files
+    centering.py   subtraction and addition of means           holdout.py     held-out values
+    compare.py     comparison with simple methods              periods.py     order and period of columns
+    units.py       sensors of different scales
     spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
       run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
-      thresholds.py  where each slice's lambda starts          ranks.py       the rank that each slice shows
-      confidence.py  how far each vertex is determined         formulas.py    scalar maths, cited
-      cpu.py | gpu.py -> twins.py | kernels.py                 a Session: a tensor at work on a device
+      thresholds.py  start of each slice's lambda              ranks.py       rank of each slice
+      confidence.py  confidence of each vertex                 formulas.py    scalar formulas with sources
+      cpu.py | gpu.py -> twins.py | kernels.py                 a Session: one tensor on one device
 
-Cost of an iteration, a share s of the vertices missing something: 4 s N K m n for the transforms, and the thresholding
-of K slices m x n. Memory: two copies of the tensor and two of the part that misses something, at most four in all.
-Deterministic on one machine; what is recovered depends on the basis, which is not unique where eigenvalues repeat.
+Cost of an iteration, for a share s of vertices with missing values: 4 s N K m n for the transforms, and the
+thresholding of K slices m x n. Memory: two copies of the tensor and two of the incomplete part, at most four in all.
+Deterministic on one machine. Results depend on the basis, which is not unique if eigenvalues repeat.
 """
 
 import importlib

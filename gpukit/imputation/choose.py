@@ -1,21 +1,21 @@
-"""weights="auto", center="auto": how to threshold these data, decided on values that are hidden on purpose.
+"""Selection of weights and center for 'auto' on hidden values.
 
-What is tried, on one split of what is observed, in the way in which the tensor itself misses (holdout.split):
+Trials on one split of the observed values, hidden in the pattern of the missing ones (holdout.split):
 
-1. the mean that predicts the hidden values best by itself; another one if it is nearly as good;
-2. every law of thresholds with that mean: 'slice' with its phase of fixed ranks, then 'common' and 'frequency' with
-   exponents 1/2, 1 and 2. Where 'slice' recovers the hidden values (to a tenth of the mean's error), nothing else is
-   tried: the data are of low rank in every spectral slice. The winner is tried with the other mean too;
-3. the best three, of those within 5 % of the best, on further splits. Errors are averaged by step over the splits, so
-   that neither the law nor the stopping point hangs on one of them.
+1. the mean that predicts the hidden values best by itself, and another one if it is nearly as good;
+2. every weighting with that mean: 'slice' with its phase of fixed ranks, then 'common' and 'frequency' with
+   exponents 1/2, 1 and 2. If 'slice' recovers the hidden values (to a tenth of the mean's error), no other is tried:
+   the data are of low rank in every spectral slice. The winner is tried with the other mean too;
+3. the best three within 5 % of the best, on further splits. Errors are averaged by step over the splits, so that
+   neither the weighting nor the stopping point depends on one split.
 
-'common' and 'frequency' walk without momentum and without a phase of fixed ranks: their lambda then falls by the same
-steps whatever the data, so a number of steps found on hidden data means the same lambda on all of them, and where
-whole road sensors are missing they erred less so.
+'common' and 'frequency' use neither momentum nor a phase of fixed ranks. Their lambda then falls by the same steps for
+all data, so that a number of steps found on hidden data means the same lambda on all data. Their errors were lower
+where whole road sensors are missing.
 
-Everything observed is then fitted to where the averaged error was least, lambda counted as a share of its start. A path
-on hidden data ends early once it only gets worse. Of a large tensor some rows and columns of the slices are taken, not
-fewer vertices: the graph and the ranks stay what they are.
+The fit then uses all observed values and stops where the averaged error was least, lambda relative to its start. A
+path on hidden data ends early once its error only grows. A large tensor is sampled by rows and columns of its slices,
+not by vertices: graph and ranks are unchanged.
 """
 
 import contextlib
@@ -34,49 +34,49 @@ from gpukit.imputation.spectral.run import start
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 FOLDS = 4
-FEWEST = 5  # vertices or entries observed: with fewer, nothing is hidden
+FEWEST = 5  # observed vertices or entries; fewer are not hidden
 FINALISTS = 3
 NEAR, EQUAL = 1.05, 1.01  # times the least error
-SOLVED = 0.1  # of the error of the mean: low rank, no need to look further
+SOLVED = 0.1  # times the error of the mean: the data are of low rank
 PATIENCE = 6  # steps without a new least error that end a trial
-DEEP = 4 * LAST  # where a path under 'common' ends; under 'frequency' it begins above the smoothest slices, so lower
-NUMBERS = 1 << 21  # of a tensor that choices are made on
-NARROW = 16  # rows and columns that a slice keeps at least
+DEEP = 4 * LAST  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower
+NUMBERS = 1 << 21  # of a tensor sample
+NARROW = 16  # least rows and columns of a sampled slice
 
 
 class Chosen(NamedTuple):
-    """setting: run.Setting without 'auto'; trials: a Trial for all that was tried, the last round first."""
+    """setting: run.Setting without 'auto'; trials: a Trial for each trial, the last round first."""
 
     setting: object
     trials: list
 
 
 class Trial(NamedTuple):
-    """setting (run.Setting) and the mean absolute errors on what was hidden, an array (iterations,) a fold."""
+    """setting (run.Setting) and the mean absolute errors on hidden values, an array (iterations,) per fold."""
 
     setting: object
     curves: list
 
     @property
     def curve(self):
-        """The errors averaged over the folds, as far as all of them go."""
+        """Errors averaged over the folds, up to the shortest fold."""
         length = min(len(curve) for curve in self.curves)
         return np.mean([curve[:length] for curve in self.curves], axis=0)
 
     @property
     def error(self):
-        """The least averaged error."""
+        """Least averaged error."""
         return float(self.curve.min())
 
 
 class Enough(Exception):
-    """A path on hidden data need not go on."""
+    """Signal to end a path on hidden data."""
 
 
 class Watch:
-    """Writes the hold-out errors down and ends a path that has shown what it can.
+    """Record hold-out errors and end a path that cannot improve.
 
-    goal: an error that is good enough. sure: steps before which nothing is concluded from errors that rise.
+    goal: an error that is good enough. sure: steps before rising errors end the path.
     """
 
     def __init__(self, judge, goal, sure):
@@ -91,8 +91,10 @@ class Watch:
 
 
 class Contest(NamedTuple):
-    """What settings are tried on: place (run.Place), tensor and mask, its splits; progress: see choose; count: of the
-    walks, from 1; kept: {(number of a split, center): Prepared}, of the last one asked for."""
+    """Trials on one tensor: place (run.Place), tensor, mask, folds of it; progress: see choose.
+
+    count: of trials, from 1; kept: {(fold, center): Prepared} of the last trial.
+    """
 
     place: object
     tensor: np.ndarray
@@ -104,8 +106,10 @@ class Contest(NamedTuple):
 
 
 class Prepared(NamedTuple):
-    """A split with a mean taken off, the same for all laws: observed (N, m, n), 0 where missing or hidden; judge of a
-    session (holdout.watcher); known: spectral.steps.Known of its sessions, None before the first."""
+    """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
+
+    judge: of a session (holdout.watcher); known: spectral.steps.Known of its sessions, None before the first.
+    """
 
     observed: np.ndarray
     judge: object
@@ -113,33 +117,33 @@ class Prepared(NamedTuple):
 
 
 def choose(place, setting, data, seed, progress=None):
-    """A Chosen for data (inputs.Data): tensor (N, m, n), 0 where missing, and mask (N,) or (N, m, n).
+    """Return a Chosen for data (inputs.Data): tensor (N, m, n), 0 where missing, and mask (N,) or (N, m, n).
 
-    place: run.Place. setting: run.Setting, of which weights or center, or both, are 'auto'; its options are
-    kept but for the stopping point, and the decay where none is given. seed: of what is hidden. progress: called as
-    progress("choosing", done, None, {"weights", "error"}) after every trial on a split. With fewer than five vertices
-    or entries observed nothing is tried, and 'auto' is 'slice' with center 'none'.
+    place: run.Place. setting: run.Setting whose weights or center, or both, are 'auto'; its options are kept except for
+    the stopping point, and the decay if it is None. seed: of hidden values. progress: called as progress("choosing",
+    done, None, {"weights", "error"}) after every trial on a split. With fewer than five observed vertices or entries
+    there are no trials, and 'auto' is 'slice' with center 'none'.
     """
     if np.count_nonzero(data.mask) < FEWEST:
         return Chosen(plain(setting), [])
     tensor, mask = reduced(data.tensor, data.mask, seed)
     contest = Contest(place, tensor, mask, splits(mask, seed), progress, itertools.count(1), {})
-    centers = worthwhile(tensor, contest.folds[0], setting.center)
+    centers = select_centers(tensor, contest.folds[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
-    for at, trial in enumerate(trials):
+    for number, trial in enumerate(trials):
         run(contest, trial)
-        if solved(trial, tensor, contest.folds[0]):
-            return Chosen(trial.setting, trials[: at + 1])
+        if is_recovered(trial, tensor, contest.folds[0]):
+            return Chosen(trial.setting, trials[: number + 1])
     best = min(trials, key=lambda trial: trial.error)
     others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
     for trial in others:
         run(contest, trial)
-    last = finals(contest, trials + others)
-    return Chosen(stopped(last[0]), last + [trial for trial in trials + others if len(trial.curves) == 1])
+    last = run_finals(contest, trials + others)
+    return Chosen(stop_at_best(last[0]), last + [trial for trial in trials + others if len(trial.curves) == 1])
 
 
 def reduced(tensor, mask, seed):
-    """tensor and mask with some rows and columns of every slice, where the tensor is large; on the host."""
+    """Return tensor and mask on the host, with a sample of rows and columns if the tensor is large."""
     count, m, n = tensor.shape
     if tensor.size <= NUMBERS:
         return on_host(tensor), mask
@@ -147,25 +151,28 @@ def reduced(tensor, mask, seed):
     rows = min(m, max(NARROW, int(m * share)))
     columns = min(n, max(NARROW, NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
-    some = np.ix_(range(count), *(np.sort(rng.permutation(side)[:kept]) for side, kept in ((m, rows), (n, columns))))
-    part = on_host(tensor[tuple(beside(side, tensor) for side in some)])
-    return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[some])
+    sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:kept]) for side, kept in ((m, rows), (n, columns))))
+    part = on_host(tensor[tuple(beside(side, tensor) for side in sample)])
+    return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
 def splits(mask, seed):
-    """FOLDS of holdout.Split: as large a share is hidden as is missing, but leaving most of what is observed."""
+    """Return FOLDS of holdout.Split, which hide the missing share, but keep most observed values."""
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
     return [holdout.split(mask, share, FOLDS * seed + fold) for fold in range(FOLDS)]
 
 
 def error_of_mean(tensor, parts, center):
-    """The mean absolute error of a mean on what is hidden."""
+    """Return the mean absolute error of a mean on hidden values."""
     return float(np.abs(centred(tensor, parts.hidden, mean_of(tensor, parts.kept, center))[parts.hidden]).mean())
 
 
-def worthwhile(tensor, parts, center):
-    """The centers to try, the best by itself first: a finer one must lower the error, another one be nearly as good."""
+def select_centers(tensor, parts, center):
+    """Return the centers to try, the best by itself first.
+
+    A finer center must lower the error; another one must be nearly as good.
+    """
     if center != "auto":
         return [center]
     errors = {how: error_of_mean(tensor, parts, how) for how in CENTERS}
@@ -178,13 +185,16 @@ def worthwhile(tensor, parts, center):
 
 
 def candidates(setting, center):
-    """The settings to try with that center, the simplest first."""
+    """Return the settings to try with a center, the simplest first."""
     laws = LAWS if setting.weights == "auto" else ((setting.weights, setting.exponent),)
     return [with_path(setting._replace(weights=law, exponent=exponent, center=center)) for law, exponent in laws]
 
 
 def with_path(setting):
-    """A setting with a path as deep as its law needs; only 'slice' has momentum and a phase of fixed ranks."""
+    """Return a setting with the depth of path that its weighting needs.
+
+    Only 'slice' has momentum and a phase of fixed ranks.
+    """
     options = setting.options
     if setting.weights == "slice":
         return setting
@@ -194,24 +204,24 @@ def with_path(setting):
 
 
 def run(contest, trial):
-    """Walk the path of a Trial on the first split that it has not seen; its errors become another curve of it."""
+    """Run a Trial on its next split and append its errors as a curve."""
     setting, fold = trial.setting, len(trial.curves)
-    parts, now = contest.folds[fold], prepared(contest, fold, setting.center)
-    session, first = start(contest.place, setting, now.observed, parts.kept, now.known)
-    contest.kept[fold, setting.center] = now._replace(known=session.known())
-    steps, enough = setting.options.iterations, goal(setting, contest.tensor, parts)
-    watch = Watch(now.judge, enough, steps + PATIENCE if setting.options.rank_phase else steps // 2)
+    parts, split_data = contest.folds[fold], prepare_split(contest, fold, setting.center)
+    session, first = start(contest.place, setting, split_data.observed, parts.kept, split_data.known)
+    contest.kept[fold, setting.center] = split_data._replace(known=session.known())
+    steps, target = setting.options.iterations, goal(setting, contest.tensor, parts)
+    watch = Watch(split_data.judge, target, steps + PATIENCE if setting.options.rank_phase else steps // 2)
     with contextlib.suppress(Enough):
         fit_path(session, first, setting.options, watch)
     trial.curves.append(np.array(watch.errors))
     if contest.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
-        told = {"weights": law, "error": float(np.min(watch.errors))}
-        contest.progress("choosing", next(contest.count), None, told)
+        info = {"weights": law, "error": float(np.min(watch.errors))}
+        contest.progress("choosing", next(contest.count), None, info)
 
 
-def prepared(contest, fold, center):
-    """The Prepared of a split and a center; the one before, which takes memory of the device, is let go."""
+def prepare_split(contest, fold, center):
+    """Return the Prepared of a split and a center; release the previous one, which uses device memory."""
     if (fold, center) not in contest.kept:
         contest.kept.clear()
         parts = contest.folds[fold]
@@ -222,33 +232,33 @@ def prepared(contest, fold, center):
 
 
 def goal(setting, tensor, parts):
-    """The error at which a setting has shown that it recovers the data; 0 where the stopping point is wanted too."""
+    """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
     return SOLVED * error_of_mean(tensor, parts, setting.center) if setting.options.rank_phase else 0.0
 
 
-def solved(trial, tensor, parts):
-    """Whether the trial has reached its goal."""
+def is_recovered(trial, tensor, parts):
+    """Return True if the trial has reached its goal."""
     return trial.error <= goal(trial.setting, tensor, parts)
 
 
 def is_solved(trials):
-    """Whether the trials of a Chosen ended with one that recovers the data: no splits but the first were looked at."""
+    """Return True if the trials of a Chosen ended after the first split with one that recovers the data."""
     return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
 
 
-def finals(contest, trials):
-    """The trials that come near the best, on further folds too, the best first."""
+def run_finals(contest, trials):
+    """Run the trials close to the best on further folds; return them, the best first."""
     order = sorted(trials, key=lambda trial: trial.error)
     near = [trial for trial in order if trial.error <= NEAR * order[0].error][:FINALISTS]
-    alone = len(near) == 1 and stopped(near[0]) == near[0].setting  # neither law nor stopping point is in question
-    for _ in contest.folds[:0] if alone else contest.folds[1:]:
-        for trial in sorted(near, key=lambda trial: trial.setting.center):  # those that share what is prepared
+    is_decided = len(near) == 1 and stop_at_best(near[0]) == near[0].setting
+    for _ in contest.folds[:0] if is_decided else contest.folds[1:]:
+        for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the prepared splits
             run(contest, trial)
     return sorted(near, key=lambda trial: trial.error)
 
 
-def stopped(trial):
-    """The setting of a Trial, to be stopped where its error was least; a phase of fixed ranks that ends well stays."""
+def stop_at_best(trial):
+    """Return the setting of a Trial, stopped at its least error; a phase of fixed ranks that ends well stays."""
     options, curve = trial.setting.options, trial.curve
     if options.rank_phase and curve[-1] <= EQUAL * trial.error:
         return trial.setting
@@ -257,7 +267,7 @@ def stopped(trial):
 
 
 def plain(setting):
-    """A setting without 'auto' for data of which nothing can be hidden."""
+    """Return a setting without 'auto' for data that are too few to hide any."""
     weights, center = (
         "slice" if setting.weights == "auto" else setting.weights,
         "none" if setting.center == "auto" else setting.center,

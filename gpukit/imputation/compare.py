@@ -1,4 +1,4 @@
-"""How well the baselines do on the values that choosing hides, beside the imputation."""
+"""Comparison of the imputation with the baselines on hidden values."""
 
 from typing import NamedTuple
 
@@ -11,11 +11,11 @@ from gpukit.imputation.choose import reduced, splits
 from gpukit.imputation.spectral.run import impute
 
 OURS = "imputation"
-NUMBERS = 1 << 18  # of the columns that baselines are judged on; every entry of a slice is a column by itself
+NUMBERS = 1 << 18  # of the sampled columns; every entry of a slice is a column
 
 
 class Sample(NamedTuple):
-    """What methods are compared on: tensor (N, m, n), 0 where missing, its mask, and parts (holdout.Split) of that."""
+    """Data of a comparison: tensor (N, m, n), 0 where missing, its mask, and parts (holdout.Split)."""
 
     tensor: np.ndarray
     mask: np.ndarray
@@ -23,8 +23,11 @@ class Sample(NamedTuple):
 
 
 class Standing(NamedTuple):
-    """name: 'imputation' or a baseline's; setting: a dict, of a baseline the best of its grid; error: the mean absolute
-    error on the hidden values."""
+    """Result of a method on hidden values.
+
+    name: 'imputation' or a baseline's; setting: a dict, for a baseline the best of its grid; error: the mean absolute
+    error on the hidden values.
+    """
 
     name: str
     setting: dict
@@ -32,73 +35,82 @@ class Standing(NamedTuple):
 
 
 def sample_of(tensor, mask, seed, share=None):
-    """A Sample of a tensor (N, m, n), 0 where missing, and its mask (N,) or (N, m, n): of a large tensor some rows and
-    columns of the slices. share: how much of what is observed is hidden, as holdout.split does it; None: the first of
-    choosing's splits. Raises DataError when too little is observed to hide any."""
+    """Return a Sample of a tensor (N, m, n), 0 where missing, and its mask (N,) or (N, m, n).
+
+    A large tensor is sampled by rows and columns of its slices. share: the share to hide, see holdout.split; None: the
+    first split of choose.py. Raises DataError when too little is observed to hide any.
+    """
     tensor, mask = reduced(tensor, mask, seed)
     return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))
 
 
 class Comparison(NamedTuple):
-    """rows: a Standing for the imputation and for each baseline at its best setting, the least error first; estimate:
-    the imputation's of what parts.kept of the Sample leaves out, as run.Outcome has it."""
+    """rows: a Standing for the imputation and each baseline, the least error first.
+
+    estimate: the imputation's estimate of values outside parts.kept of the Sample, see run.Outcome.
+    """
 
     rows: list
     estimate: np.ndarray
 
 
 def compare(adjacency, place, setting, sample, seed):
-    """A Comparison of the imputation and the baselines.
+    """Return a Comparison of the imputation and the baselines.
 
-    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample. seed: of
-    which entries count. All are judged on the same hidden values: of large slices on those of some entries.
+    adjacency: checked, csr (N, N). place, setting: run.Place and Setting without 'auto'. sample: a Sample. seed: of the
+    sampled entries. All methods are judged on the same hidden values, for large slices on those of some entries.
     """
     tensor, mask, parts = sample
-    columns = some_columns(tensor, seed)
+    columns = sample_columns(tensor, seed)
     estimate = impute(place, setting, tensor, mask, parts.hidden).estimate
     judge = HiddenError(tensor, parts, columns)
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
-    rows = [Standing(OURS, ours, judge(columns_of(completed(tensor, parts, estimate), columns)))]
-    sample, kept = columns_of(tensor, columns), columns_of(parts.kept, columns)
-    rows += best_rows(Standing(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept))
+    rows = [Standing(OURS, ours, judge(select_columns(completed(tensor, parts, estimate), columns)))]
+    sample, kept = select_columns(tensor, columns), select_columns(parts.kept, columns)
+    rows += select_best_rows(
+        Standing(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept)
+    )
     return Comparison(sorted(rows, key=lambda row: row.error), estimate)
 
 
 class HiddenError:
-    """The mean absolute error of a completed tensor (N, 1, columns) on what is hidden."""
+    """Mean absolute error of a completed tensor (N, 1, columns) on hidden values."""
 
     def __init__(self, tensor, parts, columns):
-        self.truth, self.hidden = columns_of(tensor, columns), columns_of(spread_over(parts.hidden, tensor), columns)
+        self.truth, self.hidden = (
+            select_columns(tensor, columns),
+            select_columns(mask_of_entries(parts.hidden, tensor), columns),
+        )
 
     def __call__(self, completed):
         return float(np.abs(completed - self.truth)[self.hidden].mean(dtype=np.float64))
 
 
-def some_columns(tensor, seed):
-    """Which of the m n entries of a slice the baselines are judged on, ascending."""
+def sample_columns(tensor, seed):
+    """Return the entries of a slice on which baselines are judged, ascending."""
     entries = tensor[0].size
     return np.sort(np.random.default_rng(seed).permutation(entries)[: max(1, NUMBERS // len(tensor))])
 
 
-def columns_of(array, columns):
-    """(N, 1, columns) of (N, m, n); a mask (N,) stays."""
+def select_columns(array, columns):
+    """Return (N, 1, columns) of (N, m, n); a mask (N,) is unchanged."""
     return array if array.ndim == 1 else array.reshape(len(array), 1, -1)[..., columns]
 
 
-def spread_over(mask, tensor):
-    """The mask of every entry."""
+def mask_of_entries(mask, tensor):
+    """Return the mask of every entry."""
     return np.broadcast_to(spread(mask), tensor.shape)
 
 
 def completed(tensor, parts, estimate):
-    """The tensor with the estimate where something is missing or hidden."""
+    """Return the tensor with the estimate where values are missing or hidden."""
     out = tensor.copy()
     out[~parts.kept] = estimate
     return out
 
 
-def best_rows(rows):
-    """Of each name the row with the least error."""
+def select_best_rows(rows):
+    """Return the row with the least error of each name."""
     best = {}
     for row in rows:
         if row.name not in best or row.error < best[row.name].error:

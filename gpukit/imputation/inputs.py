@@ -1,4 +1,4 @@
-"""What people hand in, checked: a graph and a tensor with NaN for missing, a mask, or both."""
+"""Validation of user input: a graph and a tensor with NaN for missing, a mask, or both."""
 
 import sys
 from typing import NamedTuple
@@ -33,14 +33,16 @@ from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
 
-OFTEN, FAR = 3, 3.0  # a number that stands for missing: how often it comes, how many ranges of all others it is off
-NO_GRAPH = "no graph was given: vertices are joined to those with the most similar series."
+OFTEN, FAR = 3, 3.0  # a code for missing: least count, distance from other values in their ranges
+NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
 
 
 class Data(NamedTuple):
-    """tensor (N, m, n), float, 0 where missing; mask (N,) or (N, m, n) bool, (N,) where only whole slices are missing;
-    shape, the tensor's as it was handed in; given, the tensor as it was handed in, as an array. tensor and given are
-    cupy's where they lie on the GPU that works on them."""
+    """A validated tensor (N, m, n), float, 0 where missing, and its mask.
+
+    mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of the user's tensor; given: the user's
+    tensor as an array. tensor and given are cupy's if they are on the GPU that processes them.
+    """
 
     tensor: np.ndarray
     mask: np.ndarray
@@ -49,21 +51,21 @@ class Data(NamedTuple):
 
     @property
     def complete(self):
-        """Whether nothing is missing."""
+        """Return True if nothing is missing."""
         return bool(self.mask.all())
 
 
 class Taken(NamedTuple):
-    """What GraphImputer.fit takes, checked.
+    """Validated input of GraphImputer.fit.
 
     adjacency  csr (N, N); data: Data, its columns in order of time; clock: tables.clock.Clock
     data
     clock
     vertices   (N,) ids, or None
     give       see tables.forms.Form; None: as arrays
-    notes      [text], what a user should know
-    types      graphs.column_types.ColumnTypes of the tensor in the order in which it was handed in, or None
-    is_table   whether it was an array of times by sensors
+    notes      [text], messages for the user
+    types      graphs.column_types.ColumnTypes of the tensor in the user's order, or None
+    is_table   True for an array of times by sensors
     """
 
     adjacency: object
@@ -77,24 +79,24 @@ class Taken(NamedTuple):
 
     @property
     def missing(self):
-        """Which cells are missing, bool (N, entries), in the order in which they were handed in."""
+        """Missing cells, bool (N, entries), in the user's order."""
         seen = np.broadcast_to(spread(self.data.mask), self.data.tensor.shape)
         return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
 
     def check_bounds(self, asked):
-        """ParameterError for bounds that leave no value of the dtype of a missing cell."""
+        """Raise ParameterError for bounds that exclude all values of a missing cell's dtype."""
         if self.types is not None:
             self.types.check_bounds(self.missing, asked.minimum, asked.maximum)
 
     def fit_types(self, array, asked):
-        """An array of the tensor's shape in order of time, with what was imputed as the tensor's dtypes can hold it."""
+        """Convert imputed values of an array, in order of time, to values of the tensor's dtypes."""
         if self.types is None:
             return array
         found = self.types.fit(self.clock.back(array), self.missing, asked.minimum, asked.maximum)
         return found if self.clock.order is None else self.clock.moved(found)
 
     def back(self, array, known=True):
-        """An array of the tensor's shape, as the tensor was handed in; known: of its values, not of deviations."""
+        """Return an array of the tensor's shape in the user's form; known: values, not deviations."""
         array = self.clock.back(array)
         if known and self.types is not None:
             array = self.types.restore(array, self.missing)
@@ -102,44 +104,50 @@ class Taken(NamedTuple):
 
 
 def taken(graph, tensor=None, mask=None, times=None, device=None):
-    """Taken of what GraphImputer.fit takes. device: where a tensor that lies there stays, as cupy's; None: all are
-    copied to the host."""
-    here = at_hand(tensor, None if graph is None else device)
-    return where_it_lay(graph if tensor is None else tensor, in_place(graph, here, mask, times))
+    """Return the Taken of GraphImputer.fit's arguments.
+
+    device: a tensor on this device stays there, as cupy's; None: all tensors are copied to the host.
+    """
+    accessible = to_accessible(tensor, None if graph is None else device)
+    return place_results(graph if tensor is None else tensor, take(graph, accessible, mask, times))
 
 
 def taken_again(model, tensor, mask=None, times=None, device=None):
-    """Taken of what a fitted GraphImputer's transform takes; device: see taken."""
-    here = at_hand(tensor, device)
-    return where_it_lay(tensor, again_in_place(model, here, mask, times))
+    """Return the Taken of GraphImputer.transform's arguments; device: see taken."""
+    accessible = to_accessible(tensor, device)
+    return place_results(tensor, again_in_place(model, accessible, mask, times))
 
 
-def at_hand(tensor, device):
-    """A tensor that lies on a device as cupy's, others as they are or, from a GPU, as copies on the host."""
+def to_accessible(tensor, device):
+    """Return a tensor on a device as cupy's, from another GPU as a host copy, others unchanged."""
     if not is_on_gpu(tensor):
         return tensor
-    lies = resident(tensor)
-    return lies.as_cupy() if device is not None and device.is_cuda and lies.gpu == device.index else to_host(tensor)
+    location = resident(tensor)
+    return (
+        location.as_cupy()
+        if device is not None and device.is_cuda and location.gpu == device.index
+        else to_host(tensor)
+    )
 
 
-def where_it_lay(tensor, found):
-    """Taken whose results go where a tensor lies, if that is on a GPU."""
-    there = placer(tensor)
-    if there is None:
+def place_results(tensor, found):
+    """Return a Taken whose results are placed on the tensor's GPU, if any."""
+    place_on_device = placer(tensor)
+    if place_on_device is None:
         return found
     give = found.give or (lambda array, known: array)
-    return found._replace(give=lambda array, known: there(give(array, known)))
+    return found._replace(give=lambda array, known: place_on_device(give(array, known)))
 
 
-def in_place(graph, tensor, mask, times):
-    """taken() of a tensor at hand, with results where it lies."""
+def take(graph, tensor, mask, times):
+    """Run taken() on a tensor with accessible memory; results stay there."""
     if isinstance(graph, GraphTensor):
         if tensor is not None:
-            raise DataError("a GraphTensor brings its tensor: leave tensor out.")
+            raise DataError("a GraphTensor contains its tensor: omit the argument tensor.")
         graph = sound(graph)
         data = read(*as_given(graph, mask), graph.adjacency.shape[0])
         times = graph.times if times is None else times
-        return in_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
+        return order_by_time(graph.adjacency, data, times, graph.vertices, types=graph.types)
     labelled = tensor is None and is_labelled(graph)
     is_table = tensor is None and not labelled and bare.is_table(graph)
     if labelled or is_table:
@@ -147,7 +155,7 @@ def in_place(graph, tensor, mask, times):
     if tensor is None:
         what = "a dictionary" if isinstance(graph, dict) else "a graph alone"
         raise DataError(
-            f"{what} has nothing to fill in: give the tensor too, a GraphTensor, or a table of times by sensors alone."
+            f"{what} has no values to fill in: pass the tensor too, a GraphTensor, or a table of times by sensors."
         )
     names = None if graph is None else of_graph(graph)
     known = names if names is not None or graph is None else as_adjacency(graph).shape[0]
@@ -162,65 +170,65 @@ def in_place(graph, tensor, mask, times):
         tensor, mask = (tensor, mask) if form is None else (form.tensor, form.mask)
     names = names if form is None else form.vertices
     if graph is None:
-        data = read(tensor, mask, count_of(tensor))
-        found = in_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
-        return found._replace(adjacency=as_adjacency(graph_of(found.data)), is_table=is_table)
+        data = read(tensor, mask, count_vertices(tensor))
+        found = order_by_time(None, data, times, names, form, [NO_GRAPH], given_types(tensor, form))
+        return found._replace(adjacency=as_adjacency(build_graph(found.data)), is_table=is_table)
     refuse_turned_list(graph, bare.shape_of(tensor))
-    adjacency = as_adjacency(graph, vertices=count_for(graph, tensor))
+    adjacency = as_adjacency(graph, vertices=edge_list_vertices(graph, tensor))
     data = read(tensor, mask, adjacency.shape[0])
-    return in_time(adjacency, data, times, names, form, types=given_types(tensor, form))
+    return order_by_time(adjacency, data, times, names, form, types=given_types(tensor, form))
 
 
 def again_in_place(model, tensor, mask, times):
-    """taken_again() of a tensor at hand, with results where it lies."""
+    """Run taken_again() on a tensor with accessible memory; results stay there."""
     count, known, adjacency = model._basis.count, model.vertices_, getattr(model, "adjacency_", None)
     if isinstance(tensor, GraphTensor):
         data = sound(tensor)
         times = data.times if times is None else times
-        order = None if known is None or data.vertices is None else places_of(data.vertices, known)
+        order = None if known is None or data.vertices is None else match_ids(data.vertices, known)
         tensor, mask = as_given(data, mask)
         if order is not None:
             tensor, mask = tensor[order], mask[order]
         types = data.types if data.types is None or order is None else data.types.at(order)
-        found = in_time(adjacency, read(tensor, mask, count), times, known, types=types)
-        return found if order is None else found._replace(give=by_places(order))
+        found = order_by_time(adjacency, read(tensor, mask, count), times, known, types=types)
+        return found if order is None else found._replace(give=restore_positions(order))
     form = form_of(tensor, mask, count if known is None else known)
     form = bare.form_again(tensor, mask, count, getattr(model, "_is_table", False)) if form is None else form
     if form is not None:
         tensor, mask, times = form.tensor, form.mask, form.times if times is None else times
     data = read(tensor, mask, count)
-    return in_time(adjacency, data, times, known, form, types=given_types(tensor, form))
+    return order_by_time(adjacency, data, times, known, form, types=given_types(tensor, form))
 
 
 def given_types(tensor, form):
-    """The ColumnTypes of a tensor as it was handed in, or None; form: its Form, or None for an array."""
+    """Return the ColumnTypes of the user's tensor, or None; form: its Form, or None for an array."""
     return types_of(tensor) if form is None else form.types
 
 
-def places_of(found, known):
-    """(N,) places in the ids `found` of the ids `known`; DataError where they are not the same ones."""
+def match_ids(found, known):
+    """Return the positions (N,) of `known` ids among the ids `found`; raise DataError if they differ."""
     found, known = list(map(str, found.tolist())), list(map(str, known.tolist()))
     check_same(found, known, "the tensor's rows", "vertex")
     places = {name: place for place, name in enumerate(found)}
     return np.array([places[name] for name in known])
 
 
-def by_places(order):
-    """give of Taken that puts rows back to the places from which they were taken."""
+def restore_positions(order):
+    """Return a `give` of Taken that restores the original positions of rows."""
     back = np.argsort(order)
     return lambda array, known: array[back]
 
 
-def in_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
-    """Taken of Data in the order in which they were handed in."""
+def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), types=None):
+    """Return a Taken of Data in the user's order of columns."""
     clock = clock_of(times_of(times, data))
-    give, own = (None, []) if form is None else (form.give, form.notes)
-    notes = [*notes, *own, *clock.notes, *sentinels(data)]
+    give, form_notes = (None, []) if form is None else (form.give, form.notes)
+    notes = [*notes, *form_notes, *clock.notes, *find_sentinels(data)]
     return Taken(adjacency, clock.forth(data), clock, vertices, give, notes, types)
 
 
-def sentinels(data):
-    """Yield what to say of a least or greatest value that comes often and is far from all others, such as -999."""
+def find_sentinels(data):
+    """Yield a note for a least or greatest value that is frequent and far from all others, such as -999."""
     if is_on_gpu(data.tensor):
         return
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
@@ -229,8 +237,8 @@ def sentinels(data):
         if len(values) - len(others) >= OFTEN and len(others) and np.ptp(others) > 0:
             if np.abs(others - end).min() > FAR * np.ptp(others):
                 yield (
-                    f"{len(values) - len(others):,} values are {end:g}, far from all others: if that stands for "
-                    f"missing, say so (--missing-value {end:g}; NaN in Python)."
+                    f"{len(values) - len(others):,} values are {end:g}, far from all others. If {end:g} means "
+                    f"missing, declare it (--missing-value {end:g}; NaN in Python)."
                 )
 
 
@@ -241,32 +249,32 @@ def is_labelled(values):
     return is_frame(values) or is_series(values)
 
 
-def count_of(tensor):
-    """N of a tensor without a graph; DataError for what is none."""
+def count_vertices(tensor):
+    """Return N of a tensor without a graph; raise DataError for an invalid tensor."""
     given = numbers(tensor, "the tensor")
     check_shape(given, len(given) if given.ndim else 0)
     return len(given)
 
 
-def graph_of(data):
-    """The Graph of the vertices whose series in Data are most alike."""
+def build_graph(data):
+    """Return the Graph of the vertices with the most similar series in Data."""
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
     return graph_from_series(np.where(seen, data.tensor, np.nan))
 
 
 def by_vertex_labels(graph, order):
-    """The graph with its vertices in the order of a tensor's labels, a pandas index or None; a graph without labels
-    goes by position.
+    """Return the graph with vertices in the order of a tensor's labels, a pandas index or None.
 
-    A DataFrame's columns are brought to the order of its index. Raises DataError where the labels differ.
+    A graph without labels is matched by position. A DataFrame's columns are brought to the order of its index. Raises
+    DataError where the labels differ.
     """
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(graph, networkx.Graph) and order is not None:
         if set(graph) != set(order):
-            lone = next(iter(set(graph) ^ set(order)))
+            unmatched = next(iter(set(graph) ^ set(order)))
             raise DataError(
-                f"the tensor's labels (index) are not the graph's vertices: {lone!r} is in one of the two. Label the "
-                "rows by vertex, or go by the graph's own order: .to_numpy()."
+                f"the tensor's labels (index) are not the graph's vertices: {unmatched!r} is in one of the two. Label "
+                "the rows by vertex, or use the graph's order: .to_numpy()."
             )
         return networkx.to_scipy_sparse_array(graph, nodelist=list(order), dtype=np.float64)
     if labels(graph) is None or not hasattr(graph, "columns"):
@@ -275,20 +283,19 @@ def by_vertex_labels(graph, order):
     return plain(aligned(rows=rows, columns=rows.T)[1].T)
 
 
-def count_for(graph, tensor):
-    """N for a list of edges, whose last vertices may have none: the tensor's; None where the graph tells."""
+def edge_list_vertices(graph, tensor):
+    """Return the tensor's N for a list of edges; None if the graph determines N."""
     shape = getattr(graph, "shape", None)
     square = isinstance(shape, tuple) and len(shape) == 2 and shape[0] == shape[1]
     return None if square or not axes(tensor) else len(tensor)
 
 
 def read(tensor, mask, vertices):
-    """Data of a tensor (N, m, n), (N, n) or (N,) and a mask (N,) or of the tensor's shape, or None; N = vertices.
+    """Return Data of a tensor (N, m, n), (N, n) or (N,) and a mask (N,) or of the tensor's shape, or None.
 
-    tensor may be a GraphTensor, of which the graph is not looked at, or cupy's, where the Data's tensor then lies; its
-    mask is on the host. Integers become float64, float16 float32. Raises
-    DataError for another shape, for what is no real number, for infinities and when nothing is observed; ParameterError
-    for slices that are too large.
+    N = vertices. tensor may be a GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its
+    mask is on the host. Integers become float64, float16 float32. Raises DataError for another shape, for values that
+    are not real numbers, for infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(sound(tensor), mask)
@@ -301,16 +308,16 @@ def read(tensor, mask, vertices):
 
 
 def as_given(graph_tensor, mask=None):
-    """(tensor, mask) of a GraphTensor in the shape in which the tensor was handed in; DataError for another mask."""
+    """Return (tensor, mask) of a GraphTensor in the user's shape; raise DataError for another mask."""
     if mask is not None:
-        raise DataError("a GraphTensor brings its mask: leave mask out.")
+        raise DataError("a GraphTensor contains its mask: omit the argument mask.")
     tensor, mask = graph_tensor.tensor, graph_tensor.mask
     shape = tensor.shape if graph_tensor.given is None else graph_tensor.given
     return tensor.reshape(shape), mask if mask.ndim == 1 else mask.reshape(shape)
 
 
 def check_shape(array, vertices):
-    """Raise for a tensor that does not stand on that many vertices, or has slices over 512."""
+    """Raise for a tensor with another number of vertices, or slices over 512."""
     if array.ndim not in (1, 2, 3) or 0 in array.shape:
         raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {array.shape}.")
     if len(array) != vertices:
@@ -321,14 +328,16 @@ def check_shape(array, vertices):
     if array.ndim == 3 and min(array.shape[1:]) > 1 and max(array.shape[1:]) > MOST:
         m, n = array.shape[1:]
         raise ParameterError(
-            f"slices of {m} x {n} are too large: {MOST} rows and columns are the most. Cut them into "
-            f"tensors of fewer columns and impute one after the other; the basis is computed once."
+            f"slices of {m} x {n} are too large: at most {MOST} rows and columns are supported. Cut them into "
+            f"tensors of fewer columns and impute them separately; the basis is computed once."
         )
 
 
 def times_of(times, data):
-    """(m n,) int64 seconds of the entries of the slices of Data, rows after one another; None where times are None or
-    are those of the columns of several rows. DataError for a number of times that does not fit."""
+    """Return (m n,) int64 seconds of the entries of the slices of Data, row by row.
+
+    None if times are None or are those of the columns of several rows. Raises DataError for another number of times.
+    """
     if times is None:
         return None
     seconds = as_seconds(as_array(times, "times").ravel())

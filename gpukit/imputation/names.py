@@ -1,4 +1,4 @@
-"""What parameters may say, where nothing else need be imported for it: auto/methods.py has the methods."""
+"""Valid values of parameters, without imports; auto/methods.py has the methods."""
 
 SIMPLE = (
     "vertex-mean",

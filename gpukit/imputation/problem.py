@@ -1,4 +1,4 @@
-"""What every method of filling in works on: series on the vertices of a graph; and what a method is."""
+"""Problem: series on the vertices of a graph, the input of every method; Method: the interface of methods."""
 
 from typing import NamedTuple
 
@@ -10,23 +10,23 @@ from gpukit.imputation.centering import spread
 from gpukit.imputation.periods import in_time, period_of, rising
 
 FEWEST_WINDOW = 256
-LARGEST = 1e15  # of a value: methods square them, and sum the squares, in float32
-USUAL = 40  # powers of two, of weights: solvers diverge where ratios are much larger
-LEAST = 1e-100  # of the largest value: smaller ones' squares and their products vanish in float64
+LARGEST = 1e15  # absolute value: methods sum squares in float32
+USUAL = 40  # powers of two between weights: solvers diverge at much larger ratios
+LEAST = 1e-100  # least of the largest value: squares and their products underflow in float64
 
 
 class Problem(NamedTuple):
-    """Series on a graph, some of them known.
+    """Series on a graph with missing values.
 
     adjacency  scipy.sparse csr (N, N), checked
-    values     (N, T) float64, 0 where missing: the m n entries of a vertex's slice, row after row
+    values     (N, T) float64, 0 where missing: the m n entries of a vertex's slice, row by row
     seen       (N, T) bool, True = observed
-    at         (T,) float64, rising: when each column was; None where the columns have no order
-    period     columns after which things repeat; 0: none was found
+    at         (T,) float64, rising: time of each column; None if the columns have no order
+    period     period in columns; 0: none
     shape      (m, n) of the slices
     place      spectral.run.Place: the graph's basis, the device, the computation's dtype
     options    estimator.Settings: the parameters, checked
-    units      units.Units that values are in, None: those in which they were given
+    units      units.Units of the values; None: the user's units
     """
 
     adjacency: object
@@ -41,12 +41,15 @@ class Problem(NamedTuple):
 
     @property
     def ordered(self):
-        """Whether neighbouring columns follow each other in time."""
+        """Return True if columns are ordered in time."""
         return self.at is not None
 
     def without(self, hidden):
-        """The same problem with more of it missing; hidden (N, T) bool. Where vertices of which nothing is observed are
-        joined to none, as in a graph of how alike series are, those that become such are too."""
+        """Return the problem with additional missing values, hidden (N, T) bool.
+
+        If all unobserved vertices are isolated, as in a graph of similar series, newly unobserved ones become isolated
+        too.
+        """
         seen, dead = self.seen & ~hidden, ~self.seen.any(axis=1)
         found = self._replace(values=np.where(seen, self.values, 0.0), seen=seen)
         if not dead.any() or not lonely(self)[dead].all():
@@ -57,7 +60,7 @@ class Problem(NamedTuple):
         return found._replace(adjacency=sparse.csr_matrix(alive @ self.adjacency @ alive))
 
     def window(self, numbers):
-        """The first columns, whole rows of the slices if they fit: about so many numbers."""
+        """Return the problem of the first columns, about `numbers` numbers, whole rows if they fit."""
         count, columns = self.values.shape
         n, most = self.shape[1], max(FEWEST_WINDOW, numbers // count)
         if columns <= most:
@@ -68,14 +71,14 @@ class Problem(NamedTuple):
         return self._replace(values=self.values[:, kept], seen=self.seen[:, kept], at=at, shape=shape)
 
     def columns(self, some):
-        """The problem of some of the columns, in no order; slices are vectors then."""
+        """Return the problem of some columns, without order; slices are vectors."""
         return self._replace(
             values=self.values[:, some], seen=self.seen[:, some], at=None, period=0, shape=(1, len(some))
         )
 
 
 def lonely(problem):
-    """(N,) bool: the vertices of which nothing is observed that are joined to none."""
+    """Return (N,) bool: unobserved vertices without edges."""
     dead = ~problem.seen.any(axis=1)
     if dead.any():
         dead[dead] = np.asarray(problem.adjacency[dead].sum(axis=1)).ravel() == 0
@@ -83,18 +86,18 @@ def lonely(problem):
 
 
 class Method(NamedTuple):
-    """A way to fill in.
+    """An imputation method.
 
-    name      what it is called
-    suits     suits(problem): whether it has anything to say there, at a cost that can be borne
-    settings  settings(problem): [dict], what is tried, the usual one first
-    fill      fill(problem, setting): (N, T) float64, a value wherever something is missing, NaN where it knows none
-    alone     whether every column is filled in by itself, on the host, so that some of the columns will do for a trial
-    decide    decide(problem, progress): the setting that serves, where it costs more than a trial may; or None
-    ordered   whether it cannot do without columns that follow each other in time
-    long      whether it takes about as long as all others together, so that it had better work beside them
-    unjoined  whether it knows something of vertices of which nothing is observed and that are joined to none
-    host      whether it leaves a GPU alone, as those do that are asked for some columns
+    name      its name
+    suits     suits(problem): True if it applies, at an acceptable cost
+    settings  settings(problem): [dict], the settings to try, the default first
+    fill      fill(problem, setting): (N, T) float64, a value wherever something is missing, NaN where it has none
+    alone     columns are independent and filled in on the host, so that a trial may use a sample of them
+    decide    decide(problem, progress): the setting, if it costs more than a trial may; or None
+    ordered   needs columns in order of time
+    long      takes about as long as all others together, so that it runs in parallel with them
+    unjoined  fills in unobserved vertices without edges
+    host      does not use a GPU
     """
 
     name: str
@@ -110,39 +113,39 @@ class Method(NamedTuple):
 
     @property
     def leaves_gpu(self):
-        """Whether all that it does is the host's."""
+        """Return True if the method uses the host only."""
         return self.alone or self.host
 
 
 def always(problem):
-    """Suits every problem."""
+    """Return True: suits every problem."""
     return True
 
 
 def in_order(problem):
-    """Suits columns that follow each other in time."""
+    """Return True for columns in order of time."""
     return problem.ordered
 
 
 def one_setting(problem):
-    """No choice."""
+    """Return a single empty setting."""
     return [{}]
 
 
 def check_values(values, seen):
-    """DataError for a seen value beyond LARGEST, or for values (N, T) that are all closer to 0 than LEAST."""
+    """Raise DataError for an observed value beyond LARGEST, or values (N, T) all closer to 0 than LEAST."""
     greatest = max(by_rows(lambda rows: np.abs(values[rows][seen[rows]]).max(initial=0.0), values.shape), default=0.0)
     if greatest <= LARGEST and (greatest >= LEAST or greatest == 0):
         return
-    limit = f"{LARGEST:g} in size at most" if not greatest <= LARGEST else f"{LEAST:g} in size at least, or all 0"
-    raise DataError(
-        f"A value is {greatest:g}; what is observed may be {limit}. Correct it, or give the values in other units."
-    )
+    limit = f"at most {LARGEST:g}" if not greatest <= LARGEST else f"at least {LEAST:g}, or all 0"
+    raise DataError(f"A value is {greatest:g}; the absolute value must be {limit}. Correct it, or use other units.")
 
 
 def of_usual_size(adjacency):
-    """Return an adjacency whose weights, the largest from 1/2 to 1, are 2^-USUAL at least, if their size or their
-    ratios are beyond that; else the adjacency as it is."""
+    """Return an adjacency with weights scaled to at least 2^-USUAL and a largest from 1/2 to 1.
+
+    The adjacency is unchanged if its weights and their ratios are moderate.
+    """
     weights = adjacency.data
     least, most = (int(np.frexp(one)[1]) for one in (weights.min(initial=np.inf), weights.max(initial=0.0)))
     if not len(weights) or (abs(most) <= USUAL and most - least <= USUAL):
@@ -153,8 +156,11 @@ def of_usual_size(adjacency):
 
 
 def as_problem(adjacency, data, place, options, times=None):
-    """The Problem of inputs.Data; times (m n,) float64, rising, or None: whether the columns are in order is then told
-    from values. DataError as check_values."""
+    """Return the Problem of inputs.Data.
+
+    times (m n,) float64, rising, or None: the order of columns is then inferred from values. Raises DataError as
+    check_values.
+    """
     values = data.tensor.reshape(len(data.tensor), -1).astype(np.float64)
     seen = np.array(np.broadcast_to(spread(data.mask), data.tensor.shape)).reshape(values.shape)
     check_values(values, seen)

@@ -1,4 +1,4 @@
-"""One tensor on its graph and device: settings decided, the tensor completed, everything that fit leaves behind."""
+"""Imputation of one tensor on its graph and device: settings, completion, fitted attributes."""
 
 import warnings
 from typing import NamedTuple
@@ -11,11 +11,11 @@ from gpukit.base.arrays import beside
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import choose, inputs
-from gpukit.imputation.asked import asked_of
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.deviations import least_of
 from gpukit.imputation.auto.spectral import competes, packed, unpacked
+from gpukit.imputation.fitted_options import fitted_options
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
 from gpukit.imputation.shared.crew import Crew
@@ -27,12 +27,12 @@ from gpukit.parallel import ALONE
 from gpukit.timing import work_clock
 
 AUTO, SPECTRAL = "auto", "spectral"
-NORMAL = (np.pi / 2) ** 0.5  # times the mean |error| of a normal distribution: its standard deviation
-HIGH = 0.5  # of the smaller side of slices: a mean rank above it is none to rely on
+NORMAL = (np.pi / 2) ** 0.5  # standard deviation over mean |error| of a normal distribution
+HIGH = 0.5  # largest reliable mean rank, relative to the smaller side of slices
 
 
 class Run(NamedTuple):
-    """An imputation that is about to begin: estimator.Settings, spectral.run.Place, inputs.Taken."""
+    """A prepared imputation: estimator.Settings, spectral.run.Place, inputs.Taken."""
 
     settings: object
     place: Place
@@ -40,16 +40,16 @@ class Run(NamedTuple):
 
     @property
     def data(self):
-        """inputs.Data, in order of time."""
+        """inputs.Data in order of time."""
         return self.taken.data
 
     def problem(self):
-        """The Problem that methods are judged on."""
+        """Return the Problem on which methods are judged."""
         found = as_problem(self.taken.adjacency, self.data, self.place, self.settings, self.taken.clock.at)
         return in_units(found, units_for(found))
 
     def fitted(self, progress=None):
-        """{attribute: value} of a fitted GraphImputer."""
+        """Return {attribute: value} of a fitted GraphImputer."""
         kept, taken = self.found(progress), self.taken
         filled, spread = taken.fit_types(kept.pop("completed_"), self.settings), kept.pop("deviation_")
         return kept | {
@@ -62,7 +62,7 @@ class Run(NamedTuple):
         }
 
     def found(self, progress):
-        """fitted(), by vertex and in order of time."""
+        """Return fitted(), by vertex and in order of time."""
         settings, place, data = self.settings, self.place, self.data
         with place.workspace, staying(), devices.reported(place.device, "The imputation"):
             if data.complete or settings.method == SPECTRAL:
@@ -70,7 +70,7 @@ class Run(NamedTuple):
             problem = self.problem()
             known, spectral = {}, competes(problem)
             if spectral:
-                place.basis.get(place.workspace)  # before methods work side by side
+                place.basis.get(place.workspace)  # before methods run in parallel
             if settings.method == AUTO and spectral and not problem.ordered and problem.units is None:
                 decided = decide(settings, place, data, progress)
                 if choose.is_solved(decided[1]):
@@ -82,8 +82,10 @@ class Run(NamedTuple):
             return self.by_plan(problem, plan, ahead)
 
     def by_spectrum(self, decided, progress, problem=None, plan=None):
-        """What the paper's algorithm alone leaves behind; decided: what decide() gives; plan: that which found it the
-        best, of a problem."""
+        """Return the attributes of the paper's algorithm alone.
+
+        decided: of decide(); plan: the plan of a problem that selected this algorithm.
+        """
         setting, trials, hidden = decided
         data = self.data
         outcome = completed(self.place, setting, data, progress)
@@ -97,7 +99,7 @@ class Run(NamedTuple):
         return kept | unplanned(data, trials)
 
     def by_plan(self, problem, plan, ahead):
-        """What a plan of method='auto', or of another method, leaves behind; ahead: see auto.run.decide."""
+        """Return the attributes of a plan; ahead: see auto.run.decide."""
         begun = work_clock()
         estimates = planned.estimates_of(problem, plan, ahead)
         outcome = Outcome(None, nothing(), {"filling": work_clock() - begun})
@@ -105,7 +107,7 @@ class Run(NamedTuple):
         return kept | self.by_estimates(problem, plan, estimates)
 
     def by_estimates(self, problem, plan, estimates):
-        """The attributes of a plan, of its members' estimates (N, T)."""
+        """Return the attributes of a plan from its members' estimates (N, T)."""
         found, data = planned.joined(problem, plan, estimates), self.data
         estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
         return {
@@ -119,7 +121,7 @@ class Run(NamedTuple):
         }
 
     def kept(self, setting, outcome, trials, hidden):
-        """Attributes that every method leaves behind."""
+        """Return the attributes that all methods have."""
         place, basis, lacking = self.place, self.place.basis, missing_shares(self.data.mask)
         made = {"basis": basis.get().seconds} if basis.is_made else {}
         return {
@@ -139,12 +141,12 @@ class Run(NamedTuple):
             "stages_": {**made, **outcome.seconds},
             "device_": str(place.device),
             "_dtype": place.dtype,
-            "_asked": asked_of(self.settings),
+            "_fitted_options": fitted_options(self.settings),
         }
 
 
 def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
-    """Run of what GraphImputer.fit takes, on a device as resolve takes it; over ranks, on rank 0."""
+    """Return the Run of GraphImputer.fit's arguments on a device, see device.resolve; over ranks, on rank 0."""
     device, workspace = devices.resolve(device), Workspace()
     taken = inputs.taken(graph, tensor, mask, times, device if settings.method == SPECTRAL and team.size == 1 else None)
     taken.check_bounds(settings)
@@ -156,7 +158,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
 
 
 def unplanned(data, trials):
-    """The attributes of a plan, of the paper's algorithm by itself: its deviation is that of what it tried."""
+    """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
     known = data.tensor[beside(data.mask, data.tensor)]
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {
@@ -170,14 +172,14 @@ def unplanned(data, trials):
 
 
 def placed(data, values):
-    """Values where something is missing and 0 elsewhere, in the shape of the tensor as it was handed in."""
+    """Return values where something is missing and 0 elsewhere, in the user's shape."""
     out = np.zeros_like(data.tensor, dtype=np.float64, order="C")
     out[beside(~data.mask, out)] = values
     return out.reshape(data.shape)
 
 
 def spectral_setting(plan, settings):
-    """The Setting of the paper's algorithm in a plan; of a plan without it what the parameters say."""
+    """Return the Setting of the paper's algorithm in a plan, or that of the parameters."""
     found = dict(plan.members).get(SPECTRAL)
     if found:
         return unpacked(found)
@@ -185,20 +187,22 @@ def spectral_setting(plan, settings):
 
 
 def warn_of_ranks(found, side):
-    """Warn where ranks grew, and nothing hidden says that this was right. found: path.Fit; side: the smaller side of
-    the slices."""
+    """Warn of large ranks that were not validated on hidden values.
+
+    found: path.Fit; side: the smaller side of the slices.
+    """
     rank = found.history.mean_rank[-1] if len(found.history.mean_rank) else 0.0
     if found.rank_phase != "done" and side > 1 and rank > HIGH * side:
         warnings.warn(
-            f"the spectral slices ended with rank {rank:.1f} of {side} in the mean: the thresholds fell so far that "
-            "hardly anything is left out, noise included. Stop where hidden values are predicted best (holdout=0.1, "
-            "--holdout 0.1), take fewer iterations or a larger decay, or leave the weights to 'auto'.",
+            f"the spectral slices ended with mean rank {rank:.1f} of {side}: the last thresholds are so small that "
+            "noise is kept too. Stop at the least error on hidden values (holdout=0.1, --holdout 0.1), use fewer "
+            "iterations or a larger decay, or set the weights to 'auto'.",
             stacklevel=4,
         )
 
 
 def decide(settings, place, data, progress):
-    """(Setting without 'auto', what was tried for it, history of the run on hidden data or None)."""
+    """Return (Setting without 'auto', its trials, history of the run on hidden data or None)."""
     setting, trials, history = Setting(settings.weights, settings.exponent, settings.center, settings.options), [], None
     if data.complete:
         return choose.plain(setting), trials, history

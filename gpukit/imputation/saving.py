@@ -1,5 +1,7 @@
-"""Contents of the file of a fitted GraphImputer (gpukit.persist writes it), with the basis, which is not unique, if
-fit has used it."""
+"""Contents of the model file of a fitted GraphImputer (gpukit.persist writes it).
+
+The basis, which is not unique, is included if fit has used it.
+"""
 
 import numpy as np
 
@@ -17,13 +19,13 @@ from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
 BASIS = {"exact": bool, "seconds": int | float, "source": str}
-LARGEST = 1e6  # of an entry of a basis, whose vectors have length 1
+LARGEST = 1e6  # absolute value in a basis, whose vectors have length 1
 SPECTRAL = "spectral"
 ARRAYS = ("completed", "ranks")
 
 
 def packed(model):
-    """(facts, arrays) of a fitted GraphImputer."""
+    """Return (facts, arrays) of a fitted GraphImputer."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS}
     basis = model.basis_ if uses_basis(model) and model._basis.is_made else None
     more = {
@@ -46,12 +48,12 @@ def packed(model):
 
 
 def uses_basis(model):
-    """Return whether a fitted model transforms by its Fourier basis; of complete data fit has not computed any."""
+    """Return True if a fitted model transforms by its Fourier basis; fit of complete data does not compute it."""
     return model.plan_ is None or SPECTRAL in dict(model.plan_.members)
 
 
 def unpack(model, facts, arrays):
-    """Give a GraphImputer what `packed` took from one; DataError or ParameterError for what is none."""
+    """Restore a GraphImputer from `packed` contents; raise DataError or ParameterError for invalid ones."""
     for name, kind in FACTS.items():
         setattr(model, f"{name}_", persist.entry_of(facts, name, kind))
     persist.check_seconds(model.stages_)
@@ -63,7 +65,7 @@ def unpack(model, facts, arrays):
     model.completed_, model.ranks_ = (arrays[name] for name in ARRAYS)
     plans.unpack(model, facts, arrays)
     if made is None and (model.adjacency_ is None or (model.plan_ is not None and uses_basis(model))):
-        raise DataError("it has no Fourier basis, by which it was fitted.")
+        raise DataError("it does not contain the Fourier basis of the fit.")
     model._basis = GraphBasis(model.adjacency_, model.check().basis_size, made=made)
     _check_fitted(model._basis, model.completed_, model.ranks_)
     known, count = persist.entry_of(facts, "has_confidence", bool), model._basis.count
@@ -75,23 +77,23 @@ def unpack(model, facts, arrays):
         model.holdout_history_ = _history(arrays, "holdout")
 
 
-def _basis(told, arrays):
-    """The Basis in a file, checked."""
-    told = persist.entry_of({"basis": told}, "basis", dict)
+def _basis(facts, arrays):
+    """Return the validated Basis of a file."""
+    facts = persist.entry_of({"basis": facts}, "basis", dict)
     for name, kind in BASIS.items():
-        persist.entry_of(told, name, kind)
+        persist.entry_of(facts, name, kind)
     values, vectors = arrays["basis.values"], arrays["basis.vectors"]
     trust.check_array("basis.vectors", vectors, np.float64, (None, None))
     trust.check_array("basis.values", values, np.float64, vectors.shape[1:])
     for name, array in (("basis.values", values), ("basis.vectors", vectors)):
         trust.check_finite(name, array, LARGEST)
-    if not 1 <= len(values) <= len(vectors) or (told["exact"] and len(values) < len(vectors)):
+    if not 1 <= len(values) <= len(vectors) or (facts["exact"] and len(values) < len(vectors)):
         raise DataError(f"its basis has {len(values):,} vectors on {len(vectors):,} vertices.")
-    return Basis(values, vectors, **{name: told[name] for name in BASIS})
+    return Basis(values, vectors, **{name: facts[name] for name in BASIS})
 
 
 def _check_fitted(basis, completed, ranks):
-    """DataError unless what was fitted stands on the vertices of a basis."""
+    """Raise DataError unless the fitted arrays match the vertices of a basis."""
     count, size = basis.count, basis.size
     trust.check_array("completed", completed, (np.float32, np.float64), (count, *[None] * min(completed.ndim - 1, 2)))
     trust.check_finite("completed", completed)
@@ -100,7 +102,7 @@ def _check_fitted(basis, completed, ranks):
 
 
 def _shares(name, arrays, count):
-    """The shares (N,) of that name in a file, checked."""
+    """Return the validated shares (N,) of a name in a file."""
     trust.check_array(name, arrays[name], np.float64, (count,))
     place = trust.first(lambda block: ~((block >= 0) & (block <= 1)), arrays[name])
     if place is not None:
@@ -109,7 +111,7 @@ def _shares(name, arrays, count):
 
 
 def _history(arrays, prefix):
-    """The History under a prefix, checked: arrays of one length."""
+    """Return the validated History under a prefix: arrays of one length."""
     history = arrays.gathered(History, prefix)
     for name, array in history._asdict().items():
         kind = {"phase": np.dtype("<U4"), "max_rank": np.int64}.get(name, np.float64)
@@ -118,17 +120,17 @@ def _history(arrays, prefix):
 
 
 def written(trial):
-    """A Trial for JSON."""
+    """Return a Trial as a JSON object."""
     setting = trial.setting._asdict() | {"options": trial.setting.options._asdict()}
     return {"setting": setting, "curves": [curve.tolist() for curve in trial.curves]}
 
 
 def read(found, estimator):
-    """The Trial that `written` wrote, of an estimator of that class; DataError or ParameterError for anything else."""
+    """Return the Trial that `written` wrote, of an estimator class; raise DataError or ParameterError if invalid."""
     trial = persist.entry_of({"trial": found}, "trial", dict)
     setting, curves = persist.entry_of(trial, "setting", dict), persist.entry_of(trial, "curves", list)
     try:
         curves = [np.array(curve, np.float64) for curve in curves]
     except (TypeError, ValueError):
-        raise DataError(f"{curves!r:.80} in its header are no curves.") from None
+        raise DataError(f"{curves!r:.80} in its header are not error curves.") from None
     return Trial(spectral_of(setting, estimator), curves)

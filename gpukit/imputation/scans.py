@@ -1,6 +1,7 @@
-"""Passes along the rows of a table, compiled: what numpy needs a dozen tables of its own for, and many threads wait
-for each other's memory. They hold no lock, so that rows may be shared out (_pool.by_rows); products and sums are
-rounded as numpy does it."""
+"""Compiled passes along the rows of a table, for which numpy needs many temporary tables.
+
+They release the GIL, so that rows may be distributed (_pool.by_rows). Products and sums round like numpy's.
+"""
 
 import functools
 
@@ -12,14 +13,16 @@ scan = functools.partial(njit, nogil=True, fastmath=False)
 
 
 def some(rows, *tables):
-    """[table[rows]] as the passes take them."""
+    """Return [contiguous table[rows]]."""
     return [np.ascontiguousarray(table[rows]) for table in tables]
 
 
 @scan
 def line(at, values, seen, out):
-    """out (n, T) float64: values (n, T) float64 where seen (n, T) bool, a straight line in time at (T,) float64 between
-    them; beyond the first and the last of them their values; NaN in rows of which nothing is seen."""
+    """Interpolate linearly in time: out (n, T) float64 from values (n, T) float64 where seen (n, T) bool.
+
+    at (T,) float64: times. The first and last values extend to the ends. Rows without values become NaN.
+    """
     count = seen.shape[1]
     for row in range(len(seen)):
         low = -1
@@ -42,13 +45,14 @@ def line(at, values, seen, out):
 
 @scan
 def akima(at, values, seen, out):
-    """out (n, T) float64: a cubic between every two values (n, T) float64 that are seen (n, T) bool, in time at (T,)
-    float64; what it holds beyond the first and the last of them, and in rows with fewer than three, stays.
+    """Interpolate by Akima cubics: out (n, T) float64 between values (n, T) float64 where seen (n, T) bool.
+
+    at (T,) float64: times. out is unchanged beyond the first and last values and in rows with fewer than three.
 
     Source: Akima, "A new method of interpolation and smooth curve fitting based on local procedures", J. ACM 17 (1970).
     """
     knots = np.empty(seen.shape[1], np.int64)
-    slopes = np.empty(seen.shape[1] + 3)  # of the lines between knots, two more on either side
+    slopes = np.empty(seen.shape[1] + 3)  # of the lines between knots, plus two on either side
     for row in range(len(seen)):
         count = 0
         for i in range(seen.shape[1]):
@@ -78,7 +82,7 @@ def akima(at, values, seen, out):
 
 @scan
 def tangent(slopes, k):
-    """The derivative at knot k: of the lines on either side, the more of one the less it differs from the next."""
+    """Return the derivative at knot k: an average of adjacent slopes that prefers the side with less change."""
     before, after = abs(slopes[k + 1] - slopes[k]), abs(slopes[k + 3] - slopes[k + 2])
     if before + after <= 1e-9 * (abs(slopes[k + 1]) + abs(slopes[k + 2])):
         return 0.5 * (slopes[k + 1] + slopes[k + 2])
@@ -86,8 +90,8 @@ def tangent(slopes, k):
 
 
 @scan
-def beside(seen, before, after):
-    """before, after (n, T) int32: the columns seen (n, T) bool last before and first after each; -1 and T for none."""
+def find_nearest(seen, before, after):
+    """Compute the nearest observed columns before and after each column, int32 (n, T); -1 and T for none."""
     count = seen.shape[1]
     for row in range(len(seen)):
         last = -1
@@ -104,8 +108,10 @@ def beside(seen, before, after):
 
 @scan
 def by_distance(seen, table, out):
-    """out (n, T): of table (T + 1,) the entry whose number is that of columns to the nearest one seen (n, T) bool of
-    the row; the last where there is none."""
+    """Write out (n, T) = table[d], d the number of columns to the nearest value seen (n, T) bool.
+
+    table (T + 1,); its last entry for rows without values.
+    """
     count = seen.shape[1]
     for row in range(len(seen)):
         low = -count
@@ -123,7 +129,7 @@ def by_distance(seen, table, out):
 
 @scan
 def untouched(hidden, taken, out):
-    """out (n, T) bool, overwritten: hidden (n, T) without its runs that have a value taken (n, T)."""
+    """Write out (n, T) bool = hidden (n, T) without its runs that contain a value of taken (n, T)."""
     count = hidden.shape[1]
     for row in range(len(hidden)):
         i = 0
@@ -141,8 +147,7 @@ def untouched(hidden, taken, out):
 
 @scan
 def runs(hidden, out):
-    """out (values,) int64: of the values hidden (N, T), row after row, the first column of their run times T, and its
-    last."""
+    """Write out (values,) int64: for hidden values (N, T), row by row, first column of the run times T plus last."""
     count, number = hidden.shape[1], 0
     for row in range(len(hidden)):
         i = 0
@@ -158,10 +163,10 @@ def runs(hidden, out):
 
 @scan
 def ratios(first, neighbors, weights, sums, counts, prior, out):
-    """out (n, T) float64: the weighted sums of a row's neighbours in sums (N, T) over those in counts (N, T), to each
-    of which prior is added; first (n + 1,), neighbors (E,), weights (E,) float64: of each row its neighbours, as csr.
+    """Compute out (n, T) float64: (weighted sums of neighbours + prior) / (weighted counts + prior).
 
-    As scipy's products, which would make float64 tables of both for every few rows.
+    sums, counts (N, T); first (n + 1,), neighbors (E,), weights (E,) float64: the rows' neighbours as csr. scipy's
+    products would allocate float64 tables of both for every few rows.
     """
     above, below = np.empty(out.shape[1]), np.empty(out.shape[1])
     for row in range(len(out)):
@@ -177,8 +182,7 @@ def ratios(first, neighbors, weights, sums, counts, prior, out):
 
 @scan
 def smoothed(values, out):
-    """out (n, T): the mean of five columns of values (n, T) of out's type, the first and the last standing for those
-    beyond them."""
+    """Compute out (n, T): the mean of five columns of values (n, T) of out's type; ends repeat the end values."""
     count, five = values.shape[1], out.dtype.type(5)
     for row in range(len(values)):
         for i in range(count):
@@ -190,8 +194,10 @@ def smoothed(values, out):
 
 @scan
 def listed(hidden, row, first, end):
-    """How many runs of hidden (N, T) bool there are; of each, row after row, row, first, end (runs,) int64: where it
-    is, its first column and the one after its last."""
+    """Write row, first, end (runs,) int64 of the runs of hidden (N, T) bool; return their number.
+
+    end is the column after the last.
+    """
     count, number = hidden.shape[1], 0
     for at in range(len(hidden)):
         i = 0
@@ -208,7 +214,7 @@ def listed(hidden, row, first, end):
 
 @scan
 def taken_back(row, first, end, out):
-    """out (N, T) bool False in runs as listed() has them."""
+    """Set out (N, T) bool to False in runs as written by listed()."""
     for number in range(len(row)):
         for i in range(first[number], end[number]):
             out[row[number], i] = False
@@ -216,9 +222,10 @@ def taken_back(row, first, end, out):
 
 @scan
 def by_group(group, order, most, first, out):
-    """The members of an order (n,) int64 group after group, each group's in their order, the first `most` of it: how
-    many they are, which then begin out (n,) int64. group (n,) int64: each member's, from 0 to G - 1; first (G + 1,)
-    int64, overwritten: where each group begins."""
+    """Write the first `most` members of each group, in an order (n,) int64, to out (n,) int64; return their number.
+
+    group (n,) int64: of each member, from 0 to G - 1; first (G + 1,) int64, overwritten: start of each group.
+    """
     first[:] = 0
     for member in order:
         first[group[member] + 1] += 1
@@ -235,8 +242,9 @@ def by_group(group, order, most, first, out):
 
 @scan
 def commonest(values, seen):
-    """(value, how many there are of it, how many values there are) of values (N, T) where seen (N, T) bool: the one
-    that more than half of them are, if there is such a value, else one of them.
+    """Return (value, its count, number of values) of values (N, T) where seen (N, T) bool.
+
+    value is the majority value if there is one, else an arbitrary value.
 
     Source: Boyer, Moore, "MJRTY: a fast majority vote algorithm" (1981).
     """

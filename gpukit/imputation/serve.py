@@ -1,4 +1,4 @@
-"""What a fitted GraphImputer does: it completes other tensors on the same graph."""
+"""Completion of other tensors on the same graph by a fitted GraphImputer."""
 
 import numpy as np
 
@@ -7,21 +7,24 @@ from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
 from gpukit.imputation.problem import as_problem
-from gpukit.imputation.spectral.path import Fit, Walk
+from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
 from gpukit.imputation.units import in_units
 
-FLOOR = 1e-3  # of what is observed: more zeros, with nothing below them, are a bound
+FLOOR = 1e-3  # of the observed values: more zeros, without negative values, are a bound
 
 
 def setting_of(model):
-    """spectral.run.Setting of a fitted GraphImputer: what was decided."""
+    """Return the spectral.run.Setting of a fitted GraphImputer."""
     return Setting(model.weights_, model.exponent_, model.center_, model.options_)
 
 
 def transform(model, taken):
-    """(N, ...) completed, of inputs.Taken, by a fitted model: beside the columns that it holds, where these precede."""
+    """Complete inputs.Taken by a fitted model: (N, ...).
+
+    Columns that continue the stored ones are completed together with them.
+    """
     data, at = taken.data, taken.clock.at
     if model.plan_ is not None and not data.complete and follows(model._held, data, at):
         return tail(planned(model, *joined(model._held, data, at)).filled, data)
@@ -30,11 +33,11 @@ def transform(model, taken):
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
         estimate = completed(place, setting_of(model), data, None).estimate
-    return bounded(filled(data, estimate), data, model._asked)
+    return bounded(filled(data, estimate), data, model._fitted_options)
 
 
 def extend(model, taken, window):
-    """(filled part that is new, Held) of a fitted model and new columns."""
+    """Return (the new filled columns, Held) of a fitted model and new columns."""
     data = taken.data
     check_series(model._held, data)
     whole, at = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
@@ -42,59 +45,64 @@ def extend(model, taken, window):
         with Workspace() as workspace:
             place = model.place_._replace(workspace=workspace)
             estimate = completed(place, setting_of(model), whole, None).estimate
-        found = Held(
-            bounded(filled(whole, estimate), whole, model._asked), np.full(whole.shape, np.nan), mask_like(whole), at
+        result = Held(
+            bounded(filled(whole, estimate), whole, model._fitted_options),
+            np.full(whole.shape, np.nan),
+            mask_like(whole),
+            at,
         )
     else:
-        found = planned(model, whole, at)
-    return tail(found.filled, data), found
+        result = planned(model, whole, at)
+    return tail(result.filled, data), result
 
 
-def tail(found, data):
-    """The last columns of series (N, H), as many as data have, in their shape; observed values to the bit."""
-    new = found.reshape(len(found), -1)[:, -data.tensor.shape[2] :].reshape(data.tensor.shape)
+def tail(result, data):
+    """Return the last columns of series (N, H) in the data's shape; observed values bitwise."""
+    new = result.reshape(len(result), -1)[:, -data.tensor.shape[2] :].reshape(data.tensor.shape)
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape).reshape(data.shape)
     return np.where(seen, data.given, new.reshape(data.shape).astype(data.given.dtype))
 
 
 def planned(model, data, at):
-    """The Held of inputs.Data, filled in by a fitted model's plan."""
+    """Return the Held of inputs.Data, completed by a fitted model's plan."""
     from gpukit.imputation.auto.plan import estimates_of
     from gpukit.imputation.auto.plan import joined as mixed
 
-    settings = model._asked
+    settings = model._fitted_options
     if data.complete:
         return Held(data.given.copy(), np.zeros(data.shape), mask_like(data), at)
     with Workspace() as workspace:
         place = model.place_._replace(workspace=workspace)
         problem = in_units(as_problem(model.adjacency_, data, place, settings, at), model.plan_.units)
-        found = mixed(problem, model.plan_, estimates_of(problem, model.plan_))
-    estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
+        result = mixed(problem, model.plan_, estimates_of(problem, model.plan_))
+    estimate = result.estimate.reshape(data.tensor.shape)[~data.mask]
     out = bounded(filled(data, estimate), data, settings)
-    return Held(out, found.deviation.reshape(data.shape), mask_like(data), at)
+    return Held(out, result.deviation.reshape(data.shape), mask_like(data), at)
 
 
 def mask_like(data):
-    """The mask (N,) of inputs.Data, or that of entries in the shape of the tensor as it was handed in."""
+    """Return the mask (N,) of inputs.Data, or its mask of entries in the user's shape."""
     return data.mask if data.mask.ndim == 1 else data.mask.reshape(data.shape)
 
 
 def completed(place, setting, data, progress):
-    """Outcome for inputs.Data; nothing is done where nothing is missing."""
+    """Return the Outcome of inputs.Data; complete data are not processed."""
     if data.complete:
         return Outcome(np.zeros(0), nothing(), {})
     return impute(place, setting, data.tensor, data.mask, progress=progress)
 
 
 def nothing():
-    """The path.Fit of no step."""
-    walk = Walk(None, True, None, None)
-    return Fit(walk.history(), walk.ranks, "off")
+    """Return a path.Fit without steps."""
+    path_run = PathRun(None, True, None, None)
+    return Fit(path_run.history(), path_run.ranks, "off")
 
 
 def bounded(values, data, settings):
-    """values, in place, within the bounds asked for where something was missing; not below 0 where no minimum is
-    asked for and what is observed ends there."""
+    """Clip imputed values in place to the bounds.
+
+    The minimum is 0 if none is set and the observed values are bounded by 0.
+    """
     minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
     if minimum is not None or settings.maximum is not None:
         missing = beside(np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape), values)
@@ -103,8 +111,10 @@ def bounded(values, data, settings):
 
 
 def ends_at_zero(data):
-    """Whether 0 is the least of what is observed and more than one value in a thousand: counts, rain, concentrations.
-    A least value that hardly any other shares is that of a range which may go on."""
+    """Return True if 0 is the least observed value and its share exceeds FLOOR: counts, rain, concentrations.
+
+    A least value that is rare belongs to a range that may continue below it.
+    """
     if data.tensor.min() < 0:
         return False
     seen = np.count_nonzero(np.broadcast_to(spread(data.mask), data.tensor.shape))
@@ -113,7 +123,7 @@ def ends_at_zero(data):
 
 
 def filled(data, estimate):
-    """A copy of the tensor as it was handed in, with the estimate where something is missing."""
+    """Return a copy of the user's tensor with the estimate where values are missing."""
     out = data.given.copy()
     if not data.complete:
         out.reshape(data.tensor.shape)[beside(~data.mask, out)] = estimate

@@ -1,7 +1,6 @@
-"""Vertices of unlike kinds, such as prices beside what was sold: each counted from its mean, in its own spread.
+"""Vertices of different scales, such as prices and sales, standardized by mean and standard deviation.
 
-An error of one kind says nothing of another's. Told in one sum, as if they were one, those of the largest decide which
-method serves all, and how sure each value is.
+Otherwise the errors of vertices with the largest scale would determine the selected method and all deviations.
 """
 
 from typing import NamedTuple
@@ -10,65 +9,67 @@ import numpy as np
 
 from gpukit._pool import by_rows
 
-UNLIKE = 2000.0  # times the least spread of a vertex, the largest: tables of one unit have up to 1,000
+UNLIKE = 2000.0  # ratio of spreads above which units differ; tables of one unit have up to 1,000
 
 
 class Units(NamedTuple):
-    """level, size (N,) float64 of the vertices: (value - level) / size is what methods work on."""
+    """level, size (N,) float64 of the vertices: methods work on (value - level) / size."""
 
     level: np.ndarray
     size: np.ndarray
 
     def off(self, values, seen):
-        """Values (N, T) in units, 0 where they are not seen."""
+        """Return values (N, T) in units, 0 where they are not observed."""
         return np.where(seen, (values - self.level[:, None]) / self.size[:, None], 0.0)
 
     def back(self, estimate, deviation):
-        """The two (N, T) as they were given."""
+        """Return estimate and deviation (N, T) in the user's units."""
         return estimate * self.size[:, None] + self.level[:, None], deviation * self.size[:, None]
 
     @property
     def note(self):
-        """What to know of it."""
+        """Message for the user."""
         return (
-            f"sensors spread by {self.size.min():.2g} to {self.size.max():.2g}, as unlike kinds do: methods are judged "
-            "in units of each sensor's own spread, and so are their errors."
+            f"the standard deviations of sensors range from {self.size.min():.2g} to {self.size.max():.2g}, which "
+            "suggests different units. Methods and errors are measured relative to each sensor's standard deviation."
         )
 
 
 def units_for(problem):
-    """The Units of a Problem of series; None of one of matrices without order, whose spectral slices' ranks they would
-    change."""
+    """Return the Units of a Problem of series; None for matrices without order.
+
+    Units would change the ranks of the spectral slices of matrices.
+    """
     if not problem.ordered and min(problem.shape) > 1:
         return None
     return units_of(problem.values, problem.seen)
 
 
 def units_of(values, seen):
-    """The Units of series (N, T); None where the vertices are of one kind, as far as their spreads tell, or where one
-    of them is not observed at all, of which there are no units to give it back in.
+    """Return the Units of series (N, T); None if spreads are similar or a vertex has no observations.
 
-    A vertex that does not change has the median of the others' spreads.
+    A vertex without observations has no units to return its values in. A constant vertex has the median of the others'
+    spreads.
     """
     if not seen.any(axis=1).all():
         return None
-    found = np.concatenate(by_rows(lambda rows: moments(values[rows], seen[rows]), values.shape))
-    level, size = found.T
-    some = size > 0
-    if not some.any() or size.max() <= UNLIKE * size[some].min():
+    statistics = np.concatenate(by_rows(lambda rows: moments(values[rows], seen[rows]), values.shape))
+    level, size = statistics.T
+    varying = size > 0
+    if not varying.any() or size.max() <= UNLIKE * size[varying].min():
         return None
-    return Units(level, np.where(some, size, np.median(size[some])))
+    return Units(level, np.where(varying, size, np.median(size[varying])))
 
 
 def moments(values, seen):
-    """(n, 2): means and standard deviations of what is seen; of what is alike but for rounding 0."""
+    """Return (n, 2): means and standard deviations of observed values; 0 for values equal up to rounding."""
     level = values.mean(axis=1, where=seen)
     size = np.sqrt(np.square(values - level[:, None]).mean(axis=1, where=seen))
     return np.column_stack((level, np.where(size > np.finfo(np.float32).eps * np.abs(level), size, 0.0)))
 
 
 def in_units(problem, units):
-    """A Problem in Units; None: as it is."""
+    """Return a Problem in Units; None: unchanged."""
     if units is None:
         return problem
     return problem._replace(values=units.off(problem.values, problem.seen), units=units)

@@ -4,17 +4,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, room_for, sides
+from gpukit.svt.plan import CPU_BATCH, LAUNCHES, converged, rotation_capacity, sides
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
-from gpukit.svt.twins import chase as chase_twins
+from gpukit.svt.twins import bulge_chasing as chase_twins
 
 
 def threshold(X, lam, out, whole=False, cap=None):
-    """(values (N, min(m, n)) or (N, 0), ranks (N,) int32); out is overwritten.
+    """Threshold into out and return (values (N, min(m, n)) or (N, 0), ranks (N,) int32).
 
-    X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: at most so many
-    singular vectors are kept; nothing is checked. whole: all singular values are wanted. Raises GpukitError for a slice
-    that does not converge.
+    X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: the largest
+    number of singular vectors to keep. Nothing is checked. whole: return all singular values. Raises GpukitError for a
+    slice that does not converge.
     """
     p, _ = sides(X.shape)
     values = np.empty((len(X), p if whole else 0), X.dtype)
@@ -28,7 +28,7 @@ def threshold(X, lam, out, whole=False, cap=None):
 
 
 class Work(NamedTuple):
-    """What lies between the twins, for so many slices of shorter side p: see twins/."""
+    """Buffers between the CPU twins for a number of slices of shorter side p: see twins/."""
 
     d: np.ndarray
     e: np.ndarray
@@ -42,8 +42,8 @@ class Work(NamedTuple):
 
 
 def workspace(slices, p, dtype):
-    """Work for so many slices, uninitialized."""
-    turns, spans = room_for(p)
+    """Allocate Work for a number of slices, uninitialized."""
+    turns, spans = rotation_capacity(p)
     return Work(
         np.empty((p, slices), dtype),
         np.empty((p + 1, slices), dtype),
@@ -58,7 +58,7 @@ def workspace(slices, p, dtype):
 
 
 def batch(X, lam, cap, work, out, values, ranks):
-    """Threshold as many slices as the workspace is for, or fewer."""
+    """Threshold slices, at most the number that the workspace holds."""
     d, e, scales, states, spans, turns, V, seats, weights = work
     d, e, scales, states, V = d[:, : len(X)], e[:, : len(X)], scales[: len(X)], states[: len(X)], V[: len(X)]
     bidiagonal_twins.bidiagonalize(X, d, e, scales, states, V)

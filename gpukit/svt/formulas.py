@@ -1,4 +1,4 @@
-"""Scalar maths of the thresholding; float32 stays float32, float64 float64.
+"""Scalar formulas of the thresholding; float32 stays float32, float64 float64.
 
 Source: Golub and Van Loan, Matrix Computations, 4th ed., 5.1 (reflections), 5.4.8 (bidiagonalization), 8.6.2 (implicit
 QR on a bidiagonal matrix); Demmel and Kahan, SIAM J. Sci. Stat. Comput. 11 (1990), 873-912 (shift 0 on zeros).
@@ -14,14 +14,17 @@ from gpukit.primitives.roots import inverse_root
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 NEXT = U64(1)
 F32 = np.float32
-ZERO, HALF, ONE, TWO = F32(0.0), F32(0.5), F32(1.0), F32(2.0)  # beside a float64 they become one
-NOTHING = F32(1e-35)  # a square, or a number, that is taken for 0 in a slice of numbers near 1
+ZERO, HALF, ONE, TWO = F32(0.0), F32(0.5), F32(1.0), F32(2.0)  # promoted to float64 with a float64 operand
+NOTHING = F32(1e-35)  # squares and numbers below it are negligible in a slice of numbers near 1
 
 
 @njit
 def binary_scale(largest):
-    """The power of two that brings a positive finite number into [0.5, 1), as near as its own type can; 1 for 0."""
-    scale = (largest - largest) + ONE  # of largest's type, whose range it may need
+    """Return the power of two that scales a positive finite number into [0.5, 1); 1 for 0.
+
+    The result is limited by the range of the number's type.
+    """
+    scale = (largest - largest) + ONE  # of the type of largest
     while largest * scale >= ONE:
         scale *= HALF
     while largest * scale < HALF and largest > 0 and scale + scale < math.inf:
@@ -31,9 +34,9 @@ def binary_scale(largest):
 
 @njit
 def reflection(first, square):
-    """(alpha, factor) of the reflection I - factor u u' that takes x to alpha e1, u = x - alpha e1.
+    """Return (alpha, factor) of the reflection I - factor u u' that maps x to alpha e1, u = x - alpha e1.
 
-    first = x[0], square = x'x. factor is 0 (no reflection) for x next to nothing.
+    first = x[0], square = x'x. factor is 0 (no reflection) for negligible x.
     """
     norm = math.sqrt(square)
     norm += HALF * (square - norm * norm) / norm if square > NOTHING else ZERO  # a GPU's root is approximate
@@ -41,13 +44,12 @@ def reflection(first, square):
     return (alpha, ONE / (norm * (norm + abs(first)))) if square > NOTHING else (first, ZERO)
 
 
-@njit(fastmath={"contract", "nsz"})  # what is left of 1 must not be summed in another order
+@njit(fastmath={"contract", "nsz"})  # the remainder of 1 must not be summed in another order
 def givens(f, g):
-    """(c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) where both are next to nothing: the root of a subnormal
-    number is 0 on a GPU.
+    """Return (c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) if both are negligible.
 
-    A GPU's root of 1 / x is approximate, and what it errs by is no chance: a step of Newton's method for c^2 + s^2 = 1
-    keeps a thousand rotations from adding it up.
+    The square root of a subnormal number is 0 on a GPU. A GPU's root of 1 / x is approximate with a systematic error: a
+    step of Newton's method for c^2 + s^2 = 1 prevents its accumulation over a thousand rotations.
     """
     square = f * f + g * g
     inverse = inverse_root(square)
@@ -61,7 +63,7 @@ def givens(f, g):
 
 @njit
 def smallest_of_two(f, g, h):
-    """The smaller singular value of [[f, g], [0, h]], without overflow; 0 where it is next to nothing."""
+    """Return the smaller singular value of [[f, g], [0, h]], without overflow; 0 if it is negligible."""
     f, g, h = abs(f), abs(g), abs(h)
     low, high = min(f, h), max(f, h)
     if not low > NOTHING:
@@ -76,9 +78,9 @@ def smallest_of_two(f, g, h):
 
 @njit
 def shift_of(d, e, lo, hi, tolerance, known):
-    """The shift of a sweep over columns lo to hi; 0 where it, or one of d, is next to nothing: that one becomes 0.
+    """Return the shift of a sweep over columns lo to hi; 0 if it or an entry of d is negligible.
 
-    known: none of d is; they are not looked at.
+    Negligible entries of d become 0. known: no entry of d is negligible, so they are not checked.
     """
     k, flat = lo, False
     while k <= hi and not known:
@@ -91,7 +93,7 @@ def shift_of(d, e, lo, hi, tolerance, known):
 
 @njit
 def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
-    """`sweep` with shift 0; a 0 on the diagonal, beyond which a shifted sweep has no effect, leaves with e[hi] = 0.
+    """Run `sweep` with shift 0; a 0 on the diagonal, which stops a shifted sweep, ends with e[hi] = 0.
 
     Source: Demmel and Kahan (1990), the implicit zero-shift QR.
     """
@@ -113,12 +115,12 @@ def sweep_unshifted(d, e, lo, hi, tolerance, turns, at):
 
 @njit
 def sweep(d, e, lo, hi, tolerance, shift, turns, at):
-    """One implicit QR sweep over columns lo to hi; returns (the last k in lo + 1 .. hi - 1 where e[k] is next to
-    nothing, lo without one; whether none of d is).
+    """Run one implicit QR sweep over columns lo to hi.
 
-    turns[at + k - lo] = (c, s) by which the right singular vectors k and k + 1 turn: c x + s y, c y - s x.
+    Returns the last k in lo + 1 .. hi - 1 with negligible e[k] (lo without one), and whether no entry of d is
+    negligible. turns[at + k - lo] = (c, s) rotates the right singular vectors k and k + 1: c x + s y, c y - s x.
     """
-    k, last, place = U64(lo), U64(hi), U64(at)  # of 64 bits: neighbours' addresses then differ by constants
+    k, last, place = U64(lo), U64(hi), U64(at)  # 64 bits, so that neighbours' addresses differ by constants
     this, beside, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
     f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), beside
     while k < last:
@@ -140,7 +142,7 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, at):
 
 @njit
 def start_of(e, hi, tolerance):
-    """The first column of the block that ends with column hi: above it, no e is next to nothing."""
+    """Return the first column of the block that ends at column hi, without a negligible e inside."""
     lo = hi
     while lo > U32(0) and abs(e[lo]) > tolerance:
         lo = U32(lo - U32(1))
@@ -149,11 +151,11 @@ def start_of(e, hi, tolerance):
 
 @njit
 def chase(d, e, tolerance, state, spans, turns):
-    """Sweeps until d is diagonal, e next to nothing, or turns (most, 2) or spans (most,) are full.
+    """Run QR sweeps until e is negligible everywhere, or turns (most, 2) or spans (most,) are full.
 
-    d (p,) is the diagonal; e (p + 1,): e[k] lies above d[k], e[0] and e[p] are 0. state = (lo, hi, sweeps): the block
-    that is left, columns lo to hi, hi = 0 when there is none, and how many sweeps were done in this call; spans[i] =
-    lo + (hi << 16) of sweep i.
+    d (p,) is the diagonal; e (p + 1,): e[k] is above d[k], e[0] and e[p] are 0. state = (lo, hi, sweeps): the remaining
+    block, columns lo to hi, hi = 0 if none remains, and the number of sweeps of this call; spans[i] = lo + (hi << 16)
+    of sweep i.
     """
     lo, hi, done, at, known = U32(state[0]), U32(state[1]), U32(0), U32(0), False
     while hi > U32(0):
@@ -176,11 +178,11 @@ def chase(d, e, tolerance, state, spans, turns):
 
 @njit
 def weight(sigma, lam):
-    """(1 - lambda / sigma)+: Y = X V diag(weight) V' thresholds X = U diag(sigma) V'."""
+    """Return (1 - lambda / sigma)+: Y = X V diag(weight) V' thresholds X = U diag(sigma) V'."""
     return ONE - lam / sigma if sigma > lam else ZERO
 
 
 @njit
 def tolerances(bytes_of_number):
-    """(share of the largest number of a bidiagonal matrix that is next to nothing, the same of its singular values)."""
+    """Return the negligible size relative to the largest: (of a bidiagonal's entries, of singular values)."""
     return (3e-7, 1e-6) if bytes_of_number == 4 else (6e-16, 1e-14)

@@ -1,9 +1,9 @@
-"""Thresholding on the CPU by numpy's LAPACK: large slices of float64, which its blocks serve better than rotations do.
+"""Thresholding on the CPU by numpy's LAPACK, for large float64 slices: its blocking is faster than rotations.
 
-The right singular vectors V and the squares of the values are those of the Gram matrix B'B, at half the price of a
-decomposition, and Y = B V diag((1 - lam / sigma)+) V'. Squares lose what lies below sqrt(eps) of the largest value; Y
-does not need it, for nothing below lam is kept: where lam^2 is at least SHARE of |B'B| the error is below 1e-13 of the
-slice. Slices with a smaller lam, and whoever wants the values, get the decomposition itself.
+The right singular vectors V and the squared singular values come from the Gram matrix B'B, at half the cost of a
+decomposition, and Y = B V diag((1 - lam / sigma)+) V'. Squaring loses values below sqrt(eps) of the largest. Y does
+not need them, because nothing below lam is kept: where lam^2 is at least SHARE of |B'B|, the error is below 1e-13 of
+the slice. Slices with a smaller lam, and calls that return the values, use the full decomposition.
 """
 
 import math
@@ -14,19 +14,19 @@ from gpukit._pool import alone, cores, shared_out
 from gpukit.errors import GpukitError
 from gpukit.svt.plan import sides
 
-LARGE = 96  # shorter sides from which LAPACK is faster than the twins
-SHARE = 1e-5  # of |B'B|: the least lam^2 that its eigenvalues are accurate enough for
-MODERATE = 200  # exponents up to which numbers are left as they are
-ROUNDING = 1e-14  # of a slice's largest singular value, see formulas.tolerances
+LARGE = 96  # shorter side from which LAPACK is faster than the CPU twins
+SHARE = 1e-5  # least lam^2 relative to |B'B| for which its eigenvalues are accurate enough
+MODERATE = 200  # largest binary exponent that needs no scaling
+ROUNDING = 1e-14  # relative to a slice's largest singular value, see formulas.tolerances
 
 
 def pays(shape, dtype):
-    """Whether slices (N, m, n) are thresholded faster here than by the twins."""
+    """Return True if LAPACK is faster than the CPU twins for slices (N, m, n)."""
     return sides(shape)[0] >= LARGE and np.dtype(dtype) == np.float64
 
 
 def threshold(X, lam, out, whole=False):
-    """See svt.cpu.threshold, of float64, all vectors kept."""
+    """Threshold float64 slices, all vectors kept; see svt.cpu.threshold."""
     values = np.empty((len(X), sides(X.shape)[0] if whole else 0))
 
     def task(k):
@@ -42,7 +42,10 @@ def threshold(X, lam, out, whole=False):
 
 
 def _all_slices(task, slices):
-    """[task(k)], the cores shared by slices; by LAPACK's own threads where these are fewer than half of the cores."""
+    """Return [task(k)], slices distributed over the cores.
+
+    LAPACK's own threads are used if there are fewer slices than half of the cores.
+    """
     if slices == 1 or 2 * slices < cores():
         return [task(k) for k in range(slices)]
     with alone():
@@ -50,7 +53,7 @@ def _all_slices(task, slices):
 
 
 def _threshold_slice(X, lam, out, values):
-    """The rank of one slice; out (m, n) and values, unless empty, are overwritten."""
+    """Threshold one slice into out (m, n) and, unless empty, values; return its rank."""
     scale = _scale_of(X)
     if scale == 1.0:
         return _threshold_scaled(X, lam, out, values)
@@ -61,14 +64,14 @@ def _threshold_slice(X, lam, out, values):
 
 
 def _scale_of(X):
-    """The power of two that keeps products of the slice's numbers from overflowing and vanishing: 1 of most slices."""
+    """Return a power of two that prevents overflow and underflow of products; 1 for most slices."""
     _, exponent = math.frexp(float(max(X.max(), -X.min())))
     return math.ldexp(1.0, -exponent) if abs(exponent) > MODERATE else 1.0
 
 
 def _threshold_scaled(X, lam, out, values):
     tall, result = (X, out) if len(X) >= X.shape[1] else (X.T, out.T)
-    least = SHARE * np.vdot(X, X) / math.sqrt(tall.shape[1])  # no more than SHARE of |B'B|, and at once
+    least = SHARE * np.vdot(X, X) / math.sqrt(tall.shape[1])  # a cheap lower bound of SHARE of |B'B|
     if not len(values) and lam * lam >= least:
         gram = tall.T @ tall
         if lam * lam >= SHARE * np.linalg.norm(gram):

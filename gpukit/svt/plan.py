@@ -1,4 +1,4 @@
-"""How slices of a shape are laid out: which side is which, who holds a row on the GPU, and how many go at once."""
+"""Layout of slices by shape: GPU lanes and blocks, shared memory, batch sizes."""
 
 from typing import NamedTuple
 
@@ -7,20 +7,21 @@ import numpy as np
 from gpukit.errors import DeviceError, GpukitError
 
 MOST = 512  # longest side of a slice
-SHARED = (
-    227 << 10
-)  # bytes of shared memory a block may have on devices of compute capability 9.0; 64 to 163 KB on others
-TILES = ((2, 32), (1, 16), (1, 8))  # of multiply: rows a thread, vectors at once
-TURNS = 1.25  # rotations there is room for in a launch, as a share of p^2; Gaussian slices need 0.8
-SPANS = 4  # sweeps there is room for, as a multiple of p; Gaussian slices need 1.45
-LAUNCHES = 3  # of chase and rotate: most slices need one, the others do nothing
+SHARED = 227 << 10  # bytes of shared memory of a block, compute capability 9.0; others have 64 to 163 KB
+TILES = ((2, 32), (1, 16), (1, 8))  # of multiply: rows of a thread, vectors of a batch
+TURNS = 1.25  # capacity of a launch in rotations, as a multiple of p^2; Gaussian slices need 0.8
+SPANS = 4  # capacity of a launch in sweeps, as a multiple of p; Gaussian slices need 1.45
+LAUNCHES = 3  # of chase and rotate; most slices need one
 WORKSPACE = 1 << 30  # bytes of workspace; more slices are thresholded in batches
-CPU_BATCH = 64  # slices that go at once on the CPU, a thread
+CPU_BATCH = 64  # slices of a batch on the CPU
 
 
 class Plan(NamedTuple):
-    """lanes a row of the tall slice (q, p), numbers of it a lane, distance of two rows in memory, warps a block, bytes
-    of dynamic shared memory (0: the slice lies in global memory); tile: one of TILES."""
+    """Layout of tall slices (q, p) on a GPU.
+
+    lanes: per row; count: numbers of a row per lane; pitch: distance of two rows in memory; warps: per block; shared:
+    bytes of dynamic shared memory (0: the slice is in global memory); tile: an entry of TILES.
+    """
 
     lanes: int
     count: int
@@ -31,77 +32,85 @@ class Plan(NamedTuple):
 
 
 def sides(shape):
-    """(p, q): the shorter and the longer side of slices (N, m, n)."""
+    """Return (p, q), the shorter and the longer side of slices (N, m, n)."""
     return min(shape[1:]), max(shape[1:])
 
 
-def tile_of(p, dtype, room):
-    """The first of TILES whose block has room; DeviceError when none has, or a block of rotate has none."""
+def tile_of(p, dtype, available):
+    """Return the first entry of TILES whose block fits into `available` bytes.
+
+    Raises DeviceError if none fits or a block of rotate does not fit.
+    """
     size = np.dtype(dtype).itemsize
-    fits = [tile for tile in TILES if bytes_of_multiply(p, tile, size)[1] <= room]
-    if not fits or bytes_of_rotate(p, size) > room:
+    fits = [tile for tile in TILES if bytes_of_multiply(p, tile, size)[1] <= available]
+    if not fits or bytes_of_rotate(p, size) > available:
         least = max(bytes_of_multiply(p, TILES[-1], size)[1], bytes_of_rotate(p, size))
         raise DeviceError(
             f"thresholding slices whose shorter side is {p} in {np.dtype(dtype)} needs {least >> 10} KB "
-            f"of shared memory a block; this GPU has {room >> 10}. Use "
+            f"of shared memory a block; this GPU has {available >> 10}. Use "
             f"{'float32, or ' if size == 8 else ''}the CPU (--device cpu), or smaller slices."
         )
     return fits[0]
 
 
 def bytes_of_multiply(p, tile, size):
-    """(dynamic, all) bytes of shared memory of a block of multiply."""
+    """Return (dynamic, total) bytes of shared memory of a block of multiply."""
     rows, together = 32 * tile[0] + 1, tile[1]
     dynamic = (rows * p + together * (p + 1)) * size
     return dynamic, dynamic + together * rows * size
 
 
 def bytes_of_rotate(p, size):
-    """Bytes of shared memory of a block of rotate."""
+    """Return bytes of shared memory of a block of rotate."""
     return 32 * p * size
 
 
 def bytes_of_whiten(k, size):
-    """Bytes of shared memory of a block of whiten: the gram, rows at an odd distance, and two numbers a column."""
+    """Return bytes of shared memory of a block of whiten: the Gram matrix and two numbers a column."""
     return (k * (k | 1) + 2 * k) * size
 
 
-def widest_subspace(size, room=SHARED):
-    """Columns that whiten has room for, in whole warps: 224 of float32 or 160 of float64 with the default room."""
-    return next(k for k in range(MOST // 2, 0, -32) if bytes_of_whiten(k, size) <= room)
+def widest_subspace(size, available=SHARED):
+    """Return the most columns, in whole warps, that fit into a block of whiten.
+
+    By default: 224 of float32 or 160 of float64.
+    """
+    return next(k for k in range(MOST // 2, 0, -32) if bytes_of_whiten(k, size) <= available)
 
 
-def plan(p, q, dtype, room=SHARED):
-    """The Plan for slices of q x p numbers, q >= p, on a device whose blocks have `room` bytes of shared memory."""
+def plan(p, q, dtype, available=SHARED):
+    """Return the Plan of slices q x p, q >= p, for blocks with `available` bytes of shared memory."""
     lanes = 8 if p <= 64 else 16 if p <= 128 else 32
     count = -(-p // lanes)
     odd = lanes < 32 and count % 2 == 0  # an odd multiple of the lanes, against bank conflicts
     pitch = lanes * (count + 1 if odd else count)
     warps = 1 if p <= 32 else 2 if p <= 64 else 8 if p <= 128 or np.dtype(dtype).itemsize == 8 else 16
     size = q * pitch * np.dtype(dtype).itemsize
-    own = (warps + 4) * pitch * np.dtype(dtype).itemsize
-    return Plan(lanes, count, pitch, warps, size if size + own + 1024 <= room else 0, tile_of(p, dtype, room))
+    static = (warps + 4) * pitch * np.dtype(dtype).itemsize
+    return Plan(
+        lanes, count, pitch, warps, size if size + static + 1024 <= available else 0, tile_of(p, dtype, available)
+    )
 
 
 def converged(ranks):
-    """ranks (N,) on the host, as they are; GpukitError when one is -1: the sweeps of that slice did not end."""
-    left = np.flatnonzero(ranks < 0)
-    if len(left):
+    """Return ranks (N,) on the host; raise GpukitError if a rank is -1, whose sweeps did not end."""
+    unfinished = np.flatnonzero(ranks < 0)
+    if len(unfinished):
         raise GpukitError(
-            f"the singular values of slice {left[0]}, and of {len(left) - 1} others of {len(ranks)}, did "
+            f"the singular values of slice {unfinished[0]}, and of {len(unfinished) - 1} others of {len(ranks)}, did "
             f"not converge in {LAUNCHES} x {TURNS} p^2 rotations. Look for numbers of very different "
             "size in it, or use float64."
         )
     return ranks
 
 
-def room_for(p):
-    """(rotations, sweeps) of a slice that a launch has room for."""
+def rotation_capacity(p):
+    """Return the capacity (rotations, sweeps) of a launch for one slice."""
     return int(TURNS * p * p) + 32, SPANS * p + 8
 
 
 def workspace_of(p, q, dtype, how):
-    """Bytes of workspace a slice."""
-    turns, spans = room_for(p)
+    """Return bytes of workspace of a slice."""
+    turns, spans = rotation_capacity(p)
     numbers = (0 if how.shared else q * how.pitch) + p * p + 2 * turns + 4 * p
     return numbers * np.dtype(dtype).itemsize + 4 * (spans + p + 4)

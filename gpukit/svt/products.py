@@ -1,20 +1,20 @@
-"""Thresholding by matrix products alone, which a GPU multiplies at its peak: for slices too large for shared memory.
+"""Thresholding by matrix products alone, at a GPU's peak rate: for slices too large for shared memory.
 
-B (q, p), q >= p, is a slice or its transpose, whichever is tall. With Q its polar factor, U V' where B is
-U diag(sigma) V', and S the matrix sign of Q'B - lambda I, which is V diag(sigma - lambda) V',
+B (q, p), q >= p, is a slice or its transpose, whichever is tall. Q is its polar factor, U V' where B is
+U diag(sigma) V'. S is the matrix sign of Q'B - lambda I, which is V sign(diag(sigma - lambda)) V'. Then
 
     U (diag(sigma) - lambda)+ V' = (B - lambda Q) (I + S) / 2
 
-Where sigma is next to lambda, S need not be known: it is multiplied by nearly 0. Where sigma is far below, neither need
-Q. Both come from x -> a x + b x^3 + c x^5, applied to singular values and to eigenvalues, step by step:
+S may be inexact where sigma is close to lambda, because it is multiplied by nearly 0. Q and S may be inexact where
+sigma is far below lambda. Both result from iterating x -> a x + b x^3 + c x^5 on singular values and eigenvalues:
 
-- STEADY, as long as some that count are small: it multiplies them by 3.65, and takes nothing that is 0.15 or more below
-  1/2. The steepest polynomials (4.26) fold large values down to where rounding errors are as large as they are: 20
-  times the error and more. It is made for [0, 1.01]: what rounding lifts over 1 would grow sevenfold a step beyond it.
-- then the polynomials that come nearest to 1 on the interval that is left.
+- STEADY, while some relevant values are small. It multiplies them by 3.65 and keeps values of 0.15 or more above 1/2.
+  The steepest polynomials (4.26) map large values down to the size of rounding errors, which are then 20 times the
+  error and more. STEADY is designed for [0, 1.01]: values above 1 by rounding would grow sevenfold per step beyond it.
+- then the polynomials closest to 1 on the remaining interval.
 
-Singular values are not found, and a cap on ranks is not possible. Cost of a slice, in products of p x p by p x p: 46 to
-73 in float32, by how far lambda is below the largest singular value; 85 to 148 in float64.
+Singular values are not computed, and ranks cannot be capped. Cost of a slice, in products of p x p by p x p: 46 to
+73 in float32, depending on the ratio of lambda to the largest singular value; 85 to 148 in float64.
 Source: Higham, Functions of Matrices (2008), 5.2, 8.1; Nakatsukasa and Higham, SIAM J. Matrix Anal. Appl. 33 (2012),
 1125-1140 (why large values must not become small); Chen and Chow, arXiv 1408.3340 (nearest polynomials, step by step).
 """
@@ -27,41 +27,40 @@ from gpukit.svt.plan import sides
 from gpukit.svt.tools import make_tools, transposed
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
-LARGE = 128  # shorter sides above which products are faster on a GPU than the kernels of gpu.py
+LARGE = 128  # shorter side above which products are faster on a GPU than the kernels of gpu.py
 
 STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, at 0.843
-LOW = 0.4999  # where STEADY ends
-# By bytes of a number: what of the largest singular value counts for Q, what for S, where steps end, what is rounding.
+LOW = 0.4999  # lower bound of the values after STEADY
+# By bytes of a number, relative to the largest singular value: relevant for Q, for S; tolerance of steps; rounding.
 BOUNDS = {4: (1e-5, 2e-5, 1e-7, 1e-6), 8: (1e-12, 1e-12, 1e-15, 1e-14)}
 
 
 def pays(shape):
-    """Whether slices (N, m, n), on a GPU, are so large that products are faster, and cupy is there to multiply."""
+    """Return True if products are faster on a GPU for slices (N, m, n) and cupy is installed."""
     return sides(shape)[0] > LARGE and importlib.util.find_spec("cupy") is not None
 
 
 def workspace_of(shape, itemsize):
-    """Bytes of workspace a slice."""
+    """Return bytes of workspace of a slice."""
     p, q = sides(shape)
     return (3 * q + 5 * p) * p * itemsize
 
 
 def batch_of(shape, itemsize):
-    """How many slices go at once."""
+    """Return the number of slices of a batch."""
     return max(1, min(shape[0], SCRATCH // workspace_of(shape, itemsize)))
 
 
 def memory_needed(shape, dtype):
-    """Bytes on the device for X, thresholded in place, and what ProductThresholding allocates."""
+    """Return device bytes for X, thresholded in place, and for ProductThresholding."""
     size = np.dtype(dtype).itemsize
     return int(np.prod(shape)) * size + batch_of(shape, size) * workspace_of(shape, size)
 
 
 class ProductThresholding:
-    """Thresholding of the same arrays, again and again: run() reads X and lam as they are then, and writes out, which
-    may be X.
+    """Repeated thresholding of the same arrays: run() reads X and lam and writes out, which may be X.
 
-    X, out (N, m, n) float32 or float64, C-contiguous; lam (N,) of their type; numpy arrays, or with on_gpu cupy's.
+    X, out (N, m, n) float32 or float64, C-contiguous; lam (N,) of their type; numpy arrays, or cupy's with on_gpu.
     Memory: eight matrices a slice, up to SCRATCH at a time. Raises DeviceError without cupy.
     """
 
@@ -76,14 +75,17 @@ class ProductThresholding:
         self.ranks = np.zeros(len(X), np.int32)
 
     def run(self):
-        """Threshold: ranks (N,) int32 on the host, how many singular values are above lam and above rounding errors."""
+        """Threshold and return ranks (N,) int32 on the host.
+
+        A rank is the number of singular values above lam and above rounding errors.
+        """
         for part in self.parts:
-            found = self.threshold(self.X[part], self.lam[part], self.out[part])
-            self.ranks[part] = self.tools.host(found).astype(np.int32)
+            ranks = self.threshold(self.X[part], self.lam[part], self.out[part])
+            self.ranks[part] = self.tools.host(ranks).astype(np.int32)
         return self.ranks
 
     def threshold(self, X, lam, out):
-        """X thresholded: ranks as numbers of X's type."""
+        """Threshold X into out and return the ranks as numbers of X's type."""
         xp, product = self.tools.library, self.tools.product
         counts, resolved, goal, rounding = BOUNDS[X.itemsize]
         B, P, spare = (array[: len(X)] for array in self.tall)
@@ -95,17 +97,17 @@ class ProductThresholding:
         xp.divide(B, size[:, None, None], out=P)
         bound = xp.minimum(xp.maximum(lam, X.dtype.type(rounding) * size), size)
         least = min(max(float(self.tools.host((lam / size).min())), counts), 1.0)
-        P = self.walk(P, spare, steps(least, goal), (G, Z, T))
+        P = self.iterate_polynomials(P, spare, steps(least, goal), (G, Z, T))
         product(transposed(P), B, G)
         self.shift(G, -bound)
         xp.divide(G, size[:, None, None], out=M)
-        S = self.walk(M, other, steps(resolved, goal), (G, Z, T))
+        S = self.iterate_polynomials(M, other, steps(resolved, goal), (G, Z, T))
         ranks = self.finish(out, (B, P, S), (lam, size))
         out /= unit[:, None, None]
         return ranks
 
     def units(self, X):
-        """(N,) powers of two that bring the largest number of each slice into (0.5, 1]; 1 for zeros."""
+        """Return powers of two (N,) that scale each slice's largest value into (0.5, 1]; 1 for zeros."""
         xp = self.tools.library
         largest = xp.maximum(X.max(axis=(1, 2)), -X.min(axis=(1, 2))).astype(np.float64)
         limit = float(np.finfo(X.dtype).maxexp - 2)
@@ -113,16 +115,19 @@ class ProductThresholding:
         return xp.exp2(xp.clip(-exponents, -limit, limit)).astype(X.dtype)
 
     def sizes(self, B, G, Z):
-        """(N,) bounds of the largest singular values, at most p^(1/8) times them: the 8-norm; 1 for zeros."""
+        """Return upper bounds (N,) of the largest singular values: the 8-norm; 1 for zeros.
+
+        The bounds are at most p^(1/8) times the singular values.
+        """
         xp = self.tools.library
         self.tools.product(transposed(B), B, G)
         self.tools.product(G, G, Z)
         sums = (Z.reshape(len(Z), -1) ** 2).sum(axis=1)
         return xp.where(sums > 0, B.dtype.type(1.0001) * sums ** B.dtype.type(0.125), B.dtype.type(1)).astype(B.dtype)
 
-    def walk(self, P, spare, polynomials, room):
-        """P a + P P'P b + P (P'P)^2 c, polynomial after polynomial; P and spare (N, rows, p) are used in turn."""
-        product, (G, Z, T) = self.tools.product, room
+    def iterate_polynomials(self, P, spare, polynomials, buffers):
+        """Apply P a + P P'P b + P (P'P)^2 c for each polynomial, in the buffers P and spare (N, rows, p)."""
+        product, (G, Z, T) = self.tools.product, buffers
         for polynomial in polynomials:
             product(transposed(P), P, G)
             product(G, G, Z)
@@ -131,13 +136,13 @@ class ProductThresholding:
             P, spare = spare, P
         return P
 
-    def shift(self, squares, by):
-        """squares (N, p, p) + by (N,) I, in place."""
+    def shift(self, squares, offsets):
+        """Add by (N,) I to squares (N, p, p) in place."""
         N, p, _ = squares.shape
-        squares.reshape(N, p * p)[:, :: p + 1] += by[:, None]
+        squares.reshape(N, p * p)[:, :: p + 1] += offsets[:, None]
 
     def finish(self, out, matrices, numbers):
-        """out = (B - lam P) (I + S) / 2, 0 where lam leaves nothing; ranks."""
+        """Write out = (B - lam P) (I + S) / 2, 0 where lam exceeds all values; return the ranks."""
         xp, (B, P, S), (lam, size) = self.tools.library, matrices, numbers
         one = xp.ones_like(lam)
         self.shift(S, one)
@@ -153,27 +158,30 @@ class ProductThresholding:
 
 
 def steps(least, goal):
-    """The polynomials (a, b, c) that bring all of [least, 1] next to 1, to within goal."""
-    found, a, b, c = [], *STEADY
+    """Return polynomials (a, b, c) that map [least, 1] to within goal of 1."""
+    polynomials, a, b, c = [], *STEADY
     while least < LOW:
-        found.append(STEADY)
+        polynomials.append(STEADY)
         least = min(a * least + b * least**3 + c * least**5, LOW) if least < 0.3 else LOW
     most, off = 1.0, 1.0
     while off > goal:
         *polynomial, off = nearest(least, most)
-        found.append(tuple(polynomial))
+        polynomials.append(tuple(polynomial))
         least, most = 1.0 - off, 1.0 + off
-    return found
+    return polynomials
 
 
 def nearest(least, most):
-    """(a, b, c, off): a x + b x^3 + c x^5 is off from 1 by at most `off` on [least, most], less than any other."""
+    """Return (a, b, c, off) of the polynomial a x + b x^3 + c x^5 nearest to 1 on [least, most].
+
+    off is its largest distance from 1.
+    """
     if most - least < 1e-5:
         return 15 / 8, -10 / 8, 3 / 8, ((most - least) / 2) ** 3
     low, high, last = (3 * least + most) / 4, (least + 3 * most) / 4, np.inf
-    while True:  # Remez: where it is off most, in turn below and above 1
-        places = np.array([least, low, high, most])
-        table = np.column_stack((places, places**3, places**5, [1.0, -1.0, 1.0, -1.0]))
+    while True:  # Remez: the extrema of the error, alternately below and above 1
+        points = np.array([least, low, high, most])
+        table = np.column_stack((points, points**3, points**5, [1.0, -1.0, 1.0, -1.0]))
         a, b, c, off = np.linalg.solve(table, np.ones(4))
         if abs(off - last) <= 1e-12:
             return float(a), float(b), float(c), float(off)

@@ -1,4 +1,4 @@
-"""`singular_value_threshold`: the thresholding as a public function, its input checked; rooms call gpu.py or cpu.py."""
+"""Public function `singular_value_threshold`, with input validation."""
 
 import numpy as np
 
@@ -7,23 +7,24 @@ from gpukit.base.arrays import as_array
 from gpukit.errors import DataError, ParameterError
 from gpukit.svt.plan import MOST
 
-SMALL, RAISE = 2.0**-900, 2.0**100  # slices of float64 below, and what they are multiplied by
+SMALL, RAISE = 2.0**-900, 2.0**100  # float64 slices below SMALL are multiplied by RAISE
 
 
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
-    """U (S - lam)+ V' for every slice U S V' of a stack of matrices.
+    """Compute U (S - lam)+ V' for every slice U S V' of a stack of matrices.
 
-    X (N, m, n) float32 or float64 (others become float64), finite, m and n up to 512. lam: a number, or one a slice
-    (N,), not negative. device: "auto", "cpu", "cuda", "cuda:N". return_values: also return what the slices have.
+    X (N, m, n) float32 or float64 (other types become float64), finite, m and n up to 512. lam: a number or an array
+    (N,), not negative. device: "auto", "cpu", "cuda", "cuda:N". return_values: also return singular values and ranks.
 
-    Returns Y (N, m, n) of X's dtype, or (Y, values, ranks): values (N, min(m, n)), the singular values of X, falling;
-    ranks (N,) int32, how many are above lam, those in the rounding error of the slice's largest left out. Relative to
-    the slice, Y is right to 1e-5 in float32 and 1e-12 in float64. Numpy arrays, X is not changed.
+    Returns Y (N, m, n) of X's dtype, or (Y, values, ranks): values (N, min(m, n)), the singular values of X in
+    descending order; ranks (N,) int32, the number above lam and above the rounding error of the slice's largest. The
+    error of Y relative to the slice is at most 1e-5 in float32 and 1e-12 in float64. Arrays are numpy's; X is
+    unchanged.
 
-    Raises DataError for an X or lam that is not as above, ParameterError for slices over 512, DeviceError without the
-    GPU asked for or on one with too little shared memory, DeviceMemoryError when it is too small, GpukitError for a
-    slice that does not converge (none is known).
-    Source: Algorithm 2 of the graph-tensor imputation paper; see the room's __init__.py.
+    Raises DataError for an invalid X or lam, ParameterError for slices over 512, DeviceError if the requested GPU is
+    missing or has too little shared memory, DeviceMemoryError if its memory is too small, GpukitError for a slice that
+    does not converge (none is known).
+    Source: Algorithm 2 of the graph-tensor imputation paper; see gpukit/svt/__init__.py.
 
     >>> singular_value_threshold(np.diag([3.0, 1.0])[None], 0.5, device="cpu")[0].round(12) + 0.0
     array([[2.5, 0. ],
@@ -31,42 +32,44 @@ def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     """
     X, largest = checked_slices(X)
     lam = checked_thresholds(lam, X)
-    place = devices.resolve(device)
+    target = devices.resolve(device)
     if 0 in X.shape:
         out, values, ranks = np.zeros_like(X), np.zeros((len(X), min(X.shape[1:])), X.dtype), np.zeros(len(X), np.int32)
     else:
-        X, lam, raised = _raised(X, lam, largest)
-        what = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
-        with devices.reported(place, what):
-            steps = devices.engine(place, "gpukit.svt.host")
-            devices.require_memory(place, steps.memory_needed(X.shape, X.dtype, return_values), what)
-            out, values, ranks = _lowered(steps.threshold(X, lam, return_values), raised)
+        X, lam, scaled = _scale_up(X, lam, largest)
+        task = f"thresholding {len(X)} slices of {X.shape[1]} x {X.shape[2]} {X.dtype}"
+        with devices.reported(target, task):
+            steps = devices.engine(target, "gpukit.svt.host")
+            devices.require_memory(target, steps.memory_needed(X.shape, X.dtype, return_values), task)
+            out, values, ranks = _scale_down(steps.threshold(X, lam, return_values), scaled)
     return (out, values, ranks) if return_values else out
 
 
-def _raised(X, lam, largest):
-    """(X, lam, which): slices of next to the smallest float64 times RAISE, or None where there are none: their squares
-    are 0, and no power of two in float64's range brings them near 1."""
-    which = np.flatnonzero(largest < SMALL) if X.dtype == np.float64 else ()
-    if not len(which):
+def _scale_up(X, lam, largest):
+    """Scale slices near the smallest float64 by RAISE: (X, lam, their indices or None).
+
+    Their squares underflow, and no power of two in float64's range brings them near 1.
+    """
+    indices = np.flatnonzero(largest < SMALL) if X.dtype == np.float64 else ()
+    if not len(indices):
         return X, lam, None
     X, lam = X.copy(), lam.copy()
-    X[which] *= RAISE
+    X[indices] *= RAISE
     with np.errstate(over="ignore"):
-        lam[which] *= RAISE
-    return X, lam, which
+        lam[indices] *= RAISE
+    return X, lam, indices
 
 
-def _lowered(found, raised):
-    """(out, values or None, ranks) of the slices as they were, from those of `_raised`."""
-    for array in found[:2]:
-        if raised is not None and array is not None:
-            array[raised] /= RAISE
-    return found
+def _scale_down(results, scaled):
+    """Undo `_scale_up` in (out, values or None, ranks)."""
+    for array in results[:2]:
+        if scaled is not None and array is not None:
+            array[scaled] /= RAISE
+    return results
 
 
 def checked_slices(X):
-    """(X as a C-contiguous numpy array of float32 or float64, the largest size of a number of each slice)."""
+    """Return (X as contiguous float32 or float64, the largest absolute value of each slice)."""
     X = as_array(X, "X")
     if X.ndim != 3:
         raise DataError(f"X must be slices (N, m, n); its shape is {X.shape}. One matrix is X[None].")
@@ -74,25 +77,27 @@ def checked_slices(X):
         raise DataError(f"X must be float32 or float64; it is {X.dtype}.")
     if max(X.shape[1:]) > MOST:
         raise ParameterError(
-            f"slices of {X.shape[1]} x {X.shape[2]} are too large: {MOST} rows and columns are the most. For few large "
-            "matrices use numpy.linalg.svd; else cut the slices into parts (fewer columns a slice)."
+            f"slices of {X.shape[1]} x {X.shape[2]} are too large: at most {MOST} rows and columns are supported. Use "
+            "numpy.linalg.svd for a few large matrices, or cut the slices into parts with fewer columns."
         )
     X = np.ascontiguousarray(X, np.float32 if X.dtype in (np.float32, np.float16) else np.float64)
     if 0 in X.shape:
         return X, np.zeros(len(X))
     largest = np.maximum(X.max(axis=(1, 2)), -X.min(axis=(1, 2)))  # nan and inf stay
     if not np.isfinite(largest).all():
-        at = np.unravel_index(np.argmin(np.isfinite(X)), X.shape)
-        raise DataError(f"X[{', '.join(map(str, at))}] is {X[at]}: fill or remove what is not a finite number first.")
+        position = np.unravel_index(np.argmin(np.isfinite(X)), X.shape)
+        raise DataError(
+            f"X[{', '.join(map(str, position))}] is {X[position]}: fill or remove values that are not finite first."
+        )
     return X, largest
 
 
 def checked_thresholds(lam, X):
-    """lam as (N,) of X's dtype."""
+    """Return lam as (N,) of X's dtype."""
     lam = as_array(lam, "lam")
     if lam.dtype.kind not in "iufb" or lam.ndim > 1 or (lam.ndim == 1 and len(lam) != len(X)):
-        raise DataError(f"lam must be a number or one a slice ({len(X)},); it is {lam.dtype} of shape {lam.shape}.")
-    good = np.isfinite(lam) & (lam >= 0)
-    if not good.all():
-        raise DataError(f"lam must be finite and not negative; it holds {lam[~good].flat[0]}.")
+        raise DataError(f"lam must be a number or an array ({len(X)},); it is {lam.dtype} of shape {lam.shape}.")
+    valid = np.isfinite(lam) & (lam >= 0)
+    if not valid.all():
+        raise DataError(f"lam must be finite and not negative; it contains {lam[~valid].flat[0]}.")
     return np.ascontiguousarray(np.broadcast_to(lam, len(X)), X.dtype)

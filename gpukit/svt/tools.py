@@ -1,6 +1,7 @@
-"""What the methods by matrix products need of a device: products of many small matrices, exact thresholding, memory.
+"""Array operations of a device: products of many small matrices, exact thresholding, memory.
 
-CpuTools and GpuTools have the same attributes; arrays are numpy's on one, cupy's, on the default stream, on the other.
+CpuTools and GpuTools have the same attributes. Arrays are numpy's in one, and cupy's on the default stream in the
+other.
 """
 
 import numpy as np
@@ -11,19 +12,19 @@ from gpukit.svt.plan import bytes_of_whiten, converged
 
 
 def make_tools(on_gpu, workspace=None):
-    """GpuTools, with the workspace of a run (device.workspace.Workspace; None: one of their own), or CpuTools."""
+    """Return GpuTools or CpuTools; workspace: device.workspace.Workspace of a run on a GPU, or None."""
     return GpuTools(workspace) if on_gpu else CpuTools()
 
 
 def transposed(matrices):
-    """The transpose of each."""
+    """Return the transpose of each matrix."""
     return matrices.swapaxes(1, 2)
 
 
 class CpuTools:
-    """The host's tools."""
+    """Array operations on the host."""
 
-    SCRATCH = 4 << 20  # bytes: the caches hold it
+    SCRATCH = 4 << 20  # bytes that fit into the caches
     library = np
     product = staticmethod(np.matmul)
     array = staticmethod(np.asarray)
@@ -35,11 +36,11 @@ class CpuTools:
         self.work = None
 
     def full(self, count, value):
-        """(count,) int32."""
+        """Return (count,) int32 of a value."""
         return np.full(count, value, np.int32)
 
     def trim(self):
-        """Give freed memory back: nothing is kept."""
+        """Release freed memory: nothing is kept."""
 
     def whiten(self, gram, shift, out):
         """See kernels.subspace.whiten."""
@@ -54,18 +55,20 @@ class CpuTools:
         products_twins.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
 
     def threshold(self, X, lam, cap, whole):
-        """(values, ranks) on the host of slices thresholded in place."""
+        """Threshold slices in place; return (values, ranks) on the host."""
         from gpukit.svt import cpu
 
         return cpu.threshold(X, lam, X, whole, cap)
 
     def thresholding(self, X, lam, cap, whole):
-        """An object whose run() is `threshold` of the same arrays. They are run one after the other: what lies between
-        their steps is shared where sizes allow."""
-        return CpuThresholding(X, lam, cap, whole, self.work_for(*X.shape[:2], X.dtype))
+        """Return an object whose run() is `threshold` of the same arrays.
 
-    def work_for(self, slices, p, dtype):
-        """cpu.workspace for so many slices p x p, or more: the last one, where it fits."""
+        The objects run one after another and share buffers if their sizes allow.
+        """
+        return CpuThresholding(X, lam, cap, whole, self.reuse_workspace(*X.shape[:2], X.dtype))
+
+    def reuse_workspace(self, slices, p, dtype):
+        """Return cpu.workspace for at least `slices` slices p x p, the last one if it fits."""
         from gpukit.svt import cpu
 
         V = None if self.work is None else self.work.V
@@ -75,7 +78,7 @@ class CpuTools:
 
 
 class CpuThresholding:
-    """See CpuTools.thresholding: all slices at once."""
+    """Thresholding of all slices at once; see CpuTools.thresholding."""
 
     def __init__(self, X, lam, cap, whole, work):
         from gpukit.svt import cpu
@@ -85,16 +88,16 @@ class CpuThresholding:
         self.ranks = np.empty(len(X), np.int32)
 
     def run(self):
-        """(values, ranks); X is thresholded."""
+        """Threshold X in place; return (values, ranks)."""
         X, lam, cap = self.arguments
         self.batch(X, lam, cap, self.work, X, self.values, self.ranks)
         return self.values, converged(self.ranks)
 
 
 class GpuTools:
-    """A GPU's tools: see CpuTools."""
+    """Array operations on a GPU; see CpuTools."""
 
-    SCRATCH = 5 << 28  # bytes: with much smaller batches the cores are too few to fill the device
+    SCRATCH = 5 << 28  # bytes; much smaller batches have too few cores to fill the device
 
     def __init__(self, workspace=None):
         try:
@@ -114,16 +117,19 @@ class GpuTools:
         self.prepared, self.workspace = (None, None), workspace or Workspace()
 
     def full(self, count, value):
-        """(count,) int32."""
+        """Return (count,) int32 of a value."""
         return self.library.full(count, value, np.int32)
 
     def trim(self):
-        """Give freed memory back: what numba has not freed yet, and what cupy keeps, in pieces of other sizes."""
+        """Release freed memory of numba and of cupy's pool."""
         self.cuda.current_context().deallocations.clear()
         self.library.get_default_memory_pool().free_all_blocks()
 
     def product(self, a, b, out):
-        """out = a b, all (N, rows, columns), a and b contiguous or transposed, which cupy.matmul would copy."""
+        """Compute out = a b, all (N, rows, columns).
+
+        a and b are contiguous or transposed; cupy.matmul would copy transposed ones.
+        """
         gemm = self.cublas.sgemmStridedBatched if out.itemsize == 4 else self.cublas.dgemmStridedBatched
         one, zero = np.ones(1, out.dtype), np.zeros(1, out.dtype)
         (batch, m, n), k = out.shape, a.shape[2]
@@ -149,7 +155,7 @@ class GpuTools:
         )
 
     def shared(self, array):
-        """A cupy array as numba's, without waiting for its stream: both use the default one."""
+        """Return a cupy array as numba's without synchronization: both use the default stream."""
         return self.cuda.as_cuda_array(array, sync=False)
 
     def whiten(self, gram, shift, out):
@@ -172,17 +178,21 @@ class GpuTools:
         launch(self.shared(Y), self.shared(Z), *factors, self.shared(out))
 
     def threshold(self, X, lam, cap, whole):
-        """See CpuTools. What is prepared for a number of slices, a power of two, is kept for the next time."""
-        room = 1 << (len(X) - 1).bit_length()
-        key = room, *X.shape[1:], X.dtype, whole
+        """See CpuTools. Buffers for a number of slices, a power of two, are reused by the next call."""
+        capacity = 1 << (len(X) - 1).bit_length()
+        key = capacity, *X.shape[1:], X.dtype, whole
         if self.prepared[0] != key:
-            self.prepared = None, None  # the old one is given back first
-            arrays = self.empty((room, *X.shape[1:]), X.dtype), self.empty(room, X.dtype), self.full(room, 0)
+            self.prepared = None, None  # release memory first
+            arrays = (
+                self.empty((capacity, *X.shape[1:]), X.dtype),
+                self.empty(capacity, X.dtype),
+                self.full(capacity, 0),
+            )
             arrays[0][...], arrays[1][...] = 0, 0
             self.prepared = key, (arrays, self.thresholding(*arrays, whole))
         arrays, exact = self.prepared[1]
-        for array, given in zip(arrays, (X, lam, cap)):
-            array[: len(X)] = given
+        for array, source in zip(arrays, (X, lam, cap)):
+            array[: len(X)] = source
         values, ranks = exact.run()
         X[...] = arrays[0][: len(X)]
         return values[: len(X)], ranks[: len(X)]
@@ -200,16 +210,16 @@ class GpuThresholding:
         self.work = tools.exact.Thresholding(X, lam, X, whole, cap, tools.workspace)
 
     def run(self):
-        """(values, ranks) on the host; X is thresholded."""
+        """Threshold X in place; return (values, ranks) on the host."""
         self.work.run()
-        return self.work.values.copy_to_host(), self.work.ranks_found()
+        return self.work.values.copy_to_host(), self.work.fetch_ranks()
 
 
 def flipped(matrices):
-    """1 for transposed matrices, 0 for contiguous ones."""
+    """Return 1 for transposed matrices, 0 for contiguous ones."""
     return int(matrices.strides[2] != matrices.itemsize)
 
 
 def pitch(matrices):
-    """Distance of two rows in memory; of two columns for transposed matrices."""
+    """Return the distance of two rows in memory; of two columns for transposed matrices."""
     return matrices.shape[1] if flipped(matrices) else matrices.shape[2]

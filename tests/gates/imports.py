@@ -242,7 +242,6 @@ ALIKE = {  # (room, class): kinds of one thing, each in the part of the room tha
     ("factorization", "Contest"),  # what candidates are tried on: ratings, clicks
     ("factorization", "Rating"),  # what a lane knows of the rating it walks: alone, in a batch
     ("factorization", "Registers"),  # a lane's local arrays: alone, in a batch
-    ("imputation", "Walk"),  # a method's steps of a session
     ("parallel", "Messages"),  # the ways for ranks to talk
 }
 

@@ -22,7 +22,7 @@ class Problem(NamedTuple):
 
 
 def problem(shape=(5, 4), kind="slices", N=30, rank=1, seed=0):
-    """A Problem on a random weighted graph."""
+    """Return a Problem on a random weighted graph."""
     rng = np.random.default_rng(seed)
     A = naive.random_graph(N, 0.3, seed) + 0.1 * (naive.path_graph(N) + np.eye(N, k=N - 1) + np.eye(N, k=1 - N))
     mu, U = naive_algorithm.basis(A)
@@ -31,7 +31,7 @@ def problem(shape=(5, 4), kind="slices", N=30, rank=1, seed=0):
 
 
 def missing(kind, shape, rng):
-    """A mask with about a fifth missing."""
+    """Return a mask with about a fifth missing."""
     by_vertex = np.ones(shape[0], bool)
     by_vertex[rng.permutation(shape[0])[: shape[0] // 5]] = False
     by_entry = rng.random(shape) > 0.2
@@ -48,7 +48,7 @@ def missing(kind, shape, rng):
 
 
 def with_nan(tensor, mask):
-    """A copy with NaN where the mask is False."""
+    """Return a copy with NaN where the mask is False."""
     tensor = tensor.copy()
     tensor[~mask] = np.nan
     return tensor

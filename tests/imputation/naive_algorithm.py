@@ -43,7 +43,7 @@ def iteration(U, G, mask, estimate, lam, cap=None):
 
 
 def algorithm_1(U, G, mask, decay, steps):
-    """The completed tensor after that many steps, lambda from the largest singular values times decay a step."""
+    """Return the completed tensor after a number of steps with falling lambda."""
     lam, estimate = first_lambda(U, G, mask), np.zeros(G.shape)
     for step in range(steps):
         estimate, _ = iteration(U, G, mask, estimate, lam * decay**step)

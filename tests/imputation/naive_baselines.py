@@ -4,7 +4,7 @@ import numpy as np
 
 
 def whole(mask, shape):
-    """The mask of every entry."""
+    """Return the mask of every entry."""
     out = np.zeros(shape, bool)
     for i in range(shape[0]):
         out[i] = mask[i]
@@ -43,7 +43,7 @@ def mean(tensor, mask, how):
 
 
 def tikhonov(L, tensor, mask, tau):
-    """Each entry's minimum of sum over observed (x - g)^2 + tau x'L x by a dense solve, observed values kept."""
+    """Minimize sum over observed (x - g)^2 + tau x'L x by a dense solve; keep observed values."""
     seen, out = whole(mask, tensor.shape), np.array(tensor, np.float64)
     for a, b in np.ndindex(tensor.shape[1:]):
         s = seen[:, a, b]
@@ -53,7 +53,7 @@ def tikhonov(L, tensor, mask, tau):
 
 
 def harmonic(L, tensor, mask):
-    """tau -> 0: L x = 0 at what is missing, x = g at what is observed."""
+    """tau -> 0: L x = 0 at missing entries, x = g at observed ones."""
     seen, out = whole(mask, tensor.shape), np.array(tensor, np.float64)
     for a, b in np.ndindex(tensor.shape[1:]):
         s = seen[:, a, b]

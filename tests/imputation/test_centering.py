@@ -11,7 +11,7 @@ SHAPE = 7, 3, 4
 
 
 def masks():
-    """A mask of whole slices, and one of entries that has an entry which nobody observes."""
+    """Return a mask of whole slices, and one of entries with an unobserved entry."""
     whole = np.array([True, False, True, True, False, True, True])
     single = np.random.default_rng(1).random(SHAPE) > 0.4
     single[:, 1, 2] = False

@@ -1,4 +1,4 @@
-"""What 'auto' chooses, and that neither one split nor one step decides it."""
+"""Selection by 'auto', averaged over splits and steps."""
 
 import numpy as np
 import pytest
@@ -22,7 +22,7 @@ AUTO = Setting("auto", 1.0, "auto", Options())
 
 
 def of(tensor, mask):
-    """The Data of a tensor and its mask."""
+    """Return the Data of a tensor and its mask."""
     return Data(tensor, mask, tensor.shape, tensor)
 
 
@@ -65,14 +65,14 @@ def test_smooth_data_far_from_zero_get_a_mean_and_a_law_that_beats_the_papers(en
     ours, theirs = (error_of(place, s, tensor, mask, truth) for s in (setting, papers))
     assert ours < 0.7 * theirs
     assert (tensor == before).all()
-    told = []
-    again = choose.choose(place, AUTO, of(tensor, mask), 0, lambda *arguments: told.append(arguments))
+    reports = []
+    again = choose.choose(place, AUTO, of(tensor, mask), 0, lambda *arguments: reports.append(arguments))
     assert setting == again.setting
-    assert [stage[:3] for stage in told] == [("choosing", done, None) for done in range(1, len(told) + 1)]
-    assert len(told) == sum(len(trial.curves) for trial in again.trials)
+    assert [stage[:3] for stage in reports] == [("choosing", done, None) for done in range(1, len(reports) + 1)]
+    assert len(reports) == sum(len(trial.curves) for trial in again.trials)
     errors = [curve.min() for trial in again.trials for curve in trial.curves]
-    assert sorted(stage[3]["error"] for stage in told) == sorted(errors)
-    assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in told}
+    assert sorted(stage[3]["error"] for stage in reports) == sorted(errors)
+    assert {"slice", "frequency 2"} < {stage[3]["weights"] for stage in reports}
 
 
 @pytest.mark.parametrize("entries", [False, True])
@@ -108,7 +108,7 @@ def test_where_too_little_is_observed_nothing_is_tried():
 
 
 def test_the_splits_decide_together(monkeypatch):
-    """The first split says exponent 1 by a hair, the others say 2; the step is that of the averaged errors."""
+    """Exponent and step have the least error averaged over the splits."""
     curves = {1.0: [[9, 5.0, 6, 7], [9, 8.0, 8, 8]], 2.0: [[9, 6, 5.1, 7], [9, 6.2, 6.0, 5.9, 5.0]]}
     place, _, _, tensor, mask = road(False)
 
@@ -139,10 +139,10 @@ def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, spl
 def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped():
     setting = Setting("slice", 1.0, "none", Options(iterations=3))
     good, bad = [9.0, 8.0, 8.5, 5.0, 5.0], [9.0, 8.0, 8.5, 9.0, 9.0]
-    assert choose.stopped(Trial(setting, [np.array(good)])) == setting
-    options = choose.stopped(Trial(setting, [np.array(bad)])).options
+    assert choose.stop_at_best(Trial(setting, [np.array(good)])) == setting
+    options = choose.stop_at_best(Trial(setting, [np.array(bad)])).options
     assert options.iterations == 2 and not options.rank_phase and options.decay == pytest.approx(0.1)
-    options = choose.stopped(Trial(setting, [np.array([9.0, 8.0, 7.5, 7.0, 9.0])])).options  # in the phase's first step
+    options = choose.stop_at_best(Trial(setting, [np.array([9.0, 8.0, 7.5, 7.0, 9.0])])).options  # first step
     assert options.rank_phase and (options.iterations, options.rank_iterations) == (3, 1)
 
 
@@ -165,7 +165,7 @@ def test_data_are_solved_where_the_first_split_recovers_them():
 
 @pytest.mark.parametrize("weights, sure", [("slice", 20 + choose.PATIENCE), ("common", 10)])
 def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, sure, monkeypatch):
-    """The phase starts after all steps of the path; other laws have shown half-way what they can."""
+    """The patience starts after the path, for other weightings half-way."""
     place, _, _, tensor, mask = road(False)
     watched = []
     monkeypatch.setattr(choose, "Watch", lambda *given: watched.append(given[2]) or Watch(*given))
@@ -191,11 +191,11 @@ def test_the_mean_is_the_one_that_predicts_best():
     rng = np.random.default_rng(0)
     parts = Split(np.arange(40) % 2 == 0, np.arange(40) % 2 == 1)
     noise = rng.normal(size=(40, 5, 6))
-    assert choose.worthwhile(noise, parts, "auto") == ["none"]
-    assert choose.worthwhile(noise + 30.0, parts, "auto")[0] == "global"
-    assert choose.worthwhile(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
-    assert choose.worthwhile(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
-    assert choose.worthwhile(noise + 30.0, parts, "none") == ["none"]
+    assert choose.select_centers(noise, parts, "auto") == ["none"]
+    assert choose.select_centers(noise + 30.0, parts, "auto")[0] == "global"
+    assert choose.select_centers(noise + 30.0 + 9 * rng.normal(size=(5, 6)), parts, "auto") == ["entry"]
+    assert choose.select_centers(noise + 30.0 + 0.6 * rng.normal(size=(5, 6)), parts, "auto") == ["entry", "global"]
+    assert choose.select_centers(noise + 30.0, parts, "none") == ["none"]
 
 
 @pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])

@@ -1,4 +1,4 @@
-"""The baselines beside the imputation, on the same hidden values."""
+"""The baselines and the imputation on the same hidden values."""
 
 import numpy as np
 import pytest
@@ -73,13 +73,13 @@ def test_the_best_setting_of_each_baseline_counts():
         compare.Standing("b", {}, 2.0),
         compare.Standing("a", {"tau": 2}, 1.0),
     ]
-    assert compare.best_rows(rows) == [rows[2], rows[1]]
+    assert compare.select_best_rows(rows) == [rows[2], rows[1]]
 
 
 def test_of_large_slices_some_entries_are_taken_for_all(monkeypatch):
     A, place, tensor, mask = case(False)
     monkeypatch.setattr(compare, "NUMBERS", 6 * N)
-    columns = compare.some_columns(tensor, 7)
+    columns = compare.sample_columns(tensor, 7)
     assert len(set(columns.tolist())) == 6
     found = {row.name: row.error for row in compared(A, place, tensor, mask)}
     parts = choose.splits(mask, 7)[0]

@@ -1,4 +1,4 @@
-"""GraphImputer: what people hand in, what comes back, and how well generated data are recovered."""
+"""GraphImputer: inputs, results, and recovery of generated data."""
 
 import warnings
 
@@ -12,7 +12,7 @@ from gpukit.graphs.synth import synth_graph
 from imputation import naive_algorithm
 from imputation.inputs import KINDS, SHAPES, problem, with_nan
 
-pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with rank")
+pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with mean rank")
 PLAIN = {"weights": "slice", "center": "none", "dtype": "float64", "device": "cpu"}
 PAPER = {**PLAIN, "accelerate": False, "rank_phase": False, "tolerance": 0.0}
 
@@ -215,7 +215,7 @@ def test_bad_tensors(name):
 
 def test_slices_over_512():
     case = problem()
-    with pytest.raises(ParameterError, match="slices of 2 x 513 are too large: 512 .* Cut them"):
+    with pytest.raises(ParameterError, match="slices of 2 x 513 are too large: at most 512 .* Cut them"):
         GraphImputer(device="cpu").fit(case.A, np.ones((30, 2, 513)), case.mask)
     wide = np.ones((30, 600))
     assert GraphImputer(**PLAIN).fit_transform(case.A, wide, case.mask).shape == (30, 600)

@@ -1,4 +1,4 @@
-"""A GPU that runs out of memory in a fit: one line with the sizes, wherever that happens."""
+"""A GPU that runs out of memory in a fit: a message with the sizes."""
 
 import numpy as np
 import pytest

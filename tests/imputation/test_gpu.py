@@ -128,7 +128,7 @@ def test_an_array_on_a_gpu_comes_back_as_one(library):
 
 
 def test_methods_in_two_threads_are_those_in_one(monkeypatch):
-    """On a GPU the long method works beside the others: the same bits again, and by one thread."""
+    """On a GPU the long method runs in parallel; results are bitwise those of one thread."""
     from gpukit.imputation.auto import judging
 
     rng, t = np.random.default_rng(2), np.arange(400)
@@ -156,7 +156,7 @@ def there(tensor, library):
 
 
 def agree(found, expected, dtype):
-    """Whether an array on the GPU has the values of one on the host."""
+    """Return True if a GPU array equals a host array."""
     assert found.dtype == dtype and found.shape == expected.shape
     np.testing.assert_allclose(found, expected, rtol=1e-4, atol=1e-4 * np.nanmax(np.abs(expected)))
 
@@ -174,7 +174,7 @@ def agree(found, expected, dtype):
     ids=str,
 )
 def test_the_paper_s_method_takes_a_tensor_where_it_lies(settings, library, mask):
-    """The values of a tensor on the host, and the same again from transform, from a file and beside new columns."""
+    """Results of fit, transform, a model file and extend equal those of a host tensor."""
     for dtype in (np.float32, np.float64):
         tensor = missing_in(mask, dtype)
         given = there(tensor, library)

@@ -1,4 +1,4 @@
-"""What is hidden on purpose: how much, in which way, and that nobody sees it."""
+"""Held-out values: number, pattern, and no access by the methods."""
 
 import numpy as np
 import pytest

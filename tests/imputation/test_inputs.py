@@ -1,4 +1,4 @@
-"""What GraphImputer takes: GraphTensors, frames and graphs with labels, masked arrays, arrays on a GPU."""
+"""Inputs of GraphImputer: GraphTensors, labelled frames and graphs, masked arrays, GPU arrays."""
 
 import sys
 
@@ -13,20 +13,20 @@ from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
 from imputation.inputs import problem, with_nan
 
-pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with rank")
+pytestmark = pytest.mark.filterwarnings("ignore:the spectral slices ended with mean rank")
 N = 30
 NAMES = [f"v{i}" for i in np.random.default_rng(5).permutation(N)]
 
 
 def imputer():
-    """One whose answer hangs on the graph, of vectors too."""
+    """Return an imputer whose result depends on the graph."""
     path = {"iterations": 8, "decay": 0.5, "rank_phase": False, "accelerate": False}
     return GraphImputer(weights="frequency", center="none", **path, dtype="float64", device="cpu")
 
 
 @pytest.fixture(scope="module")
 def case():
-    """A Problem of vectors (N, 4)."""
+    """Return a Problem of vectors (N, 4)."""
     whole = problem((1, 4), "entries")
     return whole._replace(truth=whole.truth[:, 0], mask=whole.mask[:, 0])
 
@@ -47,12 +47,12 @@ def test_a_graph_tensor_is_its_graph_tensor_and_mask(kind, shape):
     assert model.completed_.shape == tensor.shape
     np.testing.assert_array_equal(model.transform(graph), model.completed_)
     for more in ((tensor,), (None, graph.mask)):
-        with pytest.raises(DataError, match="GraphTensor brings its"):
+        with pytest.raises(DataError, match="GraphTensor contains its"):
             imputer().fit(graph, *more)
 
 
 def test_a_graph_alone(case):
-    with pytest.raises(DataError, match="a graph alone has nothing to fill in"):
+    with pytest.raises(DataError, match="a graph alone has no values to fill in"):
         imputer().fit(case.A)
 
 
@@ -94,7 +94,7 @@ def test_masked_and_nullable_and_device_arrays(case, expected):
 
 
 def test_an_array_on_a_gpu_comes_back_as_one(case, expected, monkeypatch):
-    """What fit and transform give lies where the tensor lay, each copied there once; labels and files see the host."""
+    """Results are on the tensor's device, copied once; labels and files are on the host."""
     cupy = Cupy()
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     given = cupy.array(with_nan(case.truth, case.mask), 1)

@@ -1,4 +1,4 @@
-"""The Fourier basis: made where a method or a question needs it, and not before."""
+"""The Fourier basis is computed on first use."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SIDE, T = 12, 24
 
 
 def grid(side):
-    """The csr adjacency of a square grid."""
+    """Return the csr adjacency of a square grid."""
     path = sparse.diags_array([np.ones(side - 1)] * 2, offsets=[-1, 1])
     unit = sparse.eye_array(side)
     return sparse.csr_array(sparse.kron(path, unit) + sparse.kron(unit, path))
@@ -29,7 +29,7 @@ def waves(side):
 
 @pytest.fixture
 def made(monkeypatch, tmp_path):
-    """The bases that are made: [(N, K)]."""
+    """Record the computed bases: [(N, K)]."""
     monkeypatch.setattr(bases, "cache_folder", lambda: tmp_path / "bases")
     found, run = [], bases.fourier_basis
 

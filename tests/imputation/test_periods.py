@@ -1,15 +1,15 @@
-"""Whether columns are in order, and after how many of them things repeat."""
+"""Detection of the order of columns and of their period."""
 
 import numpy as np
 import pytest
 
-from gpukit.imputation.periods import in_time, period_of, rising, standing_out
+from gpukit.imputation.periods import in_time, peak_height, period_of, rising
 
 VERTICES = 20
 
 
 def drift(count, stay, seed=0):
-    """(VERTICES, count): series that stay near what they were, half of it common to all."""
+    """Return (VERTICES, count): autocorrelated series, half of it common to all."""
     rng = np.random.default_rng(seed)
     noise = rng.normal(size=(VERTICES, count)) + rng.normal(size=count)
     for t in range(1, count):
@@ -92,7 +92,7 @@ def test_too_little_to_repeat():
 
 def test_half_a_period_is_none():
     curve = np.cos(2 * np.pi * np.arange(400) / 40)
-    assert standing_out(curve, 40) > 1.5 and standing_out(curve, 20) == 0 and standing_out(curve, 80) < 0.1
+    assert peak_height(curve, 40) > 1.5 and peak_height(curve, 20) == 0 and peak_height(curve, 80) < 0.1
 
 
 def test_an_order_is_told_from_values_alone():

@@ -8,7 +8,7 @@ from scipy.interpolate import Akima1DInterpolator
 from gpukit.imputation import scans
 
 SHAPES = [(1, 1), (3, 2), (7, 33), (5, 100)]
-SHARES = [0.0, 0.1, 0.6, 1.0]  # of what is seen
+SHARES = [0.0, 0.1, 0.6, 1.0]  # of observed values
 every = pytest.mark.parametrize("shape, share", [(shape, share) for shape in SHAPES for share in SHARES])
 
 
@@ -73,7 +73,7 @@ def test_columns_seen_before_and_after(shape, share):
     _, seen = table(shape, share)
     left, right = around(seen)
     before, after = np.empty((2, *shape), np.int32)
-    scans.beside(seen, before, after)
+    scans.find_nearest(seen, before, after)
     np.testing.assert_array_equal(before[:, 1:], left[:, :-1])
     np.testing.assert_array_equal(after[:, :-1], right[:, 1:])
     assert (before[:, 0] == -1).all() and (after[:, -1] == shape[1]).all()

@@ -22,7 +22,7 @@ def series(columns=120, seed=0):
 
 
 def unlike(values):
-    """The same series as kinds that have nothing to do with each other."""
+    """Return the series in different units."""
     return values * SIZES[:, None] + LEVELS[:, None]
 
 
@@ -114,9 +114,11 @@ def test_a_kept_imputer_fills_in_new_readings_in_the_same_units(tmp_path):
     assert (np.abs(found - given[:, 120:])[gaps] / scale).mean() < 0.5
 
 
-@pytest.mark.parametrize("size, told", [(0.0, "spreads are above 0"), (np.nan, "plan.units.size"), (1.0, "plan.units")])
-def test_damaged_units_are_refused(size, told):
+@pytest.mark.parametrize(
+    "size, message", [(0.0, "spreads are above 0"), (np.nan, "plan.units.size"), (1.0, "plan.units")]
+)
+def test_damaged_units_are_refused(size, message):
     level = np.zeros(3 if size == 1 else 2)
     arrays = {"plan.units.level": level, "plan.units.size": np.full(2, size), "completed": np.eye(2)}
-    with pytest.raises(DataError, match=told):
+    with pytest.raises(DataError, match=message):
         units_in(Arrays("m.gpukit", arrays))

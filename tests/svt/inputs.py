@@ -1,29 +1,29 @@
-"""Slices that break singular value decompositions."""
+"""Slices that are difficult for singular value decompositions."""
 
 import numpy as np
 
 
 def rotated(values, m, n, rng):
-    """An m x n matrix with the singular values given."""
+    """Return an m x n matrix with given singular values."""
     k = min(m, n)
     U, V = (np.linalg.qr(rng.normal(size=(size, size)))[0][:, :k] for size in (m, n))
     return (U * values) @ V.T
 
 
 def low_rank(m, n, rank, noise, rng):
-    """A matrix of a rank, and noise."""
+    """Return a matrix of a rank plus noise."""
     return rng.normal(size=(m, rank)) @ rng.normal(size=(rank, n)) + noise * rng.normal(size=(m, n))
 
 
 def bidiagonal(size, zeros, rng):
-    """A bidiagonal matrix of whole numbers with zeros at some places of its diagonal."""
+    """Return a bidiagonal integer matrix with zeros on its diagonal."""
     matrix = np.diag(rng.integers(1, 5, size)) + np.diag(rng.integers(1, 5, size - 1), 1)
     matrix[zeros, zeros] = 0
     return matrix
 
 
 def without(rows, columns, m, n, rng):
-    """A Gaussian matrix with some rows and columns of zeros."""
+    """Return a Gaussian matrix with zero rows and columns."""
     matrix = rng.normal(size=(m, n))
     matrix[rows], matrix[:, columns] = 0, 0
     return matrix
@@ -64,5 +64,5 @@ SHARES = (0.0, 0.02, 0.3, 0.8)  # of the largest singular value: lam
 
 
 def slices(name, dtype):
-    """X (N, m, n) of a case."""
+    """Return X (N, m, n) of a case."""
     return np.ascontiguousarray(SLICES[name](np.random.default_rng(7)), dtype)

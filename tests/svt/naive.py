@@ -1,4 +1,4 @@
-"""Oracle of the thresholding: LAPACK's singular values in float64, slice after slice."""
+"""Oracle of the thresholding: LAPACK's singular values in float64, slice by slice."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def decompose(X):
 
 
 def thresholded(U, S, V, bound, cap=None):
-    """U (S - bound)+ V, at most cap singular values of it not set to 0."""
+    """U (S - bound)+ V, with at most cap nonzero singular values."""
     left = np.maximum(S - bound, 0)
     if cap is not None:
         left[cap:] = 0

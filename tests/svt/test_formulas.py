@@ -1,4 +1,4 @@
-"""The scalar formulas of the thresholding, one by one, against float64 and numpy."""
+"""Scalar formulas of the thresholding against float64 and numpy."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_givens_of_nothing_is_the_identity(real):
 
 @real_types
 def test_givens_is_not_biased(real):
-    """What c^2 + s^2 is off by is chance: over n rotations the mean is as good as 1 / sqrt(n) of one's."""
+    """The error of c^2 + s^2 is random: its mean over n rotations shrinks by 1 / sqrt(n)."""
     pairs = np.random.default_rng(3).normal(size=(4000, 2)).astype(real)
     c, s = np.array([formulas.givens(*pair)[:2] for pair in pairs], np.longdouble).T
     off = (c * c + s * s - 1) / eps(real)
@@ -120,7 +120,7 @@ def test_shift_is_0_on_zeros(real):
 
 
 def sweep(d, e, lo, hi, tolerance, turns, at):
-    """A sweep with the shift that formulas.chase takes."""
+    """Run a sweep with the shift of formulas.chase."""
     lo, hi = np.uint32(lo), np.uint32(hi)
     shift = formulas.shift_of(d, e, lo, hi, tolerance, False)
     return formulas.sweep(d, e, lo, hi, tolerance, shift, turns, np.uint32(at))
@@ -129,7 +129,7 @@ def sweep(d, e, lo, hi, tolerance, turns, at):
 @real_types
 @pytest.mark.parametrize("zero", [0, 3, 7, 8])
 def test_a_sweep_without_shift_takes_a_zero_off_the_diagonal(real, zero):
-    """And turns the columns as it says."""
+    """Rotate the columns by the returned rotations."""
     rng = np.random.default_rng(6)
     d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
     d[zero] = real(1e-9)
@@ -145,7 +145,7 @@ def test_a_sweep_without_shift_takes_a_zero_off_the_diagonal(real, zero):
 
 @real_types
 def test_a_sweep_turns_the_columns_as_it_says(real):
-    """B with its columns turned has the Gram matrix of the new B: the rest are turns of rows."""
+    """B with its columns turned has the Gram matrix of the new B: the others are rotations of rows."""
     rng = np.random.default_rng(5)
     d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
     before = naive.bidiagonal(d, e)

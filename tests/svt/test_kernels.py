@@ -1,4 +1,4 @@
-"""The kernels of the thresholding against their twins and LAPACK; tiny, the simulator is slow."""
+"""Kernels of the thresholding against their CPU twins and LAPACK; small inputs for the simulator."""
 
 import numpy as np
 import pytest
@@ -13,9 +13,9 @@ from gpukit.device import Device
 from gpukit.svt import cpu, gpu, singular_value_threshold
 from gpukit.svt import plan as plans
 from gpukit.svt.kernels import bidiagonal as bidiagonal_kernels
-from gpukit.svt.kernels import chase as chase_kernels
+from gpukit.svt.kernels import bulge_chasing as chase_kernels
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
-from gpukit.svt.twins import chase as chase_twins
+from gpukit.svt.twins import bulge_chasing as chase_twins
 
 CASES = {
     "tall": lambda rng: rng.normal(size=(1, 5, 4)),
@@ -79,7 +79,7 @@ def test_lam_0_and_caps():
 
 @dtypes
 def test_values_alone(dtype, monkeypatch):
-    """Without out nothing is multiplied, and the values are the same; batches of two."""
+    """Without out nothing is multiplied and the values are equal; batches of two."""
     X = np.random.default_rng(6).normal(size=(5, 4, 3)).astype(dtype)
     there, lam = cuda.to_device(X), cuda.to_device(np.ones(5, dtype))
     both = gpu.Thresholding(there, lam, cuda.device_array(X.shape, dtype), whole=True)
@@ -89,7 +89,7 @@ def test_values_alone(dtype, monkeypatch):
     work.run()
     np.testing.assert_array_equal(there.copy_to_host(), X)
     np.testing.assert_array_equal(work.values.copy_to_host(), both.values.copy_to_host())
-    np.testing.assert_array_equal(work.ranks_found(), both.ranks_found())
+    np.testing.assert_array_equal(work.fetch_ranks(), both.fetch_ranks())
 
 
 def test_denormal_numbers():
@@ -129,7 +129,7 @@ def test_slices_too_large_for_shared_memory(monkeypatch):
 @orders
 @pytest.mark.parametrize("slices, streams, at_once", [(7, 3, 2), (7, 2, 1), (5, 1, 2), (4, 3, 9), (1, 3, 9)])
 def test_batches_take_turns(slices, streams, at_once, order, monkeypatch):
-    """A Scratch is used again, by fewer slices than it is for; what is left in it does not matter."""
+    """A Scratch is reused by fewer slices than its capacity; old contents have no effect."""
     monkeypatch.setenv("GPUKIT_SIM_ORDER", order)
     how = gpu.layout((1, 3, 2), np.float64)
     monkeypatch.setattr(gpu, "STREAMS", streams)
@@ -141,13 +141,13 @@ def test_batches_take_turns(slices, streams, at_once, order, monkeypatch):
 @pytest.mark.parametrize("rotations, sweeps, launches", [(9, 100, 40), (1000, 2, 40), (1000, 1, 60), (20, 3, 40)])
 def test_full_tables_are_launched_again(rotations, sweeps, launches, monkeypatch):
     for module in (gpu, cpu):
-        monkeypatch.setattr(module, "room_for", lambda p: (rotations, sweeps))
+        monkeypatch.setattr(module, "rotation_capacity", lambda p: (rotations, sweeps))
         monkeypatch.setattr(module, "LAUNCHES", launches)
     check(np.random.default_rng(6).normal(size=(2, 8, 9)), np.full(2, 0.5))
 
 
 def test_a_thresholding_is_run_again():
-    """It reads X, lam and cap as they are then."""
+    """Each run reads the current X, lam and cap."""
     rng = np.random.default_rng(7)
     first, second = rng.normal(size=(2, 3, 4, 3))
     X, lam, cap = cuda.to_device(first), cuda.to_device(np.zeros(3)), cuda.to_device(np.full(3, 3, np.int32))
@@ -173,7 +173,7 @@ def launched(kernel, grid, block, shared, *arrays):
 
 
 def beside(twin, kernel, grid, block, shared, *arrays):
-    """(what the twin makes of the arrays, what the kernel makes of them)."""
+    """Return (arrays of the twin, arrays of the kernel)."""
     own = [array.copy() for array in arrays]
     twin(*own)
     return own, launched(kernel, grid, block, shared, *arrays)
@@ -203,7 +203,7 @@ def test_bidiagonalize_and_its_twin(shape, dtype, order, monkeypatch):
 
 
 def assert_same_bidiagonals(twin, own, bound):
-    """What bidiagonalize made of the same slices: equal but for the signs of V's rows, and of d and e with them."""
+    """Compare bidiagonalizations, equal except for the signs of V's rows, d and e."""
     np.testing.assert_array_equal(own[0], twin[0])
     np.testing.assert_array_equal(own[3], twin[3])  # scales
     np.testing.assert_array_equal(own[4], twin[4])  # states
@@ -219,7 +219,7 @@ def assert_same_bidiagonals(twin, own, bound):
 @dtypes
 @pytest.mark.parametrize("sweeps, rotations", [(40, 200), (3, 200), (40, 12)])
 def test_chase_and_its_twin(sweeps, rotations, dtype):
-    """Five slices in blocks of two, one of them diagonal, one of zeros; whether or not the tables are large enough."""
+    """Five slices in blocks of two, one diagonal, one of zeros; with large and small tables."""
     rng, (N, p) = np.random.default_rng(9), (5, 7)
     d, e = rng.normal(size=(p, N)).astype(dtype), rng.normal(size=(p + 1, N)).astype(dtype)
     e[0], e[p], e[:, 1:3], d[:, 2], e[4, 3] = 0, 0, 0, 0, 0
@@ -243,14 +243,14 @@ def test_chase_and_its_twin(sweeps, rotations, dtype):
         np.testing.assert_array_equal(own[3], twin[3])
         for here, there in zip(twin, own):
             np.testing.assert_allclose(there, here, atol=100 * BOUND[dtype])
-    elif sweeps == 40 and rotations == 200:  # a GPU's roots may cost a sweep or save one
+    elif sweeps == 40 and rotations == 200:  # approximate roots may change the number of sweeps
         found, expected = (np.sort(abs(arrays[0]), axis=0) for arrays in (own, twin))
         np.testing.assert_allclose(found, expected, atol=BOUND[dtype])
 
 
 @dtypes
 def test_a_chase_that_has_ended_changes_nothing(dtype):
-    """Launched again, it says that it did no sweeps."""
+    """A second launch reports no sweeps."""
     d, e = np.arange(1, 15, dtype=dtype).reshape(7, 2), np.zeros((8, 2), dtype)
     states, spans = np.array([[0, 0, 5], [0, 6, 5]], np.int32), np.zeros((2, 9), np.int32)
     turns = np.zeros((2, 9, 2), dtype)

@@ -38,7 +38,7 @@ def test_ranks_of_deficient_slices_count_no_rounding_error(name, rank):
 
 @pytest.mark.parametrize("shape", [(3, 130, 200), (3, 200, 130), (1, 150, 150)])
 def test_the_gram_matrix_serves_where_lam_is_not_too_small(shape, monkeypatch):
-    """Each slice of a stack goes its own way; whoever wants values gets a decomposition."""
+    """The solver is chosen per slice; return_values needs a decomposition."""
     X, asked = RNG.normal(size=shape), []
     decompose = np.linalg.svd
     largest = decompose(X, compute_uv=False)[:, 0]
@@ -66,7 +66,7 @@ def test_large_slices_of_float64_go_this_way():
 @pytest.mark.parametrize("size", [1e-320, 1e-300, 4e307])
 @pytest.mark.parametrize("share", [0.0, 1e-3, 0.3])
 def test_ends_of_the_range(shape, size, share):
-    """What the oracle says of the slices times a power of two, taken back: to the spacing of the smallest numbers."""
+    """Return the oracle of scaled slices, scaled back, accurate to the spacing of the smallest numbers."""
     X = RNG.choice([-1.0, 1.0], size=shape) * RNG.uniform(0.5, 1.0, size=shape) * size
     power = -1000 if size > 1 else 1000
     near, ends = np.ldexp(X, power), np.finfo(np.float64)

@@ -1,4 +1,4 @@
-"""Thresholding by matrix products: the polynomials, and the result beside LAPACK's."""
+"""Thresholding by matrix products: the polynomials, and results against LAPACK."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ dtypes = pytest.mark.parametrize("dtype", BOUND)
 
 
 def value(polynomials, x):
-    """The polynomials in turn of numbers x."""
+    """Apply the polynomials to numbers x."""
     for a, b, c in polynomials:
         x = a * x + b * x**3 + c * x**5
     return x

@@ -46,7 +46,7 @@ def stack(m, n, count=6, rank=3, noise=1e-3, seed=0):
 
 
 def work_on(X, lam, cap=None, k=8, **options):
-    """(the work, the copy of X that it is on)."""
+    """Return (SubspaceThresholding, its copy of X)."""
     X = X.copy()
     lam = np.full(len(X), lam, X.dtype)
     cap = None if cap is None else np.full(len(X), cap, np.int32)
@@ -64,14 +64,14 @@ def grams(k, real):
 
 
 def whiten(gram, shift=0.0):
-    """The twin's result."""
+    """Return the result of the CPU twin."""
     out = np.full_like(gram, np.nan)
     subspace_twins.whiten(gram, gram.dtype.type(shift), out)
     return out
 
 
 def by_kernel(gram, shift):
-    """The kernel's result."""
+    """Return the result of the kernel."""
     from gpukit._cuda import cuda, with_shared_memory
 
     (count, k, _), real = gram.shape, gram.dtype.type
@@ -220,7 +220,7 @@ def test_zeros_and_deficient_slices(real):
     np.testing.assert_allclose(live, X, atol=2e-5 if real == np.float32 else 1e-12)
     np.testing.assert_array_equal(work.ranks, [0, 2, 2, 0, 2, 2])
     assert not live[[0, 3]].any()
-    live[...] = later = stack(20, 26, rank=4, seed=9).astype(real)  # what was 0 is no more
+    live[...] = later = stack(20, 26, rank=4, seed=9).astype(real)  # zero slices become nonzero
     work.lam[:] = 0.5
     work.run(2)
     assert error(live, exact(later, 0.5)[0]) < 1e-4 and work.overflowed == 0
@@ -231,7 +231,7 @@ def test_a_subspace_can_grow_from_nothing():
     for _ in range(3):
         live[...] = 0
         work.run()
-    assert work.gone.all()
+    assert work.zero_columns.all()
     live[...] = X = stack(20, 20, 2)
     work.run(2)
     assert error(live, exact(X, 0.5)[0]) < 1e-6
@@ -279,7 +279,7 @@ def test_leading_values(real, bound):
 
 
 def test_batches_and_arrays_as_they_are_then(monkeypatch):
-    """What batches there are changes nothing, and run() reads lam and cap anew."""
+    """Batches do not change results, and run() reads the current lam and cap."""
     X = stack(30, 30)
     whole, expected = work_on(X, 1.0, cap=20)
     monkeypatch.setattr(tools.CpuTools, "SCRATCH", 1)
@@ -356,8 +356,7 @@ def test_both_devices_agree(m, n, real):
 
 
 def test_a_slice_does_not_hang_on_which_others_there_are():
-    """Ranks have some slices each, and the answer of one: columns that are gone, of slices of low rank, are renewed by
-    numbers of their own."""
+    """Partitioned slices have the same results as all slices, with renewed columns for slices of low rank."""
     X = stack(30, 28, rank=3, noise=0.0)
     whole, all_of = work_on(X, 1e-3)
     halves = [work_on(X[part], 1e-3) for part in (slice(0, 1), slice(1, None))]

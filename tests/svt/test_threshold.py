@@ -1,4 +1,4 @@
-"""`singular_value_threshold`: what goes in, what comes out, what is refused."""
+"""`singular_value_threshold`: inputs, results, errors."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ ROOMS = [size << 10 for size in (48, 64, 99, 163, 227)]  # shared memory a block
 LACKING = {
     *((512, 4, room) for room in ROOMS[:2]),
     *((512, 8, room) for room in ROOMS[:4]),
-}  # side, bytes a number, room
+}  # side, bytes of a number, shared memory
 
 
 def threshold(X, lam, **options):
@@ -54,12 +54,12 @@ def test_nothing_gives_nothing(shape):
     [
         (np.zeros((4, 5)), 1.0, DataError, "One matrix is X"),
         (np.zeros((2, 3, 3), complex), 1.0, DataError, "it is complex128"),
-        (np.zeros((1, 513, 2)), 1.0, ParameterError, "512 rows and columns are the most.*numpy.linalg.svd"),
+        (np.zeros((1, 513, 2)), 1.0, ParameterError, "at most 512 rows and columns.*numpy.linalg.svd"),
         (np.array([[[1.0, 2], [3, np.nan]]]), 1.0, DataError, r"X\[0, 1, 1\] is nan"),
         (np.array([[[1.0, -np.inf], [3, 4]]]), 1.0, DataError, r"X\[0, 0, 1\] is -inf"),
-        (np.zeros((2, 3, 3)), -1.0, DataError, "holds -1.0"),
-        (np.zeros((2, 3, 3)), [1.0, np.nan], DataError, "holds nan"),
-        (np.zeros((2, 3, 3)), [1.0, 1.0, 1.0], DataError, r"one a slice \(2,\)"),
+        (np.zeros((2, 3, 3)), -1.0, DataError, "contains -1.0"),
+        (np.zeros((2, 3, 3)), [1.0, np.nan], DataError, "contains nan"),
+        (np.zeros((2, 3, 3)), [1.0, 1.0, 1.0], DataError, r"a number or an array \(2,\)"),
         (np.zeros((2, 3, 3)), "much", DataError, "lam must be a number"),
     ],
 )
@@ -162,8 +162,8 @@ def test_devices_with_less_shared_memory_hold_fewer_vectors_at_once():
 
 
 def test_slices_that_do_not_converge_are_told(monkeypatch):
-    """A launch with room for a sweep or two does not end a chase."""
-    monkeypatch.setattr(cpu, "room_for", lambda p: (2 * p, 2))
+    """A launch with capacity for few sweeps does not finish."""
+    monkeypatch.setattr(cpu, "rotation_capacity", lambda p: (2 * p, 2))
     X = np.random.default_rng(4).normal(size=(3, 9, 9))
     X[0] = np.eye(9)
     with pytest.raises(GpukitError, match="singular values of slice 1, and of 1 others of 3, did not converge"):
@@ -172,8 +172,8 @@ def test_slices_that_do_not_converge_are_told(monkeypatch):
 
 @pytest.mark.parametrize("p", [1, 2, 50, 512])
 def test_there_is_room_for_sweeps(p):
-    rotations, sweeps = plans.room_for(p)
-    assert rotations >= p and sweeps >= 1  # a launch gets on by a sweep at least
+    rotations, sweeps = plans.rotation_capacity(p)
+    assert rotations >= p and sweeps >= 1  # a launch runs one sweep at least
     how = plans.plan(p, p, np.float32)
     work = sum(
         array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in cpu.workspace(1, p, np.float32)

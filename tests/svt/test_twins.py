@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.svt import cpu, plan
 from gpukit.svt.twins import bidiagonal as bidiagonal_twins
-from gpukit.svt.twins import chase as chase_twins
+from gpukit.svt.twins import bulge_chasing as chase_twins
 from svt import inputs, naive
 
 BOUND = {np.float32: 1e-5, np.float64: 1e-12}
@@ -110,7 +110,7 @@ def test_caps(dtype):
 
 @dtypes
 def test_of_equal_values_a_cap_keeps_as_many_as_it_says(dtype):
-    """What is kept of a slice whose values are all equal is a projection of the slice onto as many directions."""
+    """A slice of equal values is projected onto rank directions."""
     X = np.stack([np.eye(24), inputs.rotated(np.ones(24), 24, 24, np.random.default_rng(5))]).astype(dtype)
     out = np.empty_like(X)
     _, ranks = cpu.threshold(X, np.zeros(2, dtype), out, cap=np.full(2, 7, np.int32))
@@ -122,7 +122,7 @@ def test_of_equal_values_a_cap_keeps_as_many_as_it_says(dtype):
 
 @dtypes
 def test_slices_do_not_know_of_each_other(dtype):
-    """As many as fill two batches and a part of a third: each is what it is alone, to the bit."""
+    """Slices of two and a half batches are bitwise equal to slices thresholded alone."""
     rng = np.random.default_rng(6)
     X, lam = rng.normal(size=(150, 7, 5)).astype(dtype), rng.random(150).astype(dtype)
     cap, out = rng.integers(0, 6, 150).astype(np.int32), np.empty((150, 7, 5), dtype)
@@ -137,7 +137,7 @@ def test_slices_do_not_know_of_each_other(dtype):
 
 
 def workspace(X):
-    """What lies between the twins, all of it NaN or -1."""
+    """Return buffers filled with NaN or -1."""
     work = cpu.workspace(len(X), min(X.shape[1:]), X.dtype)
     for array in work:
         array.fill(np.nan if array.dtype.kind == "f" else -1)
@@ -183,7 +183,7 @@ def test_bidiagonalize(name, dtype):
 
 
 def chased(d, e, spans, turns):
-    """(V, launches) of chase and rotate, from the identity, launched again until all is done."""
+    """(V, launches) of chase and rotate, from the identity, launched until finished."""
     (p, N), launches = d.shape, 0
     states, V = np.array([[0, p - 1, 0]] * N, np.int32), np.stack([np.eye(p, dtype=d.dtype)] * N)
     while states[:, 1].any():
@@ -203,14 +203,14 @@ def bidiagonals(N, p, dtype):
 
 
 def room(N, sweeps, rotations, dtype):
-    """spans, turns for so many sweeps and rotations a slice."""
+    """Return spans and turns of a capacity."""
     return np.full((N, sweeps), -1, np.int32), np.full((N, rotations, 2), np.nan, dtype)
 
 
 @dtypes
 @pytest.mark.parametrize("p", [1, 2, 3, 20, 70])
 def test_chase_and_rotate(p, dtype):
-    """Turned by the rotations, the bidiagonal has orthogonal columns as long as d says."""
+    """The rotated bidiagonal has orthogonal columns of length d."""
     d, e = bidiagonals(3, p, dtype)
     before = [naive.bidiagonal(d[:, k], e[:, k]) for k in range(3)]
     V, launches = chased(d, e, *room(3, 8 * p, 4 * p * p, dtype))
@@ -238,7 +238,7 @@ def test_rotate_turns_rows_by_rows():
 
 @pytest.mark.parametrize("sweeps, rotations", [(1, 1000), (3, 1000), (1000, 11), (1000, 40), (2, 22)])
 def test_full_tables_are_launched_again(sweeps, rotations):
-    """Whichever is full first, sweeps or rotations: several launches do what one does."""
+    """Several launches with full tables equal one launch."""
     d, e = bidiagonals(3, 12, np.float64)
     whole, once = (d.copy(), e.copy()), room(3, 200, 2000, np.float64)
     V, _ = chased(*whole, *once)
@@ -259,7 +259,7 @@ def test_a_chase_that_is_cut_off_says_what_is_left():
 
 
 def arranged(d, lam, cap, whole=True, left=()):
-    """(seats, weights, ranks, values) of the twin, the scales 2; left: slices that chase did not end."""
+    """(seats, weights, ranks, values) of the twin, the scales 2; left: unfinished slices."""
     N, p = len(lam), len(d)
     results = (
         np.full((N, p), -1, np.int32),

@@ -7,7 +7,7 @@ from gpukit.base import check_choice, check_real
 from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.imputation import asked
+from gpukit.imputation import fitted_options
 from gpukit.imputation.auto.bending import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.judging import Row
@@ -25,7 +25,7 @@ PARTS = {"data": np.float64, "indices": np.int32, "indptr": np.int32}  # of the 
 def packed(model):
     """(facts, arrays) of the plan of a fitted GraphImputer."""
     plan, arrays = model.plan_, {"deviation": on_host(model._held.spread)}
-    wanted = model._asked._asdict()
+    wanted = model._fitted_options._asdict()
     if plan is None:
         return {"plan": None, "asked": wanted}, arrays | ({} if model._basis.is_made else parts_of(model.adjacency_))
     told = {
@@ -54,7 +54,7 @@ def parts_of(adjacency):
 def unpack(model, facts, arrays):
     """Give a GraphImputer, whose completed tensor is there, what `packed` took from one; DataError or
     ParameterError for what is none."""
-    told, model._asked = facts.get("plan"), asked.read(persist.entry_of(facts, "asked", dict))
+    told, model._fitted_options = facts.get("plan"), fitted_options.read(persist.entry_of(facts, "asked", dict))
     trust.check_array("deviation", arrays["deviation"], np.float64, model.completed_.shape)
     place = trust.first(lambda block: (block < 0) | np.isinf(block), arrays["deviation"])
     if place is not None:

@@ -1,11 +1,11 @@
-"""Simple ways to fill in, that everything else has to beat: a problem.Method each.
+"""Simple methods as baselines: a problem.Method each.
 
-| file            | what it has                                                                                   |
+| file            | contents                                                                                      |
 |-----------------|-----------------------------------------------------------------------------------------------|
-| means.py        | the mean of a column, of a vertex, of both; what is taken off before others and put back      |
+| means.py        | means of columns, of vertices, of both; centering for other methods                           |
 | series.py       | in time: linear interpolation, the last value                                                 |
-| seasonal.py     | what a vertex usually is at that time of the period, and what is left of it                   |
+| seasonal.py     | a vertex's mean at each time of the period, plus interpolated residuals                       |
 | nearest.py      | the mean of a vertex's nearest neighbours on the graph                                        |
-| smoothing.py    | Tikhonov's smoothing and feature propagation, column by column                                |
-| smoothed.py     | these two as methods: what is taken off before, and by how much they smooth                   |
+| smoothing.py    | Tikhonov regularization and feature propagation, column by column                             |
+| smoothed.py     | these two as methods: centering, parameters                                                   |
 """

@@ -1,16 +1,16 @@
-"""Means, and the median: of a column over the vertices, of a vertex over its columns, of both."""
+"""Means and the median: of a column over the vertices, of a vertex over its columns, of both."""
 
 import numpy as np
 
 from gpukit.imputation.problem import Method, always, one_setting
 
-ROUNDS = 5  # of means of rows and columns in turn
+ROUNDS = 5  # of alternating row and column means
 
 
 def two_way(values, seen):
-    """(overall, of vertices (N, 1), of columns (1, T)): values ~ their sum, by least squares on what is seen.
+    """Fit values ~ overall + vertices (N, 1) + columns (1, T) by least squares on observed values.
 
-    values (N, T), 0 where not seen. A vertex or a column of which nothing is seen has 0.
+    values (N, T), 0 where not observed. A vertex or column without observations has 0.
     """
     seen = seen.astype(np.float64)
     in_row, in_column = seen.sum(axis=1), seen.sum(axis=0)
@@ -24,7 +24,7 @@ def two_way(values, seen):
 
 
 def level(problem, center):
-    """(N, T) of what is taken off: center 'columns' (their means) or 'both' (of vertices too)."""
+    """Return (N, T) of the mean to subtract: center 'columns' or 'both' (of vertices too)."""
     overall, rows, columns = two_way(problem.values, problem.seen)
     if center == "both":
         return overall + rows + columns
@@ -32,35 +32,35 @@ def level(problem, center):
 
 
 def column_means(problem, overall):
-    """(1, T) means of what is seen; where nothing is those of the columns beside it, or overall."""
+    """Return (1, T) means of observed values; empty columns are interpolated, or have the overall mean."""
     count = problem.seen.sum(axis=0, keepdims=True)
     means = np.divide(
         problem.values.sum(axis=0, keepdims=True), count, out=np.full(count.shape, overall), where=count > 0
     )
-    some = count[0] > 0
-    if problem.ordered and not some.all():
-        means[0] = np.interp(problem.at, problem.at[some], means[0, some])
+    nonempty = count[0] > 0
+    if problem.ordered and not nonempty.all():
+        means[0] = np.interp(problem.at, problem.at[nonempty], means[0, nonempty])
     return means
 
 
 def of_columns(problem, setting):
-    """The mean over the vertices."""
+    """Return the mean over the vertices."""
     return level(problem, "columns")
 
 
-def middle_of_columns(problem, setting):
-    """The median over the vertices; where nothing is seen that of the columns beside it, or of all."""
+def median_of_columns(problem, setting):
+    """Return the median over the vertices; empty columns are interpolated, or have the overall median."""
     values, seen = problem.values, problem.seen
-    some = seen.any(axis=0)
-    middle = np.full(len(some), np.median(values[seen]))
-    middle[some] = np.nanmedian(np.where(seen[:, some], values[:, some], np.nan), axis=0)
-    if problem.ordered and not some.all():
-        middle = np.interp(problem.at, problem.at[some], middle[some])
-    return np.broadcast_to(middle, values.shape)
+    nonempty = seen.any(axis=0)
+    median = np.full(len(nonempty), np.median(values[seen]))
+    median[nonempty] = np.nanmedian(np.where(seen[:, nonempty], values[:, nonempty], np.nan), axis=0)
+    if problem.ordered and not nonempty.all():
+        median = np.interp(problem.at, problem.at[nonempty], median[nonempty])
+    return np.broadcast_to(median, values.shape)
 
 
 def of_vertices(problem, setting):
-    """The mean of a vertex over its columns."""
+    """Return the mean over a vertex's columns."""
     count = problem.seen.sum(axis=1, keepdims=True)
     means = np.divide(
         problem.values.sum(axis=1, keepdims=True), count, out=np.full(count.shape, np.nan), where=count > 0
@@ -69,13 +69,13 @@ def of_vertices(problem, setting):
 
 
 def of_both(problem, setting):
-    """The sum of a mean of vertices and one of columns."""
+    """Return the sum of vertex and column means."""
     return level(problem, "both")
 
 
 METHODS = (
     Method("vertex-mean", always, one_setting, of_columns, alone=True),
-    Method("vertex-median", always, one_setting, middle_of_columns, alone=True, unjoined=True),
+    Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
     Method("time-mean", always, one_setting, of_vertices),
     Method("two-way-mean", always, one_setting, of_both),
 )

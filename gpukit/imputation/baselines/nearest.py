@@ -9,12 +9,12 @@ COUNTS = (3, 10)
 
 
 def settings(problem):
-    """How many neighbours, and what is taken off before."""
+    """Return numbers of neighbours and centerings."""
     return [{"neighbors": count, "center": center} for center in ("columns", "both") for count in COUNTS]
 
 
 def fill(problem, setting):
-    """The mean of the neighbours that are observed in the same column, by weight; the mean where none of them is."""
+    """Return the weighted mean of neighbours observed in the same column, or the mean without such neighbours."""
     base = level(problem, setting["center"])
     rest = np.where(problem.seen, problem.values - base, 0.0)
     W = heaviest(problem.adjacency, setting["neighbors"])
@@ -23,7 +23,7 @@ def fill(problem, setting):
 
 
 def heaviest(adjacency, count):
-    """csr (N, N): of each row of an adjacency the `count` heaviest entries; the first where weights are equal."""
+    """Return csr (N, N) of the `count` heaviest entries of each row; the first of equal weights."""
     from scipy import sparse
 
     rows = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))

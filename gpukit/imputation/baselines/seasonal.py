@@ -1,4 +1,4 @@
-"""What a vertex usually is at that time of the period, and what is left of that interpolated in time."""
+"""Seasonal mean of each vertex plus residuals interpolated in time."""
 
 import numpy as np
 
@@ -8,16 +8,16 @@ from gpukit.imputation.baselines.series import interpolation
 from gpukit.imputation.problem import Method
 from gpukit.imputation.smoothness.plan import WEEK
 
-MEMORIES = (None, 0.25, 0.0)  # periods in which what is left fades to a third; None: it does not
+MEMORIES = (None, 0.25, 0.0)  # decay times of residuals in periods; None: no decay
 
 
 def suits(problem):
-    """Series in time with a period that was seen twice."""
+    """Return True for series in time with at least two periods."""
     return problem.ordered and 1 < problem.period and 2 * problem.period <= problem.values.shape[1]
 
 
 def settings(problem):
-    """The columns after which things repeat, a period or seven, and how long what is left lasts, in columns."""
+    """Return lags, a period or seven, and the decay of residuals, in columns."""
     lags = [lag for lag in (problem.period, WEEK * problem.period) if 2 * lag <= problem.values.shape[1]]
     lags = lags or [max(1, problem.period)]
     memories = [None if share is None else share * problem.period for share in MEMORIES]
@@ -25,7 +25,7 @@ def settings(problem):
 
 
 def fill(problem, setting):
-    """(N, T): the profile, and beside observed values what these differ from it."""
+    """Return (N, T): the seasonal mean plus interpolated residuals."""
     base, memory = profile(problem, setting["lag"]), setting["memory"]
     if memory == 0:
         return base
@@ -36,8 +36,10 @@ def fill(problem, setting):
 
 
 def profile(problem, lag):
-    """(N, T): the mean of a vertex at a time of the period; where it was never seen then, its own mean and that of the
-    time."""
+    """Return (N, T): a vertex's mean at each time of the period.
+
+    Times without observations have the vertex's mean plus the time's mean.
+    """
     count, columns = problem.values.shape
     lag = min(lag, columns)
     rows = -(-columns // lag)

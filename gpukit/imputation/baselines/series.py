@@ -1,4 +1,4 @@
-"""Along time, each vertex by itself: linear interpolation, a smooth curve, and the last value."""
+"""Interpolation of each vertex in time: linear, Akima cubics, and the last value."""
 
 import numpy as np
 
@@ -8,22 +8,21 @@ from gpukit.imputation.problem import Method, in_order, one_setting
 
 
 def interpolation(problem, setting):
-    """Linear in time between what is observed; beyond the first and the last of them their values."""
+    """Interpolate linearly in time; the first and last values extend to the ends."""
     out = np.empty(problem.values.shape)
     by_rows(lambda rows: scans.line(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
     return out
 
 
 def akima(problem, setting):
-    """A smooth curve in time through what is observed, which bends where the values do and nowhere else; beyond the
-    first and the last of them their values."""
+    """Interpolate by Akima cubics in time; the first and last values extend to the ends."""
     out = interpolation(problem, setting)
     by_rows(lambda rows: scans.akima(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
     return out
 
 
 def last_value(problem, setting):
-    """What was observed last; before the first of it the first."""
+    """Return the last observed value; before the first observation the first value."""
     places = np.arange(problem.seen.shape[1])
     last = np.maximum.accumulate(np.where(problem.seen, places, -1), axis=1)
     first = problem.seen.argmax(axis=1)[:, None]

@@ -1,4 +1,4 @@
-"""Tikhonov's smoothing and feature propagation as methods."""
+"""Tikhonov regularization and feature propagation as methods."""
 
 import numpy as np
 
@@ -12,24 +12,24 @@ ITERATIONS = (5, 40)
 
 
 def taus(problem):
-    """How smooth, and what is taken off before."""
+    """Return regularization strengths and centerings."""
     return [{"tau": tau, "center": center} for center in ("columns", "both") for tau in TAUS]
 
 
 def rounds(problem):
-    """How many steps, and what is taken off before."""
+    """Return numbers of steps and centerings."""
     return [{"iterations": count, "center": center} for center in ("columns", "both") for count in ITERATIONS]
 
 
-def by(form):
-    """Tikhonov's smoothing by that Laplacian."""
+def tikhonov_by(form):
+    """Return Tikhonov regularization by a Laplacian as a fill function."""
     return lambda problem, setting: centred_fill(
         problem, setting, lambda rest, seen: smoothed(form(problem.adjacency), rest, seen, setting["tau"], None, ROUGH)
     )
 
 
-def propagated(problem, setting):
-    """Feature propagation."""
+def propagate(problem, setting):
+    """Fill in by feature propagation."""
     return centred_fill(
         problem,
         setting,
@@ -38,14 +38,14 @@ def propagated(problem, setting):
 
 
 def centred_fill(problem, setting, smooth):
-    """What `smooth` makes of the values (N, 1, T) with a mean taken off and put back."""
+    """Apply `smooth` to centred values (N, 1, T) and add the mean."""
     base = level(problem, setting["center"])
     rest = np.where(problem.seen, problem.values - base, 0.0)
     return base + smooth(rest[:, None], problem.seen[:, None])[:, 0]
 
 
 METHODS = (
-    Method("tikhonov", always, taus, by(laplacian), alone=True),
-    Method("tikhonov-normalized", always, taus, by(normalized_laplacian), alone=True),
-    Method("feature-propagation", always, rounds, propagated, alone=True),
+    Method("tikhonov", always, taus, tikhonov_by(laplacian), alone=True),
+    Method("tikhonov-normalized", always, taus, tikhonov_by(normalized_laplacian), alone=True),
+    Method("feature-propagation", always, rounds, propagate, alone=True),
 )

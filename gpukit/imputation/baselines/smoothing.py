@@ -1,10 +1,10 @@
-"""What imputation on graphs is measured against: the mean, Tikhonov's smoothing, feature propagation.
+"""Baselines of imputation on graphs: the mean, Tikhonov regularization, feature propagation.
 
-All of them treat every entry of the slices by itself: column j of the tensor as an (N, m n) matrix depends on nothing
-but column j of the data. So their errors may be taken from some of the columns.
+All of them process every entry of the slices independently: column j of the tensor as an (N, m n) matrix depends only
+on column j of the data. Errors may therefore be computed from a sample of columns.
 
-Each function returns the completed tensor (N, m, n), observed values as they are, and takes tensor (N, m, n) float32
-or float64 and mask (N,) or (N, m, n) bool, True where observed; what the tensor holds elsewhere is not read.
+Each function returns the completed tensor (N, m, n), observed values unchanged. It takes tensor (N, m, n) float32 or
+float64 and mask (N,) or (N, m, n) bool, True where observed; other values of the tensor are not read.
 """
 
 from typing import NamedTuple
@@ -19,32 +19,37 @@ from gpukit.imputation.centering import centred, mean_of, restored, spread
 TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution starts the next
 ITERATIONS = (2, 5, 10, 40)
 CENTERS = ("global", "entry")
-NUMBERS = 1 << 19  # of a block of columns, a thread's: bounds the memory of conjugate gradients, some seven such arrays
-TOLERANCE, ROUGH = 1e-8, 1e-4  # of a solution asked for, and of those on a grid that are compared
+NUMBERS = 1 << 19  # of a thread's block of columns; conjugate gradients need about seven such arrays
+TOLERANCE, ROUGH = 1e-8, 1e-4  # of a single solution; of solutions on a grid
 MOST_STEPS = 2000
 
 
 def vertex_mean(tensor, mask):
-    """Every missing entry gets the mean over the vertices that observe it (over all values, where none does)."""
+    """Fill each missing entry with the mean over the vertices that observe it.
+
+    The mean of all values is used if no vertex does.
+    """
     return restored(tensor, mask, np.zeros((1, 1, 1)), mean_of(tensor, mask, "entry"))
 
 
 def tikhonov(laplacian, tensor, mask, tau, start=None):
-    """The minimum over x of sum over observed (x_i - g_i)^2 + tau x'L x, for each entry, by conjugate gradients.
+    """Minimize sum over observed (x_i - g_i)^2 + tau x'L x for each entry, by conjugate gradients.
 
-    laplacian: scipy.sparse (N, N), either one; tau > 0: towards 0 this is harmonic interpolation. start (N, m, n): a
-    guess of the minimum (None: the observed values, else 0). It pulls towards the Laplacian's null space, so the data
-    should be centred, above all for the normalized Laplacian; a component of the graph without observations stays at
-    0 (at the smooth part of start, where one is given).
-    Solved in float64 until the scaled residual is 1e-8 of its start. Raises ParameterError for another tau.
+    laplacian: scipy.sparse (N, N), either one; tau > 0: towards 0 the result is harmonic interpolation. start (N, m,
+    n): initial values (None: the observed values, else 0). The result shrinks to the Laplacian's null space, so the
+    data should be centred, above all for the normalized Laplacian. A component of the graph without observations stays
+    at 0 (at the smooth part of start, if passed). Solved in float64 until the scaled residual is 1e-8 of its start.
+    Raises ParameterError for another tau.
     Source: Belkin, Matveeva, Niyogi, "Regularization and semi-supervised learning on large graphs" (2004).
     """
     return _keep(tensor, mask, smoothed(laplacian, tensor, mask, tau, start))
 
 
 def smoothed(laplacian, tensor, mask, tau, start=None, tolerance=TOLERANCE):
-    """The minimum of tikhonov() at every vertex, observed ones too: (N, m, n) float64. Arguments as
-    tikhonov; tolerance: of the scaled residual, relative to its start."""
+    """Return the minimum of tikhonov() at every vertex, observed ones too: (N, m, n) float64.
+
+    Arguments as tikhonov; tolerance: of the scaled residual, relative to its start.
+    """
     tau, shape = check_real("tau", tau, 0.0, strict=True), tensor.shape
     data, seen = _columns(centred(tensor, mask, np.zeros(shape[1:]))), _columns(spread(mask))
     start = data if start is None else _columns(start)
@@ -60,7 +65,7 @@ def smoothed(laplacian, tensor, mask, tau, start=None, tolerance=TOLERANCE):
 
 
 def feature_propagation(adjacency, tensor, mask, iterations=40):
-    """Diffusion by D^-1/2 A D^-1/2 from 0, the observed values set back after every step.
+    """Diffuse by D^-1/2 A D^-1/2 from 0, resetting observed values after every step.
 
     adjacency: scipy.sparse csr (N, N), checked. The data should be centred. Source: Rossi et al., "On the unreasonable
     effectiveness of feature propagation in learning on graphs with missing node features" (2021), Algorithm 1.
@@ -75,10 +80,10 @@ def feature_propagation(adjacency, tensor, mask, iterations=40):
 
 
 def all_baselines(adjacency, tensor, mask, centers=CENTERS):
-    """Every baseline at every setting of its grid, to about 1e-4: yields (name, setting, completed tensor).
+    """Yield (name, setting, completed tensor) of every baseline and setting, to about 1e-4.
 
     name: 'vertex mean', 'Tikhonov', 'Tikhonov, normalized' or 'feature propagation'; setting: a dict of tau or
-    iterations, and center: the mean that was taken off and put back.
+    iterations, and center: the mean that was subtracted.
     """
     yield "vertex mean", {}, vertex_mean(tensor, mask)
     for center in centers:
@@ -89,7 +94,7 @@ def all_baselines(adjacency, tensor, mask, centers=CENTERS):
 
 
 def _smooth(adjacency, data, mask):
-    """all_baselines on centred data: (name, setting, estimate)."""
+    """Yield (name, setting, estimate) of all_baselines on centred data."""
     for name, form in (("Tikhonov", laplacian), ("Tikhonov, normalized", normalized_laplacian)):
         matrix, guess = form(adjacency), None
         for tau in TAUS:
@@ -116,23 +121,25 @@ class System(NamedTuple):
     tolerance: float
 
     def image(self, x):
-        """The left side."""
+        """Return the left side."""
         return self.seen * x + self.tau * (self.laplacian @ x)
 
     def diagonal(self):
-        """(N, 1) or (N, columns) above 0; the row of an isolated vertex that is not observed is 0 = 0."""
+        """Return (N, 1) or (N, columns) above 0.
+
+        The row of an isolated unobserved vertex is 0 = 0.
+        """
         diagonal = self.seen + self.tau * self.laplacian.diagonal()[:, None]
         return np.where(diagonal > 0.0, diagonal, 1.0)
 
 
 def _solve(system, data, start):
-    """x (N, columns) float64 of all columns of a System at once.
+    """Solve all columns of a System: x (N, columns) float64.
 
-    The residual is judged after division by the diagonal, so that what is missing counts as much as what is observed,
-    however small tau is.
+    The residual is divided by the diagonal, so that missing entries count as much as observed ones for small tau.
     """
     data, diagonal = data.astype(np.float64), system.diagonal()
-    x = np.where(data.any(axis=0), start, 0.0)  # with nothing but zeros observed the answer is 0
+    x = np.where(data.any(axis=0), start, 0.0)  # the solution for zeros is 0
     residual = data - system.image(x)
     scaled = residual / diagonal
     goal = system.tolerance**2 * _dot(data / diagonal, data / diagonal)
@@ -155,5 +162,5 @@ def _dot(a, b):
 
 
 def _ratio(a, b):
-    """a / b, and 0 where b is 0, so that a solved column stays as it is."""
+    """Return a / b, and 0 where b is 0, so that a solved column is unchanged."""
     return np.divide(a, b, out=np.zeros_like(a), where=b > 0.0)

@@ -1,4 +1,4 @@
-"""Covariances on a graph, their leave-one-out errors, and what they tell of vertices that are not observed."""
+"""Covariances on a graph, their leave-one-out errors, and predictions of unobserved vertices."""
 
 import itertools
 from typing import NamedTuple
@@ -23,40 +23,40 @@ class Solved(NamedTuple):
 
 
 def covariance(laplacian, rho, nu):
-    """K (N, N) of a normalized Laplacian (N, N), dense or csr, its mean variance 1; nu a whole number."""
+    """Return K (N, N) of a normalized Laplacian (N, N), dense or csr, mean variance 1; nu an integer."""
     dense = laplacian.toarray() if hasattr(laplacian, "toarray") else laplacian
     K = np.linalg.matrix_power(np.linalg.inv(np.eye(len(dense)) + rho * dense), int(nu))
     return K / np.mean(np.diag(K))
 
 
 def solved(K, seen, tau):
-    """Solved of the observed vertices (n,)."""
+    """Return Solved of the observed vertices (n,)."""
     A = np.linalg.inv(K[np.ix_(seen, seen)] + tau * np.eye(len(seen)))
     a = A.sum(axis=1)
     return Solved(A, a, A - np.outer(a, a) / a.sum())
 
 
 def left_out(found, values):
-    """(n, columns): the error of each of values (n, columns) as the others tell it."""
+    """Return (n, columns): leave-one-out errors of values (n, columns)."""
     return (found.Q @ values) / np.diag(found.Q)[:, None]
 
 
-def told(K, found, seen, values):
-    """(N, columns): the field of all vertices, of values (n, columns) at the observed ones."""
+def predict(K, found, seen, values):
+    """Return (N, columns): predictions at all vertices from values (n, columns) at the observed ones."""
     mean = found.a @ values / found.a.sum()
     return mean + K[:, seen] @ (found.A @ (values - mean))
 
 
 def variance(K, found, seen, tau):
-    """(N,) float64: the variance of a new value at each vertex, in units of the field's mean variance."""
+    """Return (N,) float64: variance of a new value at each vertex, relative to the field's mean variance."""
     part = K[:, seen]
-    lacking = 1.0 - part @ found.a
-    own = np.diag(K) + tau - np.einsum("ij,ij->i", part @ found.A, part) + lacking**2 / found.a.sum()
-    return np.maximum(own, 1e-12)
+    uncovered = 1.0 - part @ found.a
+    variances = np.diag(K) + tau - np.einsum("ij,ij->i", part @ found.A, part) + uncovered**2 / found.a.sum()
+    return np.maximum(variances, 1e-12)
 
 
 def best(laplacian, seen, bands, metric):
-    """[(rho, nu, tau)], of each band the one with the least leave-one-out error; bands: [values (n, columns)]."""
+    """Return [(rho, nu, tau)] with the least leave-one-out error of each band; bands: [values (n, columns)]."""
     small = laplacian.shape[0] <= MANY
     laws = {}
     for rho, nu, tau in GRID if small else COARSE:
@@ -65,9 +65,9 @@ def best(laplacian, seen, bands, metric):
     def errors(law):
         K = covariance(laplacian, *law)
         found = (solved(K, seen, tau) for tau in laws[law])
-        return [[error_of(left_out(one, values), metric) for values in bands] for one in found]
+        return [[error_of(left_out(solution, values), metric) for values in bands] for solution in found]
 
-    if small:  # a matrix for each thread; of large ones all threads for each
+    if small:  # a matrix per thread; for large matrices all threads per matrix
         with alone():
             table = shared_out(errors, laws)
     else:

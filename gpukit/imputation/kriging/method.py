@@ -1,4 +1,4 @@
-"""Kriging among the methods."""
+"""The method 'kriging'."""
 
 import numpy as np
 
@@ -8,13 +8,13 @@ from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.kriging.plan import MOST
 from gpukit.imputation.problem import Method
 
-WORK = 1 << 36  # additions, of columns with matrices of their own
-SAMPLE = 64  # columns of a band that leave-one-out errors are taken of
+WORK = 1 << 36  # additions, for columns with different masks
+SAMPLE = 64  # columns of a band for leave-one-out errors
 FEWEST = 3  # observed vertices
 
 
 def suits(problem):
-    """Graphs that are not too large, of which some vertices are observed."""
+    """Return True for graphs that are not too large and have observed vertices."""
     alive = problem.seen.any(axis=1)
     if not FEWEST <= alive.sum() or len(alive) > MOST:
         return False
@@ -22,25 +22,25 @@ def suits(problem):
 
 
 def patterns(problem):
-    """How many columns are seen in different places."""
+    """Return the number of distinct columns of the mask."""
     return len(np.unique(np.packbits(problem.seen, axis=0), axis=1).T)
 
 
 def settings(problem):
-    """Those with the least leave-one-out errors: [{"bands": [[first, rho, nu, tau]]}]."""
+    """Return the setting with the least leave-one-out errors: [{"bands": [[first, rho, nu, tau]]}]."""
     alive = np.flatnonzero(problem.seen.any(axis=1))
-    whole, edges = whole_of(problem), bands(problem)
+    whole, edges = complete_values(problem), bands(problem)
     rng = np.random.default_rng(problem.options.seed)
     parts = [slice(*pair) for pair in zip(edges, edges[1:])]
-    some = [whole[alive, part] for part in parts]
-    some = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in some]
+    samples = [whole[alive, part] for part in parts]
+    samples = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in samples]
     metric = "squared" if problem.ordered else problem.options.metric
-    found = cov.best(problem.place.basis.laplacian, alive, some, metric)
-    return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, found)]}]
+    laws = cov.best(problem.place.basis.laplacian, alive, samples, metric)
+    return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, laws)]}]
 
 
-def whole_of(problem):
-    """(N, T): the values with what is missing filled in simply; of series in time their cosine transform."""
+def complete_values(problem):
+    """Return (N, T): the values filled in by a simple method; for series in time their cosine transform."""
     filled = np.where(problem.seen, problem.values, simple(problem))
     if not problem.ordered:
         return filled
@@ -50,7 +50,7 @@ def whole_of(problem):
 
 
 def bands(problem):
-    """The first column of each band, and the end: of columns without an order one band."""
+    """Return the first column of each band and the end; one band for columns without order."""
     count = problem.values.shape[1]
     if not problem.ordered:
         return [0, count]
@@ -59,31 +59,30 @@ def bands(problem):
 
 
 def fill(problem, setting):
-    """(N, T): series in time: what the others tell of vertices that are not observed; else of every column what is
-    observed in it tells of the rest."""
+    """Return (N, T): for series in time predictions of unobserved vertices, else of each column's missing values."""
     return in_time(problem, setting) if problem.ordered else by_column(problem, setting)
 
 
 def in_time(problem, setting):
-    """The field of each band of frequencies."""
+    """Predict each band of frequencies."""
     from scipy import fft
 
-    alive, whole = np.flatnonzero(problem.seen.any(axis=1)), whole_of(problem)
+    alive, whole = np.flatnonzero(problem.seen.any(axis=1)), complete_values(problem)
     out, count = np.zeros(whole.shape), whole.shape[1]
     edges = [part[0] for part in setting["bands"]] + [count]
     bands = sorted(zip(setting["bands"], edges, edges[1:]), key=lambda band: band[0][1:])
     laplacian, law = problem.place.basis.laplacian, None
-    for (_, rho, nu, tau), first, end in bands:  # those with one covariance follow each other
+    for (_, rho, nu, tau), first, end in bands:  # bands are sorted by covariance
         if law != (rho, nu):
             K, law = cov.covariance(laplacian, rho, nu), (rho, nu)
-        out[:, first:end] = cov.told(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
+        out[:, first:end] = cov.predict(K, cov.solved(K, alive, tau), alive, whole[alive, first:end])
     out = fft.idct(out, axis=1, norm="ortho")
     out[alive] = np.nan
     return out
 
 
 def by_column(problem, setting):
-    """Columns that are seen in the same places together."""
+    """Predict columns with equal masks together."""
     _, rho, nu, tau = setting["bands"][0]
     K, out = cov.covariance(problem.place.basis.laplacian, rho, nu), np.full(problem.values.shape, np.nan)
     _, group = np.unique(np.packbits(problem.seen, axis=0), axis=1, return_inverse=True)
@@ -93,7 +92,7 @@ def by_column(problem, setting):
         seen = np.flatnonzero(problem.seen[:, columns[0]])
         if len(seen) >= FEWEST:
             rest = (problem.values - base)[np.ix_(seen, columns)]
-            out[:, columns] = base[:, columns] + cov.told(K, cov.solved(K, seen, tau), seen, rest)
+            out[:, columns] = base[:, columns] + cov.predict(K, cov.solved(K, seen, tau), seen, rest)
     return out
 
 

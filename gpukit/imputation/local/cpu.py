@@ -1,4 +1,4 @@
-"""The local regression on the CPU; gpu.py has the same."""
+"""The local regression on the CPU; gpu.py has the same interface."""
 
 import numpy as np
 

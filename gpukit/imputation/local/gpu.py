@@ -1,4 +1,4 @@
-"""The local regression on a GPU; cpu.py has the same."""
+"""The local regression on a GPU; cpu.py has the same interface."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ BLOCKS = 1056
 
 
 class Session:
-    """See steps.Session. What a ground has stays on the device until another one comes."""
+    """See steps.Session. The arrays of a ground stay on the device until another one is used."""
 
     def __init__(self):
         self.ground, self.there = None, None

@@ -1,4 +1,4 @@
-"""The local regression on a GPU; twins.py has the same for the CPU."""
+"""GPU kernels of the local regression; twins.py has their CPU twins."""
 
 import math
 
@@ -13,12 +13,11 @@ ONE = np.float32(1.0)
 
 @kernel
 def describe(values, before, after, at, series, near, vertex, column, out, base):
-    """The features x of values, and the line's point that they are added to.
+    """Compute the features x of values, and the point of the line as their base.
 
     values (N, T) float32; before, after (N, T) int32: the nearest observed column before and after each, -1 and T for
-    none, of every vertex in question there is one at least; at (T,) float32: when columns were; series (M, T) float32:
-    whole ones; near (N, k) int32: which of them are looked at; vertex, column (n,) int32; out (n, OWN + 4 k) float32,
-    base (n,) float32, overwritten.
+    none, at least one for every vertex; at (T,) float32: times of columns; series (M, T) float32: complete; near (N, k)
+    int32: the predicting series; vertex, column (n,) int32; out (n, OWN + 4 k) float32, base (n,) float32, overwritten.
     Launch: any grid of one dimension, a thread a value.   Deterministic: yes.   Source: this project's.
     """
     last = values.shape[1] - 1
@@ -50,9 +49,9 @@ def describe(values, before, after, at, series, near, vertex, column, out, base)
 
 @kernel
 def remainders(features, targets, owner, begin, end, coefficients, rest, sizes):
-    """rest = y - beta' x of values, and the sum of |rest| over each piece.
+    """Compute rest = y - beta' x of values, and the sum of |rest| over each piece.
 
-    features (n, size) float32, targets (n,) float32; owner (C,) int32, begin, end (C,) int64: of each piece of a group
+    features (n, size) float32, targets (n,) float32; owner (C,) int32, begin, end (C,) int64: for each piece of a group
     of values, the group, its first value and the one after its last; coefficients (G, size) float64; rest (n,), sizes
     (C,) float64, overwritten.
     Launch: a block a piece, block THREADS.   Deterministic: yes.   Source: this project's.
@@ -75,12 +74,12 @@ def remainders(features, targets, owner, begin, end, coefficients, rest, sizes):
 
 @kernel
 def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, sums, weights):
-    """X' W X, lower half, X' W y below it, and the sum of W, of each piece.
+    """Compute X' W X, lower half, X' W y below it, and the sum of W, of each piece.
 
     features (n, size), targets (n,) float32, owner (C,) int32, begin, end (C,) int64, rest (n,), sizes (C,) float64: as
-    remainders has them; first (G + 1,) int64: the first piece of each group; absolute: W is 1 / |rest|, at most that
-    of LEAST of the group's mean, or 1; sums (C, size + 1, size + 1), weights (C,) float64, overwritten, of sums the
-    lower half.
+    in remainders; first (G + 1,) int64: the first piece of each group; absolute: W is 1 / |rest|, with |rest| at least
+    LEAST of the group's mean, or 1; sums (C, size + 1, size + 1), weights (C,) float64, overwritten, only the lower
+    half of sums.
     Launch: a block a piece, block THREADS.   Deterministic: yes.
     Source: iteratively reweighted least squares, e.g. Green, J. R. Statist. Soc. B 46 (1984).
     """
@@ -114,11 +113,11 @@ def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, s
 
 @kernel
 def solve(sums, weights, begin, end, first, start, pull, group, coefficients):
-    """Coefficients of groups: the least weighted squares, drawn to a start by a ridge.
+    """Solve for the coefficients of groups: weighted least squares, shrunk to a start by a ridge.
 
-    sums (C, size + 1, size + 1), weights (C,) float64, begin, end (C,), first (G + 1,) int64: as gather has them; start
-    and pull (S, size) float64: what coefficients are drawn to, and the ridge that draws each; group (G,) int32: which
-    start a group has; coefficients (G, size) float64, overwritten: the start where a group has no values.
+    sums (C, size + 1, size + 1), weights (C,) float64, begin, end (C,), first (G + 1,) int64: as in gather; start and
+    pull (S, size) float64: the start of coefficients, and its ridge; group (G,) int32: the start of each group;
+    coefficients (G, size) float64, overwritten: the start for empty groups.
     Launch: a block a group, block THREADS.   Deterministic: yes.   Source: this project's.
     """
     G, b = cuda.shared.array((SIDE, SIDE), np.float64), cuda.shared.array(SIDE, np.float64)
@@ -148,7 +147,7 @@ def solve(sums, weights, begin, end, first, start, pull, group, coefficients):
 
 @kernel
 def place(source, rows, places, out):
-    """out[places] = source[rows]: rows of features where they belong.
+    """Copy rows of features: out[places] = source[rows].
 
     source (n, size), out (m, size) float32; rows, places (k,) int64, places all different.
     Launch: any grid of one dimension, a thread a number.   Deterministic: yes.   Source: this project's.
@@ -160,7 +159,7 @@ def place(source, rows, places, out):
 
 @kernel
 def answer(features, base, group, coefficients, out):
-    """out = base + beta' x, of the coefficients of a value's group.
+    """Compute out = base + beta' x, beta of a value's group.
 
     features (n, size) float32, base (n,) float32, group (n,) int32, coefficients (G, size) float64, out (n,) float64.
     Launch: any grid of one dimension, a thread a value.   Deterministic: yes.   Source: this project's.

@@ -1,4 +1,4 @@
-"""The local regression from a problem to what is filled in."""
+"""Local regression of a problem: hidden values, coefficients, imputed values."""
 
 import functools
 from typing import NamedTuple
@@ -14,18 +14,18 @@ from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Predictors
-from gpukit.imputation.local.table import Table, Told, grouped
+from gpukit.imputation.local.table import HiddenValues, Table, grouped
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.plan import SHARES
 
-MARGIN = 0.25  # of a vertex's range, beyond which no answer of a regression is believed
-FLOOR = 0.05  # of the usual scale of a vertex: none is less
+MARGIN = 0.25  # of a vertex's range, added on either side as the limits of predictions
+FLOOR = 0.05  # least scale of a vertex, relative to the usual one
 
 
 class MaskedProblem(NamedTuple):
-    """A problem with some of it hidden, in units of its vertices.
+    """A problem with some values hidden, in units of its vertices.
 
-    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: whole ones, as they are known so far; smooth
+    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: complete, with the current estimates; smooth
     (N, T) float32: of low rank, or None; before, after (N, T) int32 (steps.Predictors).
     """
 
@@ -39,8 +39,10 @@ class MaskedProblem(NamedTuple):
 
 
 class Missing(NamedTuple):
-    """Missing values that are to be filled in: vertex, column, group (n,) int32, group the number of a value's kind
-    times that of vertices, and its vertex; limits (N, 2): of vertices, beyond which no answer is believed."""
+    """Missing values to fill in: vertex, column, group (n,) int32.
+
+    group: the value's kind times the number of vertices, plus its vertex; limits (N, 2): of each vertex's predictions.
+    """
 
     vertex: np.ndarray
     column: np.ndarray
@@ -49,7 +51,7 @@ class Missing(NamedTuple):
 
 
 def fill(problem, setting):
-    """(N, T): what is filled in; NaN for vertices of which nothing is observed."""
+    """Return (N, T) imputed values; NaN for unobserved vertices."""
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
     few = inner.window(WINDOW)
@@ -65,20 +67,20 @@ def fill(problem, setting):
         grounds = shared_out(functools.partial(ground_of, near=near), parts)
         coefficients, ridges = learn(session, parts, grounds, whole, ridges)
         if number + 1 < PASSES:
-            parts = filled(session, parts, grounds, coefficients)
-        [whole] = filled(session, [whole], [ground_of(whole, near)], coefficients)
+            parts = predict_all(session, parts, grounds, coefficients)
+        [whole] = predict_all(session, [whole], [ground_of(whole, near)], coefficients)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
 
 
 def folds_for(seen):
-    """How many folds: as many as tell each vertex enough, and memory allows."""
+    """Return the number of folds: enough hidden values per vertex within the memory."""
     return max(FEWEST, min(FOLDS, FOLDS * WINDOW // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
 
 
 def units(problem):
-    """(N, 1) means and scales of the vertices."""
+    """Return (N, 1) means and scales of the vertices."""
     count = np.maximum(problem.seen.sum(axis=1, keepdims=True), 1)
     mean = problem.values.sum(axis=1, keepdims=True) / count
     rest = np.where(problem.seen, problem.values - mean, 0.0)
@@ -87,8 +89,10 @@ def units(problem):
 
 
 def settings(problem):
-    """[{"neighbors", "share"}]: how many other series are looked at, and soft-impute's share with the least error on a
-    fold; None where it cannot be had."""
+    """Return [{"neighbors", "share"}]: number of other series, and soft-impute's share with the least error.
+
+    share is None if soft-impute is not applicable.
+    """
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
     folds = hiding.folds_of(inner, problem.options.seed + 1, 1, anywhere=True)
@@ -96,7 +100,7 @@ def settings(problem):
 
 
 def best_share(problem, hidden):
-    """The share of soft-impute with the least error on a fold."""
+    """Return the share of soft-impute with the least error on a fold."""
     if not soft_impute.suits(problem):
         return None
     left = problem.without(hidden.lost)
@@ -106,30 +110,29 @@ def best_share(problem, hidden):
 
 
 def parts_of(pairs, share):
-    """[MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
+    """Return [MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
     left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
     smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
     given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
-    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # the last is larger: row by row
+    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # parallel by rows
 
 
 def part_of(hidden, left, smooth):
-    """A MaskedProblem of what is left of a problem, its series filled in by interpolation."""
+    """Return a MaskedProblem of a partly hidden problem, its series filled in by interpolation."""
     shape, line = left.seen.shape, simple(left)
     series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
 
-    def told(rows):
-        scans.beside(*scans.some(rows, left.seen), before[rows], after[rows])
+    def describe_hidden(rows):
+        scans.find_nearest(*scans.some(rows, left.seen), before[rows], after[rows])
         series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
 
-    by_rows(told, shape)
+    by_rows(describe_hidden, shape)
     smooth = None if smooth is None else smooth.astype(np.float32)
     return MaskedProblem(hidden, left, places.kinds(left), series, smooth, before, after)
 
 
 def ground_of(part, near):
-    """The steps.Predictors of a MaskedProblem: its series, those of low rank, and where there is a period what they
-    are a period before and after."""
+    """Return the steps.Predictors of a MaskedProblem: its series, low-rank series and values a period away."""
     problem, series = part.problem, [part.series]
     if part.smooth is not None:
         series.append(part.smooth)
@@ -145,7 +148,7 @@ def ground_of(part, near):
 
 
 def period_away(series, period):
-    """(N, T): the mean of what a series is a period before and after, of one of them at the ends."""
+    """Return (N, T): the mean of a series' values a period before and after, of one of them at the ends."""
     before, after = series[:, :-period], series[:, period:]
     out = np.empty_like(series)
     out[:, :period], out[:, -period:] = after[:, :period], before[:, -period:]
@@ -154,89 +157,95 @@ def period_away(series, period):
 
 
 def near_of(whole, neighbors):
-    """(N, k) int32: which series are looked at, of a MaskedProblem."""
+    """Return (N, k) int32: the predicting series of each vertex of a MaskedProblem."""
     alive = whole.problem.seen.any(axis=1)
     return alike(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
 
 
 def learn(session, parts, grounds, whole, ridges):
-    """(coefficients (KINDS N, size) float64, of a kind and a vertex each, as what the parts hide tells them; the ridge
-    of each kind). grounds: steps.Predictors of each part; ridges: those, or None where they are to be found."""
+    """Return (coefficients (KINDS N, size) float64 of each kind and vertex, ridge of each kind).
+
+    grounds: steps.Predictors of each part; ridges: of each kind, or None to select them.
+    """
     problem = whole.problem
     rng = np.random.default_rng(problem.options.seed)
-    orders = [rng.permutation(np.count_nonzero(in_question(part))) for part in parts]
-    chosen = shared_out(lambda pair: some(*pair, len(parts)), zip(parts, orders))
-    folds = [told(session, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
+    orders = [rng.permutation(np.count_nonzero(learnable(part))) for part in parts]
+    chosen = shared_out(lambda pair: sample_hidden(*pair, len(parts)), zip(parts, orders))
+    folds = [describe_hidden(session, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
     table = Table(session, len(problem.values), problem.options.metric, rng)
     if ridges is None:
         ridges = table.ridges(folds[:-1], folds[-1])
     return table.coefficients(folds, ridges), ridges
 
 
-def told(session, part, values, ground, places):
-    """table.Told of hidden values (vertex, column) of a MaskedProblem."""
+def describe_hidden(session, part, values, ground, places):
+    """Return table.HiddenValues of hidden values (vertex, column) of a MaskedProblem."""
     vertex, column = places
     x, base = session.describe(ground, vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
-    return Told(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
+    return HiddenValues(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
 
 
-def in_question(part):
-    """(N, T) bool: the hidden values that may be learned from."""
+def learnable(part):
+    """Return (N, T) bool: the hidden values used for learning."""
     return part.hidden & (part.kinds != places.NEVER)
 
 
-def some(part, order, parts):
-    """(vertex, column) int32 of hidden values that are learned from: of each kind and vertex not too many, the first in
-    an order of in_question()."""
-    vertex, column = np.nonzero(in_question(part))
+def sample_hidden(part, order, parts):
+    """Return (vertex, column) int32 of hidden values for learning, a limited number per kind and vertex.
+
+    order: of learnable().
+    """
+    vertex, column = np.nonzero(learnable(part))
     group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
     kept, _ = grouped(group, KINDS * len(part.hidden), max(1, OF_VERTEX // parts), order)
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
-def filled(session, parts, grounds, coefficients):
-    """[MaskedProblem] with their series filled in anew; grounds: steps.Predictors of each."""
-    asked = shared_out(asked_of, parts)
-    return [answered(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, asked)]
+def predict_all(session, parts, grounds, coefficients):
+    """Return [MaskedProblem] with series predicted by coefficients; grounds: steps.Predictors of each."""
+    missing = shared_out(list_missing, parts)
+    return [predict_missing(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, missing)]
 
 
-def asked_of(part):
-    """The Missing values of a MaskedProblem."""
+def list_missing(part):
+    """Return the Missing values of a MaskedProblem."""
     seen, kinds = part.problem.seen, part.kinds
 
-    def told(rows):
+    def describe_hidden(rows):
         vertex, column = np.nonzero(~seen[rows] & (kinds[rows] != places.NEVER))
         kind, vertex = kinds[rows][vertex, column].astype(np.int32), (rows.start + vertex).astype(np.int32)
         return vertex, column.astype(np.int32), kind * len(seen) + vertex
 
-    return Missing(*map(np.concatenate, zip(*by_rows(told, seen.shape))), limits_of(part.problem))
+    return Missing(*map(np.concatenate, zip(*by_rows(describe_hidden, seen.shape))), limits_of(part.problem))
 
 
-def answered(session, part, ground, asked, coefficients):
-    """A MaskedProblem with its Missing values filled in."""
+def predict_missing(session, part, ground, missing, coefficients):
+    """Return a MaskedProblem with its Missing values filled in."""
     series = part.series.copy()
-    for first in range(0, len(asked.vertex), TOGETHER):
-        vertex, column, group = (one[first : first + TOGETHER] for one in asked[:3])
+    for first in range(0, len(missing.vertex), TOGETHER):
+        vertex, column, group = (one[first : first + TOGETHER] for one in missing[:3])
         x, base = session.describe(ground, vertex, column)
         answers = session.answer(x, base, group, coefficients)
-        series[vertex, column] = within(answers, session.host(base), asked.limits[vertex])
+        series[vertex, column] = within(answers, session.host(base), missing.limits[vertex])
     return part._replace(series=series)
 
 
 def limits_of(problem):
-    """(N, 2): the least and the greatest that is observed of a vertex, and on either side MARGIN of their distance."""
+    """Return (N, 2): the observed range of each vertex, extended by MARGIN on either side."""
 
-    def told(rows):
+    def describe_hidden(rows):
         seen, values = problem.seen[rows], problem.values[rows]
         low = np.where(seen, values, np.inf).min(axis=1)
         high = np.where(seen, values, -np.inf).max(axis=1)
         return np.column_stack((low - MARGIN * (high - low), high + MARGIN * (high - low)))
 
-    return np.concatenate(by_rows(told, problem.seen.shape))
+    return np.concatenate(by_rows(describe_hidden, problem.seen.shape))
 
 
 def within(answers, base, limits):
-    """Answers, and in place of those beyond their limits (n, 2) what interpolation says: coefficients that few values
-    told, met by features that none of these had."""
+    """Replace answers beyond limits (n, 2) by interpolation.
+
+    Such answers come from coefficients of few values with unusual features.
+    """
     return np.where((answers >= limits[:, 0]) & (answers <= limits[:, 1]), answers, base)

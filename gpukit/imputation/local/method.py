@@ -1,11 +1,11 @@
-"""The local regression among the methods."""
+"""The method 'local'."""
 
 from gpukit.imputation.local import learning
 from gpukit.imputation.problem import Method
 
 
 def suits(problem):
-    """Series in time of two vertices at least."""
+    """Return True for series in time of two vertices at least."""
     return problem.ordered and len(problem.values) > 1
 
 

@@ -1,9 +1,9 @@
-"""Many regressions at once: coefficients of groups of values, each drawn to a start by a ridge.
+"""Many regressions at once: coefficients of groups of values, each shrunk to a start by a ridge.
 
     least sum of |y - beta' x|, or of squares, + pull' (beta - start)^2
 
-Absolute errors by reweighted squares. A group's values are cut in pieces, whose sums are taken side by side, on either
-device, and added up in one order.
+Absolute errors use reweighted squares. A group's values are cut into pieces. Sums of pieces are computed in parallel,
+on either device, and added up in a fixed order.
 """
 
 from typing import NamedTuple
@@ -14,8 +14,10 @@ from gpukit.imputation.local.plan import PIECE, PIECES
 
 
 class Pieces(NamedTuple):
-    """owner (C,) int32, begin, end (C,) int64: of each piece its group, its first value and the one after its last;
-    first (G + 1,) int64: the first piece of each group."""
+    """Pieces of groups: owner (C,) int32: the group; begin, end (C,) int64: first value, one after the last.
+
+    first (G + 1,) int64: the first piece of each group.
+    """
 
     owner: np.ndarray
     begin: np.ndarray
@@ -24,8 +26,10 @@ class Pieces(NamedTuple):
 
 
 class Sorted(NamedTuple):
-    """Values in groups, one after another: features (n, size) on the device, targets (n,) float32, first (G + 1,)
-    int64: where each group begins."""
+    """Values sorted by group: features (n, size) on the device, targets (n,) float32.
+
+    first (G + 1,) int64: the start of each group.
+    """
 
     features: object
     targets: np.ndarray
@@ -33,12 +37,11 @@ class Sorted(NamedTuple):
 
 
 def regress(session, values, start, pulls, group, rounds):
-    """[(G, size) float64] coefficients on the host, of groups of values, for each of pulls; their start where a group
-    has none.
+    """Return [(G, size) float64] coefficients on the host for each of pulls; the start for empty groups.
 
-    session: steps.Session; values: Sorted, features on the session's device, the rest on the host; start and
-    each of pulls (S, size) float64: what coefficients are drawn to, and the ridge of each, in squares of its feature
-    added up; group (G,) int32: the start of each; rounds: of reweighting, 0 for squares.
+    session: steps.Session; values: Sorted, features on the session's device, the rest on the host; start and each of
+    pulls (S, size) float64: the start of coefficients, and its ridge, in summed squares of features; group (G,) int32:
+    the start of each group; rounds: of reweighting, 0 for squares.
     """
     targets, out = session.sent(values.targets), [np.empty((len(group), start.shape[1])) for _ in pulls]
     for low, high in together(values.first):
@@ -51,7 +54,7 @@ def regress(session, values, start, pulls, group, rounds):
 
 
 def parts_of(parts, order):
-    """Yield (part, rows of it, their places) of an order (n,) of the rows of parts, one after another."""
+    """Yield (part, rows of it, their positions) of an order (n,) of the concatenated rows of parts."""
     edges = np.cumsum([0, *(len(part) for part in parts)])
     for part, low, high in zip(parts, edges, edges[1:]):
         places = np.flatnonzero((order >= low) & (order < high))
@@ -60,7 +63,7 @@ def parts_of(parts, order):
 
 
 def pieces_of(first):
-    """The Pieces of groups that begin at first (G + 1,)."""
+    """Return the Pieces of groups that begin at first (G + 1,)."""
     counts = -(-np.diff(first) // PIECE)
     start = np.r_[0, np.cumsum(counts)]
     owner = np.repeat(np.arange(len(counts)), counts)
@@ -70,7 +73,7 @@ def pieces_of(first):
 
 
 def together(first):
-    """Yield (first, end) of groups that have PIECES pieces together, or are one."""
+    """Yield (first, end) of groups with at most PIECES pieces together, or one group."""
     counts, low = -(-np.diff(first) // PIECE), 0
     while low < len(counts):
         many = np.searchsorted(np.cumsum(counts[low:]), PIECES, "right")
@@ -80,8 +83,7 @@ def together(first):
 
 
 def some(session, features, targets, pieces, start, pulls, group, rounds):
-    """[(G, size)] coefficients of a few groups, for each of pulls: the first sums, those at the start, are the same for
-    all."""
+    """Return [(G, size)] coefficients of a few groups for each of pulls; the first sums are common to all."""
     if not len(pieces.owner):
         return [start[group]] * len(pulls)
     sums = Sums(session, features, targets, pieces, rounds > 0)
@@ -96,7 +98,7 @@ def some(session, features, targets, pieces, start, pulls, group, rounds):
 
 
 class Sums:
-    """The sums of pieces of values on a session's device; absolute: whether they are weighted."""
+    """Sums of pieces of values on a session's device; absolute: whether they are weighted."""
 
     def __init__(self, session, features, targets, pieces, absolute):
         count, size = len(pieces.owner), features.shape[1]
@@ -106,12 +108,12 @@ class Sums:
         self.sums = session.empty((count, size + 1, size + 1))
 
     def at(self, coefficients):
-        """What they are for the residuals of coefficients."""
+        """Compute the sums for the residuals of coefficients."""
         pieces, rest = (self.owner, self.begin, self.end), (self.rest, self.sizes)
         if self.absolute:
             self.session.remainders(*self.given, *pieces, coefficients, *rest)
         self.session.gather(*self.given, *pieces, self.first, *rest, self.absolute, self.sums, self.weights)
 
     def solve(self, start, pull, group, coefficients):
-        """The coefficients they lead to."""
+        """Solve for the coefficients."""
         self.session.solve(self.sums, self.weights, self.begin, self.end, self.first, start, pull, group, coefficients)

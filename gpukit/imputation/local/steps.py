@@ -1,4 +1,4 @@
-"""What the local regression needs of a device: cpu.py and gpu.py have a Session each."""
+"""Device interface of the local regression: cpu.py and gpu.py have a Session each."""
 
 from typing import NamedTuple, Protocol
 
@@ -6,8 +6,11 @@ import numpy as np
 
 
 class Predictors(NamedTuple):
-    """values (N, T) float32, 0 where missing; before, after (N, T) int32 (kernels.describe); at (T,) float32; series
-    (M, T) float32; near (N, k) int32."""
+    """Data of the features.
+
+    values (N, T) float32, 0 where missing; before, after (N, T) int32 (kernels.describe); at (T,) float32; series
+    (M, T) float32; near (N, k) int32.
+    """
 
     values: np.ndarray
     before: np.ndarray
@@ -18,22 +21,22 @@ class Predictors(NamedTuple):
 
 
 class Session(Protocol):
-    """A device at work."""
+    """Local regression on a device."""
 
     def describe(self, ground, vertex, column):
-        """(features (n, size), base (n,)) float32 on the device; vertex, column (n,) int32 on the host."""
+        """Return (features (n, size), base (n,)) float32 on the device; vertex, column (n,) int32 on the host."""
 
     def host(self, array):
-        """An array of the device as numpy's."""
+        """Return a device array as numpy's."""
 
     def joined(self, parts, order):
-        """Features of several calls of describe, one after another, their rows in an order (n,)."""
+        """Return concatenated features of several calls of describe, rows in an order (n,)."""
 
     def sent(self, array):
-        """An array of the host, on the device."""
+        """Return a host array on the device."""
 
     def empty(self, shape):
-        """A float64 array on the device."""
+        """Return a float64 array on the device."""
 
     def remainders(self, *arrays):
         """kernels.remainders."""
@@ -45,4 +48,4 @@ class Session(Protocol):
         """kernels.solve."""
 
     def answer(self, features, base, group, coefficients):
-        """(n,) float64 on the host."""
+        """Return (n,) float64 on the host."""

@@ -1,4 +1,4 @@
-"""The local regression on the CPU; kernels.py has the same for a GPU."""
+"""CPU twins of the local regression's kernels."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gpukit.scheduler import by_block
 
 @by_block(lambda vertex: len(vertex))
 def describe(start, stop, values, before, after, at, series, near, vertex, column, out, base):
-    """The features of values: see kernels.describe."""
+    """Compute the features of values: see kernels.describe."""
     last = values.shape[1] - 1
     for i in range(start, stop):
         v, t = vertex[i], column[i]
@@ -37,7 +37,7 @@ def describe(start, stop, values, before, after, at, series, near, vertex, colum
 
 @by_block(lambda owner: len(owner))
 def remainders(start, stop, features, targets, owner, begin, end, coefficients, rest, sizes):
-    """rest = y - beta' x, and the sum of |rest| over each piece: see kernels.remainders."""
+    """Compute rest = y - beta' x, and the sum of |rest| over each piece: see kernels.remainders."""
     for piece in range(start, stop):
         total, beta = 0.0, coefficients[owner[piece]]
         for i in range(begin[piece], end[piece]):
@@ -51,7 +51,7 @@ def remainders(start, stop, features, targets, owner, begin, end, coefficients, 
 
 @by_block(lambda owner: len(owner))
 def gather(start, stop, features, targets, owner, begin, end, first, rest, sizes, absolute, sums, weights):
-    """The sums of each piece: see kernels.gather."""
+    """Compute the sums of each piece: see kernels.gather."""
     size = features.shape[1]
     for piece in range(start, stop):
         low, high = begin[piece], end[piece]
@@ -74,7 +74,7 @@ def gather(start, stop, features, targets, owner, begin, end, first, rest, sizes
 
 @njit
 def accumulate(row, block, count, G):
-    """G += row' block of so many values, lower half."""
+    """Add row' block of `count` values to G, lower half."""
     for i in range(0, count - count % CELL, CELL):
         for j in range(len(G)):
             a, b, c, d = row[i, j], row[i + 1, j], row[i + 2, j], row[i + 3, j]

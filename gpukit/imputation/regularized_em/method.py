@@ -1,36 +1,39 @@
-"""Regularized EM among the methods."""
+"""The method 'regularized-em'."""
 
 import numpy as np
 
 from gpukit.imputation.auto.judging import simple
 from gpukit.imputation.problem import Method
 from gpukit.imputation.regularized_em.normal import completed
-from gpukit.imputation.regularized_em.plan import FEWEST, MARGIN, MOST_WORK, RIDGES
+
+RIDGES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # of a vertex's variance
+FEWEST = 4  # columns
+MOST_WORK = 1 << 26  # of a round
+MARGIN = 0.25  # of a vertex's range, added on either side as limits
 
 
 def suits(problem):
-    """Two vertices at least that are seen in part, one of them not everywhere, and no more than can be multiplied in
-    every round."""
+    """Return True for two or more partly observed vertices, if the cost of a round is acceptable."""
     alive = problem.seen.any(axis=1)
     enough = alive.sum() > 1 and problem.values.shape[1] >= FEWEST and not problem.seen[alive].all()
     return bool(enough and work(problem, 0) <= MOST_WORK)
 
 
 def work(problem, lags):
-    """Additions of a round, about: n^2 T + n^3."""
+    """Return the additions of a round, about: n^2 T + n^3."""
     count, columns = problem.values.shape
     rows = count * (1 + 2 * lags)
     return rows**2 * (columns + rows)
 
 
 def settings(problem):
-    """How many columns on either side, and the ridge."""
+    """Return numbers of columns on either side and ridges."""
     most = 1 if problem.ordered and work(problem, 1) <= MOST_WORK else 0
     return [{"lags": lags, "ridge": ridge} for lags in range(most + 1) for ridge in RIDGES]
 
 
 def fill(problem, setting):
-    """(N, T): what the others tell; NaN for vertices of which nothing is observed."""
+    """Return (N, T) predictions; NaN for unobserved vertices."""
     alive = problem.seen.any(axis=1)
     out = np.full(problem.values.shape, np.nan)
     if alive.any():
@@ -39,7 +42,7 @@ def fill(problem, setting):
 
 
 def of_alive(series, seen, setting):
-    """(N, T) of series whole ones, as a simple method has them where they are not seen (N, T)."""
+    """Return (N, T) of observed vertices; series are filled in by a simple method where not seen (N, T)."""
     mean = series.mean(axis=1, keepdims=True, where=seen)
     scale = series.std(axis=1, keepdims=True, where=seen)
     scale[scale <= 0] = 1.0

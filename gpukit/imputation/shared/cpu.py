@@ -9,7 +9,7 @@ from gpukit.timing import work_clock
 
 
 class Part(Share, cpu.Session):
-    """A rank's share of a tensor: see share.Share. unit: what all numbers are in, see spectral.steps.Known."""
+    """A rank's share of a tensor: see share.Share. unit: scale of all numbers, see spectral.steps.Known."""
 
     journeys = None
 
@@ -17,27 +17,30 @@ class Part(Share, cpu.Session):
         self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
 
     def set_hidden(self, hidden):
-        """hidden (rows, own columns) bool, or None: all is missing."""
+        """Set hidden (rows, own columns) bool, or None: all values are missing."""
         self.hidden = hidden
 
     @staticmethod
     def vectors_of(basis, dtype, workspace):
-        """A basis's vectors (N, K) as dtype, where the work is."""
+        """Return a basis's vectors (N, K) as dtype on the device."""
         return np.ascontiguousarray(basis.vectors, dtype)
 
     @staticmethod
-    def placed(observed, there):
-        """there = some vertices of what is observed, flat; numbers too large for its type become infinite."""
+    def copy_to_device(observed, there):
+        """Copy observed values of some vertices, flat, to the device.
+
+        Numbers too large for its type become infinite.
+        """
         with np.errstate(over="ignore"):
             there[...] = observed
 
     @staticmethod
     def rows_of(array, rows):
-        """Some rows, contiguous."""
+        """Return some rows, contiguous."""
         return np.ascontiguousarray(array[rows])
 
     def product(self, a, b, out, add=False):
-        """out = a b, or out + a b."""
+        """Compute out = a b, or out + a b."""
         if not add:
             np.matmul(a, b, out=out)
             return
@@ -45,11 +48,11 @@ class Part(Share, cpu.Session):
             out[:, first : first + COLUMNS] += a @ b[:, first : first + COLUMNS]
 
     def copy(self, source, out):
-        """out = source."""
+        """Copy source to out."""
         np.copyto(out, source)
 
     def plus(self, a, b, out):
-        """out = a + b."""
+        """Compute out = a + b."""
         np.add(a, b, out=out)
 
     zeros, empty = staticmethod(np.zeros), staticmethod(np.empty)
@@ -57,19 +60,19 @@ class Part(Share, cpu.Session):
     contiguous = staticmethod(np.ascontiguousarray)
 
     @staticmethod
-    def told(array):
-        """An array as lines take it."""
+    def for_transport(array):
+        """Return an array in the form that transports take."""
         return array
 
     @staticmethod
-    def fetched(array):
-        """An array on the host."""
+    def to_host(array):
+        """Return an array on the host."""
         return array
 
     def mark(self):
-        """Now."""
+        """Return the current time."""
         return work_clock()
 
-    def between(self, begun, done):
-        """Seconds from one mark to another."""
-        return done - begun
+    def between(self, start, end):
+        """Return the seconds between two marks."""
+        return end - start

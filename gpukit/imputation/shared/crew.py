@@ -1,4 +1,4 @@
-"""A rank among those that complete a tensor together: its team, its device, how arrays go to the others."""
+"""A rank that completes a tensor with others: team, device, transport of arrays."""
 
 import warnings
 
@@ -9,11 +9,11 @@ from gpukit.parallel.devices import check_apart
 
 
 class Crew:
-    """This process's place in a parallel.Team; made by all ranks at once.
+    """This process's rank in a parallel.Team; constructed on all ranks together.
 
-    device: device.Device of this rank, a CPU's or a GPU of its own; workspace: of the run (device.workspace.Workspace).
-    lines: arrays to and from the others (parallel.lines). speeds (2, R): columns and slices that each rank does a
-    second, as far as it was measured: see parts.py; shared: whether any tensor was shared out, on rank 0.
+    device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
+    lines: array transport (parallel.lines). speeds (2, R): measured columns and slices per second of each rank, see
+    parts.py; shared: True on rank 0 if a tensor was distributed.
     """
 
     def __init__(self, team, device, workspace):
@@ -23,11 +23,11 @@ class Crew:
         self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
 
     def ask(self, what, *numbers):
-        """Rank 0: a question to all others; a number of session.py's, and arrays or numbers, flat."""
+        """Broadcast a request of rank 0: a number of session.py, then arrays or numbers, flat."""
         self.team.broadcast(np.concatenate([[float(what)], *(np.ravel(each) for each in numbers)]))
 
     def collected(self, array):
-        """On rank 0 [array of each rank]; on others None."""
+        """Return [array of each rank] on rank 0, None on others."""
         if self.team.rank:
             self.team.send(0, array)
             return None

@@ -1,7 +1,7 @@
 """A rank's share on a GPU; cpu.py has the same class. Products are cuBLAS's, through cupy.
 
-What travels goes on a stream that does not wait for the default one, nor it for that, as a stream of numba's would: so
-products and NCCL work at the same time.
+Transport uses a stream that is not synchronized with the default one, unlike numba's streams, so that products and
+NCCL overlap.
 """
 
 import numpy as np
@@ -33,7 +33,7 @@ class Part(Share, gpu.Session):
         return vectors_on_gpu(basis.vectors, dtype, brought, workspace)
 
     @staticmethod
-    def placed(observed, there):
+    def copy_to_device(observed, there):
         """See cpu.Part."""
         upload(np.ascontiguousarray(observed), shared(there))
 
@@ -43,11 +43,11 @@ class Part(Share, gpu.Session):
         return array[array_library().asarray(rows)]
 
     def room_for_new(self):
-        """Room for all of the new estimate, which share.Share keeps."""
+        """Return (None, all columns): share.Share allocates the new estimate."""
         return None, self.now.shape[1]
 
     def product(self, a, b, out, add=False):
-        """See cpu.Part; in place where rows or columns are side by side, which cupy.matmul would copy."""
+        """See cpu.Part. Computed in place for strided matrices, which cupy.matmul would copy."""
         if not out.size:
             return
         if SIMULATED or not all(map(plain, (a, b, out))):
@@ -66,40 +66,40 @@ class Part(Share, gpu.Session):
 
     @staticmethod
     def zeros(shape, dtype):
-        """cupy's."""
+        """Return a cupy array of zeros."""
         return array_library().zeros(shape, dtype)
 
     @staticmethod
     def empty(shape, dtype):
-        """cupy's."""
+        """Return an uninitialized cupy array."""
         return array_library().empty(shape, dtype)
 
     @staticmethod
     def contiguous(array):
-        """cupy's."""
+        """Return a contiguous cupy array."""
         return array_library().ascontiguousarray(array)
 
     @staticmethod
-    def told(array):
+    def for_transport(array):
         """See cpu.Part."""
         return shared(array)
 
     @staticmethod
-    def fetched(array):
+    def to_host(array):
         """See cpu.Part."""
         return array.get()
 
     def mark(self):
-        """An event where the default stream is now."""
+        """Record an event on the default stream."""
         return Mark().record()
 
-    def between(self, begun, done):
-        """Seconds from one event to another."""
-        return begun.seconds_to(done)
+    def between(self, start, end):
+        """Return the seconds between two events."""
+        return start.seconds_to(end)
 
 
 def side_stream():
-    """(a stream beside the default one, as numba's; what keeps it)."""
+    """Return (a stream parallel to the default one, as numba's; its owner)."""
     if SIMULATED:
         return cuda.stream(), None
     made = array_library().cuda.Stream(non_blocking=True)
@@ -107,12 +107,12 @@ def side_stream():
 
 
 def plain(array):
-    """Whether cuBLAS can take a matrix as it lies: several rows and columns, either of them side by side."""
+    """Return True if cuBLAS can use a matrix without a copy: contiguous rows or columns, several of both."""
     return min(array.shape) > 1 and array.itemsize in array.strides
 
 
 def multiply(a, b, out, add):
-    """out = a b, or out + a b, by cuBLAS; `plain` matrices, out's rows side by side."""
+    """Compute out = a b, or out + a b, by cuBLAS, for `plain` matrices; out's rows are contiguous."""
     cp = array_library()
     gemm = cp.cuda.cublas.sgemm if out.itemsize == 4 else cp.cuda.cublas.dgemm
     one, beta = np.ones(1, out.dtype), np.full(1, add, out.dtype)
@@ -125,10 +125,10 @@ def multiply(a, b, out, add):
 
 
 def flipped(matrix):
-    """1 where columns are side by side, 0 where rows are."""
+    """Return 1 for contiguous columns, 0 for contiguous rows."""
     return int(matrix.strides[1] != matrix.itemsize)
 
 
 def pitch(matrix):
-    """Numbers from one row to the next, or of columns side by side from one column to the next."""
+    """Return the stride of rows, or of contiguous columns, in numbers."""
     return max(matrix.strides) // matrix.itemsize

@@ -1,4 +1,4 @@
-"""A tensor handed out to the ranks of a crew: each gets its columns, whatever rank 0 has; shares of it begin."""
+"""Scatter of a tensor by columns from rank 0 to the ranks of a crew."""
 
 import numpy as np
 
@@ -6,19 +6,19 @@ from gpukit.device.engine import engine
 from gpukit.imputation.shared.parts import own, parts_of
 from gpukit.imputation.spectral.cpu import LARGE, in_units, unit_of
 
-BLOCK = 64 << 20  # bytes of what is observed that go at a time
+BLOCK = 64 << 20  # bytes of observed values sent at once
 DTYPES = (np.float32, np.float64)
 
 
-def described(crew, tensor):
-    """A Tensor in numbers, for `begun` on all ranks."""
+def describe_tensor(crew, tensor):
+    """Return a Tensor's description in numbers, for `create_share` on all ranks."""
     m, n = tensor.observed.shape[1:]
-    told = [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
-    return np.concatenate((told, crew.speeds.ravel()))
+    numbers = [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
+    return np.concatenate((numbers, crew.speeds.ravel()))
 
 
-def begun(crew, numbers, tensor=None):
-    """The share (cpu.Part, gpu.Part) of this rank, of a tensor that rank 0 has; numbers: `described`."""
+def create_share(crew, numbers, tensor=None):
+    """Return this rank's share (cpu.Part, gpu.Part) of rank 0's tensor; numbers: `describe_tensor`."""
     N, K, m, n, code, entries = map(int, numbers[:6])
     crew.speeds = numbers[6:].reshape(2, -1)
     parts, dtype, team = parts_of(m * n, K, crew.speeds), np.dtype(DTYPES[code]), crew.team
@@ -28,15 +28,15 @@ def begun(crew, numbers, tensor=None):
         vectors = part.empty((N, K), dtype)
     else:
         vectors = part.vectors_of(tensor.basis, dtype, crew.workspace)
-    crew.lines.broadcast(part.told(vectors))
-    hidden = handed_out(team, tensor, parts) if entries else None
+    crew.lines.broadcast(part.for_transport(vectors))
+    hidden = scatter_hidden(team, tensor, parts) if entries else None
     part.join(crew, parts, vectors, hidden, dtype)
     part.begin(observed_part(part, N, tensor), rows)
     return part
 
 
-def handed_out(team, tensor, parts):
-    """This rank's columns of what is hidden, (rows, columns) bool."""
+def scatter_hidden(team, tensor, parts):
+    """Return this rank's columns of the missing entries, (rows, columns) bool."""
     if team.rank:
         return team.receive(0)
     for rank in team.others:
@@ -45,7 +45,7 @@ def handed_out(team, tensor, parts):
 
 
 def observed_part(part, count, tensor):
-    """(count, own columns) of what is observed, on the device, in units that all ranks have: part.unit."""
+    """Return (count, own columns) of observed values on the device, in the ranks' common unit, part.unit."""
     observed = None if tensor is None else tensor.observed
     flat = columns_of(part, count, observed)
     extremes = np.array([float(flat.max()), -float(flat.min())])
@@ -58,20 +58,20 @@ def observed_part(part, count, tensor):
 
 
 def columns_of(part, count, observed):
-    """(count, own columns) of a tensor (count, m, n), which rank 0 has, on the device, a few vertices at a time."""
+    """Return (count, own columns) on the device of rank 0's tensor (count, m, n), sent in blocks of vertices."""
     edges, mine = part.parts.columns, part.own_columns
     flat = part.empty((count, mine.stop - mine.start), part.dtype)
-    some = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
-    blocks = [slice(first, min(first + some, count)) for first in range(0, count, some)]
+    rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))
+    blocks = [slice(first, min(first + rows_per_block, count)) for first in range(0, count, rows_per_block)]
     if observed is None:
         for block in blocks:
-            part.lines.receive(0, part.told(flat[block]))
+            part.lines.receive(0, part.for_transport(flat[block]))
         return flat
-    room = part.empty((min(some, count), int(edges[-1])), part.dtype)
+    room = part.empty((min(rows_per_block, count), int(edges[-1])), part.dtype)
     for block in blocks:
         there = room[: block.stop - block.start]
-        part.placed(observed[block].reshape(len(there), -1), there)
+        part.copy_to_device(observed[block].reshape(len(there), -1), there)
         for rank in part.others:
-            part.lines.send(rank, part.told(part.contiguous(there[:, own(edges, rank)])))
+            part.lines.send(rank, part.for_transport(part.contiguous(there[:, own(edges, rank)])))
         flat[block] = there[:, mine]
     return flat

@@ -1,4 +1,4 @@
-"""A fit over ranks, seen from each: rank 0 fits and asks, the others help, and have the model in the end."""
+"""A distributed fit: rank 0 fits and sends requests, the others answer and receive the model."""
 
 import json
 import warnings
@@ -18,59 +18,61 @@ ALONE = (
 )
 
 
-def heard(crew, progress):
-    """A fit's progress on rank 0, where each news is also asked whether the others are there; as it is without a
-    Crew."""
+def wrap_progress(crew, progress):
+    """Wrap rank 0's progress callback, so that each report also checks the other ranks.
+
+    Without a Crew the callback is returned unchanged.
+    """
     if crew is None:
         return progress
 
-    def tell(*news):
-        crew.ask(HERE)  # raises where another rank has ended
+    def report(*values):
+        crew.ask(HERE)  # raises if another rank has ended
         if progress:
-            progress(*news)
+            progress(*values)
 
-    return tell
+    return report
 
 
 def finish(crew, model):
-    """On rank 0, with a Crew, end the work, and give the fitted model to those who want it."""
+    """End the requests on rank 0 and send the fitted model to the ranks that request it."""
     if crew is None:
         return
     crew.ask(END)
     if not crew.shared and not model._held.mask.all():
         warnings.warn(ALONE.format(parts.FEWEST, parts.LEAST, model.method_), stacklevel=3)
-    if wanted(crew.team, False):
+    if is_model_requested(crew.team, False):
         give(crew.team, model)
 
 
 def give(team, model):
-    """Give all others what a file keeps of a fitted model."""
+    """Broadcast the file contents of a fitted model."""
     facts, arrays = model._packed()
     forms = {name: [array.dtype.str, array.shape] for name, array in arrays.items()}
-    told = json.dumps([facts, forms], default=persist.native).encode()
-    team.broadcast(np.frombuffer(told, np.uint8))
+    header = json.dumps([facts, forms], default=persist.native).encode()
+    team.broadcast(np.frombuffer(header, np.uint8))
     for array in arrays.values():
         team.broadcast(np.ascontiguousarray(array).reshape(-1).view(np.uint8))
 
 
 def take(team, model):
-    """Become the model that rank 0 gives."""
+    """Receive the model of rank 0."""
     facts, forms = json.loads(bytes(team.broadcast()))
     arrays = {name: team.broadcast().view(kind).reshape(shape) for name, (kind, shape) in forms.items()}
     model._unpack(facts, persist.Arrays("What rank 0 has sent", arrays))
 
 
-def wanted(team, own):
-    """Whether any rank wants the model."""
-    return bool(team.allreduce(np.array([own]), "max")[0])
+def is_model_requested(team, is_requested):
+    """Return True if any rank requests the model."""
+    return bool(team.allreduce(np.array([is_requested]), "max")[0])
 
 
 def help_fit(model, team, keep=True):
-    """On all ranks but 0, help to fit a GraphImputer; keep: this rank is to have it too, at the end."""
+    """Take part in a fit of a GraphImputer on all ranks but 0; keep: receive the model at the end."""
     model.check()
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.reported(device, "The imputation"):
         serve(Crew(team, device, workspace))
-    if wanted(team, keep):
+    if is_model_requested(team, keep):
         take(team, model)
     return model

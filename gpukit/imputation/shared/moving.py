@@ -1,43 +1,45 @@
-"""A rank's share moved to other parts: each rank sends what is another's from now on."""
+"""Redistribution of a tensor's shares to other parts."""
 
 import numpy as np
 
 
 def move(part, parts):
-    """Let a Share go on with other Parts, from the same estimate and the same subspaces."""
+    """Redistribute a Share to other Parts, with the same estimate and subspaces."""
     old, part.parts = part.parts, parts
     if part.hidden is not None:
-        part.hidden = moved(part, part.hidden.view(np.uint8), old.columns, 1).view(np.bool_)
-    now, before = (moved(part, array, old.columns, 1) for array in (part.now, part.before))
-    part.C = moved(part, part.C, old.slices, 0)
+        part.hidden = redistribute(part, part.hidden.view(np.uint8), old.columns, 1).view(np.bool_)
+    now, before = (redistribute(part, array, old.columns, 1) for array in (part.now, part.before))
+    part.C = redistribute(part, part.C, old.slices, 0)
     warm, seconds = part.warm, part.seconds
     part.make_pieces()
     part.start(now, before)
     part.seconds.update(seconds)
     columns = 0 if warm is None or warm.subspace is None else warm.subspace.k
     widths = {int(width[0]) for width in part.team.allgather(np.array([columns]))}
-    if widths == {columns} and columns:  # else, on devices that differ, subspaces begin anew
-        go_on(part, warm, old)
+    if widths == {columns} and columns:  # otherwise subspaces restart
+        restore_subspaces(part, warm, old)
 
 
-def go_on(part, warm, old):
-    """Let the WarmThresholding of a Share go on from where `warm` was, of old Parts; the same everywhere."""
-    part.warm.ranks, part.warm.values = (gathered(part, array) for array in (warm.ranks, warm.values))
+def restore_subspaces(part, warm, old):
+    """Restore the WarmThresholding of a Share from `warm`, of old Parts; on all ranks."""
+    part.warm.ranks, part.warm.values = (gather_rows(part, array) for array in (warm.ranks, warm.values))
     basis, gone = warm.subspace.state()
     part.warm.widen(warm.subspace.k)
-    basis = moved(part, basis, old.slices, 0)
-    gone = moved(part, gone.view(np.uint8), old.slices, 0).view(np.bool_)
-    part.warm.subspace.go_on(basis, gone, (warm.subspace.calls, warm.subspace.cold))
+    basis = redistribute(part, basis, old.slices, 0)
+    gone = redistribute(part, gone.view(np.uint8), old.slices, 0).view(np.bool_)
+    part.warm.subspace.restore(basis, gone, (warm.subspace.calls, warm.subspace.cold))
 
 
-def gathered(part, array):
-    """This rank's rows of all ranks' host arrays; None where they have none."""
+def gather_rows(part, array):
+    """Return this rank's rows of all ranks' host arrays; None if they are None."""
     return None if array is None else np.concatenate(part.team.allgather(array))[part.own_slices]
 
 
-def moved(part, array, old, axis):
-    """The rows (axis 0) or columns (axis 1) of an array of all that are this rank's now; array: those that were; old:
-    edges of what was whose."""
+def redistribute(part, array, old, axis):
+    """Return this rank's new rows (axis 0) or columns (axis 1) of a distributed array.
+
+    array: its old part; old: edges of the old partition.
+    """
     new = part.parts.slices if axis == 0 else part.parts.columns
     team, mine = part.team, part.team.rank
     shape = list(array.shape)
@@ -47,27 +49,27 @@ def moved(part, array, old, axis):
     home = {rank: place(axis, overlap(old, rank, new, mine), new[mine]) for rank in range(team.size)}
     stay = array[away.pop(mine)]
     out[home.pop(mine)] = stay
-    sent = {rank: part.contiguous(array[where]) for rank, where in away.items()}
-    got = {rank: part.empty(out[where].shape, array.dtype) for rank, where in home.items()}
-    part.lines.alltoall(filled(part, sent), filled(part, got), part.journeys)
+    outgoing = {rank: part.contiguous(array[where]) for rank, where in away.items()}
+    incoming = {rank: part.empty(out[where].shape, array.dtype) for rank, where in home.items()}
+    part.lines.alltoall(nonempty(part, outgoing), nonempty(part, incoming), part.journeys)
     part.lines.arrive(part.journeys)
     for rank, where in home.items():
-        out[where] = got[rank]
+        out[where] = incoming[rank]
     return out
 
 
 def overlap(one, rank, other, its):
-    """(first, last) of what is rank's by some edges and its by others; last is first where nothing is."""
+    """Return (first, last) of the range common to a rank's part and another's part; empty if last is first."""
     first, last = max(one[rank], other[its]), min(one[rank + 1], other[its + 1])
     return int(first), int(max(first, last))
 
 
 def place(axis, range_, start):
-    """Where a range of rows or columns lies in an array that begins at start."""
+    """Return the index of a range of rows or columns in an array that begins at start."""
     where = slice(range_[0] - int(start), range_[1] - int(start))
     return where if axis == 0 else (slice(None), where)
 
 
-def filled(part, arrays):
-    """{rank: array as lines take it}, of those with anything in them."""
-    return {rank: part.told(array) for rank, array in arrays.items() if array.size}
+def nonempty(part, arrays):
+    """Return {rank: array for transports} of nonempty arrays."""
+    return {rank: part.for_transport(array) for rank, array in arrays.items() if array.size}

@@ -1,26 +1,29 @@
-"""A tensor at work on all ranks of a crew: rank 0 has a Session and asks, the others answer.
+"""A tensor distributed over the ranks of a crew: rank 0 has a Session and sends requests, the others answer.
 
-The walk along the path, what is chosen, errors on hidden values and all that is told are rank 0's, as without ranks.
-So no two ranks can come to wait for different things, whatever their libraries make of a last bit.
+The path, all choices, errors on hidden values and messages are computed by rank 0, as without ranks. Ranks therefore
+cannot diverge and deadlock, even if their libraries round differently.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.shared.handing import begun, described
+from gpukit.imputation.shared.handing import create_share, describe_tensor
 from gpukit.imputation.shared.moving import move
 from gpukit.imputation.shared.parts import parts_of, pays, speeds_of, undisturbed
 from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
 from gpukit.parallel.team import SilenceError
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING, MOVE = range(8)
-MEASURED = 6  # steps that say what ranks do a second, without the first, which compiles
+MEASURED = 6  # steps that measure the ranks' speeds; the first one compiles and is excluded
 
 
 class Tensor(NamedTuple):
-    """What rank 0 has: basis (graphs.basis.Basis); observed (N, m, n), 0 where missing; rows: numbers of the vertices
-    that miss something; hidden (rows, m n) bool, what they miss, or None: all; dtype of the work."""
+    """Rank 0's tensor: basis (graphs.basis.Basis); observed (N, m, n), 0 where missing.
+
+    rows: indices of incomplete vertices; hidden (rows, m n) bool, their missing entries, or None: all; dtype of the
+    computation.
+    """
 
     basis: object
     observed: np.ndarray
@@ -30,20 +33,20 @@ class Tensor(NamedTuple):
 
 
 class SharedSession:
-    """The Session (spectral/steps.py) of a whole crew, on rank 0; basis, observed, mask, dtype as there."""
+    """Session (spectral/steps.py) of a whole crew, on rank 0; basis, observed, mask, dtype as there."""
 
     def __init__(self, crew, basis, observed, mask, dtype):
         rows = lacking(mask)
         self.crew, self.mask, self.shape, self.steps = crew, mask, observed.shape[1:], []
         self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
-        numbers = described(crew, self.tensor)
+        numbers = describe_tensor(crew, self.tensor)
         crew.ask(BEGIN, numbers)
-        self.part, crew.shared = begun(crew, numbers, self.tensor), True
+        self.part, crew.shared = create_share(crew, numbers, self.tensor), True
         self.rounding = self.part.rounding
 
     @property
     def seconds(self):
-        """{part of a step: seconds}, of rank 0."""
+        """{part of a step: seconds} of rank 0."""
         return self.part.seconds
 
     def largest(self):
@@ -55,25 +58,25 @@ class SharedSession:
         return self.answer(SPECTRUM, count)[:, :count]
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See steps.Session. After MEASURED steps parts become what ranks are able to do, once."""
+        """See steps.Session. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
         change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
         self.steps.append(seconds)
         if len(self.steps) == MEASURED and not self.crew.measured:
-            self.settle(undisturbed(np.array(self.steps[1:])))
+            self.rebalance(undisturbed(np.array(self.steps[1:])))
         return change, size, ranks
 
-    def settle(self, seconds):
-        """Move parts where each of some steps says that it pays; seconds (steps, 2, R) of their two parts by rank."""
+    def rebalance(self, seconds):
+        """Redistribute if it pays for each of the steps; seconds (steps, 2, R) of both phases by rank."""
         self.crew.measured, parts = True, self.part.parts
-        if all(pays(parts, one) for one in seconds):
+        if all(pays(parts, phase_seconds) for phase_seconds in seconds):
             self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
 
     def missing(self):
         """See steps.Session."""
         flat = self.answer(MISSING)
-        found = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
-        found = found.reshape(-1, *self.shape) if self.mask.ndim == 1 else found
-        return out_of_units(found, self.part.unit, self.tensor.observed.dtype)
+        estimate = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
+        estimate = estimate.reshape(-1, *self.shape) if self.mask.ndim == 1 else estimate
+        return out_of_units(estimate, self.part.unit, self.tensor.observed.dtype)
 
     def completed(self):
         """See steps.Session."""
@@ -82,25 +85,25 @@ class SharedSession:
         return out
 
     def answer(self, what, *numbers):
-        """What all ranks find together."""
+        """Return the combined result of all ranks."""
         numbers = np.concatenate([np.ravel(each) for each in (*numbers, [])])
         self.crew.ask(what, numbers)
         return ANSWERS[what](self.part, numbers)
 
 
 def serve(crew):
-    """On all ranks but 0: answer until rank 0 is done."""
+    """Answer requests until rank 0 ends them, on all ranks but 0."""
     part = None
-    while (what := int((question := asked(crew))[0])) != END:
+    while (what := int((question := next_request(crew))[0])) != END:
         if what == BEGIN:
-            part = None  # its memory first
-            part = begun(crew, question[1:])
+            part = None  # release memory first
+            part = create_share(crew, question[1:])
         elif what != HERE:
             ANSWERS[what](part, question[1:])
 
 
-def asked(crew):
-    """The next question, which may take as long as rank 0 works alone; TeamError when it has ended."""
+def next_request(crew):
+    """Return the next request, without a time limit; TeamError if rank 0 has ended."""
     while True:
         try:
             return crew.team.broadcast()
@@ -109,55 +112,55 @@ def asked(crew):
 
 
 def largest(part, numbers):
-    """The largest singular value of every slice, on rank 0."""
-    return joined(part, part.largest())
+    """Return the largest singular value of every slice, on rank 0."""
+    return concatenate(part, part.largest())
 
 
 def spectrum(part, numbers):
-    """The leading singular values of every slice, on rank 0."""
-    return joined(part, part.spectrum(int(numbers[0])))
+    """Return the leading singular values of every slice, on rank 0."""
+    return concatenate(part, part.spectrum(int(numbers[0])))
 
 
 def step(part, numbers):
-    """On rank 0 (change, size, ranks (K,), seconds (2, R) of the transforms and the thresholding) of a step."""
+    """Run a step; on rank 0 return (change, size, ranks (K,), seconds (2, R) of transforms and thresholding)."""
     K = int(part.parts.slices[-1])
     momentum, lam, cap = float(numbers[0]), numbers[1 : 1 + K], numbers[1 + K :].astype(np.int32)
     before = dict(part.seconds)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
     taken = [part.seconds[name] - before[name] for name in ("transform", "thresholding")]
-    found = part.crew.collected(np.concatenate(([change, size, *taken], ranks)))
-    if found is None:
+    collected_parts = part.crew.collected(np.concatenate(([change, size, *taken], ranks)))
+    if collected_parts is None:
         return None
-    sums = np.array([one[:4] for one in found])
-    ranks = np.concatenate([one[4:] for one in found]).astype(np.int32)
+    sums = np.array([result[:4] for result in collected_parts])
+    ranks = np.concatenate([result[4:] for result in collected_parts]).astype(np.int32)
     return float(sums[:, 0].sum()), float(sums[:, 1].sum()), ranks, sums[:, 2:].T
 
 
 def missing(part, numbers):
-    """The estimate on the host of rank 0, (rows, m n)."""
+    """Return the estimate on the host of rank 0, (rows, m n)."""
     edges, team = part.parts.columns, part.team
     if team.rank:
-        part.lines.send(0, part.told(part.now))
+        part.lines.send(0, part.for_transport(part.now))
         return None
     out = np.empty((len(part.now), int(edges[-1])), part.dtype)
-    out[:, part.own_columns] = part.fetched(part.now)
+    out[:, part.own_columns] = part.to_host(part.now)
     for rank in team.others:
         there = part.empty((len(out), int(edges[rank + 1] - edges[rank])), part.dtype)
-        part.lines.receive(rank, part.told(there))
-        out[:, edges[rank] : edges[rank + 1]] = part.fetched(there)
+        part.lines.receive(rank, part.for_transport(there))
+        out[:, edges[rank] : edges[rank + 1]] = part.to_host(there)
     return out
 
 
 def moved(part, numbers):
-    """Parts by what ranks do a second, (2, R)."""
+    """Redistribute by the ranks' speeds (2, R)."""
     part.crew.speeds = numbers.reshape(2, -1)
     move(part, parts_of(int(part.parts.columns[-1]), int(part.parts.slices[-1]), part.crew.speeds))
 
 
-def joined(part, array):
-    """On rank 0 all ranks' rows."""
-    found = part.crew.collected(array)
-    return None if found is None else np.concatenate(found)
+def concatenate(part, array):
+    """Return all ranks' rows on rank 0."""
+    collected_parts = part.crew.collected(array)
+    return None if collected_parts is None else np.concatenate(collected_parts)
 
 
 ANSWERS = {LARGEST: largest, STEP: step, SPECTRUM: spectrum, MISSING: missing, MOVE: moved}

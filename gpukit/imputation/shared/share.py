@@ -1,28 +1,28 @@
-"""A rank's share of a tensor, whichever device it is on: cpu.Part and gpu.Part are a Session's with what is here.
+"""A rank's share of a tensor on any device: cpu.Part and gpu.Part combine it with a Session.
 
-A rank has some columns of the estimate (of the m n entries, of all vertices that miss something) and some spectral
-slices, whole. The transform makes of its columns its piece of all slices: these go to whom they belong to, and back
-after the thresholding. They go in chunks, those of the others first: while they travel the rank goes on with its own.
+A rank has some columns of the estimate (of the m n entries, all incomplete vertices) and some whole spectral slices.
+Transforming its columns gives a piece of all slices. The pieces are sent to the slices' ranks, and back after the
+thresholding. They are sent in chunks, those of other ranks first, while the rank computes its own.
 """
 
 import numpy as np
 
 from gpukit.imputation.shared.parts import chunk, own
 
-CHUNKS = 4  # of slices: one travels while the next is multiplied
+CHUNKS = 4  # of slices; one is sent while the next is multiplied
 
 
 class Parcels:
-    """What travels between this rank and each other one, in chunks.
+    """Buffers for exchange between this rank and each other rank, in chunks.
 
-    whole {rank: (slices, columns)}; chunks [{rank: array}], as lines take them, of those that have anything.
+    whole {rank: (slices, columns)}; chunks [{rank: array}], in the transports' form, of nonempty ones.
     """
 
-    def __init__(self, shapes, empty, told):
+    def __init__(self, shapes, empty, for_transport):
         self.whole = {rank: empty(shape) for rank, shape in shapes.items()}
         self.chunks = [
             {
-                rank: told(part)
+                rank: for_transport(part)
                 for rank, array in self.whole.items()
                 if (part := array[chunk(len(array), number, CHUNKS)]).size
             }
@@ -31,15 +31,18 @@ class Parcels:
 
 
 class Share:
-    """The part of cpu.Part and gpu.Part that is the same.
+    """The common part of cpu.Part and gpu.Part.
 
-    They have: product(a, b, out, add=False), out = a b or more of it; copy(source, out); plus(a, b, out); zeros(shape,
-    dtype), empty(shape, dtype); told(array), as lines take it; mark() and between(mark, mark) in seconds; journeys, a
-    stream or None; keep(new, first) and make_room of the Session that they extend.
+    They define: product(a, b, out, add=False), out = a b or added to out; copy(source, out); plus(a, b, out);
+    zeros(shape, dtype), empty(shape, dtype); for_transport(array); mark() and between(mark, mark) in seconds;
+    journeys, a stream or None; keep(new, first) and make_room of their Session.
     """
 
     def join(self, crew, parts, vectors, hidden, dtype):
-        """Become the share of a rank; vectors (N, K) on the device, hidden (rows, own columns) or None on the host."""
+        """Initialize the share of a rank.
+
+        vectors (N, K) on the device, hidden (rows, own columns) or None on the host.
+        """
         self.crew, self.team, self.lines, self.parts = crew, crew.team, crew.lines, parts
         self.vectors, self.dtype, self.waits = vectors, np.dtype(dtype), []
         self.set_hidden(hidden)
@@ -57,28 +60,33 @@ class Share:
 
     @property
     def others(self):
-        """The other ranks, the next one first: no two ranks begin with the same one."""
+        """The other ranks, starting with the next one, so that ranks start with different ones."""
         size = self.team.size
         return [(self.team.rank + step) % size for step in range(1, size)]
 
     def make_pieces(self):
-        """Room for what travels: `away`, other ranks' slices of own columns; `home`, own slices of others' columns."""
+        """Allocate exchange buffers.
+
+        `away`: other ranks' slices of own columns; `home`: own slices of others' columns.
+        """
         columns, slices = (np.diff(edges) for edges in self.parts)
         mine = self.team.rank
         empty = lambda shape: self.empty(tuple(map(int, shape)), self.dtype)  # noqa: E731
-        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.told)
-        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.told)
+        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.for_transport)
+        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.for_transport)
 
     def begin(self, observed, rows):
-        """C and a zero estimate, of the own columns of what is observed, (N, columns) on the device; rows: the numbers
-        of the vertices that miss something."""
+        """Compute C and a zero estimate from the own columns of observed values, (N, columns) on the device.
+
+        rows: indices of the incomplete vertices.
+        """
         self.U = self.rows_of(self.vectors, rows)
         self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
         self.forward(self.vectors, observed, None, self.C)
         self.start(*(self.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
 
     def start(self, now, before):
-        """Room for steps from an estimate and the one before."""
+        """Allocate the buffers of steps from an estimate and the one before."""
         self.make_room(now, before)
         self.seconds["exchange"] = 0.0
         self.new = self.empty(now.shape, self.dtype)
@@ -86,12 +94,12 @@ class Share:
         self.agreed, self.wanted = bool(warm[0]), None
 
     def forward(self, U, flat, base, out):
-        """out = the own slices of U' flat, + base; flat: own columns."""
+        """Compute out = the own slices of U' flat, + base; flat: own columns."""
         for number in range(CHUNKS):
             for other in self.others:
                 there, whole = own(self.parts.slices, other), self.away.whole[other]
-                some = chunk(len(whole), number, CHUNKS)
-                self.product(U[:, there][:, some].T, flat, whole[some])
+                block = chunk(len(whole), number, CHUNKS)
+                self.product(U[:, there][:, block].T, flat, whole[block])
             self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
         self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
         if base is not None:
@@ -105,11 +113,11 @@ class Share:
                 self.plus(base[:, place], self.home.whole[other], out[:, place])
 
     def backward(self, new):
-        """new = own columns of U Z."""
+        """Compute new = own columns of U Z."""
         for number in range(CHUNKS):
             for other in self.others:
-                some = chunk(len(self.Z), number, CHUNKS)
-                self.copy(self.Z[some, own(self.parts.columns, other)], self.home.whole[other][some])
+                block = chunk(len(self.Z), number, CHUNKS)
+                self.copy(self.Z[block, own(self.parts.columns, other)], self.home.whole[other][block])
             self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
         self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
         self.arrive()
@@ -117,10 +125,10 @@ class Share:
             self.product(self.U[:, own(self.parts.slices, other)], self.away.whole[other], new, add=True)
 
     def arrive(self):
-        """Wait for what travels, and note how long."""
-        begun = self.mark()
+        """Wait for the exchange and record the waiting time."""
+        started = self.mark()
         self.lines.arrive(self.journeys)
-        self.waits.append((begun, self.mark()))
+        self.waits.append((started, self.mark()))
 
     def transform(self, estimate):
         """See cpu.Session."""
@@ -132,21 +140,21 @@ class Share:
         return tuple(map(float, self.keep(self.new, 0)))
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See cpu.Session: lam and cap of all slices; what is returned is of the own ones, and of the own columns."""
-        begun = self.mark()
+        """See cpu.Session. lam and cap are of all slices; the result is of own slices and own columns."""
+        started = self.mark()
         self.wanted = cap
         if self.warm and cap is None:
-            self.wanted = self.warm.wants(lam[self.own_slices] * self.unit)
+            self.wanted = self.warm.expected_ranks(lam[self.own_slices] * self.unit)
             if self.agreed:
                 self.wanted = np.concatenate(self.team.allgather(self.wanted))
-        self.waits.append((begun, self.mark()))
+        self.waits.append((started, self.mark()))
         waited, self.waits = self.waits, []
-        found = super().step(lam[self.own_slices], None if cap is None else cap[self.own_slices], momentum)
+        result = super().step(lam[self.own_slices], None if cap is None else cap[self.own_slices], momentum)
         inside = sum(self.between(*wait) for wait in self.waits)
         self.seconds["transform"] -= inside
         self.seconds["exchange"] += inside + sum(self.between(*wait) for wait in waited)
         self.waits = []
-        return found
+        return result
 
     def thresholded(self, lam, cap):
         """See cpu.Session."""

@@ -1,4 +1,4 @@
-"""Weights by hidden values: a search from coarse to fine, each answer the start of the next."""
+"""Search for weights by hidden values, coarse to fine; each solution is the start of the next."""
 
 import numpy as np
 
@@ -19,10 +19,10 @@ from gpukit.imputation.smoothness.plan import (
 from gpukit.imputation.smoothness.solve import lags_of, solve
 
 
-def best(problem, begun):
-    """The plan.Weights with which values of a problem, hidden as values are missing, are told best.
+def best(problem, start_work):
+    """Return the plan.Weights with the least error on hidden values of a problem.
 
-    begun: method.begun.
+    start_work: method.start_work.
     """
     whole = problem.window(WINDOW)
     folds = hiding.folds_of(whole, problem.options.seed + 1)[: max(1, NUMBERS // whole.values.size)]
@@ -30,52 +30,56 @@ def best(problem, begun):
     repeats = (0.0,) * lags
     if not folds:
         return Weights(*STARTS[0], repeats)
-    search = Search(whole, folds, begun, lags)
-    found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
+    search = Search(whole, folds, start_work, lags)
+    weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
     for at in range(len(lags_of(whole))):
-        tried = [found._replace(repeats=replaced(found.repeats, at, s)) for s in REPEATS]
-        found = min([found, *tried], key=search.error)
+        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in REPEATS]
+        weights_found = min([weights_found, *tried], key=search.error)
     for factor in FACTORS:
-        found = search.descended(found, factor)
-    return found
+        weights_found = search.descended(weights_found, factor)
+    return weights_found
 
 
 def replaced(values, at, value):
-    """A tuple with another value at a place."""
+    """Return a tuple with another value at a position."""
     return (*values[:at], value, *values[at + 1 :])
 
 
 class Search:
-    """Errors by weights, on folds; each keeps its session, whose answer is the next one's start."""
+    """Errors by weights on folds; each fold's session starts from its last solution."""
 
-    def __init__(self, problem, folds, begun, lags):
+    def __init__(self, problem, folds, start_work, lags):
         self.metric, self.known, self.lags = problem.options.metric, {}, lags
         self.parts = [
             [
-                (np.nonzero(hidden.values), problem.values[hidden.values], begun(problem.without(hidden.lost), alike))
+                (
+                    np.nonzero(hidden.values),
+                    problem.values[hidden.values],
+                    start_work(problem.without(hidden.lost), alike),
+                )
                 for hidden in folds
             ]
             for alike in POWERS
         ]
 
     def error(self, weights):
-        """The error on all hidden values."""
+        """Return the error on all hidden values."""
         if weights not in self.known:
             residuals = [self.residuals(weights, *part) for part in self.parts[weights.alike]]
             self.known[weights] = error_of(np.concatenate(residuals), self.metric)
         return self.known[weights]
 
     def residuals(self, weights, places, truth, work):
-        """Of one fold: (values,), of hidden values at places (vertex, column)."""
+        """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
         solve(work.session, work.ground, self.fitting(weights, work), ROUGH)
         return work.at(*places) - truth
 
     def fitting(self, weights, work):
-        """Weights with as many repeats as the window has lags."""
+        """Return weights with one repeat per lag of the window."""
         return weights._replace(repeats=weights.repeats[: len(work.ground.lags) - 1])
 
     def descended(self, weights, factor):
-        """The weights to which steps of a factor, one weight at a time, lead."""
+        """Return the weights after coordinate descent by steps of a factor."""
         moved = True
         while moved and len(self.known) < MOST_TRIALS:
             moved = False
@@ -89,7 +93,7 @@ class Search:
 
 
 def stepped(weights, field, factor):
-    """Weights of which one, a name or the number of a lag, is multiplied."""
+    """Return Weights with one weight, a name or the number of a lag, multiplied by a factor."""
     if isinstance(field, str):
         return weights._replace(**{field: factor * getattr(weights, field)})
     return weights._replace(repeats=replaced(weights.repeats, field, factor * weights.repeats[field]))

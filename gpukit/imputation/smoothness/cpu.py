@@ -1,4 +1,4 @@
-"""Smoothness on the CPU; gpu.py has the same."""
+"""Smoothness on the CPU; gpu.py has the same interface."""
 
 import numpy as np
 

@@ -1,15 +1,15 @@
-"""Scalar maths of smoothness over graph and time, for both devices."""
+"""Scalar formulas of smoothness over graph and time, for both devices."""
 
 from gpukit._jit import njit
 
 
 @njit(inline="always")
 def pull(here, other, weight):
-    """One edge's part of a Laplacian's product: weight (here - other)."""
+    """Return one edge's part of a Laplacian's product: weight (here - other)."""
     return weight * (here - other)
 
 
 @njit(inline="always")
 def along(value, momentum, direction):
-    """value + momentum * direction."""
+    """Return value + momentum * direction."""
     return value + momentum * direction

@@ -1,4 +1,4 @@
-"""Smoothness on a GPU; cpu.py has the same."""
+"""Smoothness on a GPU; cpu.py has the same interface."""
 
 import numpy as np
 
@@ -54,13 +54,13 @@ class Session:
         return self.x.copy_to_host()
 
     def sum(self):
-        """The sum of the blocks' sums."""
+        """Return the sum of the blocks' sums."""
         self.sums.copy_to_host(self.total)
         return float(self.total.sum())
 
 
 def sent(mask):
-    """A mask on the device."""
+    """Return a mask on the device."""
     out = device_array(mask.shape, np.bool_)
     copy_in(mask, out)
     return out

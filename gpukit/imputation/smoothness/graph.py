@@ -1,4 +1,4 @@
-"""The graph that series are smooth on: edges count as far as their ends change alike."""
+"""Graph of the smoothness: edges weighted by the similarity of their ends' changes."""
 
 import numpy as np
 
@@ -6,13 +6,15 @@ from gpukit._pool import shared_out
 from gpukit.graphs.adjacency import normalized_laplacian
 from gpukit.imputation.smoothness.plan import FEW
 
-NUMBERS, COLUMNS = 1 << 24, 256  # changes that likeness is told from, of all edges; columns at least
-TOGETHER = 1 << 20  # changes at a time, of a thread
+NUMBERS, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
+TOGETHER = 1 << 20  # changes of a thread's block
 
 
 def laplacian_of(adjacency, values, seen, alike):
-    """csr (N, N) float64: the normalized Laplacian of a graph whose edges' weights are multiplied by their ends'
-    likeness to a power, alike; 0: the graph as it is. values (N, T), seen (N, T) bool."""
+    """Return csr (N, N) float64: the normalized Laplacian of a graph with weights times similarity^alike.
+
+    alike = 0: the graph's own weights. values (N, T), seen (N, T) bool.
+    """
     from scipy import sparse
 
     if not alike:
@@ -20,29 +22,31 @@ def laplacian_of(adjacency, values, seen, alike):
     edges = sparse.coo_array(adjacency)
     half = edges.row < edges.col
     row, column = edges.row[half], edges.col[half]
-    some = slice(0, max(COLUMNS, NUMBERS // max(1, len(row))))
-    weights = edges.data[half] * likeness(values[:, some], seen[:, some], row, column) ** alike
+    block = slice(0, max(COLUMNS, NUMBERS // max(1, len(row))))
+    weights = edges.data[half] * likeness(values[:, block], seen[:, block], row, column) ** alike
     both = np.r_[weights, weights], (np.r_[row, column], np.r_[column, row])
     return normalized_laplacian(sparse.csr_array(both, shape=edges.shape))
 
 
 def likeness(values, seen, row, column):
-    """(E,) above 0: of pairs of vertices the square of the correlation of their changes from column to column, as far
-    as it is positive; drawn to that of all pairs where few changes are seen of both."""
+    """Return (E,) above 0: the squared positive correlation of column-to-column changes of vertex pairs.
+
+    Pairs with few common changes are shrunk to the mean of all pairs.
+    """
     there = seen[:, 1:] & seen[:, :-1]
     change = np.where(there, np.diff(values, axis=1), 0.0).astype(np.float32)
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))
     each = max(1, TOGETHER // max(1, there.shape[1]))
 
-    def told(first):
-        some = slice(first, first + each)
-        pairs = (row[some], column[some]), (row[some], row[some]), (column[some], column[some])
-        both = (there[row[some]] & there[column[some]]).astype(np.float32)
-        count[some] = both.sum(axis=1)
+    def correlate_changes(first):
+        block = slice(first, first + each)
+        pairs = (row[block], column[block]), (row[block], row[block]), (column[block], column[block])
+        both = (there[row[block]] & there[column[block]]).astype(np.float32)
+        count[block] = both.sum(axis=1)
         for number, (one, other) in enumerate(pairs):
-            product[number, some] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
+            product[number, block] = np.einsum("ij,ij,ij->i", change[one], change[other], both)
 
-    shared_out(told, range(0, len(row), each))
+    shared_out(correlate_changes, range(0, len(row), each))
     size = product[1] * product[2]
     squares = np.where(size > 0.0, np.maximum(product[0], 0.0) ** 2 / np.where(size > 0.0, size, 1.0), 0.0)
     usual = float(count @ squares / count.sum()) if count.any() else 1.0

@@ -1,4 +1,4 @@
-"""Products and steps of conjugate gradients on a GPU; twins.py has the same for the CPU."""
+"""Products and steps of conjugate gradients on a GPU; twins.py has their CPU twins."""
 
 import numpy as np
 
@@ -13,11 +13,11 @@ ZERO = np.float32(0.0)
 
 @kernel
 def differ(x, seen, gaps, lags, near, steady, together, shared, own):
-    """The half of the product that time does: own = M x + sum b_k D_k x, shared = a x + sum c_k D_k x.
+    """Compute the products in time: own = M x + sum b_k D_k x, shared = a x + sum c_k D_k x.
 
     x (N, T) float32; seen (N, T) bool: M; gaps (T,) float32: the weight of the difference of a column and the next one;
-    lags (K,) int32: how far apart columns are, the first 1, which alone has gaps; near: a; steady, together (K,)
-    float32: b_k, c_k; shared, own (N, T) float32, overwritten.
+    lags (K,) int32: distances of columns, the first 1, which alone has gaps; near: a; steady, together (K,) float32:
+    b_k, c_k; shared, own (N, T) float32, overwritten.
     Launch: any grid of one dimension.   Deterministic: yes.   Source: the package's page.
     """
     columns = x.shape[1]
@@ -38,7 +38,7 @@ def differ(x, seen, gaps, lags, near, steady, together, shared, own):
 
 @kernel
 def spread(shared, own, first, neighbors, weights, direction, image, sums):
-    """The half that the graph does, image = own + L shared, and its product with the direction.
+    """Compute the product on the graph, image = own + L shared, and its product with the direction.
 
     shared, own, direction (N, T) float32; first (N + 1,) int32, neighbors (E,) int32, weights (E,) float32: the rows
     of L; image (N, T) float32, overwritten; sums (blocks,) float64: a block's part of direction . image.
@@ -61,7 +61,7 @@ def spread(shared, own, first, neighbors, weights, direction, image, sums):
 
 @kernel
 def advance(length, direction, image, inverse, x, residual, scaled, sums):
-    """A step: x += length direction, residual -= length image, scaled = inverse residual; residual . scaled.
+    """Run a step: x += length direction, residual -= length image, scaled = inverse residual.
 
     length: a float32; direction, image, inverse, x, residual, scaled (N T,) float32; inverse: 1 over the diagonal;
     sums (blocks,) float64: a block's part of residual . scaled.
@@ -81,7 +81,7 @@ def advance(length, direction, image, inverse, x, residual, scaled, sums):
 
 @kernel
 def redirect(share, scaled, direction):
-    """direction = scaled + share direction.
+    """Compute direction = scaled + share direction.
 
     share: a float32; scaled, direction (N T,) float32.
     Launch: any grid of one dimension.   Deterministic: yes.   Source: Hestenes and Stiefel (1952).

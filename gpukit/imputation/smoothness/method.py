@@ -1,4 +1,4 @@
-"""Smoothness over graph and time among the methods."""
+"""The method 'smoothness'."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ from gpukit.imputation.smoothness.steps import Observed
 
 
 class Work(NamedTuple):
-    """A problem at work on a device: session; ground, in units; level (1, T) and unit (N, 1) of what it stands for."""
+    """A problem on a device: session; ground, in units; level (1, T) and unit (N, 1) of its values."""
 
     session: object
     ground: Observed
@@ -24,33 +24,33 @@ class Work(NamedTuple):
     unit: np.ndarray
 
     def filled(self):
-        """(N, T) float64: the answer as values."""
+        """Return (N, T) float64: the solution in the problem's units."""
         return self.level + self.unit * self.session.answer().astype(np.float64)
 
     def at(self, vertex, column):
-        """(values,) float64: the answer in some places, as values."""
+        """Return (values,) float64: the solution at some places in the problem's units."""
         return self.level[0, column] + self.unit[vertex, 0] * self.session.answer()[vertex, column].astype(np.float64)
 
 
 def suits(problem):
-    """Series in time of two vertices at least."""
+    """Return True for series in time of two vertices at least."""
     return problem.ordered and len(problem.values) > 1
 
 
-def begun(problem, alike):
-    """The Work of a problem, whose first answer is interpolation; alike: see graph.laplacian_of."""
+def start_work(problem, alike):
+    """Return the Work of a problem, starting from interpolation; alike: see graph.laplacian_of."""
     level, line = level_of(problem), interpolation(problem, {})
     rest, start = np.empty((2, *line.shape), np.float32)
 
-    def apart(rows):
+    def centre(rows):
         return np.where(problem.seen[rows], problem.values[rows] - level, 0.0)
 
     def in_units(rows):
         rest[rows] /= unit[rows]
         start[rows] = np.nan_to_num(((line[rows] - level) / (size * unit[rows].astype(np.float64))).astype(np.float32))
 
-    size = max(by_rows(lambda rows: float(np.abs(apart(rows)).max()), line.shape)) or 1.0
-    by_rows(lambda rows: np.divide(apart(rows), size, out=rest[rows], casting="same_kind"), line.shape)
+    size = max(by_rows(lambda rows: float(np.abs(centre(rows)).max()), line.shape)) or 1.0
+    by_rows(lambda rows: np.divide(centre(rows), size, out=rest[rows], casting="same_kind"), line.shape)
     unit = units(rest, problem.seen)
     by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
@@ -60,41 +60,45 @@ def begun(problem, alike):
 
 
 def level_of(problem):
-    """(1, T): the mean of all that is observed and of what a column's vertices differ there from their own means;
-    columns of which nothing is observed lie between those beside them."""
+    """Return (1, T): the overall mean plus each column's mean deviation from the vertices' means.
+
+    Columns without observations are interpolated.
+    """
     values, seen = problem.values, problem.seen
     count = seen.sum(axis=0)
-    apart = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
+    centre = (values.sum(axis=0) - row_means(values, seen)[:, 0] @ seen.astype(np.float64)) / np.maximum(count, 1)
     some = count > 0
-    apart = np.interp(problem.at, problem.at[some], apart[some])
-    return (values.sum() / max(1, seen.sum()) + apart)[None]
+    centre = np.interp(problem.at, problem.at[some], centre[some])
+    return (values.sum() / max(1, seen.sum()) + centre)[None]
 
 
 def units(rest, seen):
-    """(N, 1) float32 above 0: how much a vertex changes from column to column, drawn to how much all do; rest (N, T)
-    float32, seen (N, T)."""
+    """Return (N, 1) float32 above 0: each vertex's usual change between columns, shrunk to that of all.
 
-    def told(rows):
+    rest (N, T) float32, seen (N, T).
+    """
+
+    def count_changes(rows):
         there = seen[rows, 1:] & seen[rows, :-1]
         change = np.diff(rest[rows], axis=1)
         change *= there
         return np.einsum("ij,ij->i", change, change).astype(np.float64), there.sum(axis=1)
 
-    squares, count = (np.concatenate(part) for part in zip(*by_rows(told, rest.shape)))
+    squares, count = (np.concatenate(part) for part in zip(*by_rows(count_changes, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
     return np.sqrt((squares + FEW * usual) / (count + FEW))[:, None].astype(np.float32)
 
 
 def settings(problem):
-    """The weights that hidden values are told best by."""
-    found = best(problem, begun)._asdict()
+    """Return the weights with the least error on hidden values."""
+    found = best(problem, start_work)._asdict()
     return [found | {"repeats": list(found["repeats"])}]
 
 
 def fill(problem, setting):
-    """(N, T): the least of the sum."""
-    work = begun(problem, setting["alike"])
-    lags = len(lags_of(problem))  # of longer series than those that were fitted there may be more
+    """Return (N, T): the minimum for the setting's weights."""
+    work = start_work(problem, setting["alike"])
+    lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
     solve(work.session, work.ground, Weights(**{**setting, "repeats": repeats}))
     return work.filled()

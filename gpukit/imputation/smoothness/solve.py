@@ -1,4 +1,4 @@
-"""Conjugate gradients for given weights, once for both devices."""
+"""Conjugate gradients for given weights, for both devices."""
 
 import numpy as np
 
@@ -8,8 +8,10 @@ from gpukit.imputation.smoothness.steps import Observed
 
 
 def ground_of(problem, rest, alike):
-    """The steps.Observed of a problem; rest (N, T) float32: its values, 0 where missing; alike: see
-    graph.laplacian_of."""
+    """Return the steps.Observed of a problem.
+
+    rest (N, T) float32: its values, 0 where missing; alike: see graph.laplacian_of.
+    """
     L = laplacian_of(problem.adjacency, rest, problem.seen, alike)
     lags = np.array([1, *lags_of(problem)], np.int32)
     edges = L.indptr.astype(np.int32), L.indices.astype(np.int32), L.data.astype(np.float32)
@@ -17,19 +19,19 @@ def ground_of(problem, rest, alike):
 
 
 def lags_of(problem):
-    """Columns after which things repeat: a period, and seven, as far as there are two of them."""
+    """Return lags of a period and of seven, if two of them are present."""
     lags = (problem.period, WEEK * problem.period)
     return [lag for lag in lags if lag > 1 and 2 * lag <= problem.values.shape[1]]
 
 
 def gaps_of(at):
-    """(T,) float32: the usual distance of columns over theirs to the next, the last 0."""
+    """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
     apart = np.diff(at)
     return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
 
 
 def solve(session, ground, weights, tolerance=TOLERANCE, steps=STEPS):
-    """The number of steps that a session takes from its answer to that for weights (plan.Weights)."""
+    """Solve from the session's last solution for weights (plan.Weights); return the number of steps."""
     near, steady, together = laws(weights)
     inverse = 1.0 / diagonal(ground, near, steady, together)
     goal = tolerance**2 * float(np.vdot(ground.values * inverse, ground.values).real)
@@ -49,7 +51,7 @@ def solve(session, ground, weights, tolerance=TOLERANCE, steps=STEPS):
 
 
 def laws(weights):
-    """(a, b_k, c_k) as kernels.differ has them."""
+    """Return (a, b_k, c_k) in the form of kernels.differ."""
     scale = np.array([1.0, *weights.repeats])
     return (
         np.float32(weights.near),
@@ -59,7 +61,7 @@ def laws(weights):
 
 
 def diagonal(ground, near, steady, together):
-    """(N, T) float32: the diagonal of the product, above 0."""
+    """Return (N, T) float32: the diagonal of the product, above 0."""
     count = ground.values.shape[1]
     degree = np.zeros((len(ground.lags), count), np.float32)
     degree[0] = ground.gaps

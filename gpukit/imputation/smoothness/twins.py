@@ -1,4 +1,4 @@
-"""Products and steps of conjugate gradients on the CPU; kernels.py has the same for a GPU."""
+"""Products and steps of conjugate gradients on the CPU; kernels.py has the GPU kernels."""
 
 import numpy as np
 
@@ -11,7 +11,7 @@ ONE = np.float32(1.0)
 
 @by_block(lambda x: len(x))
 def differ(start, stop, x, seen, gaps, lags, near, steady, together, shared, own):
-    """Twin of kernels.differ: a vertex after another, all its columns by one lag after the other."""
+    """Twin of kernels.differ: vertex by vertex, all columns of a lag at a time."""
     for v in range(start, stop):
         row, mine, theirs = x[v], own[v], shared[v]
         for t in range(len(row)):
@@ -46,14 +46,14 @@ def spread(start, stop, shared, own, first, neighbors, weights, direction, image
 
 @njit
 def add(out, weight, row):
-    """out += weight row."""
+    """Add weight row to out."""
     for t in range(len(out)):
         out[t] = along(out[t], weight, row[t])
 
 
 @njit
 def product(one, other):
-    """one . other, float64."""
+    """Return one . other in float64."""
     total = 0.0
     for t in range(len(one)):
         total += np.float64(one[t]) * np.float64(other[t])

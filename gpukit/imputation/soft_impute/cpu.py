@@ -1,11 +1,11 @@
-"""Soft-impute on the CPU; gpu.py has the same."""
+"""Soft-impute on the CPU; gpu.py has the same interface."""
 
 import numpy as np
 
 from gpukit._pool import alone, shared_out
 from gpukit.imputation.soft_impute import twins
+from gpukit.imputation.soft_impute.iteration import run_alone
 from gpukit.imputation.soft_impute.plan import BLOCKS
-from gpukit.imputation.soft_impute.walk import by_itself
 
 
 class Session:
@@ -50,9 +50,9 @@ class Session:
         return self.before
 
 
-def walked(walks):
-    """See steps.walked: each in a thread."""
-    if len(walks) == 1:
-        return by_itself(walks[0])
+def run_all(iterations):
+    """Run all steps, a matrix per thread: see steps.run_all."""
+    if len(iterations) == 1:
+        return run_alone(iterations[0])
     with alone():
-        shared_out(by_itself, walks)
+        shared_out(run_alone, iterations)

@@ -1,11 +1,11 @@
-"""Soft-impute on a GPU; cpu.py has the same."""
+"""Soft-impute on a GPU; cpu.py has the same interface."""
 
 import numpy as np
 
 from gpukit._driver import launch
 from gpukit.imputation.soft_impute import kernels
+from gpukit.imputation.soft_impute.iteration import run_together
 from gpukit.imputation.soft_impute.plan import BLOCKS, THREADS
-from gpukit.imputation.soft_impute.walk import side_by_side
 from gpukit.imputation.spectral.gpu import array_library, shared
 
 
@@ -54,16 +54,16 @@ class Session:
         return self.before.get()
 
 
-def walked(walks):
-    """See steps.walked: a step of all of them, then the next."""
-    side_by_side(walks)
+def run_all(iterations):
+    """Run all steps, one step of all matrices at a time: see steps.run_all."""
+    run_together(iterations)
 
 
 def sent(array):
-    """An array of the host, on the device."""
+    """Return a host array on the device."""
     return array_library().asarray(np.ascontiguousarray(array))
 
 
 def flat_of(*arrays):
-    """cupy's arrays as numba's, flat."""
+    """Return cupy arrays as numba's, flat."""
     return [shared(array.ravel()) for array in arrays]

@@ -1,4 +1,4 @@
-"""The momentum of soft-impute on a GPU; twins.py has the same for the CPU."""
+"""Momentum of soft-impute on a GPU; twins.py has its CPU twins."""
 
 import numpy as np
 
@@ -11,9 +11,9 @@ WARPS = THREADS // 32
 
 @kernel
 def compare(estimate, before, ahead, sums):
-    """What the momentum goes by: with change = estimate - before the products (ahead - estimate) . change, change .
-    change and estimate . estimate.
+    """Compute the products that determine the momentum.
 
+    With change = estimate - before: (ahead - estimate) . change, change . change and estimate . estimate.
     estimate, before, ahead (n m,) float32; sums (blocks, 3) float64, overwritten: a block's parts of the products.
     Launch: a grid of `blocks`, block THREADS.   Deterministic: yes, for a grid.
     Source: O'Donoghue, Candes, Found. Comput. Math. 15 (2015), the gradient scheme.
@@ -34,7 +34,7 @@ def compare(estimate, before, ahead, sums):
 
 @kernel
 def proceed(estimate, before, known, seen, momentum, ahead):
-    """ahead = known where seen, elsewhere estimate + momentum (estimate - before).
+    """Compute ahead = known where seen, elsewhere estimate + momentum (estimate - before).
 
     estimate, before, known, ahead (n m,) float32, seen (n m,) bool; momentum: a float32.
     Launch: any grid of one dimension, a thread a number.   Deterministic: yes.   Source: Beck, Teboulle (2009).

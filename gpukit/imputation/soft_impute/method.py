@@ -1,4 +1,4 @@
-"""Soft-impute among the methods."""
+"""The method 'soft-impute'."""
 
 import numpy as np
 
@@ -7,51 +7,53 @@ from gpukit._pool import shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.problem import Method
+from gpukit.imputation.soft_impute.iteration import completed
 from gpukit.imputation.soft_impute.plan import MOST_WORK, SHARES, SMALL, WHOLE
-from gpukit.imputation.soft_impute.walk import completed
 
 
 def suits(problem):
-    """Three vertices and columns at least, and no more than can be decomposed at every step."""
+    """Return True for at least three vertices and columns, if the cost of all steps is acceptable."""
     small, large = sorted(problem.values.shape)
     return small > 2 and small * small * large < MOST_WORK
 
 
 def settings(problem):
-    """The threshold."""
+    """Return the thresholds."""
     return [{"share": share} for share in SHARES]
 
 
 def fill(problem, setting):
-    """The estimate, with a mean of vertices and columns taken off and put back."""
+    """Return the estimate of centred values plus the mean of vertices and columns."""
     return fill_all([problem], [setting["share"]])[0]
 
 
 def fill_all(problems, shares):
-    """[(N, T) float64]: the estimates of problems of one device, a share for each, side by side."""
-    given, found = shared_out(begun, problems), [steps_of(one) for one in problems]
-    for steps in dict.fromkeys(found):
-        some = [number for number, one in enumerate(found) if one is steps]
-        sessions = [steps.Session(*given[number][1:]) for number in some]
-        estimates = completed(steps, sessions, [shares[number] for number in some])
-        shared_out(lambda pair: raised(given[pair[0]][0], pair[1]), zip(some, estimates))
+    """Return [(N, T) float64]: estimates of problems of one device, a share for each, in parallel."""
+    given, modules = shared_out(prepare_problem, problems), [steps_of(module) for module in problems]
+    for steps in dict.fromkeys(modules):
+        indices = [number for number, module in enumerate(modules) if module is steps]
+        sessions = [steps.Session(*given[number][1:]) for number in indices]
+        estimates = completed(steps, sessions, [shares[number] for number in indices])
+        shared_out(lambda pair: add_estimate(given[pair[0]][0], pair[1]), zip(indices, estimates))
     return [base for base, *_ in given]
 
 
-def raised(base, estimate):
-    """base (N, T) += an estimate of it, whose smaller side are rows."""
+def add_estimate(base, estimate):
+    """Add an estimate, whose smaller side is rows, to base (N, T)."""
     base += estimate if is_wide(base) else estimate.T
 
 
 def steps_of(problem):
-    """The steps of a problem: on a GPU too those of the CPU for small ones, of which the decompositions, that are the
-    CPU's, take most of the time."""
+    """Return the device steps of a problem.
+
+    Small problems use the CPU, because the decompositions, which run there, take most of the time.
+    """
     small = problem.values.size <= SMALL and min(problem.values.shape) <= WHOLE
     return engine(devices.cpu() if small else problem.place.device, "gpukit.imputation.soft_impute")
 
 
-def begun(problem):
-    """(a problem's base (N, T) float64, what is known less it float32, what is seen): of both the smaller side rows."""
+def prepare_problem(problem):
+    """Return (base (N, T) float64, centred values float32, mask) of a problem; the smaller side of both is rows."""
     base = level(problem, "both")
     known, seen = np.where(problem.seen, problem.values - base, 0.0).astype(np.float32), problem.seen
     if not is_wide(base):
@@ -60,7 +62,7 @@ def begun(problem):
 
 
 def is_wide(table):
-    """Whether rows are no more than columns."""
+    """Return True if there are no more rows than columns."""
     return table.shape[0] <= table.shape[1]
 
 

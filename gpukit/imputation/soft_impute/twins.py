@@ -1,4 +1,4 @@
-"""The momentum of soft-impute on the CPU; kernels.py has the same for a GPU."""
+"""Momentum of soft-impute on the CPU; kernels.py has the GPU kernels."""
 
 import numpy as np
 

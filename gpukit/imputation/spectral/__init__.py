@@ -1,7 +1,7 @@
-"""The paper's imputation: graph Fourier transform, singular-value thresholding of every slice, and back.
+"""The paper's imputation: graph Fourier transform, singular-value thresholding of every slice, inverse transform.
 
-run.py         one tensor on one device           path.py        the path of thresholds, then fixed ranks
-thresholds.py  where each slice's lambda starts   ranks.py       the rank that each slice shows
-formulas.py    scalar maths, cited                confidence.py  how far each vertex is determined
-cpu.py | gpu.py -> twins.py | kernels.py          a Session: a tensor at work on a device
+run.py         one tensor on one device              path.py        the path of thresholds, then fixed ranks
+thresholds.py  start of each slice's lambda          ranks.py       rank of each slice
+formulas.py    scalar formulas with sources          confidence.py  confidence of each vertex
+cpu.py | gpu.py -> twins.py | kernels.py             a Session: one tensor on one device
 """

@@ -1,7 +1,7 @@
-"""A graph tensor at work on the CPU; gpu.py has the same class.
+"""Session of a graph tensor on the CPU; gpu.py has the same class.
 
-The estimate is kept where something is missing and nowhere else. What is observed never changes, so its transform
-C = U' P_Omega(G) is computed once, and an iteration transforms the vertices that miss something: Z = C + U_mis' x.
+The estimate is stored at missing entries only. Observed values never change, so their transform C = U' P_Omega(G) is
+computed once. An iteration transforms the incomplete vertices: Z = C + U_mis' x.
 """
 
 import math
@@ -11,22 +11,22 @@ import numpy as np
 from gpukit.imputation.spectral import twins
 from gpukit.imputation.spectral.steps import Known
 from gpukit.svt import cpu as svt
-from gpukit.svt.warm import WarmThresholding, pays
+from gpukit.svt.warm_start import WarmThresholding, pays
 from gpukit.timing import work_clock
 
-TOGETHER = 256  # slices thresholded at a time
-COLUMNS = 4096  # of the estimate, transformed back at a time
-BLOCKS = 64  # of the sums, whatever the threads, so that the result does not depend on their number
-LARGE = 2.0**40  # observed numbers up to this, and down to its inverse, are taken as they are: squares are summed
+TOGETHER = 256  # slices of a thresholding batch
+COLUMNS = 4096  # of the estimate per inverse transform
+BLOCKS = 64  # of the sums, so that results do not depend on the number of threads
+LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
 
 
 class Session:
-    """One tensor on one basis.
+    """Computation of one tensor on one basis.
 
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
-    dtype: float32 or float64. workspace: of the run, for what lies on a GPU; not needed here. known:
-    steps.Known of an earlier session with the same arguments, or None. Memory: C and Z, a copy
-    of the tensor each, and the estimate and its last step, two copies of the vertices that miss something.
+    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: steps.Known of an earlier
+    session with the same arguments, or None. Memory: C and Z, a copy of the tensor each, and the estimate and its last
+    step, two copies of the incomplete vertices.
     """
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
@@ -39,7 +39,7 @@ class Session:
         self.make_room(now, np.zeros_like(now))
 
     def make_room(self, now, before):
-        """What steps work in, beside C, U and hidden: the estimate and what it was are there, of any columns."""
+        """Allocate the buffers of steps from an estimate and the one before, with any number of columns."""
         self.now, self.before = now, before
         self.rounding = 10.0 * float(np.finfo(now.dtype).eps)
         self.Z = np.empty_like(self.C)
@@ -48,29 +48,30 @@ class Session:
         self.warm = WarmThresholding(self.slices(self.Z)) if pays(self.slices(self.Z).shape, False) else None
 
     def largest(self):
-        """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
+        """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
         if self.leading is None:
             self.leading = self.values(self.C)[:, 0]
         return self.leading
 
     def known(self):
-        """steps.Known, for the next session of the same tensor."""
+        """Return steps.Known for the next session of the same tensor."""
         return Known(self.unit, self.C, self.leading)
 
     def spectrum(self, count):
-        """(K, count) float64: the leading singular values of the spectral slices, the estimate filled in."""
+        """Return (K, count) float64: leading singular values of the slices, the estimate filled in."""
         self.transform(self.now)
         return self.values(self.Z)[:, :count]
 
     def values(self, flat):
-        """(K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
+        """Return (K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
         return singular_values(self.slices(flat)).astype(np.float64) / self.unit
 
     def step(self, lam, cap=None, momentum=0.0):
-        """One iteration: (change, size, ranks), ||new - old||^2 and ||new||^2 over what is missing, ranks (K,) int32.
+        """Run one iteration and return (change, size, ranks).
 
-        lam (K,) thresholds. cap: (K,) int, at most so many singular vectors of a slice are kept; None: all. momentum:
-        the step starts from the estimate + momentum times its last change.
+        change, size: ||new - old||^2 and ||new||^2 over the missing entries; ranks (K,) int32. lam (K,) thresholds.
+        cap: (K,) int, the largest number of singular vectors of a slice; None: all. momentum: the step starts from the
+        estimate + momentum times its last change.
         Source: Algorithm 1 of the graph-tensor imputation paper, lines 7-10.
         """
         times = [work_clock()]
@@ -85,35 +86,38 @@ class Session:
         return change, size, ranks
 
     def thresholded(self, lam, cap):
-        """Z's slices thresholded: ranks."""
+        """Threshold Z's slices and return the ranks."""
         if self.warm:
             return self.warm.run(lam, cap)
         return threshold_in_place(self.slices(self.Z), lam.astype(self.Z.dtype), cap)
 
     def transform(self, estimate):
-        """Z = C + U_mis' estimate."""
+        """Compute Z = C + U_mis' estimate."""
         np.matmul(self.U.T, estimate, out=self.Z)
         self.Z += self.C
 
     def transform_back(self):
-        """The estimate becomes U_mis Z where something is missing, `before` what it was: (change, size)."""
+        """Set the estimate to U_mis Z at missing entries and `before` to the old one: (change, size)."""
         totals = np.zeros(2)
         for first in range(0, self.now.shape[1], COLUMNS):
             totals += self.keep(self.U @ self.Z[:, first : first + COLUMNS], first)
         return float(totals[0]), float(totals[1])
 
     def keep(self, new, first):
-        """Some columns of the estimate, from column first on, become new where something is missing: (change, size)."""
+        """Update columns of the estimate, from column first on, at missing entries: (change, size)."""
         hidden = np.ones((1, 1), bool) if self.hidden is None else self.hidden
         twins.renew(new, hidden, first, self.now, self.before, self.sums)
         return self.sums.sum(axis=0)
 
     def slices(self, flat):
-        """(K, m, n) view of (K, m n)."""
+        """Return a (K, m, n) view of (K, m n)."""
         return flat.reshape(-1, *self.shape)
 
     def missing(self):
-        """The estimate where something is missing: (vertices, m, n) for a mask (N,), (entries,) for one (N, m, n)."""
+        """Return the estimate of missing entries.
+
+        Shape (vertices, m, n) for a mask (N,), (entries,) for a mask (N, m, n).
+        """
         if self.mask.ndim == 1:
             found = self.slices(self.now).copy()
         else:
@@ -121,26 +125,26 @@ class Session:
         return out_of_units(found, self.unit, self.observed.dtype)
 
     def completed(self):
-        """(N, m, n) of the input's dtype: what is observed, to the bit, and the estimate where something is missing."""
+        """Return (N, m, n) of the input's dtype: observed values bitwise, the estimate elsewhere."""
         out = np.array(self.observed)
         out[~self.mask] = self.missing()
         return out
 
 
 def lacking(mask):
-    """Numbers of the vertices that miss something."""
+    """Return indices of the incomplete vertices."""
     return np.flatnonzero(~(mask if mask.ndim == 1 else mask.reshape(len(mask), -1).all(axis=1)))
 
 
 def transformed(basis, observed, dtype):
-    """Known of a tensor (N, m, n), 0 where missing: its unit, and C = U' P_Omega(G) in it."""
+    """Return Known of a tensor (N, m, n), 0 where missing: its unit, and C = U' P_Omega(G) in it."""
     unit = unit_of(observed)
     flat = in_units(observed, unit).reshape(len(observed), -1).astype(dtype, copy=False)
     return Known(unit, np.ascontiguousarray(basis.vectors.T, dtype) @ flat, None)
 
 
 def unit_of(observed):
-    """What observed numbers are multiplied by, a power of two: 1, but for very large and very small ones."""
+    """Return the power of two that scales observed numbers: 1 except for very large and very small ones."""
     largest = float(max(observed.max(), -observed.min()))
     if largest == 0 or 1 / LARGE <= largest <= LARGE:
         return 1.0
@@ -149,23 +153,23 @@ def unit_of(observed):
 
 
 def in_units(observed, unit):
-    """The observed numbers times their unit; the array itself for 1."""
+    """Return the observed numbers times their unit; the array itself for 1."""
     return observed if unit == 1 else observed * observed.dtype.type(unit)
 
 
 def out_of_units(found, unit, dtype):
-    """An estimate without its unit."""
+    """Return an estimate without its unit."""
     return found if unit == 1 else found.astype(dtype) / dtype.type(unit)
 
 
 def count_seconds(seconds, parts):
-    """Add what a step took there, in the thresholding, and back."""
+    """Add the seconds of a step: transform, thresholding, inverse transform."""
     seconds["transform"] += float(parts[0] + parts[2])
     seconds["thresholding"] += float(parts[1])
 
 
 def hidden_entries(mask, rows, columns=slice(None)):
-    """(rows, columns) bool: what these vertices miss of some of the m n entries; None when all of it."""
+    """Return (rows, columns) bool: the missing entries of vertices; None if all are missing."""
     if mask.ndim == 1:
         return None
     hidden = ~mask.reshape(len(mask), -1)[rows, columns]
@@ -173,7 +177,7 @@ def hidden_entries(mask, rows, columns=slice(None)):
 
 
 def singular_values(X):
-    """(K, min(m, n)) of (K, m, n), falling; X stays."""
+    """Return (K, min(m, n)) of (K, m, n), descending; X is unchanged."""
     if 1 in X.shape[1:]:
         return np.linalg.norm(X, axis=(1, 2))[:, None]
     values = np.empty((len(X), min(X.shape[1:])), X.dtype)
@@ -185,7 +189,7 @@ def singular_values(X):
 
 
 def threshold_in_place(X, lam, cap):
-    """Every slice of X (K, m, n) thresholded with lam[k], at most cap[k] vectors kept: ranks (K,) int32."""
+    """Threshold slices X (K, m, n) by lam[k] with at most cap[k] vectors: ranks (K,) int32."""
     if 1 in X.shape[1:]:
         return shrink(X, lam, cap)
     ranks = np.empty(len(X), np.int32)
@@ -200,7 +204,7 @@ def threshold_in_place(X, lam, cap):
 
 
 def shrink(X, lam, cap):
-    """threshold_in_place for vectors, whose one singular value is their length."""
+    """Run threshold_in_place for vectors, whose singular value is their length."""
     length = singular_values(X)[:, 0]
     kept = (length > lam) if cap is None else (length > lam) & (cap > 0)
     X *= np.where(kept, 1 - lam / np.where(kept, length, 1), 0)[:, None, None]

@@ -1,4 +1,4 @@
-"""A graph tensor at work on a GPU; cpu.py has the same class. The transforms are cuBLAS's, through cupy."""
+"""Session of a graph tensor on a GPU; cpu.py has the same class. Transforms use cuBLAS through cupy."""
 
 import numpy as np
 
@@ -21,21 +21,21 @@ from gpukit.imputation.spectral.cpu import (
 )
 from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
-from gpukit.svt.warm import WarmThresholding, pays
+from gpukit.svt.warm_start import WarmThresholding, pays
 
-BLOCKS = 264  # of the kernels: two a multiprocessor
-SCRATCH = 256 << 20  # bytes of the estimate, transformed back at a time
-UNKNOWN = object()  # caps that no step was given: what the device has is not known
+BLOCKS = 264  # of the kernels: two per multiprocessor
+SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
+UNKNOWN = object()  # the device's caps are not initialized
 
 
 class Session:
-    """One tensor on one basis; arguments, methods and results are cpu.Session's, but that an observed tensor that is
-    cupy's, on this device, is taken from there, and what is missing and completed() then lie there too.
+    """Computation of one tensor on one basis; arguments, methods and results as cpu.Session.
 
-    Memory: C and Z, a copy of the tensor each; the estimate and its last step, two copies of the vertices that miss
-    something; the basis; and what gpukit.svt keeps for a batch of slices, a GiB at most, for large slices a few and
-    the bases of their subspaces. workspace: of the run (device.workspace.Workspace), in which the basis and what
-    gpukit.svt keeps serve the run's next session too; None: they are the session's own.
+    observed may be cupy's on this device; missing() and completed() are then cupy's too. Memory: C and Z, a copy of the
+    tensor each; the estimate and its last step, two copies of the incomplete vertices; the basis; and gpukit.svt's
+    buffers of a batch, at most a GiB, more for a few large slices, and the bases of their subspaces. workspace: of the
+    run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next session; None: own
+    buffers.
     """
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
@@ -70,13 +70,13 @@ class Session:
         self.capped = UNKNOWN
 
     def room_for_new(self):
-        """(room for some columns of the new estimate, flat; how many)."""
+        """Return (buffer for some columns of the new estimate, flat; their number)."""
         columns = max(1, min(self.now.shape[1], SCRATCH // max(1, len(self.U) * self.Z.itemsize)))
         return array_library().empty(len(self.U) * columns, self.Z.dtype), columns
 
     def largest(self):
         """See cpu.Session."""
-        if self.leading is None or self.warm:  # whose subspace begins with this
+        if self.leading is None or self.warm:  # this also initializes the subspace
             self.Z[...] = self.C
             found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
             self.leading = found
@@ -92,14 +92,14 @@ class Session:
         return self.values()[:, :count]
 
     def values(self):
-        """(K, min(m, n)) float64 host: the singular values of the slices of Z."""
+        """Return (K, min(m, n)) float64 on the host: the singular values of the slices of Z."""
         whole = self.thresholding(None, whole=True)
         whole.run()
-        whole.ranks_found()
+        whole.fetch_ranks()
         return whole.values.copy_to_host().astype(np.float64) / self.unit
 
     def thresholding(self, out, **options):
-        """A gpukit.svt Thresholding of the slices of Z, by lam and cap."""
+        """Return a gpukit.svt Thresholding of the slices of Z, by lam and cap."""
         Z, lam, cap = shared(self.slices(self.Z)), shared(self.lam), shared(self.cap)
         return Thresholding(Z, lam, out, cap=cap, workspace=self.workspace, **options)
 
@@ -115,12 +115,12 @@ class Session:
         done.record()
         change, size = self.transform_back()
         back.record()
-        ranks = self.threshold.ranks_found() if ranks is None else ranks
+        ranks = self.threshold.fetch_ranks() if ranks is None else ranks
         count_seconds(self.seconds, [begin.seconds_to(end) for begin, end in zip(self.marks, self.marks[1:])])
         return change, size, ranks
 
     def thresholded(self, lam, cap):
-        """Z's slices thresholded: ranks; or None, exactly and in time: nothing is waited for."""
+        """Threshold Z's slices and return the ranks; None if exact, without synchronization."""
         if self.warm:
             return self.warm.run(lam, cap)
         self.lam.set(np.ascontiguousarray(lam, self.lam.dtype))
@@ -130,7 +130,7 @@ class Session:
         self.threshold.run()
 
     def transform(self, estimate):
-        """Z = C + U_mis' estimate."""
+        """Compute Z = C + U_mis' estimate."""
         array_library().matmul(self.U.T, estimate, out=self.Z)
         self.Z += self.C
 
@@ -151,7 +151,7 @@ class Session:
         return self.sums.get().sum(axis=0)
 
     def slices(self, flat):
-        """(K, m, n) view of (K, m n)."""
+        """Return a (K, m, n) view of (K, m n)."""
         return flat.reshape(-1, *self.shape)
 
     def missing(self):
@@ -171,7 +171,7 @@ class Session:
 
 
 def shared(array):
-    """A cupy array as numba's, without waiting for its stream: both use the default one."""
+    """Return a cupy array as numba's without synchronization: both use the default stream."""
     return cuda.as_cuda_array(array, sync=False)
 
 
@@ -182,7 +182,7 @@ def transformed(vectors, observed, dtype, cp):
 
 
 def brought(array, dtype):
-    """A host array (N, K) as cupy's of a dtype, through the buffers of uploads; in Fortran's order if it is in that."""
+    """Return a host array (N, K) as cupy's of a dtype, through the upload buffers, in the same memory order."""
     turned = not array.flags.c_contiguous
     source = np.ascontiguousarray(array.T if turned else array)
     there = array_library().empty(source.shape, dtype)
@@ -191,7 +191,7 @@ def brought(array, dtype):
 
 
 def uploaded(observed, dtype, cp):
-    """(unit, observed (N, m n) of dtype in units on the device); numbers of usual size, unit 1, are looked at there."""
+    """Return (unit, observed (N, m n) of dtype in units on the device); the range is checked on the device."""
     flat = flat_on_gpu(observed, dtype, cp)
     largest = float(max(flat.max(), -flat.min()))
     unit = 1.0 if 1 / LARGE <= largest <= LARGE else unit_of(observed)
@@ -199,7 +199,7 @@ def uploaded(observed, dtype, cp):
 
 
 def flat_on_gpu(observed, dtype, cp):
-    """observed (N, m, n) as (N, m n) of dtype on the device: itself where it lies there in that."""
+    """Return observed (N, m, n) as (N, m n) of dtype on the device, without a copy if possible."""
     if is_on_gpu(observed):
         return observed.reshape(len(observed), -1).astype(dtype, copy=False)
     flat = cp.empty((len(observed), observed[0].size), dtype)
@@ -208,7 +208,7 @@ def flat_on_gpu(observed, dtype, cp):
 
 
 def array_library():
-    """cupy; DeviceError without it."""
+    """Return cupy; raise DeviceError if it is not installed."""
     try:
         import cupy
     except ImportError:

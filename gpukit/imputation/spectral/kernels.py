@@ -1,16 +1,16 @@
-"""GPU kernels of the imputation; twins.py has them for the CPU. Slices are thresholded by gpukit.svt."""
+"""GPU kernels of the imputation; twins.py has their CPU twins. gpukit.svt thresholds slices."""
 
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
 
 THREADS = 256
-ZERO = np.float32(0.0)  # beside a float64 it becomes one
+ZERO = np.float32(0.0)  # promoted to float64 with a float64 operand
 
 
 @kernel
 def extrapolate(now, before, momentum):
-    """before = now + momentum (now - before), number by number.
+    """Compute before = now + momentum (now - before), number by number.
 
     now, before (numbers,) float32 or float64; momentum of their type.
     Launch: any grid of one dimension.   Deterministic: yes.   Source: Beck and Teboulle (2009), Eq. (4.3).
@@ -21,7 +21,7 @@ def extrapolate(now, before, momentum):
 
 @kernel
 def renew(new, hidden, first, now, before, sums):
-    """A few columns of the estimate become new where something is missing, 0 elsewhere, and `before` what they were.
+    """Set columns of the estimate to new where missing, 0 elsewhere, and `before` to the old ones.
 
     new (rows, columns), now and before (rows, all columns) float32 or float64; hidden (rows, all columns) bool, or
     (1, 1): all is missing; first: new's first column among all; sums (blocks, 2) float64: a block's ||new - old||^2

@@ -1,20 +1,20 @@
-"""The iterations: thresholds falling along a path, then a phase of fixed ranks that takes the thresholds' bias away."""
+"""Iterations: a path of falling thresholds, then a phase of fixed ranks that removes the thresholds' bias."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.imputation.spectral.formulas import next_momentum, usual_decay
-from gpukit.imputation.spectral.ranks import choose_ranks, looked_at
+from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
 
-WAIT = 2.0  # times lambda's share: lambda stays while a step changes the estimate by more than that share of it
-RANK_TOLERANCE = 1e-4  # times tolerance: where the phase of fixed ranks, which converges linearly, may stop
+WAIT = 2.0  # relative change per lambda's share above which lambda waits
+RANK_TOLERANCE = 1e-4  # times tolerance: end of the phase of fixed ranks, which converges linearly
 
 
 class Options(NamedTuple):
-    """How a path is walked; see estimator.GraphImputer for the meaning.
+    """Options of a path; see estimator.GraphImputer.
 
-    decay: None for the one with which `iterations` steps end the path at a thousandth of its start.
+    decay: None for a path that ends at a thousandth of its start.
     """
 
     iterations: int = 20
@@ -26,14 +26,14 @@ class Options(NamedTuple):
 
 
 class History(NamedTuple):
-    """One value per iteration.
+    """Values by iteration.
 
     phase      (n,) '<U4', "path" or "rank"
-    scale      (n,) float64, lambda as a share of its start; 0 in the rank phase
+    scale      (n,) float64, lambda relative to its start; 0 in the rank phase
     threshold  (n,) float64, the largest lambda of a slice
     mean_rank  (n,) float64, max_rank (n,) int64: ranks of the spectral slices after thresholding
-    change     (n,) float64, ||new - old||^2 / ||new||^2 over what is missing
-    error      (n,) float64, hold-out error; NaN where none was asked for
+    change     (n,) float64, ||new - old||^2 / ||new||^2 over the missing entries
+    error      (n,) float64, hold-out error; NaN without held-out values
     """
 
     phase: np.ndarray
@@ -46,8 +46,10 @@ class History(NamedTuple):
 
 
 class Fit(NamedTuple):
-    """history; ranks (K,) int32 of the last iteration; rank_phase: "done", "off" (not asked for), "unclear" (no rank
-    stood out), "none" (slices have one singular value)."""
+    """history; ranks (K,) int32 of the last iteration; rank_phase.
+
+    rank_phase: "done", "off" (disabled), "unclear" (no clear rank), "none" (slices have one singular value).
+    """
 
     history: History
     ranks: np.ndarray
@@ -55,19 +57,19 @@ class Fit(NamedTuple):
 
 
 def fit_path(session, first, options, watch=None, progress=None):
-    """Walk the path from lambda^1 = first (K,), then the phase of fixed ranks: a Fit; the estimate is in the session.
+    """Run the path from lambda^1 = first (K,), then the phase of fixed ranks: a Fit.
 
-    options: Options. watch: called with the session after every iteration, returns a hold-out error. progress: called
-    as progress("path" | "rank", done, total, {"change", "rank"}).
+    The estimate is in the session. options: Options. watch: called with the session after every iteration, returns a
+    hold-out error. progress: called as progress("path" | "rank", done, total, {"change", "rank"}).
     """
-    walk = Walk(session, options.accelerate, watch, progress)
-    along_path(walk, first, options)
-    outcome = fixed_ranks(walk, first, options) if options.rank_phase else "off"
-    return Fit(walk.history(), walk.ranks, outcome)
+    path_run = PathRun(session, options.accelerate, watch, progress)
+    along_path(path_run, first, options)
+    outcome = fixed_ranks(path_run, first, options) if options.rank_phase else "off"
+    return Fit(path_run.history(), path_run.ranks, outcome)
 
 
 def best_options(history, options):
-    """Options that stop where the hold-out error of a history was least; a path keeps its decay."""
+    """Return Options that stop at a history's least hold-out error; a path keeps its decay."""
     best = int(np.nanargmin(history.error))
     decay = decay_of(options)
     path = int((history.phase == "path").sum())
@@ -77,53 +79,53 @@ def best_options(history, options):
 
 
 def decay_of(options):
-    """The factor of lambda from step to step."""
+    """Return the factor of lambda per step."""
     return usual_decay(options.iterations) if options.decay is None else options.decay
 
 
-def along_path(walk, first, options):
-    """Lambda from its start downwards, a step for each; accelerated, it waits while the estimate lags behind."""
+def along_path(path_run, first, options):
+    """Run a step for each lambda, downwards; accelerated, lambda waits while the estimate lags behind."""
     decay, scale = decay_of(options), 1.0
     for _ in range(options.iterations):
-        change = walk.step("path", options.iterations, first * scale, None, scale)
+        change = path_run.step("path", options.iterations, first * scale, None, scale)
         if 0 < change <= options.tolerance:
             break
         if not options.accelerate or scale == 1.0 or change <= (WAIT * scale) ** 2:
             scale *= decay
 
 
-def fixed_ranks(walk, first, options):
-    """Projection to the rank that each slice shows; slices that show none keep the path's last lambda."""
-    session = walk.session
-    count = looked_at(min(session.shape))
+def fixed_ranks(path_run, first, options):
+    """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
+    session = path_run.session
+    count = count_leading(min(session.shape))
     if not count:
         return "none"
     chosen = choose_ranks(session.spectrum(count), session.rounding)
     if not chosen.clear:
         return "unclear"
-    last = walk.rows[-1]["scale"] if walk.rows else 1.0
-    lam = np.where(chosen.told, 0.0, first * last)
-    cap = np.where(chosen.told, chosen.ranks, min(session.shape)).astype(np.int32)
-    walk.rest()
+    last = path_run.rows[-1]["scale"] if path_run.rows else 1.0
+    lam = np.where(chosen.is_clear, 0.0, first * last)
+    cap = np.where(chosen.is_clear, chosen.ranks, min(session.shape)).astype(np.int32)
+    path_run.rest()
     for _ in range(options.rank_iterations):
-        if walk.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
+        if path_run.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
             break
     return "done"
 
 
-class Walk:
-    """Steps of a session with their momentum, and what is written down about them."""
+class PathRun:
+    """Steps of a session with momentum, and their records."""
 
     def __init__(self, session, accelerate, watch, progress):
         self.session, self.accelerate, self.watch, self.progress = session, accelerate, watch, progress
         self.t, self.rows, self.ranks = 1.0, [], np.zeros(0, np.int32)
 
     def rest(self):
-        """Forget the momentum."""
+        """Reset the momentum."""
         self.t = 1.0
 
     def step(self, phase, total, lam, cap, scale):
-        """One iteration; returns its relative change."""
+        """Run one iteration; return its relative change."""
         self.t, momentum = next_momentum(self.t)
         change, size, self.ranks = self.session.step(lam, cap, momentum if self.accelerate else 0.0)
         relative = change / size if size > 0 else float(change > 0)
@@ -144,7 +146,7 @@ class Walk:
         return relative
 
     def history(self):
-        """History of the steps so far."""
+        """Return the History of the steps so far."""
         kinds = {"phase": "<U4", "max_rank": np.int64}
         return History(
             *(np.array([row[name] for row in self.rows], kinds.get(name, np.float64)) for name in History._fields)

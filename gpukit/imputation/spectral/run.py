@@ -1,4 +1,4 @@
-"""Tensors completed on one graph and one device, with settings that are decided."""
+"""Completion of tensors on one graph and one device, with given settings."""
 
 from typing import NamedTuple
 
@@ -16,9 +16,11 @@ from gpukit.timing import work_clock
 
 
 class Place(NamedTuple):
-    """Where tensors are completed: basis (basis.GraphBasis), device (device.Device), dtype; workspace: of the run
-    that completes them (device.workspace.Workspace), None between runs; crew: shared.crew.Crew of the ranks that share
-    large ones, None: this process does all."""
+    """Graph and device of a completion: basis (basis.GraphBasis), device (device.Device), dtype.
+
+    workspace: of the current run (device.workspace.Workspace), None between runs; crew: shared.crew.Crew of the ranks
+    that share large tensors, None: this process only.
+    """
 
     basis: object
     device: object
@@ -28,13 +30,12 @@ class Place(NamedTuple):
 
     @property
     def alone(self):
-        """The same without other ranks."""
+        """The Place without other ranks."""
         return self._replace(crew=None)
 
 
 class Setting(NamedTuple):
-    """How: weights 'slice', 'common' or 'frequency' with its exponent; center 'none', 'global' or 'entry'; options
-    (path.Options)."""
+    """weights 'slice', 'common' or 'frequency' with its exponent; center 'none', 'global' or 'entry'; path.Options."""
 
     weights: str
     exponent: float
@@ -43,8 +44,7 @@ class Setting(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """estimate: the values where something is missing, in the order of tensor[~mask]; fit (path.Fit); seconds:
-    {stage: seconds}."""
+    """estimate: the missing values in the order of tensor[~mask]; fit (path.Fit); seconds: {stage: seconds}."""
 
     estimate: np.ndarray
     fit: Fit
@@ -52,7 +52,10 @@ class Outcome(NamedTuple):
 
 
 def start(place, setting, observed, mask, known=None):
-    """(session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses; known: of an earlier session."""
+    """Return (session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses.
+
+    known: of an earlier session.
+    """
     if place.crew is not None and can_share(observed.shape, place.basis.size, place.crew.team.size):
         from gpukit.imputation.shared.session import SharedSession
 
@@ -66,9 +69,9 @@ def start(place, setting, observed, mask, known=None):
 def impute(place, setting, tensor, mask, hidden=None, progress=None):
     """Complete one tensor: an Outcome.
 
-    tensor (N, m, n), 0 where missing, on the host or, as cupy's, on the place's GPU, where the estimate then lies too;
-    mask (N,) or (N, m, n) bool, on the host. hidden: a mask of what to hide besides, on purpose:
-    the history then has the error there, and the estimate is of what both masks miss.
+    tensor (N, m, n), 0 where missing, on the host or, as cupy's, on the place's GPU, where the estimate is then too;
+    mask (N,) or (N, m, n) bool, on the host. hidden: a mask of additional entries to hide: the history then has the
+    error there, and the estimate covers the missing entries of both masks.
     """
     parts = holdout.Split(mask, None) if hidden is None else holdout.Split(mask & ~hidden, hidden)
     mean = mean_of(tensor, parts.kept, setting.center)
@@ -84,7 +87,7 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
 
 
 def added(estimate, mean, mask):
-    """The estimate with the mean (m, n) put back."""
+    """Return the estimate plus the mean (m, n)."""
     mean = beside(mean, estimate)
     if mask.ndim == 1:
         return estimate + mean
@@ -92,7 +95,10 @@ def added(estimate, mean, mask):
 
 
 def stop_by_holdout(place, setting, data, share, seed, progress=None):
-    """(setting that stops where the error on a hidden share was least, the history of that run); data: inputs.Data."""
+    """Return (setting that stops at the least error on a hidden share, history of that run).
+
+    data: inputs.Data.
+    """
     hidden = holdout.split(data.mask, share, seed).hidden
     history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history
     return setting._replace(options=best_options(history, setting.options)), history

@@ -1,11 +1,14 @@
-"""What an imputation needs of a device: cpu.py and gpu.py have a Session each."""
+"""Device interface of the imputation: cpu.py and gpu.py have a Session each."""
 
 from typing import NamedTuple, Protocol
 
 
 class Known(NamedTuple):
-    """What sessions of one tensor have in common, since no step changes it: the unit that its numbers are in; C
-    (K, m n), the transform of what is observed, on the device; largest (K,) float64 on the host, or None yet."""
+    """Data common to all sessions of one tensor.
+
+    unit: scale of its numbers; C (K, m n): transform of observed values, on the device; largest (K,) float64 on the
+    host, or None.
+    """
 
     unit: float
     C: object
@@ -13,7 +16,10 @@ class Known(NamedTuple):
 
 
 class Session(Protocol):
-    """One tensor on one basis. rounding: relative errors below it say nothing; seconds: {part of a step: seconds}."""
+    """Computation of one tensor on one basis.
+
+    rounding: negligible relative error; seconds: {part of a step: seconds}.
+    """
 
     rounding: float
     seconds: dict
@@ -23,22 +29,22 @@ class Session(Protocol):
         of a session with the same arguments, or None."""
 
     def known(self):
-        """Known, for the next session of the same tensor."""
+        """Return Known for the next session of the same tensor."""
 
     def largest(self):
-        """(K,) float64: the largest singular value of each spectral slice of the zero-filled tensor."""
+        """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
 
     def spectrum(self, count):
-        """(K, count) float64: the leading singular values of the spectral slices, the estimate filled in."""
+        """Return (K, count) float64: leading singular values of the slices, the estimate filled in."""
 
     def step(self, lam, cap=None, momentum=0.0):
-        """One iteration: (change, size, ranks); see cpu.Session."""
+        """Run one iteration: (change, size, ranks); see cpu.Session."""
 
     def missing(self):
-        """The estimate where something is missing, on the host."""
+        """Return the estimate of missing entries, on the host."""
 
     def completed(self):
-        """(N, m, n) on the host: what is observed, and the estimate where something is missing."""
+        """Return (N, m, n) on the host: observed values and the estimate elsewhere."""
 
 
 class Steps(Protocol):

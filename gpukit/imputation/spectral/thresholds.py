@@ -1,4 +1,4 @@
-"""Where each spectral slice's threshold starts: lambda_k^1; the path is lambda^(j+1) = c lambda^j for all of them."""
+"""Start of each spectral slice's threshold, lambda_k^1; the path is lambda^(j+1) = c lambda^j."""
 
 import numpy as np
 
@@ -9,11 +9,11 @@ WEIGHTS = ("slice", "common", "frequency")
 
 
 def first_thresholds(weights, exponent, frequencies, largest):
-    """lambda^1 (K,) float64.
+    """Return lambda^1 (K,) float64.
 
     frequencies (K,): the Laplacian's eigenvalues, ascending; largest (K,): the largest singular value of each spectral
     slice. weights: 'slice', its own largest (Algorithm 1 of the graph-tensor imputation paper); 'common', the largest
-    of all; 'frequency', in proportion to (0.05 + mu_k / mu_max)^exponent, as small as leaves nothing above it.
+    of all; 'frequency', the least multiple of (0.05 + mu_k / mu_max)^exponent that no singular value exceeds.
     """
     check_choice("weights", weights, WEIGHTS)
     if weights == "slice":

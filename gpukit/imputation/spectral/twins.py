@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit.scheduler import by_block
 
-ZERO = np.float32(0.0)  # beside a float64 it becomes one
+ZERO = np.float32(0.0)  # promoted to float64 with a float64 operand
 
 
 @by_block(lambda now: now.size)

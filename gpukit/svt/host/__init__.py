@@ -1,1 +1,1 @@
-"""Thresholding of arrays that lie on the host: cpu.py where they are, gpu.py there and back; the same functions."""
+"""Thresholding of host arrays: on the CPU by cpu.py, on the GPU by gpu.py, with the same functions."""

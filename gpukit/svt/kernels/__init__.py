@@ -1,5 +1,5 @@
-"""GPU kernels of the thresholding; gpukit.svt.twins has the same files for the CPU.
+"""GPU kernels of the thresholding; gpukit.svt.twins has CPU twins of the same names.
 
-bidiagonal.py  a slice to bidiagonal form     chase.py     singular values, rotations, products, and the way back
-subspace.py    slices in a kept subspace      products.py  thresholding by matrix products alone
+bidiagonal.py     bidiagonalization            bulge_chasing.py  singular values, rotations, products
+subspace.py       bases of a subspace          products.py       polynomials of matrices
 """

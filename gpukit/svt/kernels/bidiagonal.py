@@ -1,4 +1,4 @@
-"""GPU kernel of the thresholding's first stage; twins/bidiagonal.py has it for the CPU.
+"""GPU kernel of bidiagonalization; twins/bidiagonal.py has its CPU twin.
 
 A slice, or its transpose, whichever is tall, is B (q, p): groups of lanes hold its rows, cyclically.
 """
@@ -18,7 +18,7 @@ FULL = U32(0xFFFFFFFF)
 
 @device
 def stage(X, wide, pitch, B, threads, parts):
-    """B = a slice or its transpose, times the power of two that is returned; zeros beyond its columns."""
+    """Load a slice or its transpose into B, scaled by the returned power of two; zeros beyond its columns."""
     rows, columns = U32(X.shape[0]), U32(X.shape[1])
     p, q = (rows, columns) if wide else (columns, rows)
     thread, largest = U32(cuda.threadIdx.x), ZERO
@@ -45,7 +45,7 @@ def stage(X, wide, pitch, B, threads, parts):
 
 @device
 def combine(s, lanes, count, warps, sums, total):
-    """total = the sums of the threads' s, column by column."""
+    """Sum the threads' s into total, column by column."""
     warp, lane = U32(U32(cuda.threadIdx.x) >> U32(5)), U32(cuda.laneid)
     for e in range(count):
         value, offset = s[e], lanes
@@ -65,8 +65,10 @@ def combine(s, lanes, count, warps, sums, total):
 
 @device
 def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
-    """Step k's two reflections: w, v = what the thread's columns have of them; (w, v) of column k + 1, and the second
-    one's factor. Writes d[k] and e[k + 1]."""
+    """Compute step k's two reflections, w and v, in the thread's columns.
+
+    Returns (w, v) of column k + 1 and the second factor. Writes d[k] and e[k + 1].
+    """
     here, after = U32(k * U32(pitch)), U32(k + U32(1))
     alpha, factor = reflection(B[U32(here + k)], total[k])
     own, last = B[U32(here + k)] - alpha, after >= p
@@ -96,7 +98,7 @@ def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
 
 @device
 def keep(B, pitch, k, lane, lanes, count, v, factor):
-    """Row k of B = u of the reflection I - u u' of step k, zeros to its diagonal; by the first group of lanes."""
+    """Store u of the reflection I - u u' of step k in row k of B, zeros to its diagonal; first group of lanes only."""
     if U32(cuda.threadIdx.x) < U32(lanes):
         size = math.sqrt(factor)
         for e in range(count):
@@ -105,7 +107,7 @@ def keep(B, pitch, k, lane, lanes, count, v, factor):
 
 @device
 def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
-    """Rows k of B, u of I - u u' each, become the product of all of these, last to first."""
+    """Replace rows k of B, u of I - u u' each, by the product of all reflections, last to first."""
     for turn in range(p):
         k = U32(p - U32(1) - U32(turn))
         for e in range(count):
@@ -129,7 +131,7 @@ def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
 
 @device
 def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, factor, r, s):
-    """Both reflections on the rows below k; s = the thread's share of column k + 1's products with all columns."""
+    """Apply both reflections to the rows below k; s = the thread's part of column k + 1's products with all columns."""
     after = U32(k + U32(1))
     for e in range(count):
         s[e] = ZERO
@@ -155,19 +157,21 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
 
 @functools.cache
 def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
-    """bidiagonalize for slices of up to lanes * count columns of type real, rows `pitch` apart, in blocks of `warps`;
-    shared: the slice lies in the launch's dynamic shared memory."""
+    """Return bidiagonalize for slices of up to lanes * count columns of type real.
+
+    Rows are `pitch` apart, blocks have `warps`; shared: the slice is in the launch's dynamic shared memory.
+    """
     most, threads, groups = lanes * count, 32 * warps, 32 * warps // lanes
     beyond = most + 1
 
     @kernel(max_registers=128)
     def bidiagonalize(X, d, e, scales, states, V, workspace):
-        """d, e: the bidiagonal of every slice, V: what turned its columns; what turned its rows is not kept.
+        """Bidiagonalize every slice into d and e; V holds the column transformations.
 
-        X (N, m, n), d (p, N), e (p + 1, N), scales (N,), V (N, p, p) of `real`, p = min(m, n); states (N, 3) int32: for
-        d, e and states see formulas.chase. scales: powers of two by which slices were multiplied first. The rows of V
-        are the right vectors: B V' = (left vectors) (bidiagonal). workspace (N, max(m, n) * pitch) of `real`, or (1, 1)
-        when the slice lies in shared memory.
+        Row transformations are not stored. X (N, m, n), d (p, N), e (p + 1, N), scales (N,), V (N, p, p) of `real`,
+        p = min(m, n); states (N, 3) int32: for d, e and states see formulas.chase. scales: powers of two that the
+        slices are multiplied by first. The rows of V are the right vectors: B V' = (left vectors) (bidiagonal).
+        workspace (N, max(m, n) * pitch) of `real`, or (1, 1) if the slice is in shared memory.
         Launch: grid N, block 32 * warps, dynamic shared memory of max(m, n) * pitch numbers.
         Deterministic: yes.   Source: Golub and Van Loan 5.4.8; both reflections of a step are one pass over the slice.
         """

@@ -1,16 +1,16 @@
-"""GPU kernel of the thresholding by products; twins/products.py has it for the CPU."""
+"""GPU kernel of the thresholding by products; twins/products.py has its CPU twin."""
 
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
 
 U32 = np.uint32
-BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; matrices are its grid's second dimension
+BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; MATRICES bounds the grid's second dimension
 
 
 @kernel
 def combine(Y, Z, a, b, c, out):
-    """out = a I + b Y + c Z, matrix by matrix.
+    """Compute out = a I + b Y + c Z for each matrix.
 
     Y, Z, out (N, p, p) float32 or float64, contiguous; a, b, c of their type.
     Launch: any grid of two dimensions, blocks of one.   Deterministic: yes.   Source: products.py.

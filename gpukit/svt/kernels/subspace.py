@@ -1,4 +1,4 @@
-"""GPU kernel of the thresholding in a subspace; twins/subspace.py has it for the CPU."""
+"""GPU kernel of the thresholding in a subspace; twins/subspace.py has its CPU twin."""
 
 import functools
 import math
@@ -11,28 +11,28 @@ U32 = np.uint32
 
 
 def threads_for(k):
-    """Threads of a block for a gram of k columns."""
+    """Return threads of a block for a Gram matrix of k columns."""
     return 64 if k <= 16 else 128 if k <= 48 else 256
 
 
 @functools.cache
 def make_whiten(real):
-    """whiten for numbers of type real."""
+    """Return whiten for numbers of type real."""
     eps = real(np.finfo(real).eps)
 
     @kernel
     def whiten(gram, shift, out):
-        """out = L^-T of the Cholesky factor L of every gram, so that A out has orthonormal columns for gram = A'A.
+        """Compute out = L^-T of the Cholesky factor L of every Gram matrix.
 
-        gram, out (N, k, k) of `real`, float32 or float64. shift, of `real`: what is added to the diagonal, as a share
-        of it. A column is left out, 0 in out, when what the columns before it leave of its square is next to nothing,
-        or its square is, beside the largest.
+        A out then has orthonormal columns for gram = A'A. gram, out (N, k, k) of `real`, float32 or float64. shift, of
+        `real`: relative increase of the diagonal. A column of out is 0 if its square is negligible relative to the
+        largest, or if the part orthogonal to the columns before it is negligible.
         Launch: grid N, block threads_for(k), dynamic shared memory plan.bytes_of_whiten(k).   Deterministic: yes.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 4.2; Fukaya et al., SIAM J. Sci. Comput. 42 (2020),
         A477-A503 (the shift).
         """
-        # Gaussian elimination of [gram, I] in the place of gram: in step j a row's numbers up to j belong to the right
-        # half, its others to the left one.
+        # Gaussian elimination of [gram, I] in the storage of gram: in step j a row's numbers up to j belong to the
+        # right half, the others to the left one.
         space = cuda.shared.array(0, real)
         s, k, thread = U32(cuda.blockIdx.x), U32(gram.shape[1]), U32(cuda.threadIdx.x)
         lane, warp, warps = U32(thread & U32(31)), U32(thread >> U32(5)), U32(U32(cuda.blockDim.x) >> U32(5))

@@ -1,7 +1,7 @@
 """CPU twin of kernels/bidiagonal.py: the same name and arguments, a slice a thread.
 
 Inner loops run from 0 over parts of rows: only then does the compiler know that no index is negative, and vectorizes.
-Source of the triangle that comes first: Chan, ACM Trans. Math. Softw. 8 (1982), 72-83, an improved algorithm.
+Source of the initial triangularization: Chan, ACM Trans. Math. Softw. 8 (1982), 72-83, an improved algorithm.
 """
 
 import math
@@ -12,12 +12,12 @@ from gpukit._jit import njit
 from gpukit.scheduler import by_block
 from gpukit.svt.formulas import ZERO, binary_scale, reflection
 
-THIN = 2  # times as long as it is wide, or more: a slice is brought to a triangle first
+THIN = 2  # ratio of sides from which a slice is reduced to a triangle first
 
 
 @njit
 def _stage(X, turned, B):
-    """The first rows of B = a slice, or its transpose, times the power of two that is returned; the others = 0."""
+    """Load a slice or its transpose into B's first rows, scaled by the returned power of two; other rows are 0."""
     largest = abs(X[0, 0])
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -33,7 +33,10 @@ def _stage(X, turned, B):
 
 @njit
 def _triangle(A, R):
-    """The first rows of R (p + 1, p) = the triangle of A' (q, p) = Q R, the last = 0; A (p, q) is overwritten."""
+    """Compute the first rows of R (p + 1, p), the triangle of A' (q, p) = Q R; A (p, q) is overwritten.
+
+    The last row of R is 0.
+    """
     for k in range(len(A)):
         x, square = A[k, k:], ZERO
         for i in range(len(x)):
@@ -54,7 +57,7 @@ def _triangle(A, R):
 
 @njit
 def _squares(B, total):
-    """total = the first column's products with every column."""
+    """Compute the first column's products with every column."""
     total[:] = 0
     for i in range(len(B)):
         row = B[i]
@@ -65,9 +68,9 @@ def _squares(B, total):
 
 @njit
 def _pass(B, k, w, v, factor, total):
-    """Both reflections of step k on the rows below k, and total = column k + 1's products with all columns of them.
+    """Apply both reflections of step k to the rows below k; total = column k + 1's products with their columns.
 
-    Two rows at a time, which read w, v and total once; the row of zeros at B's end stays as it is.
+    Two rows at a time read w, v and total once. The row of zeros at B's end is unchanged.
     """
     w, v, total = w[k + 1 :], v[k + 1 :], total[k + 1 :]
     total[:] = 0
@@ -91,8 +94,10 @@ def _pass(B, k, w, v, factor, total):
 
 @njit
 def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
-    """B (q + 1, p), the last row 0 -> its bidiagonal d (p,), e (p + 1,), and the reflections (p, p) of its rows: row k
-    has that of step k."""
+    """Reduce B (q + 1, p), whose last row is 0, to d (p,), e (p + 1,) and row reflections (p, p).
+
+    Row k of reflections belongs to step k.
+    """
     p = B.shape[1]
     _squares(B, total)
     e[0] = 0
@@ -121,7 +126,7 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
 
 @njit
 def _multiplied(reflections):
-    """reflections (p, p), row k the u of I - u u', becomes the product of all of these, last to first."""
+    """Replace reflections (p, p), row k the u of I - u u', by the product of all of them, last to first."""
     p = len(reflections)
     for k in range(p - 1, -1, -1):
         u = reflections[k, k + 1 :].copy()
@@ -138,8 +143,10 @@ def _multiplied(reflections):
 
 @njit
 def _tall(X, B):
-    """The first rows of B = the slice or its transpose, whichever is tall, or the triangle of it, times the power of
-    two that is returned; the last row = 0."""
+    """Load the tall slice, or its triangle, into B; return the power of two that scales it.
+
+    The last row of B is 0.
+    """
     wide, p, q = X.shape[0] < X.shape[1], min(X.shape), max(X.shape)
     if len(B) == q + 1:
         return _stage(X, wide, B)
@@ -151,7 +158,7 @@ def _tall(X, B):
 
 @njit
 def _rows_of(p, q):
-    """Rows of B: p of a slice so tall that it is brought to its triangle first, in passes along its longer side."""
+    """Return rows of B: p if the slice is reduced to a triangle first, in passes along its longer side."""
     return p if q >= THIN * p else q
 
 

@@ -83,7 +83,7 @@ WRONG = {
     "ids twice": ({"vertices": np.array([1, 2, 2, 3])}, "twice"),
     "slices over 512": (
         {"tensor": np.where(np.arange(4)[:, None, None] == 1, np.nan, np.ones((4, 513, 2)))},
-        "512 rows and columns are the most. Cut them",
+        "at most 512 rows and columns are supported. Cut them",
     ),
 }
 
@@ -207,7 +207,7 @@ def test_requests_that_the_data_cannot_meet(untouched, arrays):
     assert "brings its graph" in untouched(arrays(), "--edges", arrays())
     only = np.where(np.arange(4)[:, None, None] == 1, TENSOR * 0 + 1, np.nan)
     only[1] = 1
-    assert "leaves nothing to impute from" in untouched(arrays(edges=RING, tensor=only), "--baselines")
+    assert "leaves no values to impute from" in untouched(arrays(edges=RING, tensor=only), "--baselines")
 
 
 def test_a_graph_too_large_for_a_whole_basis(untouched, arrays, monkeypatch):

@@ -98,7 +98,13 @@ def answer(path, use):
         filled = model.transform(values)
     told = {"report": [tuple(row) for row in model.report_], "coverage": model.coverage_, "notes": model.notes_}
     out |= {"values": values, "filled": filled, "confidence": model.confidence_, "completed": model.completed_}
-    return {**out, "deviation": model.deviation_, "bounds": model._asked[2:], "method": model.method_, "told": told}
+    return {
+        **out,
+        "deviation": model.deviation_,
+        "bounds": model._fitted_options[2:],
+        "method": model.method_,
+        "told": told,
+    }
 
 
 def uses(rng):

@@ -310,7 +310,7 @@ def test_too_little_to_judge_by_is_said():
 def test_values_whose_squares_float32_does_not_hold(value):
     seen, values = np.random.default_rng(0).random((N, T)) > 0.2, waves()
     seen[3, 5], values[3, 5] = True, value
-    with pytest.raises(DataError, match=r"A value is -?\d.*; what is observed may be 1e\+15 in size at most"):
+    with pytest.raises(DataError, match=r"A value is -?\d.*; the absolute value must be at most 1e\+15"):
         GraphImputer(device="cpu").fit(ring(), values, seen)
 
 

@@ -96,7 +96,7 @@ def test_all_baselines_keep_the_type_the_observed_values_and_the_input(dtype):
 
 
 def test_all_baselines_take_the_mean_off_and_put_it_back():
-    """A constant far from zero: what is missing is not pulled to zero."""
+    """A constant far from zero: missing values do not shrink to zero."""
     A, (_, mask) = graph(), case(True)
     tensor = np.full(SHAPE, 50.0)
     for _, _, out in baselines.all_baselines(as_adjacency(A), tensor, mask):

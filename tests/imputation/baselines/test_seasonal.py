@@ -1,4 +1,4 @@
-"""The profile of a period, and what is left of it."""
+"""Seasonal means and interpolated residuals."""
 
 import numpy as np
 import pytest

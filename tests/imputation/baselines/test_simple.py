@@ -1,4 +1,4 @@
-"""The median over vertices, and a curve in time, among the methods."""
+"""The median over vertices and Akima interpolation as methods."""
 
 import numpy as np
 import pytest

@@ -23,7 +23,7 @@ def laplacian():
 
 
 def dense(K, seen, tau, values):
-    """The mean by generalized least squares, and the field, a column at a time."""
+    """Predict column by column, with the mean by generalized least squares."""
     out = np.empty((len(K), values.shape[1]))
     for column in range(values.shape[1]):
         S, y, one = K[np.ix_(seen, seen)] + tau * np.eye(len(seen)), values[:, column], np.ones(len(seen))
@@ -43,7 +43,7 @@ def test_what_is_told_is_the_dense_solution(laplacian):
     K, seen = cov.covariance(laplacian, 3.0, 2.0), np.arange(0, COUNT, 2)
     np.testing.assert_allclose(np.mean(np.diag(K)), 1.0)
     values = np.random.default_rng(0).normal(size=(len(seen), 3))
-    np.testing.assert_allclose(cov.told(K, cov.solved(K, seen, 0.1), seen, values), dense(K, seen, 0.1, values))
+    np.testing.assert_allclose(cov.predict(K, cov.solved(K, seen, 0.1), seen, values), dense(K, seen, 0.1, values))
 
 
 def test_errors_are_those_of_leaving_each_out(laplacian):
@@ -62,7 +62,7 @@ def test_variances_are_those_of_drawn_fields(laplacian):
     root = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT))
     fields = root @ rng.normal(size=(COUNT, 20_000)) + np.sqrt(tau) * rng.normal(size=(COUNT, 20_000)) + 5.0
     found = cov.solved(K, seen, tau)
-    errors = fields - cov.told(K, found, seen, fields[seen])
+    errors = fields - cov.predict(K, found, seen, fields[seen])
     hidden = np.setdiff1d(np.arange(COUNT), seen)
     np.testing.assert_allclose(errors[hidden].var(axis=1), cov.variance(K, found, seen, tau)[hidden], rtol=0.05)
 
@@ -95,7 +95,7 @@ def test_each_band_has_its_own_covariance(laplacian, monkeypatch):
     """Bands that share one, and one between them that does not."""
     rng, count = np.random.default_rng(0), 12
     whole, alive = rng.normal(size=(COUNT, count)), np.arange(2, COUNT)
-    monkeypatch.setattr(kriging, "whole_of", lambda problem: whole)
+    monkeypatch.setattr(kriging, "complete_values", lambda problem: whole)
     seen = np.ones((COUNT, count), bool)
     seen[:2] = False
     problem = SimpleNamespace(seen=seen, place=SimpleNamespace(basis=SimpleNamespace(laplacian=laplacian)))

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def ground(vertices=5, columns=17, near=3, seed=0):
-    """(values, seen, before, after, at, series, near) as steps.Predictors has them; seen beside."""
+    """Return (values, seen, before, after, at, series, near), see steps.Predictors, with seen."""
     rng = np.random.default_rng(seed)
     seen = rng.random((vertices, columns)) > 0.5
     seen[0] = False
@@ -20,12 +20,12 @@ def ground(vertices=5, columns=17, near=3, seed=0):
 
 
 def places(seen):
-    """(vertex, column) int32 of what is missing."""
+    """Return (vertex, column) int32 of missing values."""
     return tuple(part.astype(np.int32) for part in np.nonzero(~seen))
 
 
 def groups(counts, size, seed=0):
-    """(features, targets, first, start, pull, group): groups of so many values, two starts."""
+    """Return (features, targets, first, start, pull, group) of groups with two starts."""
     rng = np.random.default_rng(seed)
     first = np.r_[0, np.cumsum(counts)].astype(np.int64)
     features = rng.normal(size=(first[-1], size)).astype(np.float32)

@@ -1,4 +1,4 @@
-"""The kernels of the local regression against their twins; tiny, the simulator is slow."""
+"""Kernels of the local regression against their CPU twins; small inputs for the simulator."""
 
 import numpy as np
 import pytest

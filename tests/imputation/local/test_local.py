@@ -1,4 +1,4 @@
-"""The local regression: twins against plain numpy, and what it is for."""
+"""The local regression: CPU twins against numpy, and accuracy."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.imputation.local import alike, cpu, learning, regression, twins
 from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
-from gpukit.imputation.local.table import KINDS, Table, Told, mean_squares
+from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.local import inputs, naive
 
@@ -102,13 +102,13 @@ def test_answers_far_beyond_a_series_are_not_believed():
 
 
 def folds(slopes, count, noise, size=1, seed=0):
-    """Three Tolds of one kind: of each vertex so many values, its slope times the sum of the features."""
+    """Return three HiddenValues of one kind: targets are a vertex's slope times the sum of features."""
     rng, out = np.random.default_rng(seed), []
     for _ in range(3):
         vertex = np.repeat(np.arange(len(slopes)), count)
         x = rng.normal(size=(len(vertex), size)).astype(np.float32)
         y = x.sum(axis=1) * slopes[vertex] + noise * rng.normal(size=len(vertex))
-        out.append(Told(x, np.zeros(len(vertex), np.float32), y.astype(np.float32), 2 * len(slopes) + vertex))
+        out.append(HiddenValues(x, np.zeros(len(vertex), np.float32), y.astype(np.float32), 2 * len(slopes) + vertex))
     return out
 
 
@@ -190,7 +190,7 @@ def test_of_long_series_a_window_is_learned_from(monkeypatch):
 
 @pytest.mark.slow
 def test_a_window_shorter_than_two_periods(monkeypatch):
-    """What a series is a period away serves neither there nor in the whole."""
+    """Values a period away are not used in short windows."""
     rng, t = np.random.default_rng(0), np.arange(1200)
     rough = rng.normal(size=(N, 200))
     smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
@@ -206,7 +206,7 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
 
 @pytest.mark.slow
 def test_a_vertex_without_values_is_left_to_others():
-    """To what any method leaves it to: nothing is told of it here."""
+    """Unobserved vertices stay NaN."""
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     seen[3] = False
     rows = [
@@ -221,11 +221,11 @@ def test_ridges_are_judged_on_a_fold_that_nothing_was_learned_from(monkeypatch):
     judged = []
     ridges = Table.ridges
 
-    def told(self, folds, held):
+    def describe_hidden(self, folds, held):
         judged.append((len(folds), any(held is fold for fold in folds)))
         return ridges(self, folds, held)
 
-    monkeypatch.setattr(Table, "ridges", told)
+    monkeypatch.setattr(Table, "ridges", describe_hidden)
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)
     assert judged and all(folds >= 1 and not among for folds, among in judged)
@@ -241,19 +241,19 @@ def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
     monkeypatch.setattr(learning, "OF_VERTEX", 12)
     hidden = np.random.default_rng(0).random((4, 50)) < 0.8
     part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))
-    vertex, column = learning.some(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
+    vertex, column = learning.sample_hidden(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
     assert np.bincount(vertex).tolist() == [4] * 4 and hidden[vertex, column].all() and column.max() > 20
 
 
 @pytest.mark.slow
 def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
-    series, told = [], learning.told
+    series, describe_hidden = [], learning.describe_hidden
 
     def kept(session, part, *rest):
         series.append(part.series)
-        return told(session, part, *rest)
+        return describe_hidden(session, part, *rest)
 
-    monkeypatch.setattr(learning, "told", kept)
+    monkeypatch.setattr(learning, "describe_hidden", kept)
     monkeypatch.setattr(learning, "folds_for", lambda seen: 2)
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)

@@ -28,8 +28,8 @@ def completed(start, seen, lags, ridge, limits, rounds, still):
         for i in range(N):
             new = {}
             for t in np.flatnonzero(~seen[i]):
-                told = m[i] - sum(P[i, j] / P[i, i] * (z[j, t] - m[j]) for j in range(n) if j != i)
-                new[t] = min(max(told, limits[i][0]), limits[i][1])
+                predicted = m[i] - sum(P[i, j] / P[i, i] * (z[j, t] - m[j]) for j in range(n) if j != i)
+                new[t] = min(max(predicted, limits[i][0]), limits[i][1])
             for t, value in new.items():
                 x[i, t] = z[i, t] = value
                 for lag in range(1, lags + 1):

@@ -6,7 +6,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.regularized_em import normal
-from gpukit.imputation.regularized_em.plan import ROUNDS, STILL
+from gpukit.imputation.regularized_em.normal import ROUNDS, STILL
 from imputation.auto.test_auto import asked
 from imputation.regularized_em import naive
 
@@ -14,7 +14,7 @@ WIDE = np.array([-np.inf, np.inf])
 
 
 def tied(count=6, columns=60, seed=0, share=0.2):
-    """(truth, seen): series of two factors, and what is seen of them."""
+    """Return (truth, seen): series of two factors and their mask."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(count, 2)) @ rng.normal(size=(2, columns)) + 0.01 * rng.normal(size=(count, columns))
     seen = rng.random(truth.shape) >= share

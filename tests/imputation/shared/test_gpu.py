@@ -1,4 +1,4 @@
-"""A rank on a GPU in the simulator, numpy standing in for cupy, beside a rank on a CPU: the steps of one Session."""
+"""Steps of one Session on a simulated GPU rank, numpy instead of cupy, and a CPU rank."""
 
 import numpy as np
 import pytest
@@ -34,7 +34,7 @@ def stand_in(monkeypatch):
 
 
 def both_walked(arguments, on_gpu, device):
-    """What `walked` finds in a crew of two, of which one rank works on `device`, the other on the CPU."""
+    """Return the results of `walked` in a crew of `device` and a CPU."""
 
     def work(team):
         with Workspace() as workspace:
@@ -52,7 +52,7 @@ def both_walked(arguments, on_gpu, device):
 
 
 def walked(session):
-    """What a few steps of a session give; one that is shared moves its parts in between."""
+    """Return results of a few steps; a shared session redistributes its parts."""
     first, found = session.largest(), []
     cap = np.arange(len(first), dtype=np.int32) % 3
     for number, (share, most, momentum) in enumerate(((0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4))):

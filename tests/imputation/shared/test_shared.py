@@ -30,7 +30,7 @@ def graph(shape=(5, 4), N=30, rank=2, entries=False, seed=0):
 
 
 def fitted(size, data, **settings):
-    """The models of all ranks."""
+    """Return the models of all ranks."""
     done = together(size, lambda team: GraphImputer(**settings).fit(None if team.rank else data, team=team), 60.0)
     for one in done:
         if isinstance(one, Exception):
@@ -59,7 +59,7 @@ def test_ranks_have_the_tensor_of_one(size, shape, entries, dtype):
 
 @pytest.mark.parametrize("shape", [(5, 4), (30, 28)])
 def test_parts_that_move_in_between(shape, monkeypatch):
-    """To what speeds say, in the midst of the steps: the same answer, subspaces and all."""
+    """Redistribution between steps does not change the result or the subspaces."""
     moved = []
     monkeypatch.setattr(session, "pays", lambda parts, seconds: True)
     monkeypatch.setattr(session, "speeds_of", lambda parts, seconds: moved.append(parts) or np.array([[3, 1], [1, 4]]))

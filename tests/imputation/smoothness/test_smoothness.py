@@ -1,4 +1,4 @@
-"""Smoothness over graph and time: its answer against dense solves, its graph, its weights, and what it is for."""
+"""Smoothness over graph and time: dense solves, graph, weights, accuracy."""
 
 from types import SimpleNamespace
 
@@ -46,9 +46,9 @@ def test_edges_count_by_how_alike_their_ends_change():
     seen[4] = False
     row, column = np.array([0, 0, 0, 2]), np.array([1, 2, 3, 4])
     found = graph.likeness(values, seen, row, column)
-    told = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
-    usual = sum(n * r for n, r in told) / sum(n for n, _ in told)
-    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in told]
+    pairs = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
+    usual = sum(n * r for n, r in pairs) / sum(n for n, _ in pairs)
+    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in pairs]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))
@@ -78,7 +78,7 @@ def test_gaps_are_filled_in_from_neighbours_that_move_alike(tmp_path):
 
 
 def problem(truth, seen, period=0):
-    """The Problem of a table on the ring."""
+    """Return the Problem of a table on the ring."""
     place, asked = SimpleNamespace(device=resolve("cpu")), SimpleNamespace(seed=0, metric="absolute")
     values, at = np.where(seen, truth, 0.0), np.arange(float(T))
     return Problem(as_adjacency(ring()), values, seen, at, period, (1, T), place, asked)
@@ -103,7 +103,7 @@ def test_what_repeats_is_told_from_a_period_away():
 def test_weights_are_those_that_err_least():
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.3
     posed = problem(truth, seen)
-    found = choose.best(posed, method.begun)
+    found = choose.best(posed, method.start_work)
     errors = [np.abs(method.fill(posed, w._asdict()) - truth)[~seen].mean() for w in (found, Weights(0, 9, 9, 9, ()))]
     assert errors[0] < 0.2 * errors[1]
 
@@ -113,7 +113,7 @@ def test_a_search_begins_where_the_error_is_least(monkeypatch):
     errors, error = {}, choose.Search.error
     monkeypatch.setattr(choose, "FACTORS", ())
     monkeypatch.setattr(choose.Search, "error", lambda self, w: errors.setdefault(w, error(self, w)))
-    found = choose.best(problem(truth, seen), method.begun)
+    found = choose.best(problem(truth, seen), method.start_work)
     assert len(errors) == len(plan.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
 
 

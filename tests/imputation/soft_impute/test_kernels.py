@@ -1,4 +1,4 @@
-"""The kernels of soft-impute against their twins; tiny, the simulator is slow."""
+"""Kernels of soft-impute against their CPU twins; small inputs for the simulator."""
 
 import numpy as np
 import pytest

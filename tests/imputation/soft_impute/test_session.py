@@ -7,7 +7,7 @@ from support import SIMULATED
 pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import cuda
-from gpukit.imputation.soft_impute import cpu, gpu, walk
+from gpukit.imputation.soft_impute import cpu, gpu, iteration
 from imputation.soft_impute.test_soft_impute import case
 from imputation.spectral.test_gpu_session import Library
 
@@ -24,12 +24,12 @@ def stand_in(monkeypatch):
 @pytest.mark.parametrize("whole", [512, 4])
 def test_sessions_agree(whole, stand_in, monkeypatch):
     """All of the matrix's products, and a part's along the largest singular vectors; several steps, with momentum."""
-    monkeypatch.setattr(walk, "WHOLE", whole)
-    monkeypatch.setattr(walk, "STEPS", 4)
+    monkeypatch.setattr(iteration, "WHOLE", whole)
+    monkeypatch.setattr(iteration, "STEPS", 4)
     truth, seen = case(6, 9, 2)
     known = np.where(seen, truth, 0).astype(np.float32)
     answers = [
-        walk.completed(steps, [steps.Session(known, seen) for _ in range(2)], [0.3, 0.1]) for steps in (cpu, gpu)
+        iteration.completed(steps, [steps.Session(known, seen) for _ in range(2)], [0.3, 0.1]) for steps in (cpu, gpu)
     ]
     for here, there in zip(*answers):
         assert np.abs(here).max() > 0.1

@@ -1,4 +1,4 @@
-"""Matrices of low rank: what soft_impute fills in against plain singular value decompositions."""
+"""Soft-impute against plain singular value decompositions."""
 
 from types import ModuleType, SimpleNamespace
 
@@ -8,7 +8,7 @@ import pytest
 from gpukit import _pool
 from gpukit.device import Device
 from gpukit.imputation.problem import Problem
-from gpukit.imputation.soft_impute import cpu, method, walk
+from gpukit.imputation.soft_impute import cpu, iteration, method
 from gpukit.imputation.soft_impute.plan import SHARES
 
 
@@ -20,7 +20,7 @@ def case(n=30, m=50, rank=3, seed=0):
 
 
 def naive(known, seen, share, steps=500):
-    """The paper's algorithm, until nothing changes."""
+    """Run the paper's algorithm until convergence."""
     Z, t = np.zeros(known.shape), share * np.linalg.svd(known, compute_uv=False)[0]
     for _ in range(steps):
         U, d, Vt = np.linalg.svd(np.where(seen, known, Z), full_matrices=False)
@@ -29,15 +29,15 @@ def naive(known, seen, share, steps=500):
 
 
 def completed(known, seen, *shares):
-    """The answers for one matrix and several shares."""
-    return walk.completed(cpu, [cpu.Session(known.astype(np.float32), seen) for _ in shares], shares)
+    """Return the estimates of one matrix for several shares."""
+    return iteration.completed(cpu, [cpu.Session(known.astype(np.float32), seen) for _ in shares], shares)
 
 
 @pytest.mark.parametrize("whole", [512, 4])
 def test_it_ends_where_the_plain_algorithm_does(whole, monkeypatch):
-    monkeypatch.setattr(walk, "CHANGE", 1e-6)
-    monkeypatch.setattr(walk, "STEPS", 300)
-    monkeypatch.setattr(walk, "WHOLE", whole)
+    monkeypatch.setattr(iteration, "CHANGE", 1e-6)
+    monkeypatch.setattr(iteration, "STEPS", 300)
+    monkeypatch.setattr(iteration, "WHOLE", whole)
     truth, seen = case()
     known = np.where(seen, truth, 0)
     for share, found in zip(SHARES, completed(known, seen, *SHARES)):
@@ -54,14 +54,14 @@ def test_side_by_side_is_one_by_one():
 
 @pytest.mark.parametrize("spare", [3, 10])
 def test_the_largest_singular_values_are_those_of_all(spare, monkeypatch):
-    monkeypatch.setattr(walk, "WHOLE", 4)
-    monkeypatch.setattr(walk, "SPARE", spare)
+    monkeypatch.setattr(iteration, "WHOLE", 4)
+    monkeypatch.setattr(iteration, "SPARE", spare)
     matrix = case(rank=12)[0]
     exact = np.linalg.svd(matrix, compute_uv=False)
     session = cpu.Session(matrix, np.ones(matrix.shape, bool))
-    one = walk.Walk(session, 0.1)
+    one = iteration.Iteration(session, 0.1)
     for _ in range(8):  # from one step to the next they come nearer
-        one.step(*walk.largest(one.squares()))
+        one.step(*iteration.largest(one.squares()))
     np.testing.assert_allclose(one.threshold, 0.1 * exact[0], rtol=0.02)
     left = np.maximum(exact - one.threshold, 0)
     found = np.linalg.svd(session.answer(), compute_uv=False)
@@ -90,19 +90,19 @@ def test_small_matrices_are_the_cpus(shape, small, monkeypatch):
 
 
 def test_small_and_large_ones_together(monkeypatch):
-    """Each comes back at its place, whatever takes it."""
+    """Results keep the order of the problems on all devices."""
     truth, seen = case()
     problems = [asked(truth[:, :m], seen[:, :m]) for m in (50, 40, 45, 20)]
     alone = [method.fill_all([one], [0.1])[0] for one in problems]
     other = ModuleType("other")
-    other.Session, other.walked = cpu.Session, lambda walks: walk.side_by_side(walks)
+    other.Session, other.run_all = cpu.Session, lambda iterations: iteration.run_together(iterations)
     monkeypatch.setattr(method, "steps_of", lambda one: cpu if one.values.shape[1] > 42 else other)
     for found, expected in zip(method.fill_all(problems, [0.1] * 4), alone):
         np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
 def asked(values, seen):
-    """A Problem of which only values and what is seen are looked at."""
+    """Return a Problem with values and a mask only."""
     place = SimpleNamespace(device=Device("cpu", 0, "cpu"))
     return Problem(None, np.where(seen, values, 0.0), seen, None, 0, (1, values.shape[1]), place, None)
 
@@ -116,7 +116,7 @@ def test_what_is_missing_is_filled_in_on_top_of_the_level(turned):
 
 
 def test_numbers_of_any_size_take_the_same_steps():
-    """When momentum is dropped hangs on a sign alone."""
+    """The restart of momentum depends on a sign only."""
     truth, seen = case()
     known, scale = np.where(seen, truth, 0), np.float32(2.0**-12)
     for one, other in zip(completed(known, seen, *SHARES), completed(scale * known, seen, *SHARES)):

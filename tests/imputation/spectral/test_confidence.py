@@ -1,4 +1,4 @@
-"""The confidence against plain loops, on graphs where it is known, and against actual errors."""
+"""Confidence against plain loops, known graphs and actual errors."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ N = 60
 
 
 def parts(seed=0):
-    """A connected graph of 48 vertices, four triangles that are parts of their own."""
+    """Return a graph of 48 connected vertices and four separate triangles."""
     rng = np.random.default_rng(seed)
     A = np.zeros((N, N))
     A[:48, :48] = np.triu(rng.random((48, 48)) < 0.15, 1)

@@ -1,4 +1,4 @@
-"""The GPU's session in the simulator, with numpy standing in for cupy, against the CPU's."""
+"""The GPU session in the simulator, numpy instead of cupy, against the CPU session."""
 
 import gc
 import weakref
@@ -22,7 +22,7 @@ KINDS = ("slices", "entries")
 
 
 class Number:
-    """What cupy's reductions give: float() alone takes it to the host."""
+    """Result of a cupy reduction: only float() copies it to the host."""
 
     def __init__(self, value):
         self.value = float(value)
@@ -47,7 +47,7 @@ class Number:
 
 
 class Array(np.ndarray):
-    """A numpy array with what cupy's have besides."""
+    """A numpy array with cupy's additional attributes."""
 
     def max(self, axis=None, **options):
         found = super().max(axis, **options)
@@ -89,7 +89,7 @@ def stand_in(monkeypatch):
 
 
 def problem_of(kind):
-    """A tensor of 9 vertices."""
+    """Return a tensor of 9 vertices."""
     return problem((4, 3), kind)
 
 
@@ -154,7 +154,7 @@ def test_sessions_of_a_run_share_what_outlives_them_and_the_run_ends_it(stand_in
 
 
 def vectors_of(workspace, basis):
-    """The basis's vectors as the workspace keeps them."""
+    """Return the basis's vectors in the workspace."""
     return vectors_on_gpu(basis.vectors, np.float32, gpu.brought, workspace)
 
 

@@ -1,4 +1,4 @@
-"""The imputation's kernels against their twins and numpy; tiny, the simulator is slow."""
+"""Kernels of the imputation against their CPU twins and numpy; small inputs for the simulator."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The path, the phase of fixed ranks, and where they stop."""
+"""The path, the phase of fixed ranks, and their stopping points."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from imputation.inputs import problem
 
 
 class Scripted:
-    """A session that answers as it is told: changes a step, the spectrum of its slices."""
+    """A session with prescribed changes and spectrum."""
 
     shape, rounding = (8, 8), 1e-12
 
@@ -37,7 +37,7 @@ def session_of(case, values, dtype=np.float64):
 
 
 def error_after(case, values, options):
-    """(relative error of what is missing, Fit)."""
+    """Return (relative error of missing values, Fit)."""
     session = session_of(case, values)
     fit = fit_path(session, session.largest(), options)
     truth = case.truth[~case.mask]

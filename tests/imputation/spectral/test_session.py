@@ -1,4 +1,4 @@
-"""The CPU's session against the naive iteration, for all kinds of missing and shapes of slices."""
+"""The CPU session against the naive iteration, for all masks and shapes of slices."""
 
 import numpy as np
 import pytest

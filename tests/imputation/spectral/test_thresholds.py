@@ -1,11 +1,11 @@
-"""Where thresholds start, their decay, and the choice of ranks."""
+"""Start and decay of thresholds, and the choice of ranks."""
 
 import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
 from gpukit.imputation.spectral.formulas import next_momentum, usual_decay
-from gpukit.imputation.spectral.ranks import choose_ranks, looked_at
+from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
 from gpukit.imputation.spectral.thresholds import first_thresholds
 
 MU = np.array([0.0, 0.5, 1.0, 1.6])
@@ -50,14 +50,14 @@ def spectra(ranks, side, noise, seed=0):
     slices = [
         rng.normal(size=(side, r)) @ rng.normal(size=(r, side)) + noise * rng.normal(size=(side, side)) for r in ranks
     ]
-    return np.linalg.svd(np.array(slices), compute_uv=False)[:, : looked_at(side)]
+    return np.linalg.svd(np.array(slices), compute_uv=False)[:, : count_leading(side)]
 
 
 @pytest.mark.parametrize("noise", [0.0, 1e-6, 0.01])
 def test_ranks_are_where_values_fall(noise):
     ranks = np.array([1, 2, 3, 4, 1, 2, 3, 4, 2, 2])
     chosen = choose_ranks(spectra(ranks, 12, noise), 1e-12)
-    assert chosen.clear and chosen.told.all()
+    assert chosen.clear and chosen.is_clear.all()
     np.testing.assert_array_equal(chosen.ranks, ranks)
 
 
@@ -65,7 +65,7 @@ def test_unclear_slices_take_the_common_rank_and_clear_ones_keep_theirs():
     values = np.concatenate((spectra([2] * 19 + [5], 12, 1e-4), spectra([5], 12, 0.2)))
     chosen = choose_ranks(values, 1e-12)
     np.testing.assert_array_equal(chosen.ranks, [2] * 19 + [5, 2])
-    assert chosen.clear and chosen.told.all()
+    assert chosen.clear and chosen.is_clear.all()
 
 
 def test_a_common_rank_is_told_in_noise_that_hides_each_slices_own():
@@ -80,7 +80,7 @@ def test_a_common_rank_is_told_in_noise_that_hides_each_slices_own():
 def test_slices_that_tell_nothing_are_left_as_they_are():
     values = np.concatenate((spectra([1, 2, 3, 2, 1, 3, 2, 1, 2], 12, 1e-3), spectra([12], 12, 0.0)))
     chosen = choose_ranks(values, 1e-12)
-    assert chosen.clear and not chosen.told[-1] and chosen.told[:-1].all()
+    assert chosen.clear and not chosen.is_clear[-1] and chosen.is_clear[:-1].all()
 
 
 @pytest.mark.parametrize(
@@ -108,5 +108,5 @@ def test_zero_slices_have_rank_zero_and_no_vote():
 
 
 def test_small_slices():
-    assert [looked_at(side) for side in (1, 2, 3, 4, 50)] == [0, 2, 2, 3, 26]
+    assert [count_leading(side) for side in (1, 2, 3, 4, 50)] == [0, 2, 2, 3, 26]
     assert (choose_ranks(np.array([[5.0, 0.1], [4.0, 0.2]]), 1e-12).ranks == 1).all()

@@ -108,13 +108,13 @@ def test_samples_are_refused_with_the_call(X, known):
         imputer().fit(*given)
     with pytest.raises(DataError, match=r"X\[0\].*fit\(graph_from_series\(X\), X\)"):
         imputer().fit(samples)
-    with pytest.raises(DataError, match="a dictionary has nothing"):
+    with pytest.raises(DataError, match="a dictionary has no values"):
         imputer().fit({"X": samples})
 
 
 def test_a_graph_alone_is_no_table():
     for graph in (A, EDGES, A.tolist()):
-        with pytest.raises(DataError, match="a graph alone has nothing to fill in"):
+        with pytest.raises(DataError, match="a graph alone has no values to fill in"):
             imputer().fit(graph)
 
 

@@ -1,6 +1,6 @@
-"""GPU kernels of the thresholding after kernels/bidiagonal.py; twins/chase.py has them for the CPU.
+"""GPU kernels of the thresholding after bidiagonal.py; twins/bulge_chasing.py has their CPU twins.
 
-A slice, or its transpose, whichever is tall, is B (q, p): bidiagonalize, chase, rotate, arrange, multiply in turn.
+B (q, p) is a slice or its transpose, whichever is tall. Order: bidiagonalize, chase, rotate, arrange, multiply.
 """
 
 import functools
@@ -20,15 +20,15 @@ BLOCK = 256  # threads of multiply
 
 @functools.cache
 def make_chase(real, threads):
-    """chase for numbers of type real, in blocks of `threads`."""
+    """Return chase for numbers of type real, in blocks of `threads`."""
     share = real(tolerances(np.dtype(real).itemsize)[0])
 
     @kernel
     def chase(d, e, states, spans, turns):
-        """QR sweeps on every bidiagonal until it is diagonal, or turns or spans are full: then it is launched again.
+        """Run QR sweeps on every bidiagonal until it is diagonal, or turns or spans are full.
 
-        d (p, N), e (p + 1, N) of `real`, states (N, 3) int32, spans (N, sweeps) int32, turns (N, rotations, 2) of
-        `real`: see formulas.chase. Nothing is left to do for a slice whose states[k, 1] is 0.
+        If they are full, it is launched again. d (p, N), e (p + 1, N) of `real`, states (N, 3) int32, spans (N, sweeps)
+        int32, turns (N, rotations, 2) of `real`: see formulas.chase. A slice with states[k, 1] = 0 is finished.
         Launch: a thread a slice, blocks of `threads`, dynamic shared memory of (2 p + 1) * threads numbers.
         Deterministic: yes.   Source: Golub and Van Loan 8.6.2.
         """
@@ -53,7 +53,7 @@ def make_chase(real, threads):
 
 @device
 def turn(Q, turns, at, lo, hi, lane):
-    """The rotations from `at` on of a sweep over lo to hi, on a row of V, number j at Q[32 * j + lane]."""
+    """Apply a sweep's rotations, from `at` on, over lo to hi to a row of V, number j at Q[32 * j + lane]."""
     x = Q[U32(U32(lo << U32(5)) + lane)]
     for base in range(lo, hi, U32(32)):
         number = U32(at + U32(U32(base) - lo))
@@ -71,7 +71,7 @@ def turn(Q, turns, at, lo, hi, lane):
 
 @device
 def turn_twice(Q, turns, at, then, lo, hi, end, lane):
-    """Two sweeps at once, from `at` over lo to hi and from `then` over lo to end <= hi: the second is a row behind."""
+    """Apply two sweeps, from `at` over lo to hi and from `then` over lo to end <= hi, the second a row behind."""
     first = U32(U32(lo << U32(5)) + lane)
     x = Q[first]
     behind = x
@@ -103,11 +103,11 @@ def turn_twice(Q, turns, at, then, lo, hi, end, lane):
 
 @functools.cache
 def make_rotate(real):
-    """rotate for numbers of type real."""
+    """Return rotate for numbers of type real."""
 
     @kernel
     def rotate(states, spans, turns, V):
-        """V, whose rows are the bidiagonal's right vectors, turned by chase's rotations: right singular vectors.
+        """Apply chase's rotations to V, the right vectors of the bidiagonal, which become singular vectors.
 
         states (N, 3), spans (N, sweeps) int32, turns (N, rotations, 2), V (N, p, p) of `real`, as chase left them.
         Launch: grid (N, ceil(p / 32)), block 32, dynamic shared memory of p * 32 numbers.   Deterministic: yes.
@@ -141,19 +141,19 @@ def make_rotate(real):
 
 @functools.cache
 def make_arrange(real):
-    """arrange for numbers of type real."""
+    """Return arrange for numbers of type real."""
     share = real(tolerances(np.dtype(real).itemsize)[1])
 
     @kernel
     def arrange(d, states, scales, lam, cap, seats, weights, ranks, values):
-        """Which singular vectors are kept, and by what: the order of the values, the weights, the ranks.
+        """Sort the singular values and compute weights and ranks.
 
         d (p, N), states (N, 3) int32, as chase left them; scales, lam (N,) of `real`, cap (N,) int32; seats (N, p)
-        int32: vectors by falling singular value; weights (N, p) of `real`: (1 - lam / sigma) of the ranks[k] first of
-        them, 0 behind; ranks (N,) int32: how many are above lam[k] and above the rounding error of the largest, at
-        most cap[k], or -1 where chase did not come to its end; values (N, p) of `real`, singular values, falling, or
-        (N, 0) when they are not wanted.
-        Launch: grid N, block 32.   Deterministic: yes, ties go by place.   Source: formulas.weight.
+        int32: vectors by descending singular value; weights (N, p) of `real`: (1 - lam / sigma) of the first ranks[k],
+        then 0; ranks (N,) int32: the number of values above lam[k] and above the rounding error of the largest, at most
+        cap[k], or -1 where chase did not finish; values (N, p) of `real`, descending singular values, or (N, 0) if not
+        requested.
+        Launch: grid N, block 32.   Deterministic: yes, ties by index.   Source: formulas.weight.
         """
         k, lane, p = U32(cuda.blockIdx.x), U32(cuda.threadIdx.x), U32(len(d))
         largest = real(0.0)
@@ -181,7 +181,7 @@ def make_arrange(real):
 
 @device
 def fetch_rows(X, wide, first, p, q, rows, count, threads):
-    """rows[j * (count + 1) + r] = number j of row first + r of the tall slice, 0 beyond its last row."""
+    """Load rows[j * (count + 1) + r] = number j of row first + r of the tall slice, 0 beyond its last row."""
     for at in range(U32(cuda.threadIdx.x), U32(p * U32(count)), U32(threads)):
         j, r = U32(0), U32(0)
         if wide:
@@ -198,7 +198,7 @@ def fetch_rows(X, wide, first, p, q, rows, count, threads):
 
 @device
 def fetch_vectors(V, seats, begin, count, p, vectors, threads):
-    """vectors[t * (p + 1) + j] = number j of the singular vector in seat begin + t."""
+    """Load vectors[t * (p + 1) + j] = number j of singular vector seats[begin + t]."""
     for at in range(U32(cuda.threadIdx.x), U32(p * count), U32(threads)):
         t = U32(U32(at) // p)
         j = U32(U32(at) - U32(t * p))
@@ -207,15 +207,18 @@ def fetch_vectors(V, seats, begin, count, p, vectors, threads):
 
 @functools.cache
 def make_multiply(real, rows_own, own, step):
-    """multiply for numbers of type real: a thread has rows_own rows, 32 apart, and `own` numbers of them, 8 apart;
-    step vectors at a time."""
+    """Return multiply for numbers of type real.
+
+    A thread has rows_own rows, 32 apart, and `own` numbers of them, 8 apart; step: vectors of a batch.
+    """
     rows_all, each, held = 32 * rows_own, step // 8, rows_own * own
     width, pairs = rows_all + 1, rows_own * each
 
     @kernel
     def multiply(X, V, seats, weights, ranks, out):
-        """out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k], V the kept singular vectors (rows).
+        """Compute out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k].
 
+        V: the first ranks[k] singular vectors (rows).
         X, out (N, m, n), V (N, p, p), weights (N, p) of `real`, seats (N, p), ranks (N,) int32: as arrange left them.
         Launch: grid (N, ceil(q / rows)), block 256, dynamic shared memory of p * (rows + 1) + step * (p + 1) numbers,
         rows = 32 * rows_own.   Deterministic: yes. A slice of rank -1 becomes 0.

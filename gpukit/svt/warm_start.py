@@ -1,4 +1,4 @@
-"""Thresholding of slices along a path of thresholds: in a subspace while their ranks are low, else whole."""
+"""Thresholding along a path of thresholds: in a subspace while ranks are low, else exactly."""
 
 import numpy as np
 
@@ -6,34 +6,34 @@ from gpukit.svt import products
 from gpukit.svt.plan import SHARED, sides, widest_subspace
 from gpukit.svt.subspace import STEP, SubspaceThresholding, choose_k
 
-SMALL = 24  # shorter sides up to which whole slices are thresholded on the CPU
-SMALL_ON_GPU = 128  # and on a GPU, whose exact kernels are faster there
-AHEAD = 0.7  # a value above this share of the next threshold counts for the rank that is expected
-MOST = 0.98  # of the slices must have no more than the rank expected; the others are thresholded whole
+SMALL = 24  # largest shorter side whose slices are thresholded whole on the CPU
+SMALL_ON_GPU = 128  # the same on a GPU, whose exact kernels are faster there
+AHEAD = 0.7  # values above this share of the next threshold count towards the expected rank
+MOST = 0.98  # share of slices whose expected rank must fit; the others are thresholded whole
 
 
 def pays(shape, on_gpu):
-    """Whether slices (N, m, n) are so large that the subspace is faster than the exact kernels."""
+    """Return True if the subspace is faster than the exact kernels for slices (N, m, n)."""
     return sides(shape)[0] > (SMALL_ON_GPU if on_gpu else SMALL)
 
 
-def columns_for(rank, p, on_gpu, itemsize=4, room=SHARED):
-    """Columns of the subspace for a rank; 0: whole slices. On a GPU slices are large, so fewer to spare will do.
+def choose_columns(rank, p, on_gpu, itemsize=4, shared_bytes=SHARED):
+    """Return the width of the subspace for a rank; 0: threshold whole slices.
 
-    room: bytes of shared memory a block of the GPU may have.
+    On a GPU slices are large, so fewer spare columns suffice. shared_bytes: of a block on the GPU.
     """
     if not on_gpu:
         return choose_k(rank, p)
-    widest = min(p // 2, widest_subspace(itemsize, room)) // STEP * STEP
+    widest = min(p // 2, widest_subspace(itemsize, shared_bytes)) // STEP * STEP
     k = -(-(rank + rank // 4 + 8) // STEP) * STEP
     return min(k, widest) if rank < widest else 0
 
 
 class WarmThresholding:
-    """X (N, m, n), on the host or with on_gpu a cupy array, thresholded in place, call after call.
+    """Repeated in-place thresholding of X (N, m, n), on the host or, with on_gpu, a cupy array.
 
     run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None, and returns ranks (N,) int32 on the host. The
-    subspace's width follows the ranks that the last call's singular values let expect. seed: of the first subspace.
+    width of the subspace follows the ranks expected from the last call's singular values. seed: of the first subspace.
     workspace: of a run on a GPU, see gpu.Thresholding.
     """
 
@@ -41,39 +41,42 @@ class WarmThresholding:
         self.X, self.on_gpu, self.seed, self.workspace = X, on_gpu, seed, workspace
         self.p, self.values, self.ranks = sides(X.shape)[0], None, None
         self.subspace, self.exact, self.multiplied = None, None, None
-        self.room = _room_on_gpu() if on_gpu else SHARED
+        self.shared_bytes = _shared_memory() if on_gpu else SHARED
         library = _cupy() if on_gpu else np
         self.lam, self.cap = library.zeros(len(X), X.dtype), library.zeros(len(X), np.int32)
 
-    def run(self, lam, cap=None, wanted=None):
-        """Threshold: ranks. wanted: `wants` of all slices, where these are but some of them."""
-        wanted = self.wants(lam, cap) if wanted is None else wanted
-        k = columns_for(int(np.quantile(wanted, MOST)), self.p, self.on_gpu, self.X.itemsize, self.room)
-        self.lam[:] = self._placed(lam, self.X.dtype)
-        self.cap[:] = self._placed(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
+    def run(self, lam, cap=None, expected=None):
+        """Threshold X and return the ranks.
+
+        wanted: `expected_ranks` of all slices if X holds only a part of them.
+        """
+        expected = self.expected_ranks(lam, cap) if expected is None else expected
+        k = choose_columns(int(np.quantile(expected, MOST)), self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)
+        self.lam[:] = self._to_device(lam, self.X.dtype)
+        self.cap[:] = self._to_device(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
         if not k:
-            return self.run_whole(cap is not None)
+            return self.threshold_whole(cap is not None)
         self.widen(k)
         self.subspace.run()
         self.values, self.ranks = self.subspace.values, self.subspace.ranks
         return self.ranks
 
     def leading(self, count=1):
-        """(N, count): about the leading singular values of X, from below; X stays."""
-        self.widen(columns_for(count, self.p, self.on_gpu, self.X.itemsize, self.room))
+        """Return (N, count) approximate leading singular values of X, never too large; X is unchanged."""
+        self.widen(choose_columns(count, self.p, self.on_gpu, self.X.itemsize, self.shared_bytes))
         return self.subspace.leading(count)
 
-    def wants(self, lam, cap=None):
-        """(N,) the rank that is expected of each slice."""
+    def expected_ranks(self, lam, cap=None):
+        """Return the expected rank (N,) of each slice."""
         if cap is not None:
             return cap
         if self.values is None:
             return np.zeros(len(self.X)) if self.ranks is None else 1.25 * self.ranks + 1
-        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.room) else AHEAD
+        least = 1.0 if self.subspace.k >= widest_subspace(self.X.itemsize, self.shared_bytes) else AHEAD
         return (self.values > least * lam[:, None]).sum(axis=1)
 
     def widen(self, k):
-        """At least k columns."""
+        """Widen the subspace to at least k columns."""
         if self.subspace is None:
             self.subspace = SubspaceThresholding(
                 self.X, self.lam, self.cap, k, self.on_gpu, self.seed, whole=True, workspace=self.workspace
@@ -81,8 +84,8 @@ class WarmThresholding:
         elif k > self.subspace.k:
             self.subspace.grow(k)
 
-    def run_whole(self, capped):
-        """Threshold whole slices, exactly: ranks."""
+    def threshold_whole(self, capped):
+        """Threshold whole slices exactly and return the ranks."""
         if not self.on_gpu:
             from gpukit.svt import cpu
 
@@ -95,16 +98,16 @@ class WarmThresholding:
             if self.exact is None:
                 self.exact = _exact_on_gpu(self.X, self.lam, self.cap, self.workspace)
             self.exact.run()
-            self.ranks = self.exact.ranks_found()
+            self.ranks = self.exact.fetch_ranks()
         self.values = None
         return self.ranks
 
-    def _placed(self, array, dtype):
+    def _to_device(self, array, dtype):
         array = np.ascontiguousarray(array, dtype)
         return _cupy().asarray(array) if self.on_gpu else array
 
 
-def _room_on_gpu():
+def _shared_memory():
     from gpukit.svt.gpu import shared_memory
 
     return shared_memory()
@@ -117,7 +120,7 @@ def _cupy():
 
 
 def _exact_on_gpu(X, lam, cap, workspace):
-    """A gpu.Thresholding of cupy arrays, in place."""
+    """Return an in-place gpu.Thresholding of cupy arrays."""
     from gpukit._cuda import cuda
     from gpukit.svt.gpu import Thresholding
 

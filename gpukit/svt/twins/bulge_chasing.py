@@ -1,4 +1,4 @@
-"""CPU twins of the thresholding's kernels after twins/bidiagonal.py: the same names and arguments, a slice a thread."""
+"""CPU twins of kernels/bulge_chasing.py: the same names and arguments, a slice a thread."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gpukit.svt.formulas import ZERO, tolerances, weight
 
 @by_block(lambda states: len(states))
 def chase(start, stop, d, e, states, spans, turns):
-    """Twin of kernels.chase.chase."""
+    """Twin of kernels.bulge_chasing.chase."""
     share = d.dtype.type(tolerances(d.itemsize)[0])
     for k in range(start, stop):
         largest = abs(d[0, k])
@@ -21,7 +21,7 @@ def chase(start, stop, d, e, states, spans, turns):
 
 @njit
 def _turn(x, y, c, s):
-    """One rotation of two rows."""
+    """Apply one rotation to two rows."""
     for i in range(len(x)):
         a, b = x[i], y[i]
         x[i], y[i] = c * a + s * b, c * b - s * a
@@ -29,7 +29,7 @@ def _turn(x, y, c, s):
 
 @njit
 def _turn_twice(x, y, z, first, second):
-    """The rotation of rows x and y, and that of y and z: y is read and written once."""
+    """Rotate rows x and y, then y and z: y is read and written once."""
     c, s, C, S = first[0], first[1], second[0], second[1]
     for i in range(len(x)):
         a, b = x[i], y[i]
@@ -39,7 +39,7 @@ def _turn_twice(x, y, z, first, second):
 
 @njit
 def _sweep(V, turns, lo):
-    """A sweep's rotations, from row lo on."""
+    """Apply a sweep's rotations from row lo on."""
     number = 0
     while number + 1 < len(turns):
         j = lo + number
@@ -51,7 +51,7 @@ def _sweep(V, turns, lo):
 
 @by_block(lambda V: len(V))
 def rotate(start, stop, states, spans, turns, V):
-    """Twin of kernels.chase.rotate."""
+    """Twin of kernels.bulge_chasing.rotate."""
     for k in range(start, stop):
         at = 0
         for number in range(states[k, 2]):
@@ -62,10 +62,10 @@ def rotate(start, stop, states, spans, turns, V):
 
 @by_block(lambda lam: len(lam))
 def arrange(start, stop, d, states, scales, lam, cap, seats, weights, ranks, values):
-    """Twin of kernels.chase.arrange."""
+    """Twin of kernels.bulge_chasing.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
     for k in range(start, stop):
-        order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties go by place
+        order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties by index
         bound = max(lam[k] * scales[k], share * abs(d[order[0], k]))
         kept = 0
         for seat in range(p):
@@ -80,7 +80,7 @@ def arrange(start, stop, d, states, scales, lam, cap, seats, weights, ranks, val
 
 @njit
 def _apply(rows, V, seats, weights, rank, out):
-    """out (4, p) = four rows times V' diag(weights) V, so that a vector is read once for all of them."""
+    """Compute out (4, p) = four rows times V' diag(weights) V; a vector is read once for all of them."""
     a, b, c, d, A, B, C, D = rows[0], rows[1], rows[2], rows[3], out[0], out[1], out[2], out[3]
     out[:] = 0
     for seat in range(rank):
@@ -102,7 +102,7 @@ def _apply(rows, V, seats, weights, rank, out):
 
 @by_block(lambda X: len(X))
 def multiply(start, stop, X, V, seats, weights, ranks, out):
-    """Twin of kernels.chase.multiply."""
+    """Twin of kernels.bulge_chasing.multiply."""
     wide, p, q = X.shape[1] < X.shape[2], min(X.shape[1:]), max(X.shape[1:])
     for k in range(start, stop):
         rows, sums = np.zeros((4, p), X.dtype), np.empty((4, p), X.dtype)

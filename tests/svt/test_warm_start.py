@@ -1,10 +1,10 @@
-"""Thresholding along a path: the subspace follows the ranks, and what it cannot hold is done whole."""
+"""Thresholding along a path: subspace width by rank, fallback to whole slices."""
 
 import numpy as np
 import pytest
 
 from gpukit.svt.plan import bytes_of_whiten, widest_subspace
-from gpukit.svt.warm import SMALL, WarmThresholding, columns_for, pays
+from gpukit.svt.warm_start import SMALL, WarmThresholding, choose_columns, pays
 from svt import naive
 
 RNG = np.random.default_rng(8)
@@ -42,7 +42,7 @@ def test_ranks_that_no_subspace_holds_are_done_whole_and_exactly():
         expected, ranks = whole(X, lam)
         np.testing.assert_array_equal(warm.run(lam), ranks)
         np.testing.assert_allclose(X, expected, atol=1e-10)
-    assert warm.values is None  # the last call made no use of the subspace
+    assert warm.values is None  # the last call did not use the subspace
 
 
 def test_a_cap_projects():
@@ -76,12 +76,12 @@ def test_whole_slices_on_a_gpu(shape):
         X[...] = cupy.asarray(kept)
         expected, ranks = whole(kept, lam)
         warm.cap[:] = min(shape[1:])
-        np.testing.assert_array_equal(warm.run_whole(False), ranks)
+        np.testing.assert_array_equal(warm.threshold_whole(False), ranks)
         np.testing.assert_allclose(X.get(), expected, atol=1e-10)
     assert (warm.multiplied is None) == (min(shape[1:]) < 130) == (warm.exact is not None)
     X[...] = cupy.asarray(kept)
     warm.cap[:] = cupy.asarray(cap)
-    np.testing.assert_array_equal(warm.run_whole(True), cap)
+    np.testing.assert_array_equal(warm.threshold_whole(True), cap)
     U, S, V = np.linalg.svd(kept, full_matrices=False)
     np.testing.assert_allclose(X.get(), (U[:, :, :7] * (S[:, None, :7] - 3)) @ V[:, :7], atol=1e-10)
 
@@ -89,9 +89,9 @@ def test_whole_slices_on_a_gpu(shape):
 def test_widths():
     assert not pays((9, SMALL, 400), False) and pays((9, SMALL + 1, 400), False)
     assert not pays((9, 128, 128), True) and pays((9, 130, 130), True)
-    assert columns_for(51, 512, True) == 72 and columns_for(300, 512, True) == 0
-    assert columns_for(5, 50, False) == 16 and columns_for(20, 50, False) == 0
-    assert columns_for(200, 512, True) == 224 and columns_for(200, 512, True, 8) == 0
+    assert choose_columns(51, 512, True) == 72 and choose_columns(300, 512, True) == 0
+    assert choose_columns(5, 50, False) == 16 and choose_columns(20, 50, False) == 0
+    assert choose_columns(200, 512, True) == 224 and choose_columns(200, 512, True, 8) == 0
 
 
 @pytest.mark.parametrize("room", [64 << 10, 99 << 10, 163 << 10, 227 << 10])
@@ -99,4 +99,4 @@ def test_widths():
 def test_a_subspace_is_no_wider_than_shared_memory(room, size):
     k = widest_subspace(size, room)
     assert k * k * size < bytes_of_whiten(k, size) <= room < bytes_of_whiten(k + 32, size)
-    assert columns_for(k - 1, 512, True, size, room) == k and columns_for(k, 512, True, size, room) == 0
+    assert choose_columns(k - 1, 512, True, size, room) == k and choose_columns(k, 512, True, size, room) == 0

@@ -1,4 +1,4 @@
-"""The steps of many matrices side by side: what every one of them needs of its device, then all decompositions."""
+"""Steps of many matrices in parallel: device products, then all decompositions."""
 
 import numpy as np
 
@@ -7,39 +7,42 @@ from gpukit.imputation.soft_impute.plan import CHANGE, SPARE, STEPS, TURNS, WHOL
 
 
 def completed(steps, sessions, shares):
-    """[(n, m) float32], of low rank: the answers of sessions (steps.Session); shares: of each, see plan.SHARES.
+    """Return [(n, m) float32], low-rank estimates of sessions (steps.Session); shares: see plan.SHARES.
 
     steps: the module of the sessions.
     """
-    walks = [Walk(session, share) for session, share in zip(sessions, shares)]
-    steps.walked(walks)
+    iterations = [Iteration(session, share) for session, share in zip(sessions, shares)]
+    steps.run_all(iterations)
     return [session.answer() for session in sessions]
 
 
-def by_itself(walk):
-    """All steps of a walk, whatever others do."""
+def run_alone(iteration):
+    """Run all steps of one Iteration."""
     for _ in range(STEPS):
-        if walk.done:
+        if iteration.done:
             break
-        squares = walk.squares()
+        squares = iteration.squares()
         with alone():
-            found = largest(squares)
-        walk.step(*found)
+            decompositions = largest(squares)
+        iteration.step(*decompositions)
 
 
-def side_by_side(walks):
-    """A step of all walks, then the next: by one thread that has a device before it, but for the decompositions."""
+def run_together(iterations):
+    """Run all Iterations step by step: one thread for the device, several for the decompositions."""
     for _ in range(STEPS):
-        walking = [walk for walk in walks if not walk.done]
-        squares = [walk.squares() for walk in walking]
+        active = [iteration for iteration in iterations if not iteration.done]
+        squares = [iteration.squares() for iteration in active]
         with alone():
-            found = shared_out(largest, squares)
-        for walk, pair in zip(walking, found):
-            walk.step(*pair)
+            decompositions = shared_out(largest, squares)
+        for iteration, pair in zip(active, decompositions):
+            iteration.step(*pair)
 
 
-class Walk:
-    """Singular values of a session's matrices, one after another, less a share of the largest of the first."""
+class Iteration:
+    """Iterated singular-value thresholding of a session's matrix.
+
+    The threshold is a share of the largest singular value of the first matrix.
+    """
 
     def __init__(self, session, share):
         self.session, self.share, self.threshold = session, share, None
@@ -47,21 +50,23 @@ class Walk:
         self.rng = np.random.default_rng(0)
 
     def squares(self):
-        """(k, k) float32: the products of the matrix's rows; of many rows those of its part along the largest
-        singular vectors, as far as they are known."""
+        """Return (k, k) float32: products of the matrix's rows.
+
+        With many rows: of its projection to the largest known singular vectors.
+        """
         session = self.session
         if session.rows <= WHOLE:
             return session.squares()
         if self.near is None:
-            self.near = self.drawn(4 * SPARE)
+            self.near = self.draw_directions(4 * SPARE)
             for _ in range(TURNS):
                 self.near = orthogonal(session.turned(self.near))
         self.near = orthogonal(session.turned(self.near))
         return session.projected(self.near)
 
     def step(self, vectors, values):
-        """One step, of the decomposed squares: singular values lowered, the estimate moved on."""
-        self.lower(*self.enough(vectors, values))
+        """Run one step from the decomposed squares: threshold and apply the momentum."""
+        self.lower(*self.extend_vectors(vectors, values))
         dot, change, size = self.session.compare()
         if dot > 0 and self.momentum > 1.0:
             self.momentum = 1.0
@@ -70,23 +75,23 @@ class Walk:
         self.session.proceed((self.momentum - 1.0) / following)
         self.momentum = following
 
-    def enough(self, vectors, values):
-        """(vectors, values) of squares again, of more vectors where those above the threshold may not be all."""
+    def extend_vectors(self, vectors, values):
+        """Return (vectors, values), of more vectors if values above the threshold may be missing."""
         if self.threshold is None:
             self.threshold = self.share * float(values[0])
-        while self.near is not None and not self.spared(values):
-            more = self.drawn(min(len(values), self.session.rows - len(values)))
+        while self.near is not None and not self.has_spare(values):
+            more = self.draw_directions(min(len(values), self.session.rows - len(values)))
             self.near = np.column_stack((self.near, more))
             vectors, values = largest(self.squares())
         return vectors, values
 
-    def spared(self, values):
-        """Whether some values are below the threshold, or all are there."""
+    def has_spare(self, values):
+        """Return True if some values are below the threshold, or all are known."""
         kept = int((values > self.threshold).sum())
         return kept + SPARE // 2 <= len(values) or len(values) == self.session.rows
 
     def lower(self, vectors, values):
-        """The session's estimate: its matrix with the singular values lowered."""
+        """Compute the session's estimate by thresholding its matrix."""
         kept = values > max(self.threshold, 1e-6 * float(values[0]))
         left = vectors[:, kept]
         right = (1.0 - self.threshold / values[kept]).astype(np.float32)[:, None] * left.T
@@ -96,17 +101,17 @@ class Walk:
             self.session.lower(self.near @ left, right)
             self.near = self.near @ vectors[:, : len(right) + 2 * SPARE]
 
-    def drawn(self, count):
-        """(n, count) float32 directions at random."""
+    def draw_directions(self, count):
+        """Return (n, count) float32 random directions."""
         return self.rng.normal(size=(self.session.rows, count)).astype(np.float32)
 
 
 def orthogonal(vectors):
-    """An orthonormal basis of vectors (n, k)."""
+    """Return an orthonormal basis of vectors (n, k)."""
     return np.linalg.qr(vectors)[0]
 
 
 def largest(squares):
-    """(vectors, roots of the values) of a symmetric matrix, the largest value first."""
+    """Return (vectors, roots of the values) of a symmetric matrix, the largest value first."""
     values, vectors = np.linalg.eigh(squares)
     return vectors[:, ::-1], np.sqrt(np.maximum(values[::-1], 0.0))
