@@ -1,15 +1,16 @@
-"""How far off a filled value is likely to be: a standard deviation, learned from what was hidden.
+"""Standard deviations of imputed values, learned from hidden values.
 
     deviation = scale of the kind * exp(strength * beta' (f - mean of f) / spread of f)
 
-f: logarithms of what errors grow with (signs.py), beta by least squares of log |error|, one for vertices that are
-hidden whole, one for values beyond the first or last of their series, and one for all others; the strength of each is
-the one that tells a fold's errors best when learned on the other folds. Values beyond an end are a kind of their own:
-their deviations grow with the distance as the series itself changes (growth.py), to a power that is found likewise.
-The scale of a kind is such that the middle 90 % of a normal distribution has 90 % of its errors, on folds that it was
-not learned on; of few vertices that are hidden whole, and of few folds with values beyond an end, a little more, as one
-more would need (Vovk et al., Algorithmic Learning in a Random World, 2005). No deviation is 0: that nothing differed so
-far does not say that nothing will.
+f holds the logarithms of error_features.py. beta is fitted by least squares to log |error|, separately for vertices
+hidden whole, for values beyond the ends of their series, and for all others. The strength of each group is the one with
+the lowest interval score on folds left out of the fit. Values beyond an end are a kind of their own. Their deviation
+grows with the distance as the series itself changes (growth.py), to a power selected in the same way.
+
+The scale of a kind is chosen so that the central 90 % interval of a normal distribution contains 90 % of its errors on
+folds left out of the fit. With few vertices hidden whole, or few folds with values beyond an end, the share is raised
+to cover one more unit (Vovk et al., Algorithmic Learning in a Random World, 2005). No deviation is 0: equal hidden
+values do not prove that the next one is equal too.
 """
 
 from typing import NamedTuple
@@ -17,8 +18,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation.auto.places import KINDS
-from gpukit.imputation.auto.signs import SIGNS
+from gpukit.imputation.auto.error_features import SIGNS
+from gpukit.imputation.auto.gap_kinds import KINDS
 
 BEYOND = KINDS  # the kind of values before the first and after the last of their series
 WHOLE, INNER, ENDS = 0, 1, 2  # groups of kinds, each with a law

@@ -7,7 +7,7 @@ structure function), between these by a power law, and beyond the longest by the
 
 import numpy as np
 
-from gpukit.imputation.auto.places import distances
+from gpukit.imputation.auto.gap_kinds import distances
 
 FEWEST = 3  # pairs of values, or as many as columns are between them
 USUAL_POWER = 0.5  # of a random walk, where a series has one distance

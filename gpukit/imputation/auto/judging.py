@@ -9,7 +9,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import alone, beside
 from gpukit.imputation import scans
-from gpukit.imputation.auto.places import NEVER
+from gpukit.imputation.auto.gap_kinds import NEVER
 from gpukit.imputation.baselines.means import level
 from gpukit.imputation.baselines.series import interpolation
 from gpukit.imputation.kriging.plan import MANY, MOST

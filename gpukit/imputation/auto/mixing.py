@@ -8,8 +8,8 @@ loss is above the least, by the density of a normal distribution.
 
 import numpy as np
 
+from gpukit.imputation.auto.gap_kinds import KINDS, NEVER
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.auto.places import KINDS, NEVER
 
 STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)
 GAIN = 2e-3  # relative, of a step that is taken

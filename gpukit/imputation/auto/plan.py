@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation.auto.bending import bent
+from gpukit.imputation.auto.calibration import bent
 from gpukit.imputation.auto.deviations import Deviations
+from gpukit.imputation.auto.error_features import signs_of
+from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.mixing import combined
-from gpukit.imputation.auto.places import kinds
-from gpukit.imputation.auto.signs import signs_of
 
 MIX = "mix"
 

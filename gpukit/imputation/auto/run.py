@@ -8,13 +8,13 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation import scans
-from gpukit.imputation.auto import bending, deviations, hiding
+from gpukit.imputation.auto import calibration, deviations, masking
+from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
 from gpukit.imputation.auto.mixing import costs, doubt
-from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.plan import Plan
-from gpukit.imputation.auto.settling import Judged, settled
+from gpukit.imputation.auto.plan_builder import Judged, settled
 from gpukit.imputation.auto.spectral import left_out
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
@@ -30,7 +30,7 @@ SURE = 2.0  # standard errors of the difference to the least, up to which WIDER 
 
 class Candidate(NamedTuple):
     """A method at the best of its settings, and its residuals on the columns of a trial, with their groups
-    (places.GROUPS), of all its folds. estimates: [(N, T) float32] of these, where they were made."""
+    (gap_kinds.GROUPS), of all its folds. estimates: [(N, T) float32] of these, where they were made."""
 
     method: object
     setting: dict
@@ -57,7 +57,7 @@ def decide(problem, asked, known, progress=None):
     """
     options = problem.options
     whole = problem.window(NUMBERS)
-    folds = hiding.folds_of(whole, options.seed)
+    folds = masking.folds_of(whole, options.seed)
     folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
         return unjudged(problem, asked)._replace(units=problem.units), {}
@@ -100,7 +100,7 @@ def unjudged(problem, asked):
     """The Plan where too little is observed to hide any: interpolation in time, means where there is no order; where
     vertices miss everything or nothing, what is the middle of the others."""
     usual = "interpolation" if problem.ordered else "two-way-mean"
-    if hiding.whole_only(problem.seen):
+    if masking.whole_only(problem.seen):
         usual = "vertex-median" if problem.options.metric == "absolute" else "vertex-mean"
     name = usual if asked == "auto" else asked
     note = (
@@ -112,7 +112,7 @@ def unjudged(problem, asked):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), bending.straight(), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), calibration.straight(), deviations.constant(spread), [], [note])
 
 
 def notes_of(problem):

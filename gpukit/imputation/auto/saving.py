@@ -8,14 +8,14 @@ from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation import asked
-from gpukit.imputation.auto.bending import KNOTS
+from gpukit.imputation.auto.calibration import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
+from gpukit.imputation.auto.error_features import SIGNS
+from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import Row
-from gpukit.imputation.auto.kept import setting_of
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.auto.plan import Plan
-from gpukit.imputation.auto.signs import SIGNS
+from gpukit.imputation.auto.report_cache import setting_of
 from gpukit.imputation.units import Units
 from gpukit.io import trust
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import deviations, growth, places
+from gpukit.imputation.auto import deviations, gap_kinds, growth
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -65,10 +65,10 @@ def test_errors_say_how_deviations_grow(power):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
         signs = rng.normal(size=(300, deviations.SIGNS))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(deviations.Errors(errors, np.full(300, places.KINDS - 1), signs))
+        parts.append(deviations.Errors(errors, np.full(300, gap_kinds.KINDS - 1), signs))
     found = deviations.learn_growing(parts, changes)
     assert found.growth[1] == power
-    low, high = found.at(np.full(2, places.KINDS - 1), np.zeros((2, deviations.SIGNS)), np.array([1.0, 20.0]))
+    low, high = found.at(np.full(2, gap_kinds.KINDS - 1), np.zeros((2, deviations.SIGNS)), np.array([1.0, 20.0]))
     assert 1.5 < low < 3.5 and abs(high / low / 20**power - 1) < 1e-9
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto.signs import SIGNS, signs_of
+from gpukit.imputation.auto.error_features import SIGNS, signs_of
 
 LINE, ODD = 4, 5  # departures from the line between the columns beside, and from what neighbours tell
 N, T = 6, 100

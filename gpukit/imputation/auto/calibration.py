@@ -8,8 +8,8 @@ error on each fold's values when learned on the other folds', taken together.
 
 import numpy as np
 
+from gpukit.imputation.auto.gap_kinds import NEVER
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.auto.places import NEVER
 
 KNOTS = 16
 ENOUGH = 40  # values a knot

@@ -8,8 +8,8 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError, ParameterError
-from gpukit.imputation.auto.kept import setting_of
 from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.report_cache import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {

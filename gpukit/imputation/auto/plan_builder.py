@@ -4,13 +4,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.auto import bending, deviations
+from gpukit.imputation.auto import calibration, deviations
+from gpukit.imputation.auto.error_features import signs_of
+from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
 from gpukit.imputation.auto.mixing import combined, drawn, shares_of
-from gpukit.imputation.auto.places import kinds
 from gpukit.imputation.auto.plan import MIX, Plan
-from gpukit.imputation.auto.signs import signs_of
 
 WORTH = 0.997  # of the error of the best method: what a mean of several must be below
 USED = 0.005  # of the largest share of a member: with less it is left out
@@ -29,7 +29,7 @@ def settled(folds, judged, trials, metric, free):
     found = [kinds(fold.problem) for fold in folds]
     members, shares = chosen(folds, found, judged, metric)
     fields = [combined([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
-    bends = bends_of(folds, found, fields, metric) if free else bending.straight()
+    bends = bends_of(folds, found, fields, metric) if free else calibration.straight()
     errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     left, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
@@ -79,17 +79,17 @@ def chosen(folds, found, judged, metric):
 
 
 def bends_of(folds, found, fields, metric):
-    """The bends (bending.straight) of fields (N, T), a fold each."""
+    """The bends (calibration.straight) of fields (N, T), a fold each."""
     parts = [
         (field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in zip(fields, folds, found)
     ]
-    return bending.learned(parts, metric, counted(folds, found))
+    return calibration.learned(parts, metric, counted(folds, found))
 
 
 def errors_of(folds, found, members, bends, fields, at):
     """deviations.Errors of what serves, on the fold of number `at`."""
     fold, k = folds[at], found[at]
-    field = np.where(fold.problem.seen, fold.problem.values, bending.bent(bends, fields[at], k))
+    field = np.where(fold.problem.seen, fold.problem.values, calibration.bent(bends, fields[at], k))
     residuals = (field - fold.truth)[fold.hidden]
     signs = signs_of(fold.problem, field, [one.estimates[at] for one in members], fold.hidden)
     return deviations.Errors(residuals, k[fold.hidden], signs)
