@@ -5,14 +5,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation.auto.calibration import bent
+from gpukit.imputation.auto.calibration import apply_bends
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.error_features import signs_of
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import filled, side_by_side
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.mixing import combined
+from gpukit.imputation.auto.mixing import weighted_mean
 
 MIX = "mix"
 
@@ -59,8 +59,8 @@ def joined(problem, plan, estimates):
     estimate, field = np.empty(missing.shape), np.empty(missing.shape)
 
     def served(rows):
-        whole = combined([one[rows] for one in estimates], plan.shares, found[rows])
-        estimate[rows] = bent(plan.bends, whole, found[rows])
+        whole = weighted_mean([one[rows] for one in estimates], plan.shares, found[rows])
+        estimate[rows] = apply_bends(plan.bends, whole, found[rows])
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
     by_rows(served, missing.shape)

@@ -9,7 +9,7 @@ from gpukit.imputation.auto.error_features import signs_of
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
-from gpukit.imputation.auto.mixing import combined, drawn, shares_of
+from gpukit.imputation.auto.mixing import shares_of, shrink_shares, weighted_mean
 from gpukit.imputation.auto.plan import MIX, Plan
 
 WORTH = 0.997  # of the error of the best method: what a mean of several must be below
@@ -28,8 +28,8 @@ def settled(folds, judged, trials, metric, free):
     """The Plan of what was judged on folds, and tried on the first; free: whether estimates may be bent."""
     found = [kinds(fold.problem) for fold in folds]
     members, shares = chosen(folds, found, judged, metric)
-    fields = [combined([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
-    bends = bends_of(folds, found, fields, metric) if free else calibration.straight()
+    fields = [weighted_mean([one.estimates[at] for one in members], shares, k) for at, k in enumerate(found)]
+    bends = bends_of(folds, found, fields, metric) if free else calibration.zero_bends()
     errors = [errors_of(folds, found, members, bends, fields, at) for at in range(len(folds))]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     left, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
@@ -65,7 +65,7 @@ def chosen(folds, found, judged, metric):
     )
     shares = shares_of(estimates, truth, of_kind, metric)
     errors = [error_of(estimate - truth, metric) for estimate in estimates]
-    if error_of(combined(estimates, shares, of_kind) - truth, metric) > WORTH * min(errors):
+    if error_of(weighted_mean(estimates, shares, of_kind) - truth, metric) > WORTH * min(errors):
         shares = np.eye(len(judged))[[int(np.argmin(errors))] * len(shares)]
     units = np.concatenate(
         [
@@ -73,7 +73,7 @@ def chosen(folds, found, judged, metric):
             for at, (fold, one) in enumerate(zip(folds, units_of(folds, found)))
         ]
     )
-    shares = drawn(shares, estimates, truth, of_kind, units, metric)
+    shares = shrink_shares(shares, estimates, truth, of_kind, units, metric)
     kept = np.flatnonzero(shares.max(axis=0) > USED)
     return [judged[at] for at in kept], shares[:, kept] / shares[:, kept].sum(axis=1, keepdims=True)
 
@@ -83,13 +83,13 @@ def bends_of(folds, found, fields, metric):
     parts = [
         (field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in zip(fields, folds, found)
     ]
-    return calibration.learned(parts, metric, counted(folds, found))
+    return calibration.learn_bends(parts, metric, counted(folds, found))
 
 
 def errors_of(folds, found, members, bends, fields, at):
     """deviations.Errors of what serves, on the fold of number `at`."""
     fold, k = folds[at], found[at]
-    field = np.where(fold.problem.seen, fold.problem.values, calibration.bent(bends, fields[at], k))
+    field = np.where(fold.problem.seen, fold.problem.values, calibration.apply_bends(bends, fields[at], k))
     residuals = (field - fold.truth)[fold.hidden]
     signs = signs_of(fold.problem, field, [one.estimates[at] for one in members], fold.hidden)
     return deviations.Errors(residuals, k[fold.hidden], signs)

@@ -12,7 +12,7 @@ from gpukit.imputation.auto import calibration, deviations, masking
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
-from gpukit.imputation.auto.mixing import costs, doubt
+from gpukit.imputation.auto.mixing import loss_of, standard_error
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.plan_builder import Judged, settled
 from gpukit.imputation.auto.spectral import left_out
@@ -45,8 +45,8 @@ class Candidate(NamedTuple):
     def may_beat(self, best, group, metric):
         """Whether it loses no more than chance may account for to the best of a group: a few values may be all."""
         some = self.groups == group
-        mine, least = costs(np.array([self.residuals[some], best.residuals[some]]), metric)
-        return bool((mine - least).sum() <= SURE * doubt(mine - least))
+        mine, least = loss_of(np.array([self.residuals[some], best.residuals[some]]), metric)
+        return bool((mine - least).sum() <= SURE * standard_error(mine - least))
 
 
 def decide(problem, asked, known, progress=None):
@@ -112,7 +112,7 @@ def unjudged(problem, asked):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), calibration.straight(), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), deviations.constant(spread), [], [note])
 
 
 def notes_of(problem):

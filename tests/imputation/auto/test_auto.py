@@ -56,7 +56,7 @@ def test_a_mean_of_independent_errors_beats_its_parts(metric):
     kinds = np.full(3000, gap_kinds.ALWAYS, np.int8)
     shares = mixing.shares_of(estimates, truth, kinds, metric)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    mixed = mixing.combined(estimates, shares, kinds)
+    mixed = mixing.weighted_mean(estimates, shares, kinds)
     assert error_of(mixed - truth, metric) < 0.8 * error_of(estimates[0] - truth, metric)
     assert shares[gap_kinds.ALWAYS, 2] <= 0.05
 
@@ -68,21 +68,21 @@ def test_each_kind_has_shares_of_its_own():
     estimates = np.where(kinds == gap_kinds.NEVER, [good, bad], [bad, good])
     shares = mixing.shares_of(estimates, truth, kinds, "absolute")
     assert shares[gap_kinds.NEVER, 0] > 0.9 and shares[gap_kinds.ALWAYS, 1] > 0.9
-    assert np.abs(mixing.combined(estimates, shares, kinds) - truth).mean() < 0.5
+    assert np.abs(mixing.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
 
 
 def test_methods_that_few_vertices_do_not_tell_apart_share_alike():
     units, truth, kinds = np.repeat(np.arange(6), 50), np.zeros(300), np.full(300, gap_kinds.NEVER, np.int8)
     estimates = np.array([[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1.05], [9, 9, 9, 9, 9, 9]])[:, units]
-    found = mixing.drawn(np.eye(3)[[0] * gap_kinds.KINDS], estimates, truth, kinds, units, "absolute")
+    found = mixing.shrink_shares(np.eye(3)[[0] * gap_kinds.KINDS], estimates, truth, kinds, units, "absolute")
     np.testing.assert_allclose(found[gap_kinds.NEVER], [0.75, 0.25, 0.0], atol=1e-3)
 
 
 def test_a_method_counts_the_less_the_more_standard_errors_it_loses():
     lost = np.array([np.zeros(4), [1.5, 2.5, 1.5, 2.5], [-4.0, 4.0, -4.0, 4.01], np.zeros(4)])
-    found = mixing.tied(lost)
+    found = mixing.shares_by_likelihood(lost)
     assert found[0] == found[3] and 0.99 < found[2] / found[0] < 1 and found.sum() == pytest.approx(1)
-    excess, unsure = 8.0, mixing.doubt(np.array([1.5, 2.5, 1.5, 2.5]))
+    excess, unsure = 8.0, mixing.standard_error(np.array([1.5, 2.5, 1.5, 2.5]))
     assert found[1] / found[0] == pytest.approx(np.exp(-0.5 * (excess / unsure) ** 2))
 
 
@@ -90,7 +90,7 @@ def test_shares_that_are_surely_better_stay():
     rng, units = np.random.default_rng(1), np.arange(400)
     truth, kinds = np.zeros(4000), np.full(4000, gap_kinds.ALWAYS, np.int8)
     estimates = rng.normal(size=(2, 4000)) * [[1.0], [1.0]]
-    found = mixing.drawn(
+    found = mixing.shrink_shares(
         np.full((gap_kinds.KINDS, 2), 0.5), estimates, truth, kinds, units[np.arange(4000) % 400], "squared"
     )
     np.testing.assert_allclose(found, 0.5, atol=0.02)
@@ -203,21 +203,21 @@ def skewed(seed=0):
 def test_estimates_are_bent_to_the_middle():
     kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    bends = calibration.learned(parts, "absolute")
+    bends = calibration.learn_bends(parts, "absolute")
     assert not bends[0].any()
     np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
     estimate, truth = skewed(2)
-    bent = calibration.bent(bends, estimate, kinds)
+    bent = calibration.apply_bends(bends, estimate, kinds)
     assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
     noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
-    assert not calibration.learned(noise, "absolute").any()
+    assert not calibration.learn_bends(noise, "absolute").any()
 
 
 def test_few_units_bend_nothing():
     kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    assert calibration.learned(parts, "absolute", (0, calibration.KNOTS))[1].any()
-    assert not calibration.learned(parts, "absolute", (calibration.KNOTS, 5)).any()
+    assert calibration.learn_bends(parts, "absolute", (0, calibration.KNOTS))[1].any()
+    assert not calibration.learn_bends(parts, "absolute", (calibration.KNOTS, 5)).any()
 
 
 def test_units_are_vertices_and_runs_that_begin_and_end_together():
@@ -236,8 +236,8 @@ def test_a_bend_that_costs_squares_is_none():
     for _ in range(2):
         mean = rng.uniform(0.1, 0.3, 4000)
         parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
-    assert calibration.learned(parts, "squared")[1, 1].max() < 0.05
-    assert not calibration.learned([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
+    assert calibration.learn_bends(parts, "squared")[1, 1].max() < 0.05
+    assert not calibration.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
 
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():
