@@ -100,7 +100,7 @@ def unjudged(problem, asked):
     """The Plan where too little is observed to hide any: interpolation in time, means where there is no order; where
     vertices miss everything or nothing, what is the middle of the others."""
     usual = "interpolation" if problem.ordered else "two-way-mean"
-    if masking.whole_only(problem.seen):
+    if masking.is_whole_only(problem.seen):
         usual = "vertex-median" if problem.options.metric == "absolute" else "vertex-mean"
     name = usual if asked == "auto" else asked
     note = (

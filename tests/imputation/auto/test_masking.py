@@ -54,7 +54,7 @@ def test_runs_stay_whole_however_many_folds_there_are():
     for hidden, _ in folds:
         assert hidden.sum() / masking.count_runs(hidden) > 9
     hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
-    np.testing.assert_array_equal(masking.untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
+    np.testing.assert_array_equal(masking.keep_untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
 
 def test_what_is_yet_to_come_is_told_from_what_was_before():
@@ -120,10 +120,10 @@ def test_runs_longer_than_half_of_what_is_left_are_hidden_shorter():
 def test_a_few_at_both_ends():
     seen = np.ones((40, 100), bool)
     seen[:4, :9] = seen[2:8, -30:] = False
-    lengths = ends.parted(~seen, False)[2]
+    lengths = ends.split_pattern(~seen, False)[2]
     free = seen.copy()
     free[8:12] = False
-    hidden = ends.of_others(seen, free, lengths, np.random.default_rng(0))
+    hidden = ends.hide_in_other_rows(seen, free, lengths, np.random.default_rng(0))
     first, last = hidden[:, :50].sum(axis=1), hidden[:, 50:].sum(axis=1)
     assert sorted(first)[-4:] == [9] * 4 and first.sum() == 36 and not first[:4].any() and hidden[first > 0, :9].all()
     assert sorted(last)[-6:] == [30] * 6 and last.sum() == 180 and not last[2:8].any() and hidden[last > 0, -30:].all()
@@ -166,8 +166,8 @@ def test_vertices_that_nothing_joins_are_told_by_the_means(joined):
 
 
 def test_it_gives_up_where_hardly_a_run_is_free(monkeypatch):
-    laid, untouched = [], masking.untouched
-    monkeypatch.setattr(masking, "untouched", lambda *given: laid.append(0) or untouched(*given))
+    laid, untouched = [], masking.keep_untouched
+    monkeypatch.setattr(masking, "keep_untouched", lambda *given: laid.append(0) or untouched(*given))
     seen = np.random.default_rng(0).random((40, 300)) > 0.3
     folds = masking.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
     assert len(folds) == 8 and len(laid) < masking.TRIES / 2
