@@ -7,7 +7,7 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation.auto.calibration import apply_bends
 from gpukit.imputation.auto.deviations import Deviations
-from gpukit.imputation.auto.error_features import signs_of
+from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import filled, side_by_side
@@ -64,6 +64,6 @@ def joined(problem, plan, estimates):
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
     by_rows(served, missing.shape)
-    signs, changes = signs_of(problem, field, estimates, missing), changes_beyond(problem, missing)
-    deviation[missing] = plan.deviations.at(found[missing], signs, changes)
+    features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
+    deviation[missing] = plan.deviations.at(found[missing], features, changes)
     return Filled(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation.auto import calibration, deviations
-from gpukit.imputation.auto.error_features import signs_of
+from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
@@ -34,7 +34,7 @@ def settled(folds, judged, trials, metric, free):
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     left, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = deviations.least_of(left.values[left.seen], hidden)
-    known = deviations.learn_growing(errors, changes, counted(folds, found)[0], least)
+    known = deviations.learn_with_growth(errors, changes, counted(folds, found)[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((one.name for one in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
@@ -91,8 +91,8 @@ def errors_of(folds, found, members, bends, fields, at):
     fold, k = folds[at], found[at]
     field = np.where(fold.problem.seen, fold.problem.values, calibration.apply_bends(bends, fields[at], k))
     residuals = (field - fold.truth)[fold.hidden]
-    signs = signs_of(fold.problem, field, [one.estimates[at] for one in members], fold.hidden)
-    return deviations.Errors(residuals, k[fold.hidden], signs)
+    features = compute_features(fold.problem, field, [one.estimates[at] for one in members], fold.hidden)
+    return deviations.Errors(residuals, k[fold.hidden], features)
 
 
 def report(folds, judged, trials, served, metric):

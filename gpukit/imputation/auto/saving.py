@@ -10,7 +10,7 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation import asked
 from gpukit.imputation.auto.calibration import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
-from gpukit.imputation.auto.error_features import SIGNS
+from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import Row
 from gpukit.imputation.auto.methods import BY_NAME
@@ -94,7 +94,7 @@ def read(told, arrays, estimator):
     bends = arrays["plan.bends"]
     trust.check_array("plan.bends", bends, np.float64, (2, 2, KNOTS))
     trust.check_finite("plan.bends", bends)
-    trust.check_array("plan.law", law, np.float64, (3, 3, SIGNS))
+    trust.check_array("plan.law", law, np.float64, (3, 3, FEATURES))
     trust.check_finite("plan.law", law)
     trust.check_array("plan.shares", shares, np.float64, (KINDS, len(members)))
     trust.check_array("plan.deviations", by_kind, np.float64, (KINDS + 1,))

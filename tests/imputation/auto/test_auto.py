@@ -109,23 +109,23 @@ def test_nothing_is_filled_in_with_certainty(zeros):
 def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     rng, held = np.random.default_rng(0), []
     for _ in range(60):
-        offsets, signs = rng.normal(size=30), rng.normal(size=(30, deviations.SIGNS))
+        offsets, features = rng.normal(size=30), rng.normal(size=(30, deviations.FEATURES))
         errors = deviations.Errors(
-            offsets.repeat(40), np.full(1200, gap_kinds.NEVER, np.int8), signs.repeat(40, axis=0)
+            offsets.repeat(40), np.full(1200, gap_kinds.NEVER, np.int8), features.repeat(40, axis=0)
         )
-        parts = [errors.some(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
-        found = deviations.learned(parts, 25)
-        held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], signs[25:]))
+        parts = [errors.select(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
+        found = deviations.learn(parts, 25)
+        held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], features[25:]))
     assert 0.85 < np.mean(held) < 0.97
 
 
 def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
-        errors, signs = rng.normal(size=200), rng.normal(size=(200, deviations.SIGNS))
-        parts.append(deviations.Errors(errors, np.full(200, gap_kinds.ALWAYS, np.int8), signs))
+        errors, features = rng.normal(size=200), rng.normal(size=(200, deviations.FEATURES))
+        parts.append(deviations.Errors(errors, np.full(200, gap_kinds.ALWAYS, np.int8), features))
     found, whole = (
-        deviations.learned([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
+        deviations.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
         for kind in (gap_kinds.ALWAYS, gap_kinds.NEVER)
     )
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - deviations.MOST_SHARE) < 0.01
@@ -242,14 +242,14 @@ def test_a_bend_that_costs_squares_is_none():
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():
     rng, kinds = np.random.default_rng(0), np.full(5000, gap_kinds.ALWAYS, np.int8)
-    signs = rng.normal(size=(5000, deviations.SIGNS))
-    sizes = np.exp(0.8 * signs[:, 2])
-    errors = deviations.Errors(sizes * rng.normal(size=5000), kinds, signs)
-    found = deviations.learned([errors.some(slice(0, 2500)), errors.some(slice(2500, None))])
+    features = rng.normal(size=(5000, deviations.FEATURES))
+    sizes = np.exp(0.8 * features[:, 2])
+    errors = deviations.Errors(sizes * rng.normal(size=5000), kinds, features)
+    found = deviations.learn([errors.select(slice(0, 2500)), errors.select(slice(2500, None))])
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(found.coverage[0.5] - 0.5) < 0.05
-    assert np.corrcoef(np.log(found.at(kinds, signs)), np.log(sizes))[0, 1] > 0.95
-    few = deviations.learned([deviations.Errors(np.ones(30), kinds[:30], signs[:30])])
-    np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
+    assert np.corrcoef(np.log(found.at(kinds, features)), np.log(sizes))[0, 1] > 0.95
+    few = deviations.learn([deviations.Errors(np.ones(30), kinds[:30], features[:30])])
+    np.testing.assert_allclose(few.at(kinds, features), 1 / deviations.WIDE)
 
 
 def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():

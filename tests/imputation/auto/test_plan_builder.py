@@ -35,8 +35,8 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
 def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold are all of one size, and the others' intervals end there."""
-    count, signs = 500, np.zeros((500, deviations.SIGNS))
+    count, features = 500, np.zeros((500, deviations.FEATURES))
     kinds = np.full(count, gap_kinds.ALWAYS, np.int8)
-    parts = [deviations.Errors(np.full(count, size), kinds, signs) for size in (1.0, 4.0)]
-    found = deviations.WIDE * deviations.left_out(parts, strengths)
+    parts = [deviations.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
+    found = deviations.WIDE * deviations.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
