@@ -59,8 +59,8 @@ def tail(found, data):
 
 def planned(model, data, at):
     """The Held of inputs.Data, filled in by a fitted model's plan."""
+    from gpukit.imputation.auto.plan import combine_members as mixed
     from gpukit.imputation.auto.plan import estimates_of
-    from gpukit.imputation.auto.plan import joined as mixed
 
     settings = model._asked
     if data.complete:

@@ -286,7 +286,7 @@ def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
 @pytest.mark.slow
 @pytest.mark.parametrize("days_to_come", [False, True])
 def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
-    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
+    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.try_methods, []
     if days_to_come:
         seen[:] = np.arange(T) < T - 10
 
@@ -294,7 +294,7 @@ def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
         counts.append(len(folds))
         return tried(problem, folds, *rest)
 
-    monkeypatch.setattr(run, "tried", counted)
+    monkeypatch.setattr(run, "try_methods", counted)
     GraphImputer(device="cpu").fit(ring(), waves(), seen)
     assert counts[0] > 1 if days_to_come else counts == [1]
 
@@ -353,7 +353,7 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
     for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
-        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20, 30]
+        assert judging.run_concurrently(problem, methods, work, heard.append) == [0, 10, 20, 30]
         assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
     assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
 
@@ -381,11 +381,11 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
 
     def counted(problem, methods, work):
         ahead.append(len(methods))
-        return judging.side_by_side(problem, methods, work)
+        return judging.run_concurrently(problem, methods, work)
 
     for threads_pay in (False, True):  # who comes near fills in while it is judged
         monkeypatch.setattr(run, "threads_pay", lambda problem, pay=threads_pay: pay)
-        monkeypatch.setattr(planned, "side_by_side", counted)
+        monkeypatch.setattr(planned, "run_concurrently", counted)
         other = GraphImputer(device="cpu").fit(ring + ring.T, series)
         np.testing.assert_array_equal(other.completed_, alone.completed_)
         assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]
