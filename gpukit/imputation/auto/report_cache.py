@@ -37,7 +37,7 @@ def spectral_of(found, estimator):
     check_choice("center", setting.center, CENTERS)
     unlike = set(Options._fields) ^ set(setting.options)
     if unlike:
-        raise DataError(f"{min(unlike)!r} of the options in its header is missing, or is none.")
+        raise DataError(f"{min(unlike)!r} of the options in its header is missing or unknown.")
     exponent = check_real("exponent", setting.exponent, 0.0)
     return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
 

@@ -19,13 +19,13 @@ from gpukit.imputation.auto.spectral import note_left_out
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
-AHEAD = 1 << 25  # of a problem that methods fill in before it is known whether they serve: each has a table of its own
+AHEAD = 1 << 25  # entries of a problem that unselected methods may impute early: each needs a table
 ROUNDING = 1e-6  # of the largest residual
-NEAR = 1.25  # times the least error of a trial: what is judged on all folds
-MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
+NEAR = 1.25  # largest error of a finalist, relative to the least error of the trial
+MOST = 0.5  # share of equal values worth a note; scans.commonest needs at least this share
 MEMBERS = 3  # of each group of values
-FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
-SURE = 2.0  # standard errors of the difference to the least, up to which WIDER holds in place of NEAR too
+FEW, WIDER, MORE = 20, 1.5, 6  # with fewer than FEW hidden units, WIDER and MORE replace NEAR and MEMBERS
+SURE = 2.0  # standard errors above the least loss for which WIDER replaces NEAR
 
 
 class Candidate(NamedTuple):
@@ -127,13 +127,13 @@ def notes_of(problem):
     """Return [text] about unusual properties of the data."""
     if problem.units is not None:
         return [problem.units.note, *empty_columns(problem), *note_left_out(problem)]
-    value, is_equal, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
+    value, equal, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
     notes = []
-    if is_equal == count:
+    if equal == count:
         notes.append(f"all that is observed is {value:g}.")
-    elif is_equal > MOST * count:
+    elif equal > MOST * count:
         notes.append(
-            f"{is_equal / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
+            f"{equal / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
     return notes + empty_columns(problem) + note_left_out(problem)
