@@ -50,7 +50,7 @@ def packed(model):
 
 def adjacency_arrays(adjacency):
     """Return {name: array} of an adjacency, csr (N, N)."""
-    return {f"adjacency.{part}": np.asarray(getattr(read_adjacency, part), kind) for part, kind in PARTS.items()}
+    return {f"adjacency.{part}": np.asarray(getattr(adjacency, part), kind) for part, kind in PARTS.items()}
 
 
 def unpack(model, facts, arrays):
