@@ -209,7 +209,7 @@ def impute(ctx, **values):
     with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # the first alone reads
         if ask.model is not None:
             return None if team.rank else resume.run(ctx, ask, stages)
-        if team.rank:  # the first one reads, tells and writes
+        if team.rank:  # the first rank reads, reports and writes
             return steps.help_out(ask, team)
         report.mention_compiling(ask.quiet or ask.as_json, "svt")
         stages.done("start")

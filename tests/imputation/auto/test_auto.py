@@ -30,7 +30,7 @@ def waves(seed=0):
 
 
 def asked(values, seen, at=True):
-    """A Problem of which only values, what is seen and the order are looked at."""
+    """A Problem with only values, observed entries and order."""
     order = np.arange(values.shape[1], dtype=float) if at else None
     return Problem(None, np.where(seen, values, 0.0), seen, order, 0, (1, values.shape[1]), None, None)
 

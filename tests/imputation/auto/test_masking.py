@@ -61,7 +61,7 @@ def test_what_is_yet_to_come_is_told_from_what_was_before():
     seen = np.ones((6, 100), bool)
     seen[:, -10:] = False
     folds = masking.folds_of(asked(np.ones((6, 100)), seen), 0)
-    assert len(folds) == 4  # half of a series is left to tell it from
+    assert len(folds) == 4  # half of a series stays observed
     for number, (hidden, lost) in enumerate(folds):
         begin = 80 - 10 * number
         assert hidden[:, begin : begin + 10].all() and hidden.sum() == 60

@@ -64,9 +64,9 @@ def test_good_settings(name):
     assert setting_of(name, GOOD[name], GraphImputer) == GOOD[name]
 
 
-@pytest.mark.parametrize("name, change, told", BAD)
-def test_settings_that_no_method_has(name, change, told):
-    with pytest.raises((DataError, ParameterError), match=re.escape(told)):
+@pytest.mark.parametrize("name, change, message", BAD)
+def test_settings_that_no_method_has(name, change, message):
+    with pytest.raises((DataError, ParameterError), match=re.escape(message)):
         setting_of(name, {**GOOD.get(name, {}), **change}, GraphImputer)
 
 
