@@ -31,7 +31,7 @@ class Numpy:
     """Numbers of numpy's generators in fits. A bare seed, default_rng(seed), draws as its number 0 does."""
 
     HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
-    HELD_OUT_RUNS = range(2, 3)  # imputation.auto.hiding
+    HELD_OUT_RUNS = range(2, 3)  # imputation.auto.masking
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
     SAMPLED_USERS = range(106, 107)  # factorization.choose.sample

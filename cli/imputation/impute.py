@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import click
 
 from gpukit.cli import options, outputs, report
-from gpukit.cli.imputation import again, plot, steps, table
+from gpukit.cli.imputation import plot, resume, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
@@ -202,14 +202,14 @@ def impute(ctx, **values):
     ask, stages = SimpleNamespace(**values), Stages()
     wake(ask.device)
     check(ask)
-    again.check(ctx, ask)
+    resume.check(ctx, ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     begin(ask.device)  # raises for a device that there is not
     with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # the first alone reads
         if ask.model is not None:
-            return None if team.rank else again.run(ctx, ask, stages)
-        if team.rank:  # the first one reads, tells and writes
+            return None if team.rank else resume.run(ctx, ask, stages)
+        if team.rank:  # the first rank reads, reports and writes
             return steps.help_out(ask, team)
         report.mention_compiling(ask.quiet or ask.as_json, "svt")
         stages.done("start")
@@ -227,5 +227,5 @@ def check(ask):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)
     if ask.output is not None:
         steps.check_form(ask)
-    again.check_files(ask, reads)
+    resume.check_files(ask, reads)
     outputs.check_plot(ask.plot)

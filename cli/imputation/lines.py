@@ -1,4 +1,4 @@
-"""The picture of series in time: lines of the sensors with the largest gaps, errors by method, the map."""
+"""Plots of series: sensors with the largest gaps, errors by method, the map."""
 
 import numpy as np
 
@@ -13,14 +13,16 @@ SIGMAS = 1.645  # either way of 90 % of a normal distribution
 
 
 def are_series(done):
-    """Whether what was filled in are series that were judged, with deviations."""
+    """Return True if the data are series that were judged, with deviations."""
     _, m, n = done.data.tensor.shape
     return m == 1 and n > 7 and done.model.plan_ is not None
 
 
 def some_gaps(done):
-    """[(vertex, first, end)] of the longest gap of each of the vertices with the longest ones, one of those that miss
-    everything among them."""
+    """Return [(vertex, first, end)]: the longest gap of the vertices with the longest ones.
+
+    At most one vertex that misses everything comes first.
+    """
     seen = np.broadcast_to(
         done.data.mask if done.data.mask.ndim == 3 else done.data.mask[:, None, None], shape_of(done)
     )
@@ -32,18 +34,17 @@ def some_gaps(done):
 
 
 def shape_of(done):
-    """(N, 1, T)."""
     return done.data.tensor.shape
 
 
 def order_of(done):
-    """(T,) the columns in order of time."""
+    """Return the columns in order of time, (T,)."""
     times = done.data.times
     return np.arange(shape_of(done)[2]) if times is None else np.argsort(times, kind="stable")
 
 
 def draw_series(axis, done, gap):
-    """What is observed and filled in of a vertex around a gap, with the 90 % band, and the truth where it is known."""
+    """Draw observed and imputed values around a gap, with the 90 % band and any truth."""
     data, model, (vertex, first, end) = done.data, done.model, gap
     order, T = order_of(done), shape_of(done)[2]
     margin = max(int(AROUND * (end - first)), LEAST // 2)
@@ -69,8 +70,10 @@ def draw_series(axis, done, gap):
 
 
 def draw_band(axis, at, value, band):
-    """Draw value - band to value + band: an area over several places in a row, a bar over one alone; nothing where the
-    band has no width."""
+    """Draw value - band to value + band: an area, or a bar at an isolated position.
+
+    Nothing is drawn where the band has no width.
+    """
     wide = band > ROUNDING * max(np.abs(value).max(), band.max())
     padded = np.pad(wide, 1)
     alone = wide & ~padded[:-2] & ~padded[2:]
@@ -83,7 +86,7 @@ def draw_band(axis, at, value, band):
 
 
 def draw_methods(axis, rows):
-    """The errors of methods on hidden values, with their spread over the folds; what serves in colour."""
+    """Draw errors on hidden values with their spread over the folds; selected methods in colour."""
     rows = rows[::-1]
     errors, spread = [row.error for row in rows], [0.0 if row.spread != row.spread else row.spread for row in rows]
     colors = ["C1" if row.share else "0.7" for row in rows]
@@ -95,7 +98,7 @@ def draw_methods(axis, rows):
 
 
 def draw_map(axis, done, found):
-    """Where the vertices are, by near.coordinates.Coordinates: the mean deviation of what was filled in, and edges."""
+    """Draw the vertices with their mean deviation of imputed values, and the edges."""
     y, x = found.places.T
     edges = done.data.adjacency.tocoo()
     ends = edges.row < edges.col

@@ -13,8 +13,10 @@ HEIGHT = 2.4  # inches a row
 
 
 def draw(path, done, coordinates=None):
-    """Write the picture of a steps.Done to path (png, pdf or svg); coordinates: near.coordinates.Coordinates of the
-    vertices, or None."""
+    """Write the plot of a steps.Done to path (png, pdf or svg).
+
+    coordinates: near.coordinates.Coordinates of the vertices, or None.
+    """
     series = lines.are_series(done)
     below = lines.some_gaps(done) if series else some_vertices(done)
     above = panels(done, coordinates)
@@ -30,8 +32,7 @@ def draw(path, done, coordinates=None):
 
 
 def panels(done, coordinates=None):
-    """[function of an axis]: what is drawn above: of the paper's algorithm its convergence, errors, spectrum; the
-    errors of all methods, and the map."""
+    """Return [function of an axis] for the top row: convergence, errors, spectrum, map."""
     model, found = done.model, []
     if len(model.history_.change) or model.plan_ is None:
         found.append(lambda axis: draw_changes(axis, model.history_))
@@ -52,8 +53,10 @@ def has_spectrum(done):
 
 
 def some_vertices(done):
-    """The vertices that miss something with the least, the middle and the most confidence, or, where that is not known,
-    with the most missing first."""
+    """Return vertices with gaps: those with the least, median and greatest confidence.
+
+    Without a confidence, vertices are ordered by their share of observed values.
+    """
     lacking, mask = lacking_vertices(done), done.data.mask
     known = mask.reshape(len(mask), -1).mean(axis=1) if done.confidence is None else done.confidence
     order = lacking[np.argsort(known[lacking], kind="stable")]
@@ -61,7 +64,7 @@ def some_vertices(done):
 
 
 def draw_changes(axis, history):
-    """The relative change by iteration, and where the phase of fixed ranks begins."""
+    """Draw the relative change by iteration, by phase."""
     path = int((history.phase == "path").sum())
     changes = np.where(history.change > 0, history.change, np.nan)
     iterations = np.arange(1, len(changes) + 1)
@@ -75,7 +78,7 @@ def draw_changes(axis, history):
 
 
 def draw_errors(axis, done):
-    """The hold-out error by iteration: of the run on hidden data, or of what was tried."""
+    """Draw the hold-out error by iteration: of the run on hidden data, or of all trials."""
     model = done.model
     curves = {"hidden": model.holdout_history_.error} if model.holdout_history_ is not None else trial_curves(model)
     for name, errors in curves.items():
@@ -88,7 +91,7 @@ def draw_errors(axis, done):
 
 
 def trial_curves(model):
-    """{name: errors} of what 'auto' tried, the first of each name (the last round comes first)."""
+    """Return {name: errors} of the trials of 'auto', last round first."""
     found = {}
     for trial in model.trials_:
         weights, exponent, center = trial.setting[:3]
@@ -97,7 +100,7 @@ def trial_curves(model):
 
 
 def draw_spectrum(axis, done):
-    """The leading singular values of spectral slices by frequency, and the ranks that the slices were given."""
+    """Draw leading singular values of spectral slices by frequency, and the ranks."""
     frequencies, values = spectrum(done)
     for place in range(min(LEADING, values.shape[1])):
         axis.plot(
@@ -118,7 +121,7 @@ def draw_spectrum(axis, done):
 
 
 def spectrum(done):
-    """(frequencies (F,), singular values (F, min(m, n))) of some spectral slices of the completed, centred tensor."""
+    """Return (frequencies (F,), singular values (F, min(m, n))) of sampled spectral slices."""
     model, data = done.model, done.data
     count, m, n = data.tensor.shape
     values, vectors = model.basis_.values, model.basis_.vectors
@@ -130,7 +133,7 @@ def spectrum(done):
 
 
 def draw_slices(axes, done, vertex):
-    """Observed, completed and, where it is known, true slice of one vertex, in one scale of colours."""
+    """Draw the observed, completed and any true slice of a vertex on one colour scale."""
     data, model = done.data, done.model
     seen = np.broadcast_to(data.mask[vertex], data.tensor.shape[1:])
     completed = model.completed_.reshape(data.tensor.shape)[vertex]

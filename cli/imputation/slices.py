@@ -4,7 +4,7 @@ import click
 
 
 class SliceShape(click.ParamType):
-    """MxN, two whole numbers from 1 on, as (m, n)."""
+    """Parameter type MxN: two positive integers, as (m, n)."""
 
     name = "MxN"
 
@@ -18,5 +18,5 @@ class SliceShape(click.ParamType):
 
 
 def slices(help_text):
-    """--slice MxN, the parameter slice_shape: (m, n) or None."""
+    """Return the option --slice MxN, parameter slice_shape: (m, n) or None."""
     return click.option("--slice", "slice_shape", type=SliceShape(), metavar="MxN", help=help_text)

@@ -1,4 +1,4 @@
-"""The steps of `gpukit impute`. ask: its options, by name; data: graphs.GraphTensor."""
+"""Steps of `gpukit impute`. ask: options by name; data: graphs.GraphTensor."""
 
 import json
 from typing import NamedTuple
@@ -26,7 +26,7 @@ TENTH = 10
 
 
 class Errors(NamedTuple):
-    """Sums over the judged values of each vertex: of |error| and error^2, (N,) float64, and their count (N,) int64."""
+    """Error sums of each vertex: |error| and error^2, (N,) float64, and counts (N,) int64."""
 
     absolute: np.ndarray
     square: np.ndarray
@@ -34,8 +34,11 @@ class Errors(NamedTuple):
 
 
 class Tail(NamedTuple):
-    """Whether the confidence tells errors. by: 'truth' or 'hidden values'; vertices: how many are in the worst tenth;
-    worst, rest: mean absolute errors of it and of the others; share: of the squared error, in it."""
+    """Errors of the tenth of the vertices with the least confidence.
+
+    by: 'truth' or 'hidden values'. vertices: size of the tenth. worst, rest: mean absolute errors of it and of the
+    others. share: its share of the squared error.
+    """
 
     by: str
     vertices: int
@@ -45,8 +48,11 @@ class Tail(NamedTuple):
 
 
 class Done(NamedTuple):
-    """What came of it. sample: compare.Sample or None; rows: [compare.Standing], the best first, or []; truth: dict of
-    errors or None; tail: Tail or None; warnings: texts."""
+    """Result of an imputation.
+
+    sample: compare.Sample or None. rows: [compare.Standing], best first, or []. truth: dict of errors or None. tail:
+    Tail or None. warnings: texts.
+    """
 
     data: object
     model: object
@@ -58,15 +64,15 @@ class Done(NamedTuple):
 
     @property
     def confidence(self):
-        """(N,) of the vertices; None where it was not asked for and the graph's basis not needed."""
+        """Confidence of the vertices, (N,); None if neither requested nor computed by the method."""
         return self.model.confidence_ if self.model._basis.is_made else None
 
 
 def sources(ask):
-    """[file that is read]; ParameterError when it is not clear which."""
+    """Return the input files; ParameterError if they are ambiguous."""
     if (ask.path is None) == (ask.tensor is None):
         raise ParameterError("give one file FILE, a table or an .npz, or --tensor FILE.")
-    graphs = [one for one in (ask.edges, ask.coordinates, ask.distances) if one is not None]
+    graphs = [path for path in (ask.edges, ask.coordinates, ask.distances) if path is not None]
     if len(graphs) > 1:
         raise ParameterError("the graph is in --edges, --coordinates or --distances: give one of the three.")
     graphs += [] if ask.times is None else [ask.times]
@@ -74,17 +80,16 @@ def sources(ask):
 
 
 def values_file(ask):
-    """The file of the values."""
     return ask.path if ask.tensor is None else ask.tensor
 
 
 def work(ask):
-    """The worth.Work that ranks would share; None where there is nothing."""
+    """Return the worth.Work that ranks would share, or None."""
     return None if ask.model else amounts.of_tensor(values_file(ask), ask.method, ask.iterations)
 
 
 def check_form(ask):
-    """ParameterError for an --output that cannot be written as its suffix says."""
+    """Raise ParameterError if --output cannot be written in the form of its suffix."""
     source = values_file(ask)
     arrays = source.lower().endswith((".npz", ".npy")) or sinks.is_stream(source)
     if not is_table(ask.output):
@@ -102,7 +107,7 @@ def check_form(ask):
 
 
 def build(ask):
-    """The estimator that the options describe, not fitted."""
+    """Return the unfitted estimator of the options."""
     from gpukit.imputation import GraphImputer
 
     return GraphImputer(
@@ -126,19 +131,21 @@ def build(ask):
 
 
 def help_out(ask, team):
-    """On all ranks of a parallel.Team but the first one: share its work."""
+    """Share the computation on all ranks of a parallel.Team but the first."""
     from gpukit.imputation.shared.helping import help_fit
 
     help_fit(build(ask), team, keep=False)
 
 
 def run(ctx, ask, stages, team):
-    """Done: everything read, completed, written, and judged where that is asked for or the truth is known. team: of the
-    ranks that help to complete."""
+    """Read, impute, write and judge; return Done.
+
+    team: ranks that share the computation.
+    """
     data = load(ask)
     sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
     stages.done("reading")
-    model, told = fit(ask, data, stages, team)
+    model, warnings = fit(ask, data, stages, team)
     if ask.confidence:
         model._basis.get()
         stages.done("basis")
@@ -148,19 +155,19 @@ def run(ctx, ask, stages, team):
         write(ask, data, model)
         survived(ctx, f"{ask.output} is whole.")
         stages.done("writing")
-    done = judge(ask, Done(data, model, sample, [], None, None, told))
+    done = judge(ask, Done(data, model, sample, [], None, None, warnings))
     stages.done("judging")
     return done
 
 
 def load(ask, edges=None):
-    """The GraphTensor of the options; edges: a Graph in place of the file."""
-    asked = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
+    """Return the GraphTensor of the options; edges: a Graph that replaces the file."""
+    names = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
     with report.warnings_told(ask.quiet or ask.as_json):
         ask.places = None if ask.coordinates is None else read_coordinates(ask.coordinates)
-        found = {name: getattr(ask, name) for name in asked}
-        data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **found)
+        arguments = {name: getattr(ask, name) for name in names}
+        data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
     if ask.missing_value is not None:
         data = without(data, ask.missing_value)
     report.remark(f"{values_file(ask)}: {sizes(data)}.", ask.quiet or ask.as_json)
@@ -174,30 +181,30 @@ def load(ask, edges=None):
 
 
 def made_of_series(ask):
-    """Whether the graph is made of the values."""
+    """Return True if the graph is computed from the values."""
     named = (ask.edges, ask.coordinates, ask.distances) != (None, None, None)
     return not named and not (ask.path is not None and has_arrays(ask.path))
 
 
 def has_arrays(path):
-    """Whether a file is an .npz, by its name."""
+    """Return True if the name of a file is that of an .npz."""
     return str(path).lower().endswith(".npz")
 
 
 def without(data, value):
-    """A GraphTensor in which entries of a value are missing; DataError where no others are left."""
+    """Return a GraphTensor with all entries of a value missing; DataError if none is left."""
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
     with np.errstate(over="ignore"):  # what float32 does not hold is nowhere
         mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
     whole = mask.all(axis=(1, 2))
-    kept = whole if (mask.any(axis=(1, 2)) == whole).all() else mask
-    return sound(data._replace(tensor=np.where(mask, data.tensor, 0), mask=kept))
+    reduced = whole if (mask.any(axis=(1, 2)) == whole).all() else mask
+    return sound(data._replace(tensor=np.where(mask, data.tensor, 0), mask=reduced))
 
 
 def sizes(data):
-    """The sizes of a GraphTensor, in words."""
+    """Return a description of the sizes of a GraphTensor."""
     N, m, n = data.tensor.shape
     kind = "slices" if data.mask.ndim == 1 else "entries"
     edges = data.adjacency.nnz // 2
@@ -205,32 +212,34 @@ def sizes(data):
 
 
 def take_sample(ask, data):
-    """The Sample that methods are compared on; None where no comparison is asked for or nothing is missing."""
+    """Return the Sample to compare methods on, or None."""
     if not (ask.baselines or ask.holdout) or data.mask.all():
         return None
     return sample_of(data.tensor, data.mask, ask.seed, ask.holdout)
 
 
 def fit(ask, data, stages, team):
-    """(fitted GraphImputer, warnings as texts)."""
+    """Return (fitted GraphImputer, warning texts)."""
     model = build(ask)
-    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+    with report.warnings_told(ask.quiet or ask.as_json) as warnings, report.Progress(ask.quiet) as progress:
         model.fit(data, progress=progress, team=team)
     hidden = model.trials_ or model.holdout_history_ is not None
     stages.done("choosing" if hidden else "preparing", stretches(model.stages_))
-    return model, told
+    return model, warnings
 
 
 def stretches(seconds):
-    """Seconds by part that add up: `iterations` without what is measured inside them."""
+    """Return seconds by part that add up: `iterations` excludes parts measured inside."""
     inside = {name: spent for name, spent in seconds.items() if name not in ("basis", "iterations", COMPILING)}
     rest = {"iterations": max(seconds["iterations"] - sum(inside.values()), 0.0)} if "iterations" in seconds else {}
     return {**{name: seconds[name] for name in ("basis",) if name in seconds}, **inside, **rest}
 
 
 def longest_runs(mask):
-    """((N,) lengths, (N,) first places) of the longest run of True of each row of (N, T); length 0 where there is
-    none."""
+    """Return ((N,) lengths, (N,) starts) of the longest run of True in each row.
+
+    Length 0 where there is no run.
+    """
     count, columns = mask.shape
     length, lengths, ends = np.zeros(count, np.int64), np.zeros(count, np.int64), np.zeros(count, np.int64)
     for at in range(columns):
@@ -241,21 +250,21 @@ def longest_runs(mask):
 
 
 def places(ask, data):
-    """The near.coordinates.Coordinates of the vertices in --coordinates, or None."""
+    """Return the near.coordinates.Coordinates of the vertices in --coordinates, or None."""
     if ask.places is None:
         return None
     return chosen(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
 
 
 def write(ask, data, model):
-    """The completed tensor: a table as it was read, or an .npz."""
+    """Write the completed tensor as the input table or as an .npz."""
     if is_table(ask.output):
         return write_table(ask, data, model, model.completed_)
     return write_arrays(ask.output, data, model)
 
 
 def write_table(ask, data, model, completed):
-    """The table as it was read, with what was missing filled in."""
+    """Write the input table with missing values filled in."""
     N, m, n = data.tensor.shape
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], (N, m, n))
     completed = completed.reshape(N, -1)
@@ -266,7 +275,7 @@ def write_table(ask, data, model, completed):
 
 
 def write_arrays(path, data, model):
-    """The .npz of a fitted model: plain arrays of numbers and text; whole or not at all."""
+    """Write the .npz of a fitted model atomically."""
     shape = data.tensor.shape if data.given is None else data.given
     mask = data.mask if data.mask.ndim == 1 else data.mask.reshape(shape)
     arrays = {
@@ -284,32 +293,32 @@ def write_arrays(path, data, model):
 
 
 def spectrum_of(model):
-    """{"confidence", "frequencies"} of a fitted model whose graph's basis is made; else {}."""
+    """Return {"confidence", "frequencies"} of a model with a Fourier basis, else {}."""
     return {"confidence": model.confidence_, "frequencies": model.basis_.values} if model._basis.is_made else {}
 
 
 def labels(data):
-    """{vertices, times}: those that a GraphTensor has, the times one for each place of the last axis as handed in."""
-    found = {} if data.vertices is None else {"vertices": data.vertices}
+    """Return {vertices, times} of a GraphTensor, as far as known."""
+    arrays = {} if data.vertices is None else {"vertices": data.vertices}
     if data.times is None:
-        return found
+        return arrays
     flat = data.given is not None and len(data.given) < 3
-    return found | {"times": data.times.ravel() if flat else data.times}
+    return arrays | {"times": data.times.ravel() if flat else data.times}
 
 
 def histories(model):
-    """{history_change: array, ...}, and holdout_history_change, ... of the run on hidden data."""
-    found = {"history": model.history_, "holdout_history": model.holdout_history_}
+    """Return {history_change: array, ...} of the fit and of the run on hidden data."""
+    runs = {"history": model.history_, "holdout_history": model.holdout_history_}
     return {
         f"{name}_{key}": array
-        for name, history in found.items()
+        for name, history in runs.items()
         if history is not None
         for key, array in history._asdict().items()
     }
 
 
 def described(model):
-    """The options: as asked, and as decided."""
+    """Return the options as requested and as decided."""
     decided = {name: getattr(model, f"{name}_") for name in DECIDED}
     return {
         "gpukit": __version__,
@@ -320,7 +329,7 @@ def described(model):
 
 
 def judge(ask, done):
-    """Done with the comparison on hidden values, and with errors against the truth where it is known."""
+    """Return Done with the comparison on hidden values and errors against any truth."""
     data, model, sample = done.data, done.model, done.sample
     if data.mask.all():
         return done
@@ -339,7 +348,7 @@ def judge(ask, done):
 
 
 def hidden_errors(basis, sample, estimate):
-    """(confidence (N,), Errors) on the hidden part of a Sample, by the estimate of what its parts leave out."""
+    """Return (confidence (N,), Errors) on the hidden part of a Sample."""
     parts, completed = sample.parts, sample.tensor.copy()
     completed[~parts.kept] = estimate
     return vertex_confidence(basis, missing_shares(parts.kept)), errors_by_vertex(
@@ -348,7 +357,10 @@ def hidden_errors(basis, sample, estimate):
 
 
 def errors_by_vertex(estimate, truth, where):
-    """Errors of an estimate (N, m, n) where a mask, (N,) or (N, m, n), is True; a vertex at a time, to need no room."""
+    """Return Errors of an estimate (N, m, n) where a mask, (N,) or (N, m, n), is True.
+
+    Vertices are processed one by one to save memory.
+    """
     sums = np.zeros((len(truth), 3))
     for vertex in np.flatnonzero(where.reshape(len(where), -1).any(axis=1)):
         error = np.subtract(estimate[vertex], truth[vertex], dtype=np.float64)[where[vertex]]
@@ -357,15 +369,17 @@ def errors_by_vertex(estimate, truth, where):
 
 
 def against(errors, truth):
-    """{relative, mean_absolute}: ||estimate - truth|| / ||truth|| over the whole tensor, and the mean |error| of what
-    was missing."""
+    """Return {relative, mean_absolute} errors.
+
+    relative: ||estimate - truth|| / ||truth|| over the whole tensor. mean_absolute: over missing values.
+    """
     size = np.sqrt(sum(float(np.square(one, dtype=np.float64).sum()) for one in truth))
     relative = float(np.sqrt(errors.square.sum()) / size) if size else None
     return {"relative": relative, "mean_absolute": float(errors.absolute.sum() / errors.count.sum())}
 
 
 def worst_tenth(by, confidence, errors):
-    """The Tail of the vertices that were judged; None where there are fewer than two."""
+    """Return the Tail of the judged vertices; None for fewer than two."""
     rows = np.flatnonzero(errors.count)
     if len(rows) < 2:
         return None

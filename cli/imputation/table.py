@@ -1,4 +1,4 @@
-"""How the result of `gpukit impute` is shown: lines and a table, or JSON. done: imputing.Done; ask: the options."""
+"""Output of `gpukit impute`: lines and a table, or JSON. done: steps.Done; ask: options."""
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def show(ask, done, stages):
 
 
 def title(done):
-    """Yield the lines above the table: what was done where, and what came out."""
+    """Yield the lines above the table."""
     model, data = done.model, done.data
     yield f"{type(model).__name__} on {model.device_}, {model.dtype}: {impute_steps.sizes(data)}"
     if model._basis.is_made:
@@ -52,19 +52,19 @@ NO_RANKS = {"unclear": "; no ranks stood out, so none were fixed", "none": "; sl
 
 
 def basis(found):
-    """The Fourier basis in words."""
+    """Return a description of the Fourier basis."""
     N, K = found.vectors.shape
     what = f"all {N:,} eigenvectors" if found.exact else f"the {K:,} smoothest of {N:,} eigenvectors, an approximation"
     return f"{what}, {'from the cache' if found.source == 'cache' else f'computed on {found.source}'}"
 
 
 def law(weights, exponent):
-    """Weights with the exponent where it counts."""
+    """Return the weights, with the exponent if it is used."""
     return f"{weights}^{exponent:g}" if weights == "frequency" else weights
 
 
 def steps(model):
-    """The iterations, in words."""
+    """Return a description of the iterations."""
     path = int((model.history_.phase == "path").sum())
     fixed, auto = len(model.history_.phase) - path, "auto" in (model.weights, model.center)
     words = f"{path} steps of falling thresholds" + (f", {fixed} of fixed ranks" if fixed else "")
@@ -75,7 +75,7 @@ def steps(model):
 
 
 def holdout_result(model):
-    """What --holdout found: the share, and the least error with its iteration, from 1; None without it."""
+    """Return the share, least error and its iteration (from 1) of --holdout, or None."""
     if model.holdout_history_ is None:
         return None
     errors = model.holdout_history_.error
@@ -83,29 +83,29 @@ def holdout_result(model):
 
 
 def headings(done):
-    """The columns of the comparison."""
+    """Return the columns of the comparison."""
     if done.model.plan_ is None:
         return ROWS
     return {**ROWS, "error": METRICS[done.model.metric], "share": "share of what serves"}
 
 
 def intervals(done):
-    """Yield a line about the standard deviations of what was filled in."""
+    """Yield a line about the standard deviations of imputed values."""
     found, filled = done.model.coverage_, ~done.data.mask
     if found:
-        told = " and ".join(f"the {level:.0%} intervals hold {share:.0%}" for level, share in found.items())
+        text = " and ".join(f"the {level:.0%} intervals hold {share:.0%}" for level, share in found.items())
         deviation = np.median(done.model.deviation_.reshape(done.data.tensor.shape)[filled])
-        yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {told}"
+        yield f"Standard deviation of a filled value {deviation:.3g} in the median; of hidden values {text}"
 
 
 def noted(done):
-    """Yield what the user should know about the data."""
+    """Yield notes about the data."""
     for note in done.model.notes_:
         yield f"Note: {note}"
 
 
 def over_what(done):
-    """The line above the comparison."""
+    """Return the line above the comparison."""
     sample = done.sample
     if sample is None:
         return "On observed values hidden as values are missing, each method at its best setting"
@@ -118,7 +118,7 @@ def over_what(done):
 
 
 def row_of(row):
-    """A row of the table of a compare.Standing."""
+    """Return the table row of a compare.Standing."""
     setting = dict(row.setting)
     if "exponent" in setting:
         setting["weights"] = law(setting["weights"], setting.pop("exponent"))
@@ -132,21 +132,21 @@ def row_of(row):
 
 
 def spelled(value):
-    """A setting's value in few characters."""
+    """Return a short text of a setting value."""
     if isinstance(value, (list, tuple)):
         return " ".join(map(spelled, value[:SPELLED])) + (" ..." if len(value) > SPELLED else "")
     return str(value) if value is None or isinstance(value, str) else f"{value:.3g}"
 
 
 def winner(done):
-    """The compare.Standing of a baseline that errs less than the imputation; None when none does."""
+    """Return the compare.Standing of a baseline with a lower error than the imputation, or None."""
     if done.model.plan_ is not None:
         return None
     return done.rows[0] if done.rows and done.rows[0].name != OURS else None
 
 
 def verdict(done):
-    """Yield a line about what serves beside the best method and interpolation, or when a baseline wins."""
+    """Yield a line that compares the selected method with others, or names a better baseline."""
     if done.model.plan_ is not None and done.rows:
         yield served(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
     best = winner(done)
@@ -159,19 +159,19 @@ def verdict(done):
 
 
 def served(name, errors, best):
-    """What the method that serves errs, in words; errors {name: error}."""
-    called, line = "the mean of methods" if name == "mix" else name, errors.get("interpolation")
-    beside = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
-    less = f"; {best} errs less there, {errors[best]:.4g}" if errors[best] < errors[name] else ""
-    return f"What serves is {called}: {errors[name]:.4g} on the hidden values{beside}{less}"
+    """Return a line about the error of the selected method; errors {name: error}."""
+    label, line = "the mean of methods" if name == "mix" else name, errors.get("interpolation")
+    ratio = f", {errors[name] / line:.3g} times interpolation's" if line and name != "interpolation" else ""
+    better = f"; {best} errs less there, {errors[best]:.4g}" if errors[best] < errors[name] else ""
+    return f"What serves is {label}: {errors[name]:.4g} on the hidden values{ratio}{better}"
 
 
 def judged(done):
-    """Yield the lines about errors against the truth and about the confidence."""
+    """Yield lines about errors against the truth and about the confidence."""
     if done.truth is not None:
         relative = done.truth["relative"]
-        told = "" if relative is None else f"relative error {relative:.4g}, "
-        yield f"Against the truth: {told}mean |error| {done.truth['mean_absolute']:.4g} of what was missing"
+        text = "" if relative is None else f"relative error {relative:.4g}, "
+        yield f"Against the truth: {text}mean |error| {done.truth['mean_absolute']:.4g} of what was missing"
     lacking = lacking_vertices(done)
     if not len(lacking) or done.confidence is None:
         return
@@ -193,24 +193,24 @@ def judged(done):
 
 
 def sure(confidence):
-    """A confidence in few characters; next to 1 what it lacks, so that vertices can be told apart."""
+    """Return a short text of a confidence; next to 1, its distance from 1."""
     lacks = 1.0 - confidence
     return f"1 - {lacks:.1e}" if 1e-15 < lacks < 5e-4 else f"{confidence:.3f}"
 
 
 def lacking_vertices(done):
-    """The vertices that miss something."""
+    """Return the vertices with missing values."""
     mask = done.data.mask
     return np.flatnonzero(~mask.reshape(len(mask), -1).all(axis=1))
 
 
 def called(data, vertex):
-    """A vertex's id, or its number."""
+    """Return a vertex's id, or its index."""
     return int(vertex) if data.vertices is None else data.vertices[vertex]
 
 
 def remarks(ask, done):
-    """Yield what else to say: files written, what to do next."""
+    """Yield remarks about written files and next steps."""
     if ask.plot is not None:
         yield f"Picture drawn in {ask.plot}."
     if ask.output is not None:
@@ -220,7 +220,7 @@ def remarks(ask, done):
 
 
 def result(ask, done, stages):
-    """What --json prints."""
+    """Return the --json output."""
     data, model = done.data, done.model
     N, m, n = data.tensor.shape
     best = winner(done)
@@ -268,12 +268,12 @@ def basis_result(model):
 
 
 def mean(values):
-    """The mean of an array, None of an empty one."""
+    """Return the mean of an array, None if it is empty."""
     return float(np.mean(values)) if len(values) else None
 
 
 def trial_result(trial):
-    """What --json prints of a choose.Trial."""
+    """Return the --json entry of a choose.Trial."""
     setting = trial.setting
     return {
         **{name: getattr(setting, name) for name in impute_steps.DECIDED},
@@ -283,7 +283,7 @@ def trial_result(trial):
 
 
 def hidden_result(sample):
-    """What --json prints of a Sample."""
+    """Return the --json entry of a Sample."""
     if sample is None:
         return None
     hidden = sample.parts.hidden
@@ -295,7 +295,7 @@ def hidden_result(sample):
 
 
 def confidence_result(done):
-    """What --json prints about the confidence."""
+    """Return the --json entry of the confidence."""
     lacking = lacking_vertices(done)
     vertices = [called(done.data, vertex) for vertex in lacking]
     return {

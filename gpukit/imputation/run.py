@@ -108,7 +108,7 @@ class Run(NamedTuple):
 
     def by_estimates(self, problem, plan, estimates):
         """Return the attributes of a plan from its members' estimates (N, T)."""
-        found, data = planned.joined(problem, plan, estimates), self.data
+        found, data = planned.combine_members(problem, plan, estimates), self.data
         estimate = found.estimate.reshape(data.tensor.shape)[~data.mask]
         return {
             "completed_": bounded(filled(data, estimate), data, self.settings),

@@ -10,7 +10,7 @@ from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation.auto import saving as plans
-from gpukit.imputation.auto.kept import spectral_of
+from gpukit.imputation.auto.saved_settings import spectral_of
 from gpukit.imputation.choose import Trial
 from gpukit.imputation.spectral.path import History
 from gpukit.imputation.spectral.run import Setting

@@ -65,8 +65,8 @@ def tail(result, data):
 
 def planned(model, data, at):
     """Return the Held of inputs.Data, completed by a fitted model's plan."""
+    from gpukit.imputation.auto.plan import combine_members as mixed
     from gpukit.imputation.auto.plan import estimates_of
-    from gpukit.imputation.auto.plan import joined as mixed
 
     settings = model._fitted_options
     if data.complete:

@@ -1,25 +1,26 @@
-"""method='auto': every method judged on values that are hidden as values are missing; the best, or their mean, serves.
+"""Automatic method selection: judge every method on hidden values, then use the best one or a weighted mean.
 
-| file            | what it has                                                                                 |
-|-----------------|---------------------------------------------------------------------------------------------|
-| methods.py      | all methods by name, the cheap ones first                                                   |
-| hiding.py       | what is hidden to judge by                                                                  |
-| ends.py         | runs at the ends of series                                                                  |
-| judging.py      | the errors of a method on it                                                                |
-| places.py       | kinds of missing values: how far what is observed is                                        |
-| mixing.py       | shares of the methods, a row for each kind                                                  |
-| bending.py      | estimates bent to the middle of the hidden values beside them                               |
-| deviations.py   | how far off a filled value is likely to be, by what was hidden                              |
-| growth.py       | how series change over the distance, beyond their ends                                      |
-| signs.py        | what errors grow with                                                                       |
-| plan.py         | what was decided; a problem filled in by it                                                 |
-| run.py          | from a problem to judged methods                                                            |
-| settling.py     | from judged methods to a plan and its report                                                |
-| kept.py         | settings of methods as a file has them, checked                                             |
-| saving.py       | what a file keeps of a plan                                                                 |
-| spectral.py     | the paper's algorithm among the methods                                                     |
+| file              | contents                                                            |
+|-------------------|---------------------------------------------------------------------|
+| methods.py        | all methods by name, cheap ones first                               |
+| masking.py        | folds of hidden values                                              |
+| ends.py           | runs of hidden values at the ends of series                         |
+| judging.py        | errors of a method on hidden values                                 |
+| gap_kinds.py      | kinds of missing values, by distance to the nearest observed value  |
+| mixing.py         | weights of the methods for each kind                                |
+| calibration.py    | correction of estimates by the median residual                      |
+| deviations.py     | standard deviations of imputed values                               |
+| growth.py         | usual change of a series beyond its ends                            |
+| error_features.py | features that predict the size of an error                          |
+| plan.py           | the plan, and imputation by a plan                                  |
+| run.py            | trials, finalists and the decision                                  |
+| plan_builder.py   | a plan and its report from judged methods                           |
+| saved_settings.py   | validation of method settings read from a file                      |
+| saving.py         | model files: reading and writing a plan                             |
+| spectral.py       | the paper's algorithm as a method                                   |
 
-A trial on one fold, of large data on some columns, shows which methods come near the best; those are judged on all
-folds. Where a fold hides few runs, as days to come, settings are tried on all folds: one day tells no weekday from a
-Sunday. Mixed are at most MEMBERS methods, and only where the mean errs less than the best of them by itself.
+A trial finds the methods close to the best. It uses one fold and, for large data, a subset of the columns. These
+methods are judged on all folds. If a fold hides few runs, such as days to forecast, the trial uses all folds, because
+one day cannot separate weekdays from Sundays. The mean has at most MEMBERS methods of each group of values. It is used
+only if its error is lower than that of the best single method.
 """

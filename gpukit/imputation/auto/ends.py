@@ -1,89 +1,100 @@
-"""Runs of missing values at an end of series.
+"""Runs of missing values at the ends of series.
 
-At an end of most series: what is yet to come, or was before the records. Beyond it there is no value to go by, and none
-of the others' either. So such runs are hidden at that end of what is observed, together with all that lies beyond them,
-fold after fold farther in: as what comes next is told from what was before.
+Runs at an end of most series are times to forecast, or times before the records. No value beyond the run and no other
+series is available there. So such runs are hidden at that end of the observed values, together with everything beyond
+them, each fold further inside the series.
 
-At an end of fewer, as of sensors that begin late or died: the others' values tell them, and those of their own only
-from one side. So they are hidden of others, at the same times: what is told in the middle of a series, or of years that
-are unlike, tells nothing of them: measles of 48 states, half of them without their last years, judged in the decades
-before vaccination, were filled in 25 times worse than by the last value. Where few others are observed there, such runs
-are hidden at that end of any rows, a few in a fold, as those of most series are: beyond an end errors are larger than
-between two observed values.
+Runs at an end of fewer series belong to sensors that started late or failed. Other series are observed there, but the
+own series only on one side. So such runs are hidden in other series at the same times: values hidden in the middle of
+a series, or in years of another regime, do not predict their errors. If few other series are observed there, the runs
+are hidden at that end of any series, a few per fold, because errors beyond an end are larger than between two
+observations.
 """
 
 import numpy as np
 
-MOST = 0.5  # of the rows
-AT_ONCE = 0.2  # of the rows observed at an end, so many lose it in a fold
-OTHERS = 10  # rows observed there: fewer runs tell less than many at other times
-LONGEST = 4  # runs longer than half of what is observed of a row are hidden as a run of that fraction of it
+MOST = 0.5  # fraction of the rows
+AT_ONCE = 0.2  # fraction of the rows observed at an end that lose it in one fold
+OTHERS = 10  # rows observed there; fewer are a weaker sample than many runs at other times
+LONGEST = 4  # a run longer than half of the observed values of a row is shortened to 1 / LONGEST of them
 
 
-def parted(pattern, anywhere):
-    """(the rest, three arrays (2, n) of lengths, 0 elsewhere, of the runs at the first and at the last column: those of
-    most rows, those of fewer, and those of fewer where few others are observed) of a pattern (n, T) of what is missing,
-    of which no row misses everything. anywhere: those of fewer rows are among the rest, as the third are where they are
-    less than half of it."""
+def split_pattern(pattern, anywhere):
+    """Split a pattern (n, T) of missing values into inner runs and runs at the ends.
+
+    Return (inner pattern, three arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs of
+    most rows, runs of fewer rows, and runs of fewer rows where few others are observed. No row of the pattern is
+    missing whole. anywhere: keep runs of fewer rows in the inner pattern. Runs of the third array stay there too if
+    they are less than half of it.
+    """
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
     count = np.count_nonzero(lengths, axis=1, keepdims=True)
-    most, few = count > MOST * len(pattern), len(pattern) - count < OTHERS
-    ahead, fewer = lengths * most, lengths * ~(most | anywhere)
-    if 2 * np.sum(fewer * few) < np.count_nonzero(pattern) - ahead.sum():
-        fewer = fewer * ~few
-    first, last = ahead + fewer
+    is_common, is_rare = count > MOST * len(pattern), len(pattern) - count < OTHERS
+    common, partial = lengths * is_common, lengths * ~(is_common | anywhere)
+    if 2 * np.sum(partial * is_rare) < np.count_nonzero(pattern) - common.sum():
+        partial = partial * ~is_rare
+    first, last = common + partial
     columns = np.arange(pattern.shape[1])
     inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
-    return inner, ahead, fewer * ~few, fewer * few
+    return inner, common, partial * ~is_rare, partial * is_rare
 
 
-def laid(seen, free, lengths):
-    """(hidden, lost) (n, T) bool of runs of `lengths` (2, n) at the first and the last values of rows that are free;
-    none where it would leave less than half of a row."""
-    first, last = at_start(seen, free, lengths[0]), at_start(seen[:, ::-1], free[:, ::-1], lengths[1])
-    return tuple(one | other[:, ::-1] for one, other in zip(first, last))
+def hide_at_ends(seen, free, lengths):
+    """Return (hidden, lost) (n, T) bool of runs of `lengths` (2, n) at the ends of free values.
+
+    No run hides more than half of a row.
+    """
+    first, last = hide_at_start(seen, free, lengths[0]), hide_at_start(seen[:, ::-1], free[:, ::-1], lengths[1])
+    return tuple(at_first | at_last[:, ::-1] for at_first, at_last in zip(first, last))
 
 
-def at_start(seen, free, lengths):
-    """laid() of the first values alone."""
+def hide_at_start(seen, free, lengths):
+    """Apply hide_at_ends to the first values only."""
     if not lengths.any():
         return np.zeros((2, *seen.shape), bool)
-    columns, begin, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
+    columns, start, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
     lengths = np.where(2 * lengths > count, count // LONGEST, lengths)
-    end = np.where((lengths > 0) & free.any(axis=1), begin + lengths, 0)[:, None]
+    end = np.where((lengths > 0) & free.any(axis=1), start + lengths, 0)[:, None]
     lost = seen & (columns < end)
     lost &= 2 * lost.sum(axis=1, keepdims=True) <= seen.sum(axis=1, keepdims=True)
-    return lost & free & (columns >= begin[:, None]), lost
+    return lost & free & (columns >= start[:, None]), lost
 
 
-def of_others(seen, free, lengths, rng):
-    """(n, T) bool of runs of `lengths` (2, n) at the same ends of other rows, drawn anew: of AT_ONCE of those that are
-    observed there and free, as many as have runs at most."""
-    ends = first_of_others(seen, free, lengths[0], rng), first_of_others(seen[:, ::-1], free[:, ::-1], lengths[1], rng)
+def hide_in_other_rows(seen, free, lengths, rng):
+    """Return (n, T) bool of runs of `lengths` (2, n) at the same ends of other, random rows.
+
+    At most a fraction AT_ONCE of the rows observed and free there, and at most the number of rows with runs.
+    """
+    ends = (
+        hide_in_other_rows_at_start(seen, free, lengths[0], rng),
+        hide_in_other_rows_at_start(seen[:, ::-1], free[:, ::-1], lengths[1], rng),
+    )
     return ends[0] | ends[1][:, ::-1]
 
 
-def first_of_others(seen, free, lengths, rng):
-    """of_others() at the first columns alone."""
+def hide_in_other_rows_at_start(seen, free, lengths, rng):
+    """Apply hide_in_other_rows to the first columns only."""
     hidden = np.zeros(seen.shape, bool)
-    given, others = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
-    count = min(len(given), int(np.ceil(AT_ONCE * len(others))))
-    for row, length in zip(rng.permutation(others), rng.permutation(np.resize(given, len(others)))):
+    rows, others = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
+    count = min(len(rows), int(np.ceil(AT_ONCE * len(others))))
+    for row, length in zip(rng.permutation(others), rng.permutation(np.resize(rows, len(others)))):
         if not count:
             break
-        run = seen[row, : lengths[length]]
-        if (free[row, : len(run)] | ~run).all() and run.any() and seen[row, len(run) :].any():
-            hidden[row, : len(run)], count = run, count - 1
+        entries = seen[row, : lengths[length]]
+        if (free[row, : len(entries)] | ~entries).all() and entries.any() and seen[row, len(entries) :].any():
+            hidden[row, : len(entries)], count = entries, count - 1
     return hidden
 
 
 def draw_rows(lengths, rng):
-    """Draw rows anew for runs of lengths (2, n) at the ends of some rows: of AT_ONCE of all, as many as have runs at
-    most."""
-    drawn = np.zeros_like(lengths)
-    for some, given in zip(drawn, lengths):
-        if not given.any():
+    """Draw random rows for runs of lengths (2, n) at the ends.
+
+    At most a fraction AT_ONCE of all rows, and at most the number of rows with runs.
+    """
+    result = np.zeros_like(lengths)
+    for target, side in zip(result, lengths):
+        if not side.any():
             continue
-        runs = rng.permutation(given[given > 0])[: int(np.ceil(AT_ONCE * len(given)))]
-        some[rng.permutation(len(given))[: len(runs)]] = runs
-    return drawn
+        runs = rng.permutation(side[side > 0])[: int(np.ceil(AT_ONCE * len(side)))]
+        target[rng.permutation(len(side))[: len(runs)]] = runs
+    return result

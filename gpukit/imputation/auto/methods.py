@@ -1,4 +1,4 @@
-"""All methods by name."""
+"""Imputation methods by name."""
 
 from gpukit.imputation.auto import spectral
 from gpukit.imputation.baselines import means, nearest, seasonal, series, smoothed
@@ -22,7 +22,7 @@ BY_NAME = {method.name: method for method in METHODS}
 NAMES = tuple(BY_NAME)
 
 
-def candidates_of(problem, asked):
-    """Return the [Method] to try on a problem: all that suit for 'auto', else the named one and the simple ones."""
-    some = METHODS if asked == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[asked]))
-    return [method for method in some if method.suits(problem)]
+def candidates_of(problem, name):
+    """Return [Method] to try: all suitable ones for 'auto', else the named one and the simple ones."""
+    methods = METHODS if name == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[name]))
+    return [method for method in methods if method.suits(problem)]

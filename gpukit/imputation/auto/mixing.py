@@ -1,117 +1,127 @@
-"""Shares of methods whose mean errs least on hidden values: convex, by Frank and Wolfe's steps towards one method.
+"""Shares of methods whose weighted mean has the least error on hidden values.
 
-What few hidden values tell is chance in part. So shares are drawn towards the mean of the methods that these values
-cannot tell from the best: the more, the less sure it is that the shares are better than that (as James and Stein's
-estimate is; Proc. 4th Berkeley Symposium, 1961). A method counts the less in that mean the more standard errors its
-loss is above the least, by the density of a normal distribution.
+Shares are convex and found by Frank-Wolfe steps towards single methods. With few hidden values the optimum is partly
+chance, so shares are shrunk towards a mean of the methods that may be the best. The shrinkage is stronger if the gain
+of the optimum is less certain (James and Stein, Proc. 4th Berkeley Symposium, 1961). In that mean, a method is
+weighted by the density of a normal distribution at the number of standard errors between its loss and the least one.
 """
 
 import numpy as np
 
+from gpukit.imputation.auto.gap_kinds import KINDS, NEVER
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.auto.places import KINDS, NEVER
 
 STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)
-GAIN = 2e-3  # relative, of a step that is taken
+GAIN = 2e-3  # least relative gain of a step
 ROUNDS = 20
-MOST = 40_000  # values that shares are found on
-ENOUGH = 200  # values of a kind that has shares of its own
-LEAST = 0.5  # of the shares that are found, what is left of them
+MOST = 40_000  # values used to optimize shares
+ENOUGH = 200  # values of a kind with its own shares
+LEAST = 0.5  # least weight of the optimal shares
 
 
 def shares_of(estimates, truth, kinds, metric):
-    """(KINDS, members) shares, each row adding up to 1: of values of a kind where they are many, else of all alike.
+    """Return shares (KINDS, members) whose rows add up to 1.
 
-    estimates (members, values), truth (values,), kinds (values,) int8.
+    A kind with many values has its own shares; the others share those of their group. estimates (members, values),
+    truth (values,), kinds (values,) int8.
     """
     shares = np.empty((KINDS, len(estimates)))
-    for rows, group in groups(kinds):
-        shares[rows] = mixed(estimates[:, group], truth[group], metric)
+    for rows, group in split_groups(kinds):
+        shares[rows] = optimize_shares(estimates[:, group], truth[group], metric)
     for kind in range(NEVER + 1, KINDS):
-        some = kinds == kind
-        if np.count_nonzero(some) >= ENOUGH:
-            shares[kind] = mixed(estimates[:, some], truth[some], metric, shares[kind])
+        of_kind = kinds == kind
+        if np.count_nonzero(of_kind) >= ENOUGH:
+            shares[kind] = optimize_shares(estimates[:, of_kind], truth[of_kind], metric, shares[kind])
     return shares
 
 
-def groups(kinds):
-    """Yield (rows of shares, which values (values,) decide them): of vertices that are hidden whole, and others; all
-    where there are none of them."""
+def split_groups(kinds):
+    """Yield (rows of shares, mask of values): whole vertices, then other values.
+
+    The mask covers all values if a group is empty.
+    """
     whole = kinds == NEVER
     for rows, group in ((slice(NEVER, NEVER + 1), whole), (slice(NEVER + 1, None), ~whole)):
         yield rows, group if group.any() else np.ones(len(kinds), bool)
 
 
-def drawn(shares, estimates, truth, kinds, units, metric):
-    """Shares (KINDS, members) drawn towards the mean of the methods that may be the best (tied); units (values,):
-    the number of a value's vertex and fold. Others as shares_of."""
+def shrink_shares(shares, estimates, truth, kinds, units, metric):
+    """Shrink shares towards the mean of the methods that may be the best.
+
+    units (values,): index of the independent unit of a value. Other arguments as in shares_of.
+    """
     out, residuals = shares.copy(), estimates - truth
-    found = combined(estimates, shares, kinds) - truth
-    for rows, group in groups(kinds):
-        even = tied(losses(residuals[:, group], units[group], metric))
-        both = np.array([even @ residuals[:, group], found[group]])
-        part = trust(*losses(both, units[group], metric))
-        out[rows] = part * shares[rows] + (1.0 - part) * even
+    mixture = weighted_mean(estimates, shares, kinds) - truth
+    for rows, group in split_groups(kinds):
+        prior = shares_by_likelihood(unit_losses(residuals[:, group], units[group], metric))
+        both = np.array([prior @ residuals[:, group], mixture[group]])
+        weight = weight_of_optimum(*unit_losses(both, units[group], metric))
+        out[rows] = weight * shares[rows] + (1.0 - weight) * prior
     return out
 
 
-def losses(residuals, units, metric):
-    """(members, units): the sum of what residuals (members, values) cost."""
-    sizes = costs(residuals, metric)
+def unit_losses(residuals, units, metric):
+    """Return (members, units): the summed loss of residuals (members, values)."""
+    losses = loss_of(residuals, metric)
     _, number = np.unique(units, return_inverse=True)
-    return np.array([np.bincount(number, part) for part in sizes])
+    return np.array([np.bincount(number, part) for part in losses])
 
 
-def costs(residuals, metric):
-    """What residuals cost."""
+def loss_of(residuals, metric):
     return np.abs(residuals) if metric == "absolute" else np.square(residuals)
 
 
-def doubt(differences):
-    """The standard error of sums of differences (..., units)."""
+def standard_error(differences):
+    """Return the standard error of sums of differences (..., units)."""
     count = differences.shape[-1]
     squares = np.square(differences - differences.mean(axis=-1, keepdims=True)).sum(axis=-1)
     return np.sqrt(squares * count / max(1, count - 1))
 
 
-def tied(lost):
-    """(members,) shares by how likely each is the best, of losses (members, units): even ones of those that are equal,
-    exp(-1/2) times these of one that loses a standard error more than the least (Akaike's weights, for means)."""
-    more = lost - lost[int(np.argmin(lost.sum(axis=1)))]
-    excess, unsure = more.sum(axis=1), doubt(more)
-    errors = np.divide(excess, unsure, out=np.where(excess > 0, np.inf, 0.0), where=unsure > 0)
-    near = np.exp(-0.5 * np.square(errors))
-    return near / near.sum()
+def shares_by_likelihood(losses):
+    """Return (members,) shares by the likelihood of being the best method.
+
+    losses (members, units). Equal methods have equal shares; one standard error above the least loss multiplies a
+    share by exp(-1/2) (as Akaike's weights do for means).
+    """
+    difference = losses - losses[int(np.argmin(losses.sum(axis=1)))]
+    excess, uncertainty = difference.sum(axis=1), standard_error(difference)
+    z = np.divide(excess, uncertainty, out=np.where(excess > 0, np.inf, 0.0), where=uncertainty > 0)
+    weights = np.exp(-0.5 * np.square(z))
+    return weights / weights.sum()
 
 
-def trust(even, found):
-    """How much of the shares that were found is kept, of their losses (units,) and those of the even mean."""
-    gain = even - found
+def weight_of_optimum(prior, optimum):
+    """Return the weight of the optimal shares against the prior, from losses (units,)."""
+    gain = prior - optimum
     if len(gain) < 2 or gain.sum() <= 0:
         return LEAST
-    return max(LEAST, 1.0 - float(doubt(gain) / gain.sum()) ** 2)
+    return max(LEAST, 1.0 - float(standard_error(gain) / gain.sum()) ** 2)
 
 
-def mixed(estimates, truth, metric, start=None):
-    """(members,) shares."""
-    some = slice(None, None, max(1, len(truth) // MOST))
-    residuals = estimates[:, some] - truth[some]
+def optimize_shares(estimates, truth, metric, start=None):
+    """Return (members,) shares by Frank-Wolfe steps."""
+    sample = slice(None, None, max(1, len(truth) // MOST))
+    residuals = estimates[:, sample] - truth[sample]
     vertices = np.eye(len(estimates))
     candidates = [*vertices] if start is None else [*vertices, start]
     best = min(candidates, key=lambda shares: error_of(shares @ residuals, metric))
     error = error_of(best @ residuals, metric)
     for _ in range(ROUNDS):
-        tried = [(1 - step) * best + step * vertex for step in STEPS for vertex in vertices]
-        errors = [error_of(shares @ residuals, metric) for shares in tried]
-        least = int(np.argmin(errors))
-        if errors[least] > (1.0 - GAIN) * error:
+        steps = [(1 - step) * best + step * vertex for step in STEPS for vertex in vertices]
+        errors = [error_of(shares @ residuals, metric) for shares in steps]
+        index = int(np.argmin(errors))
+        if errors[index] > (1.0 - GAIN) * error:
             break
-        best, error = tried[least], errors[least]
+        best, error = steps[index], errors[index]
     return best
 
 
-def combined(estimates, shares, kinds):
-    """(N, T) or (values,): the mean of estimates, an array each, with the shares (KINDS, members) of their kinds."""
+def weighted_mean(estimates, shares, kinds):
+    """Return the mean of estimates, weighted by the shares (KINDS, members) of their kinds.
+
+    estimates: one array of any shape per member; kinds have the same shape.
+    """
     out = np.zeros(estimates[0].shape)
     for member, estimate in enumerate(estimates):
         out += shares[kinds, member] * estimate

@@ -1,25 +1,28 @@
-"""What was decided, and a problem filled in by it."""
+"""The plan of an imputation, and imputation by a plan."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit._pool import by_rows
-from gpukit.imputation.auto.bending import bent
+from gpukit.imputation.auto.calibration import apply_bends
 from gpukit.imputation.auto.deviations import Deviations
+from gpukit.imputation.auto.error_features import compute_features
+from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
-from gpukit.imputation.auto.judging import filled, side_by_side
+from gpukit.imputation.auto.judging import filled, run_concurrently
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.mixing import combined
-from gpukit.imputation.auto.places import kinds
-from gpukit.imputation.auto.signs import signs_of
+from gpukit.imputation.auto.mixing import weighted_mean
 
 MIX = "mix"
 
 
 class Plan(NamedTuple):
-    """members: [(name, setting)]; shares (KINDS, members); bends (2, 2, KNOTS); deviations; rows: [judging.Row], the
-    best first; notes: [text]; units: units.Units of the problem that it was made for, or None."""
+    """Selected methods and everything needed to impute with them.
+
+    members: [(name, setting)]. shares (KINDS, members). bends (2, 2, KNOTS). deviations: Deviations. rows:
+    [judging.Row], best first. notes: [text]. units: units.Units of the original problem, or None.
+    """
 
     members: list
     shares: np.ndarray
@@ -31,12 +34,12 @@ class Plan(NamedTuple):
 
     @property
     def method(self):
-        """The name of what serves: a method's, or 'mix', of one method too where it is bent."""
+        """Name of the selected method, or 'mix' for a mean or corrected estimates."""
         alone = len(self.members) == 1 and not self.bends.any()
         return self.members[0][0] if alone else MIX
 
 
-class Filled(NamedTuple):
+class Imputed(NamedTuple):
     """estimate, deviation: (N, T) float64."""
 
     estimate: np.ndarray
@@ -44,26 +47,32 @@ class Filled(NamedTuple):
 
 
 def estimates_of(problem, plan, known=None):
-    """[(N, T)]: what each member fills in; known: {name: (N, T)} of those that have done so."""
-    found = dict(known or {})
-    rest = [(BY_NAME[name], setting) for name, setting in plan.members if name not in found]
-    more = side_by_side(problem, [method for method, _ in rest], lambda at: filled(rest[at][0], problem, rest[at][1]))
-    found |= {method.name: estimate for (method, _), estimate in zip(rest, more)}
-    return [found[name] for name, _ in plan.members]
+    """Return [(N, T)] estimates of the members; known: {name: (N, T)} of those computed before."""
+    estimates = dict(known or {})
+    remaining = [(BY_NAME[name], setting) for name, setting in plan.members if name not in estimates]
+    computed = run_concurrently(
+        problem,
+        [method for method, _ in remaining],
+        lambda index: filled(remaining[index][0], problem, remaining[index][1]),
+    )
+    estimates |= {method.name: estimate for (method, _), estimate in zip(remaining, computed)}
+    return [estimates[name] for name, _ in plan.members]
 
 
-def joined(problem, plan, estimates):
-    """Filled of a problem, of its members' estimates, as values were given; the deviation is 0 where something is
-    observed."""
-    found, missing, deviation = kinds(problem), ~problem.seen, np.zeros(problem.seen.shape)
+def combine_members(problem, plan, estimates):
+    """Return Imputed from the estimates of the members, in original units.
+
+    The deviation of an observed value is 0.
+    """
+    kind, missing, deviation = kinds(problem), ~problem.seen, np.zeros(problem.seen.shape)
     estimate, field = np.empty(missing.shape), np.empty(missing.shape)
 
-    def served(rows):
-        whole = combined([one[rows] for one in estimates], plan.shares, found[rows])
-        estimate[rows] = bent(plan.bends, whole, found[rows])
+    def fill_rows(rows):
+        mean = weighted_mean([one[rows] for one in estimates], plan.shares, kind[rows])
+        estimate[rows] = apply_bends(plan.bends, mean, kind[rows])
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
-    by_rows(served, missing.shape)
-    signs, changes = signs_of(problem, field, estimates, missing), changes_beyond(problem, missing)
-    deviation[missing] = plan.deviations.at(found[missing], signs, changes)
-    return Filled(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))
+    by_rows(fill_rows, missing.shape)
+    features, changes = compute_features(problem, field, estimates, missing), changes_beyond(problem, missing)
+    deviation[missing] = plan.deviations.at(kind[missing], features, changes)
+    return Imputed(*((estimate, deviation) if problem.units is None else problem.units.back(estimate, deviation)))

@@ -1,4 +1,4 @@
-"""From a problem to a plan: methods tried, the near ones judged, the best or a mean of them taken."""
+"""Select a plan: try all methods, judge the finalists, use the best one or a mean."""
 
 import itertools
 import warnings
@@ -8,29 +8,32 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation import scans
-from gpukit.imputation.auto import bending, deviations, hiding
-from gpukit.imputation.auto.judging import Fold, error_of, filled, side_by_side, threads_pay
+from gpukit.imputation.auto import calibration, deviations, masking
+from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
+from gpukit.imputation.auto.judging import Fold, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
-from gpukit.imputation.auto.mixing import costs, doubt
-from gpukit.imputation.auto.places import GROUPS, KINDS, kinds
+from gpukit.imputation.auto.mixing import loss_of, standard_error
 from gpukit.imputation.auto.plan import Plan
-from gpukit.imputation.auto.settling import Judged, settled
-from gpukit.imputation.auto.spectral import left_out
+from gpukit.imputation.auto.plan_builder import Judged, build_plan
+from gpukit.imputation.auto.spectral import note_left_out
 
 NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
 TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
-AHEAD = 1 << 25  # of a problem that methods fill in before it is known whether they serve: each has a table of its own
+AHEAD = 1 << 25  # entries of a problem that unselected methods may impute early: each needs a table
 ROUNDING = 1e-6  # of the largest residual
-NEAR = 1.25  # times the least error of a trial: what is judged on all folds
-MOST = 0.5  # of the values, equal ones that are told: no less, see scans.commonest
+NEAR = 1.25  # largest error of a finalist, relative to the least error of the trial
+MOST = 0.5  # share of equal values worth a note; scans.commonest needs at least this share
 MEMBERS = 3  # of each group of values
-FEW, WIDER, MORE = 20, 1.5, 6  # units hidden in a trial; in place of NEAR and MEMBERS where they are fewer
-SURE = 2.0  # standard errors of the difference to the least, up to which WIDER holds in place of NEAR too
+FEW, WIDER, MORE = 20, 1.5, 6  # with fewer than FEW hidden units, WIDER and MORE replace NEAR and MEMBERS
+SURE = 2.0  # standard errors above the least loss for which WIDER replaces NEAR
 
 
 class Candidate(NamedTuple):
-    """A method at the best of its settings, and its residuals on the columns of a trial, with their groups
-    (places.GROUPS), of all its folds. estimates: [(N, T) float32] of these, where they were made."""
+    """A method at its best setting, with the residuals of a trial.
+
+    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds. estimates: [(N, T) float32] of
+    these folds, if computed.
+    """
 
     method: object
     setting: dict
@@ -39,31 +42,32 @@ class Candidate(NamedTuple):
     estimates: list
 
     def errors(self, metric):
-        """[error of the residuals of each group that has any]."""
+        """Return the error of each group that has residuals."""
         return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
     def may_beat(self, best, group, metric):
-        """Whether it loses no more than chance may account for to the best of a group: a few values may be all."""
+        """Return True if its loss to the best of a group is within chance: a few values may cause it."""
         some = self.groups == group
-        mine, least = costs(np.array([self.residuals[some], best.residuals[some]]), metric)
-        return bool((mine - least).sum() <= SURE * doubt(mine - least))
+        mine, least = loss_of(np.array([self.residuals[some], best.residuals[some]]), metric)
+        return bool((mine - least).sum() <= SURE * standard_error(mine - least))
 
 
 def decide(problem, asked, known, progress=None):
-    """(the Plan for a problem, {name: (N, T)} of members that have filled it in already).
+    """Return (Plan, {name: (N, T)} of members that have imputed the problem already).
 
-    asked: 'auto' or a method's name, which then serves by itself; the report has the simple ones too. known: {name:
-    setting} of methods that are decided. progress: called as progress("judging", done, None, {"method", "error"}).
+    asked: 'auto' or a method's name; a named method is used alone, and the report adds the simple methods. known:
+    {name: setting} of methods that are already decided. progress: called as progress("judging", done, None,
+    {"method", "error"}).
     """
     options = problem.options
     whole = problem.window(NUMBERS)
-    folds = hiding.folds_of(whole, options.seed)
+    folds = masking.folds_of(whole, options.seed)
     folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
     if not folds:
-        return unjudged(problem, asked)._replace(units=problem.units), {}
-    units = units_in(folds[0])
-    some = folds if asked != "auto" or 0 < units[1] < FEW else folds[:1]
-    trials = tried(whole, some, candidates_of(whole, asked), options.metric, progress)
+        return plan_without_folds(problem, asked)._replace(units=problem.units), {}
+    units = count_units(folds[0])
+    trial_folds = folds if asked != "auto" or 0 < units[1] < FEW else folds[:1]
+    trials = try_methods(whole, trial_folds, candidates_of(whole, asked), options.metric, progress)
     if asked != "auto" and asked not in {trial.method.name for trial in trials}:
         raise DataError(
             f"the method {asked!r} has nothing to say about these data: they have no order or no period that it needs, "
@@ -71,36 +75,40 @@ def decide(problem, asked, known, progress=None):
         )
     names = finalists(trials, asked, options.metric, any(0 < count < FEW for count in units))
     near = [trial for trial in trials if trial.method.name in names]
-    judged, ahead = judged_of(near, folds, whole, problem, lambda trial: decided(whole, trial, known, progress))
-    plan = settled(folds, judged, trials, options.metric, asked == "auto")
+    judged, ahead = judge_finalists(
+        near, folds, whole, problem, lambda trial: decide_setting(whole, trial, known, progress)
+    )
+    plan = build_plan(folds, judged, trials, options.metric, asked == "auto")
     return plan._replace(notes=notes_of(problem), units=problem.units), ahead
 
 
-def judged_of(near, folds, whole, problem, decide):
-    """([Judged] of Candidates on all folds, {name: (N, T)} of those that fill in the problem meanwhile).
+def judge_finalists(near, folds, whole, problem, decide):
+    """Return ([Judged] on all folds, {name: (N, T)} of candidates that imputed the problem early).
 
-    Where methods work beside each other and one of them is long, which the others would wait for, all do whose setting
-    is known: who comes as near as that serves more often than not. whole: what they are judged on; decide(trial): with
-    its setting.
+    If methods run concurrently and one of them is long, the others with a known setting impute meanwhile: a finalist
+    is more likely to be used than not. whole: problem of the folds. decide(trial): the trial with its final setting.
     """
     early = threads_pay(whole) and problem.values.size <= AHEAD and any(trial.method.long for trial in near)
-    ahead = [trial for trial in near if trial.method.decide is None] if early else []
+    early_trials = [trial for trial in near if trial.method.decide is None] if early else []
 
     def work(at):
         if at < len(near):
             return judge(folds, decide(near[at]))
-        method, setting, *_ = ahead[at - len(near)]
+        method, setting, *_ = early_trials[at - len(near)]
         return filled(method, problem, setting)
 
-    found = side_by_side(whole, [trial.method for trial in near + ahead], work)
-    return found[: len(near)], {trial.method.name: one for trial, one in zip(ahead, found[len(near) :])}
+    results = run_concurrently(whole, [trial.method for trial in near + early_trials], work)
+    return results[: len(near)], {trial.method.name: one for trial, one in zip(early_trials, results[len(near) :])}
 
 
-def unjudged(problem, asked):
-    """The Plan where too little is observed to hide any: interpolation in time, means where there is no order; where
-    vertices miss everything or nothing, what is the middle of the others."""
+def plan_without_folds(problem, asked):
+    """Return a Plan if too few values are observed to hide any.
+
+    Interpolation in time, or means without an order. If vertices miss everything or nothing, the center of the
+    others.
+    """
     usual = "interpolation" if problem.ordered else "two-way-mean"
-    if hiding.whole_only(problem.seen):
+    if masking.is_whole_only(problem.seen):
         usual = "vertex-median" if problem.options.metric == "absolute" else "vertex-mean"
     name = usual if asked == "auto" else asked
     note = (
@@ -112,49 +120,51 @@ def unjudged(problem, asked):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), bending.straight(), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), deviations.constant(spread), [], [note])
 
 
 def notes_of(problem):
-    """[text] of what is odd about a problem."""
+    """Return [text] about unusual properties of the data."""
     if problem.units is not None:
-        return [problem.units.note, *empty_columns(problem), *left_out(problem)]
-    value, alike, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
+        return [problem.units.note, *empty_columns(problem), *note_left_out(problem)]
+    value, equal, count = scans.commonest(*scans.some(slice(None), problem.values, problem.seen))
     notes = []
-    if alike == count:
+    if equal == count:
         notes.append(f"all that is observed is {value:g}.")
-    elif alike > MOST * count:
+    elif equal > MOST * count:
         notes.append(
-            f"{alike / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
+            f"{equal / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
         )
-    return notes + empty_columns(problem) + left_out(problem)
+    return notes + empty_columns(problem) + note_left_out(problem)
 
 
 def empty_columns(problem):
-    """[text] of columns without order in which nothing is observed."""
+    """Return [text] about unordered columns without observed values."""
     empty = int((~problem.seen.any(axis=0)).sum())
     if not empty or problem.ordered:
         return []
     return [f"{empty:,} columns are observed on no vertex: they have the vertices' means."]
 
 
-def tried(problem, folds, methods, metric, progress):
-    """A Candidate of each of some methods, on folds."""
+def try_methods(problem, folds, methods, metric, progress):
+    """Return a Candidate of each method, on the folds."""
     count, columns = problem.values.shape
-    some = np.arange(columns)
+    sample = np.arange(columns)
     if problem.values.size > TRIAL:
         rng = np.random.default_rng(problem.options.seed)
         busy = np.flatnonzero(np.any([fold.hidden.any(axis=0) for fold in folds], axis=0))
-        some = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
+        sample = np.sort(rng.permutation(busy)[: max(1, TRIAL // count)])
     numbers = itertools.count(1)
 
-    def heard(trial):
+    def report_trial(trial):
         if progress:
-            told = {"method": trial.method.name, "error": error_of(trial.residuals, metric)}
-            progress("judging", next(numbers), None, told)
+            message = {"method": trial.method.name, "error": error_of(trial.residuals, metric)}
+            progress("judging", next(numbers), None, message)
 
-    return side_by_side(problem, methods, lambda at: best_setting(methods[at], problem, folds, some, metric), heard)
+    return run_concurrently(
+        problem, methods, lambda at: best_setting(methods[at], problem, folds, sample, metric), report_trial
+    )
 
 
 def best_setting(method, problem, folds, some, metric):
@@ -179,37 +189,40 @@ def residuals_on(method, problem, fold, some, setting):
     return (estimate[:, some] - truth)[hidden], estimate.astype(np.float32)
 
 
-def units_in(fold):
-    """(vertices that a fold hides whole, its other runs), as many as err by chances of their own."""
+def count_units(fold):
+    """Return the number of whole vertices and of other independent units of a fold."""
     units = np.unique(fold.units(kinds(fold.problem)[fold.hidden]))
     whole = np.count_nonzero(units < len(fold.hidden))
     return whole, len(units) - whole
 
 
-def alike(trial, other):
-    """Whether two trials are the same but for rounding."""
+def is_equal(trial, other):
+    """Return True if two trials are equal up to rounding."""
     size = float(np.abs(trial.residuals).max(initial=0.0))
     return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
 
 
 def finalists(trials, asked, metric, few):
-    """The names of the methods that are judged on all folds, of those that fill in alike the first, and what knows
-    something where others do not (unjoined); few: of few hidden units one may decide, so more methods are judged."""
+    """Return the names of the methods to judge on all folds.
+
+    Equal methods are represented by the first of them, and by those with estimates for isolated vertices (unjoined).
+    few: few units are hidden; one of them may decide, so more methods are judged.
+    """
     if asked != "auto":
         return {asked}
-    unlike = [t for at, t in enumerate(trials) if t.method.unjoined or not any(alike(t, u) for u in trials[:at])]
-    found, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
+    unlike = [t for at, t in enumerate(trials) if t.method.unjoined or not any(is_equal(t, u) for u in trials[:at])]
+    names, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
     for group, errors in zip(np.unique(unlike[0].groups), zip(*(trial.errors(metric) for trial in unlike))):
         order = np.argsort(errors, kind="stable")[:members]
         best, least = unlike[order[0]], errors[order[0]]
-        some = [unlike[at] for at in order if errors[at] <= WIDER * least]
-        found |= {t.method.name for t in some if t.may_beat(best, group, metric)}
-        found |= {unlike[at].method.name for at in order if errors[at] <= near * least}
-    return found
+        close = [unlike[at] for at in order if errors[at] <= WIDER * least]
+        names |= {t.method.name for t in close if t.may_beat(best, group, metric)}
+        names |= {unlike[at].method.name for at in order if errors[at] <= near * least}
+    return names
 
 
-def decided(problem, trial, known, progress):
-    """A Candidate with the setting that serves."""
+def decide_setting(problem, trial, known, progress):
+    """Return a Candidate with its final setting."""
     name, find = trial.method.name, trial.method.decide
     if find is None:
         return trial
@@ -217,7 +230,7 @@ def decided(problem, trial, known, progress):
 
 
 def judge(folds, trial):
-    """Judged of a Candidate on all folds."""
+    """Return Judged of a Candidate on all folds."""
     rest = folds[len(trial.estimates) :]
     more = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in rest]
     return Judged(trial.method.name, trial.setting, trial.estimates + more)

@@ -1,4 +1,4 @@
-"""The paper's algorithm among the methods: its setting is a dict of spectral.run.Setting, options too."""
+"""The paper's algorithm as a method. Its setting is a dict of spectral.run.Setting, with options."""
 
 import numpy as np
 
@@ -20,7 +20,7 @@ def competes(problem):
     return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= LARGEST))
 
 
-def left_out(problem):
+def note_left_out(problem):
     """Return [note] for a problem whose graph is too large for the whole basis, else []."""
     if problem.options.method != "auto" or competes(problem):
         return []
@@ -31,22 +31,22 @@ def left_out(problem):
 
 
 def settings(problem):
-    """A setting that is good enough for a trial; choose.py finds the others."""
+    """Return a setting that suffices for a trial; choose.py finds the others."""
     return [packed(with_path(Setting(*PROBE, problem.options.options)))]
 
 
 def packed(setting):
-    """A Setting as a dict of plain values."""
+    """Return a Setting as a dict of plain values."""
     return setting._asdict() | {"options": setting.options._asdict()}
 
 
 def unpacked(setting):
-    """The Setting of `packed`."""
+    """Return the Setting of `packed`."""
     return Setting(**{**setting, "options": Options(**setting["options"])})
 
 
 def fill(problem, setting):
-    """The estimate where something is missing; zeros elsewhere."""
+    """Return the estimate of missing values, zeros elsewhere."""
     data, some = as_data(problem), slices_of(problem)[0]
     out = np.zeros(data.tensor.shape)
     out[~data.mask] = impute(problem.place, unpacked(setting), data.tensor, data.mask).estimate
@@ -56,15 +56,17 @@ def fill(problem, setting):
 
 
 def as_data(problem):
-    """inputs.Data of a problem, in slices."""
+    """Return inputs.Data of a problem, in slices."""
     some, shape = slices_of(problem)
     tensor = problem.values[:, some].reshape(len(problem.values), *shape).astype(problem.place.dtype)
     return Data(tensor, by_vertex(problem.seen[:, some].reshape(tensor.shape)), tensor.shape, tensor)
 
 
 def slices_of(problem):
-    """(columns, (m, n)): the slices are those of the period where they are vectors; a last row that would be short
-    begins earlier, so that some columns stand in two."""
+    """Return (columns, (m, n)) of the slices; vectors are cut into periods.
+
+    An incomplete last row starts earlier, so some columns are in two rows.
+    """
     columns, period = problem.values.shape[1], problem.period
     rows = -(-columns // period) if period else 0
     if 1 not in problem.shape or not 1 < rows or max(rows, period) > MOST:
@@ -74,7 +76,7 @@ def slices_of(problem):
 
 
 def decide(problem, progress):
-    """The setting that choose.py takes."""
+    """Return the setting selected by choose.py."""
     asked = problem.options
     setting = Setting(asked.weights, asked.exponent, asked.center, asked.options)
     return packed(choose(problem.place, setting, as_data(problem), asked.seed, progress).setting)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.imputation.auto.places import distances
+from gpukit.imputation.auto.gap_kinds import distances
 from gpukit.imputation.baselines.means import two_way
 from gpukit.imputation.baselines.series import interpolation
 from gpukit.imputation.problem import Method

@@ -8,9 +8,10 @@ import numpy as np
 from gpukit._pool import by_rows, shared_out
 from gpukit.device.engine import engine
 from gpukit.imputation import scans
-from gpukit.imputation.auto import hiding, places
+from gpukit.imputation.auto import gap_kinds as places
+from gpukit.imputation.auto import masking as hiding
+from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import simple
-from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.alike import alike
 from gpukit.imputation.local.plan import FEWEST, FOLDS, MOST, OF_VERTEX, PASSES, TOGETHER, WINDOW
 from gpukit.imputation.local.steps import Predictors

@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.imputation import scans
+from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.auto.places import KINDS
 from gpukit.imputation.local.plan import ENOUGH, EQUAL, FEW, OF_VERTEX, POOL, RIDGE, RIDGES, ROUNDS
 from gpukit.imputation.local.regression import Sorted, regress
 

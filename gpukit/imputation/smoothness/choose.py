@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.imputation.auto import hiding
+from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.smoothness.plan import (
     FACTORS,

@@ -477,8 +477,8 @@ def test_the_confidence_is_told_where_it_is_asked_for(verb, graph, tmp_path):
     assert found["basis"]["exact"] and found["seconds"]["basis"] >= 0
     lacking = ~data.mask.reshape(30, -1).all(axis=1)
     np.testing.assert_allclose(found["confidence"]["values"], written(output)["confidence"][lacking])
-    told = verb("impute", path, *named, "--confidence").out
-    assert "Confidence of the" in told and "Fourier basis: all" in told
+    output = verb("impute", path, *named, "--confidence").out
+    assert "Confidence of the" in output and "Fourier basis: all" in output
     assert "Fourier" not in verb("impute", path, *named).out
 
 

@@ -10,7 +10,7 @@ from support import thinned
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
-from gpukit.imputation.auto import bending, deviations, judging, methods, mixing, places, run
+from gpukit.imputation.auto import calibration, deviations, gap_kinds, judging, methods, mixing, run
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Method, Problem, always
@@ -30,7 +30,7 @@ def waves(seed=0):
 
 
 def asked(values, seen, at=True):
-    """A Problem of which only values, what is seen and the order are looked at."""
+    """A Problem with only values, observed entries and order."""
     order = np.arange(values.shape[1], dtype=float) if at else None
     return Problem(None, np.where(seen, values, 0.0), seen, order, 0, (1, values.shape[1]), None, None)
 
@@ -42,10 +42,10 @@ def ring():
 
 def test_places():
     seen = np.array([[1, 0, 0, 0, 0, 1], [0, 0, 0, 0, 0, 0], [1, 1, 1, 1, 1, 1]], bool)
-    np.testing.assert_array_equal(places.distances(seen)[0], [0, 1, 2, 2, 1, 0])
-    found = places.kinds(asked(np.ones((3, 6)), seen))
-    assert (found[1] == places.NEVER).all() and found[0].tolist() == [2, 2, 3, 3, 2, 2]
-    assert set(places.kinds(asked(np.ones((3, 6)), seen, False))[0]) == {places.ALWAYS}
+    np.testing.assert_array_equal(gap_kinds.distances(seen)[0], [0, 1, 2, 2, 1, 0])
+    found = gap_kinds.kinds(asked(np.ones((3, 6)), seen))
+    assert (found[1] == gap_kinds.NEVER).all() and found[0].tolist() == [2, 2, 3, 3, 2, 2]
+    assert set(gap_kinds.kinds(asked(np.ones((3, 6)), seen, False))[0]) == {gap_kinds.ALWAYS}
 
 
 @pytest.mark.parametrize("metric", names.METRICS)
@@ -53,45 +53,45 @@ def test_a_mean_of_independent_errors_beats_its_parts(metric):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=3000)
     estimates = truth + rng.normal(size=(3, 3000)) * [[1.0], [1.0], [9.0]]
-    kinds = np.full(3000, places.ALWAYS, np.int8)
+    kinds = np.full(3000, gap_kinds.ALWAYS, np.int8)
     shares = mixing.shares_of(estimates, truth, kinds, metric)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    mixed = mixing.combined(estimates, shares, kinds)
+    mixed = mixing.weighted_mean(estimates, shares, kinds)
     assert error_of(mixed - truth, metric) < 0.8 * error_of(estimates[0] - truth, metric)
-    assert shares[places.ALWAYS, 2] <= 0.05
+    assert shares[gap_kinds.ALWAYS, 2] <= 0.05
 
 
 def test_each_kind_has_shares_of_its_own():
     rng = np.random.default_rng(1)
-    truth, kinds = rng.normal(size=2000), np.repeat([places.NEVER, places.ALWAYS], 1000).astype(np.int8)
+    truth, kinds = rng.normal(size=2000), np.repeat([gap_kinds.NEVER, gap_kinds.ALWAYS], 1000).astype(np.int8)
     good, bad = truth + 0.1 * rng.normal(size=2000), truth + 5 * rng.normal(size=2000)
-    estimates = np.where(kinds == places.NEVER, [good, bad], [bad, good])
+    estimates = np.where(kinds == gap_kinds.NEVER, [good, bad], [bad, good])
     shares = mixing.shares_of(estimates, truth, kinds, "absolute")
-    assert shares[places.NEVER, 0] > 0.9 and shares[places.ALWAYS, 1] > 0.9
-    assert np.abs(mixing.combined(estimates, shares, kinds) - truth).mean() < 0.5
+    assert shares[gap_kinds.NEVER, 0] > 0.9 and shares[gap_kinds.ALWAYS, 1] > 0.9
+    assert np.abs(mixing.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
 
 
 def test_methods_that_few_vertices_do_not_tell_apart_share_alike():
-    units, truth, kinds = np.repeat(np.arange(6), 50), np.zeros(300), np.full(300, places.NEVER, np.int8)
+    units, truth, kinds = np.repeat(np.arange(6), 50), np.zeros(300), np.full(300, gap_kinds.NEVER, np.int8)
     estimates = np.array([[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1.05], [9, 9, 9, 9, 9, 9]])[:, units]
-    found = mixing.drawn(np.eye(3)[[0] * places.KINDS], estimates, truth, kinds, units, "absolute")
-    np.testing.assert_allclose(found[places.NEVER], [0.75, 0.25, 0.0], atol=1e-3)
+    found = mixing.shrink_shares(np.eye(3)[[0] * gap_kinds.KINDS], estimates, truth, kinds, units, "absolute")
+    np.testing.assert_allclose(found[gap_kinds.NEVER], [0.75, 0.25, 0.0], atol=1e-3)
 
 
 def test_a_method_counts_the_less_the_more_standard_errors_it_loses():
     lost = np.array([np.zeros(4), [1.5, 2.5, 1.5, 2.5], [-4.0, 4.0, -4.0, 4.01], np.zeros(4)])
-    found = mixing.tied(lost)
+    found = mixing.shares_by_likelihood(lost)
     assert found[0] == found[3] and 0.99 < found[2] / found[0] < 1 and found.sum() == pytest.approx(1)
-    excess, unsure = 8.0, mixing.doubt(np.array([1.5, 2.5, 1.5, 2.5]))
+    excess, unsure = 8.0, mixing.standard_error(np.array([1.5, 2.5, 1.5, 2.5]))
     assert found[1] / found[0] == pytest.approx(np.exp(-0.5 * (excess / unsure) ** 2))
 
 
 def test_shares_that_are_surely_better_stay():
     rng, units = np.random.default_rng(1), np.arange(400)
-    truth, kinds = np.zeros(4000), np.full(4000, places.ALWAYS, np.int8)
+    truth, kinds = np.zeros(4000), np.full(4000, gap_kinds.ALWAYS, np.int8)
     estimates = rng.normal(size=(2, 4000)) * [[1.0], [1.0]]
-    found = mixing.drawn(
-        np.full((places.KINDS, 2), 0.5), estimates, truth, kinds, units[np.arange(4000) % 400], "squared"
+    found = mixing.shrink_shares(
+        np.full((gap_kinds.KINDS, 2), 0.5), estimates, truth, kinds, units[np.arange(4000) % 400], "squared"
     )
     np.testing.assert_allclose(found, 0.5, atol=0.02)
 
@@ -109,22 +109,24 @@ def test_nothing_is_filled_in_with_certainty(zeros):
 def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     rng, held = np.random.default_rng(0), []
     for _ in range(60):
-        offsets, signs = rng.normal(size=30), rng.normal(size=(30, deviations.SIGNS))
-        errors = deviations.Errors(offsets.repeat(40), np.full(1200, places.NEVER, np.int8), signs.repeat(40, axis=0))
-        parts = [errors.some(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
-        found = deviations.learned(parts, 25)
-        held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], signs[25:]))
+        offsets, features = rng.normal(size=30), rng.normal(size=(30, deviations.FEATURES))
+        errors = deviations.Errors(
+            offsets.repeat(40), np.full(1200, gap_kinds.NEVER, np.int8), features.repeat(40, axis=0)
+        )
+        parts = [errors.select(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
+        found = deviations.learn(parts, 25)
+        held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], features[25:]))
     assert 0.85 < np.mean(held) < 0.97
 
 
 def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
-        errors, signs = rng.normal(size=200), rng.normal(size=(200, deviations.SIGNS))
-        parts.append(deviations.Errors(errors, np.full(200, places.ALWAYS, np.int8), signs))
+        errors, features = rng.normal(size=200), rng.normal(size=(200, deviations.FEATURES))
+        parts.append(deviations.Errors(errors, np.full(200, gap_kinds.ALWAYS, np.int8), features))
     found, whole = (
-        deviations.learned([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
-        for kind in (places.ALWAYS, places.NEVER)
+        deviations.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
+        for kind in (gap_kinds.ALWAYS, gap_kinds.NEVER)
     )
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - deviations.MOST_SHARE) < 0.01
 
@@ -199,28 +201,28 @@ def skewed(seed=0):
 
 
 def test_estimates_are_bent_to_the_middle():
-    kinds = np.full(4000, places.ALWAYS, np.int8)
+    kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    bends = bending.learned(parts, "absolute")
+    bends = calibration.learn_bends(parts, "absolute")
     assert not bends[0].any()
     np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
     estimate, truth = skewed(2)
-    bent = bending.bent(bends, estimate, kinds)
+    bent = calibration.apply_bends(bends, estimate, kinds)
     assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
     noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
-    assert not bending.learned(noise, "absolute").any()
+    assert not calibration.learn_bends(noise, "absolute").any()
 
 
 def test_few_units_bend_nothing():
-    kinds = np.full(4000, places.ALWAYS, np.int8)
+    kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
     parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    assert bending.learned(parts, "absolute", (0, bending.KNOTS))[1].any()
-    assert not bending.learned(parts, "absolute", (bending.KNOTS, 5)).any()
+    assert calibration.learn_bends(parts, "absolute", (0, calibration.KNOTS))[1].any()
+    assert not calibration.learn_bends(parts, "absolute", (calibration.KNOTS, 5)).any()
 
 
 def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
-    kinds = np.array([2, 2, 2, 2, 2, places.NEVER, places.NEVER, places.NEVER], np.int8)
+    kinds = np.array([2, 2, 2, 2, 2, gap_kinds.NEVER, gap_kinds.NEVER, gap_kinds.NEVER], np.int8)
     one, two, _, again, like, *dead = Fold(hidden, None, None).units(kinds).tolist()
     assert one == two == again == like and dead == [2, 2, 2]
     hidden[1, 2] = True
@@ -229,25 +231,25 @@ def test_units_are_vertices_and_runs_that_begin_and_end_together():
 
 
 def test_a_bend_that_costs_squares_is_none():
-    rng, kinds = np.random.default_rng(0), np.full(4000, places.ALWAYS, np.int8)
+    rng, kinds = np.random.default_rng(0), np.full(4000, gap_kinds.ALWAYS, np.int8)
     parts = []
     for _ in range(2):
         mean = rng.uniform(0.1, 0.3, 4000)
         parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
-    assert bending.learned(parts, "squared")[1, 1].max() < 0.05
-    assert not bending.learned([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
+    assert calibration.learn_bends(parts, "squared")[1, 1].max() < 0.05
+    assert not calibration.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
 
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():
-    rng, kinds = np.random.default_rng(0), np.full(5000, places.ALWAYS, np.int8)
-    signs = rng.normal(size=(5000, deviations.SIGNS))
-    sizes = np.exp(0.8 * signs[:, 2])
-    errors = deviations.Errors(sizes * rng.normal(size=5000), kinds, signs)
-    found = deviations.learned([errors.some(slice(0, 2500)), errors.some(slice(2500, None))])
+    rng, kinds = np.random.default_rng(0), np.full(5000, gap_kinds.ALWAYS, np.int8)
+    features = rng.normal(size=(5000, deviations.FEATURES))
+    sizes = np.exp(0.8 * features[:, 2])
+    errors = deviations.Errors(sizes * rng.normal(size=5000), kinds, features)
+    found = deviations.learn([errors.select(slice(0, 2500)), errors.select(slice(2500, None))])
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(found.coverage[0.5] - 0.5) < 0.05
-    assert np.corrcoef(np.log(found.at(kinds, signs)), np.log(sizes))[0, 1] > 0.95
-    few = deviations.learned([deviations.Errors(np.ones(30), kinds[:30], signs[:30])])
-    np.testing.assert_allclose(few.at(kinds, signs), 1 / deviations.WIDE)
+    assert np.corrcoef(np.log(found.at(kinds, features)), np.log(sizes))[0, 1] > 0.95
+    few = deviations.learn([deviations.Errors(np.ones(30), kinds[:30], features[:30])])
+    np.testing.assert_allclose(few.at(kinds, features), 1 / deviations.WIDE)
 
 
 def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
@@ -284,7 +286,7 @@ def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
 @pytest.mark.slow
 @pytest.mark.parametrize("days_to_come", [False, True])
 def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
-    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.tried, []
+    seen, tried, counts = np.random.default_rng(0).random((N, T)) > 0.2, run.try_methods, []
     if days_to_come:
         seen[:] = np.arange(T) < T - 10
 
@@ -292,7 +294,7 @@ def test_of_few_runs_all_folds_are_tried(monkeypatch, days_to_come):
         counts.append(len(folds))
         return tried(problem, folds, *rest)
 
-    monkeypatch.setattr(run, "tried", counted)
+    monkeypatch.setattr(run, "try_methods", counted)
     GraphImputer(device="cpu").fit(ring(), waves(), seen)
     assert counts[0] > 1 if days_to_come else counts == [1]
 
@@ -351,7 +353,7 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
     for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
-        assert judging.side_by_side(problem, methods, work, heard.append) == [0, 10, 20, 30]
+        assert judging.run_concurrently(problem, methods, work, heard.append) == [0, 10, 20, 30]
         assert [threads[at] is here for at in range(4)] == [True, not apart, True, not apart]
     assert set(begun) == {2} and heard == [0, 20, 10, 30, *2 * [0, 10, 20, 30]]
 
@@ -379,11 +381,11 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
 
     def counted(problem, methods, work):
         ahead.append(len(methods))
-        return judging.side_by_side(problem, methods, work)
+        return judging.run_concurrently(problem, methods, work)
 
     for threads_pay in (False, True):  # who comes near fills in while it is judged
         monkeypatch.setattr(run, "threads_pay", lambda problem, pay=threads_pay: pay)
-        monkeypatch.setattr(planned, "side_by_side", counted)
+        monkeypatch.setattr(planned, "run_concurrently", counted)
         other = GraphImputer(device="cpu").fit(ring + ring.T, series)
         np.testing.assert_array_equal(other.completed_, alone.completed_)
         assert [row[:5] for row in other.report_] == [row[:5] for row in alone.report_]

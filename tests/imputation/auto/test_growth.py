@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import deviations, growth, places
+from gpukit.imputation.auto import deviations, gap_kinds, growth
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -63,21 +63,21 @@ def test_errors_say_how_deviations_grow(power):
     rng, parts, changes = np.random.default_rng(0), [], []
     for _ in range(4):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
-        signs = rng.normal(size=(300, deviations.SIGNS))
+        features = rng.normal(size=(300, deviations.FEATURES))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(deviations.Errors(errors, np.full(300, places.KINDS - 1), signs))
-    found = deviations.learn_growing(parts, changes)
+        parts.append(deviations.Errors(errors, np.full(300, gap_kinds.KINDS - 1), features))
+    found = deviations.learn_with_growth(parts, changes)
     assert found.growth[1] == power
-    low, high = found.at(np.full(2, places.KINDS - 1), np.zeros((2, deviations.SIGNS)), np.array([1.0, 20.0]))
+    low, high = found.at(np.full(2, gap_kinds.KINDS - 1), np.zeros((2, deviations.FEATURES)), np.array([1.0, 20.0]))
     assert 1.5 < low < 3.5 and abs(high / low / 20**power - 1) < 1e-9
 
 
 def test_few_values_beyond_ends_are_like_others():
     rng = np.random.default_rng(0)
-    part = deviations.Errors(rng.normal(size=400), np.full(400, 2), rng.normal(size=(400, deviations.SIGNS)))
+    part = deviations.Errors(rng.normal(size=400), np.full(400, 2), rng.normal(size=(400, deviations.FEATURES)))
     changes = np.r_[np.ones(10), np.zeros(390)]
-    found, plain = deviations.learn_growing([part, part], [changes] * 2), deviations.learned([part, part])
-    np.testing.assert_array_equal(found.at(part.kinds, part.signs, changes), plain.at(part.kinds, part.signs))
+    found, plain = deviations.learn_with_growth([part, part], [changes] * 2), deviations.learn([part, part])
+    np.testing.assert_array_equal(found.at(part.kinds, part.features, changes), plain.at(part.kinds, part.features))
 
 
 @pytest.mark.slow

@@ -8,8 +8,8 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError, ParameterError
-from gpukit.imputation.auto.kept import setting_of
 from gpukit.imputation.auto.methods import BY_NAME
+from gpukit.imputation.auto.saved_settings import setting_of
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
@@ -64,9 +64,9 @@ def test_good_settings(name):
     assert setting_of(name, GOOD[name], GraphImputer) == GOOD[name]
 
 
-@pytest.mark.parametrize("name, change, told", BAD)
-def test_settings_that_no_method_has(name, change, told):
-    with pytest.raises((DataError, ParameterError), match=re.escape(told)):
+@pytest.mark.parametrize("name, change, message", BAD)
+def test_settings_that_no_method_has(name, change, message):
+    with pytest.raises((DataError, ParameterError), match=re.escape(message)):
         setting_of(name, {**GOOD.get(name, {}), **change}, GraphImputer)
 
 

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.imputation.auto import deviations, places, settling
+from gpukit.imputation.auto import deviations, gap_kinds, plan_builder
 from gpukit.imputation.auto.judging import Fold
 
 
@@ -22,9 +22,9 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
     trial = lambda name, error: SimpleNamespace(  # noqa: E731
         method=SimpleNamespace(name=name), setting={"options": 7, "lags": 3}, residuals=np.full(6, error)
     )
-    judged = settling.Judged("local", {}, [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
+    judged = plan_builder.Judged("local", {}, [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
     folds = [fold([0, 1]), fold([4, 5])]
-    rows = settling.report(folds, [judged], [trial("local", 1.0), trial("smoothness", 5.0)], {"local": 1.0}, metric)
+    rows = plan_builder.report(folds, [judged], [trial("local", 1.0), trial("smoothness", 5.0)], {"local": 1.0}, metric)
     assert [(row.name, row.error, row.folds, row.share) for row in rows] == [
         ("local", pytest.approx(2.0), 2, 1.0),
         ("smoothness", pytest.approx(10.0), 1, 0.0),
@@ -35,8 +35,8 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
 def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold are all of one size, and the others' intervals end there."""
-    count, signs = 500, np.zeros((500, deviations.SIGNS))
-    kinds = np.full(count, places.ALWAYS, np.int8)
-    parts = [deviations.Errors(np.full(count, size), kinds, signs) for size in (1.0, 4.0)]
-    found = deviations.WIDE * deviations.left_out(parts, strengths)
+    count, features = 500, np.zeros((500, deviations.FEATURES))
+    kinds = np.full(count, gap_kinds.ALWAYS, np.int8)
+    parts = [deviations.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
+    found = deviations.WIDE * deviations.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))

@@ -4,30 +4,30 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto.signs import SIGNS, signs_of
+from gpukit.imputation.auto.error_features import FEATURES, compute_features
 
-LINE, ODD = 4, 5  # departures from the line between the columns beside, and from what neighbours tell
+LINE, ODD = 4, 5  # departures from linear interpolation, and from the neighbours
 N, T = 6, 100
 RING = np.roll(np.eye(N), 1, axis=1) + np.roll(np.eye(N), -1, axis=1)
 
 
-def told(values, ordered=True):
-    """(T, SIGNS) of vertex 0 of a ring, of which nothing is observed."""
+def features_of(values, ordered=True):
+    """Return (T, FEATURES) of vertex 0 of a ring, which is not observed."""
     seen = np.ones((N, T), bool)
     seen[0] = False
     problem = GraphImputer(device="cpu").prepare(RING, np.where(seen, values, np.nan)).problem()
     problem = problem._replace(at=np.arange(T) if ordered else None)
     field = np.where(seen, values, values[1:].mean())
-    signs = signs_of(problem, field, [field], ~seen)
-    assert signs.shape == (T, SIGNS) and np.isfinite(signs).all()
-    return signs
+    features = compute_features(problem, field, [field], ~seen)
+    assert features.shape == (T, FEATURES) and np.isfinite(features).all()
+    return features
 
 
 def test_neighbours_that_bend_say_so():
     values = np.tile(np.linspace(0.0, 50.0, T), (N, 1)) + 0.01 * np.random.default_rng(0).normal(size=(N, T))
     values[[1, 5], 30:40] += np.tile([2.0, -2.0], 5)
-    signs = told(values)[:, LINE]
-    assert signs[32:38].min() > np.delete(signs, np.arange(25, 45)).max() + 2.0
+    features = features_of(values)[:, LINE]
+    assert features[32:38].min() > np.delete(features, np.arange(25, 45)).max() + 2.0
 
 
 @pytest.mark.parametrize("ordered", [True, False])
@@ -35,10 +35,13 @@ def test_neighbours_that_differ_from_theirs_say_so_and_a_constant_difference_say
     rng = np.random.default_rng(0)
     offsets, values = rng.normal(size=(N, 1)), 0.1 * rng.normal(size=(N, T))
     values[1, 50] += 3.0
-    signs, others = told(offsets + values, ordered)[:, ODD], told(10 * offsets + values, ordered)[:, ODD]
-    assert signs[50] > np.delete(signs, np.arange(45, 56)).max() + 0.5
-    np.testing.assert_allclose(signs, others, atol=0.01)
+    features, others = (
+        features_of(offsets + values, ordered)[:, ODD],
+        features_of(10 * offsets + values, ordered)[:, ODD],
+    )
+    assert features[50] > np.delete(features, np.arange(45, 56)).max() + 0.5
+    np.testing.assert_allclose(features, others, atol=0.01)
 
 
 def test_constants_have_signs():
-    told(np.full((N, T), 3.0))
+    features_of(np.full((N, T), 3.0))

@@ -1,4 +1,4 @@
-"""`gpukit impute --model`: new readings filled in by a fitted imputer, nothing fitted anew."""
+"""`gpukit impute --model`: fill in new readings with a fitted imputer, without a new fit."""
 
 import click
 import numpy as np
@@ -17,27 +17,27 @@ TAKEN = {  # options that say what is read and written, and where
 
 
 def check(ctx, ask):
-    """ParameterError for options that only a fit listens to, and for a window without a model."""
+    """Reject options that apply only to a fit, and --window without a model."""
     if ask.model is None:
         if ask.window is not None:
             raise ParameterError("--window is how much a fitted imputer keeps: give it with --model and --save-model.")
         return
     default = click.core.ParameterSource.DEFAULT
-    others = [name for name in ctx.params if name not in TAKEN and ctx.get_parameter_source(name) != default]
-    if others:
-        named = ", ".join(ctx_option(ctx, name) for name in others)
+    unused = [name for name in ctx.params if name not in TAKEN and ctx.get_parameter_source(name) != default]
+    if unused:
+        named = ", ".join(ctx_option(ctx, name) for name in unused)
         raise ParameterError(f"--model fills in as it was fitted, on its graph: leave out {named}.")
     if ask.window is not None and ask.save_model is None:
         raise ParameterError("--window is how much the imputer of --save-model keeps: give that too.")
 
 
 def ctx_option(ctx, name):
-    """What a parameter is called on the command line."""
+    """Return the name of a parameter on the command line."""
     return next(one.opts[0] for one in ctx.command.params if one.name == name)
 
 
 def run(ctx, ask, stages):
-    """Everything read, filled in, written and told."""
+    """Read the data, fill them in, write and report."""
     model, _ = models.open_model(ask.model, ask.device, stages, ("GraphImputer",))
     graph = graph_of(model, ask.model)
     data = steps.load(ask, edges=graph)
@@ -55,7 +55,7 @@ def run(ctx, ask, stages):
 
 
 def graph_of(model, path):
-    """The Graph of a fitted imputer."""
+    """Return the Graph of a fitted imputer."""
     adjacency = getattr(model, "adjacency_", None)
     if adjacency is None:
         raise ModelError(
@@ -66,7 +66,7 @@ def graph_of(model, path):
 
 
 def write(ask, data, completed, model):
-    """The table again, or an .npz with tensor and observed."""
+    """Write a completed table, or an .npz with tensor and observed."""
     if is_table(ask.output):
         return steps.write_table(ask, data, model, completed)
     shape = completed.shape
@@ -77,11 +77,11 @@ def write(ask, data, completed, model):
 
 
 def show(ask, data, model, stages):
-    """Print what was done."""
+    """Print the result."""
     if ask.as_json:
-        found = {"command": "impute", "estimator": type(model).__name__, "model": ask.model, "method": model.method_}
+        header = {"command": "impute", "estimator": type(model).__name__, "model": ask.model, "method": model.method_}
         more = {"missing": data.missing_share, "output": ask.output, "save_model": ask.save_model}
-        report.print_json({**found, **more, "files": [steps.values_file(ask)], "seconds": stages.seconds})
+        report.print_json({**header, **more, "files": [steps.values_file(ask)], "seconds": stages.seconds})
         return
     report.echo(f"{type(model).__name__} of {ask.model}: {steps.sizes(data)}; method {model.method_}, as it was fitted")
     report.echo(stages.line())
@@ -92,5 +92,5 @@ def show(ask, data, model, stages):
 
 
 def check_files(ask, reads):
-    """DataError for a model that cannot be written."""
+    """Raise DataError if the model file cannot be written."""
     outputs.check_output(ask.save_model, "--save-model", reads, ask.force)

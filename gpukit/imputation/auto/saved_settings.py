@@ -1,4 +1,4 @@
-"""Settings of methods as a file has them, checked: loops and array sizes go by them."""
+"""Validate settings of methods read from a file, before loops and array sizes use them."""
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError
@@ -16,8 +16,10 @@ MOST_LAGS = 2  # of smoothness: a period, and seven
 
 
 def setting_of(name, found, estimator):
-    """The setting of a method of that name, its numbers as such; estimator: the class that knows the bounds of options.
-    DataError or ParameterError for what no method has."""
+    """Return the validated setting of a method; DataError or ParameterError if it is invalid.
+
+    estimator: class that knows the bounds of the options.
+    """
     if name == "spectral":
         return packed(spectral_of(found, estimator))
     rules = RULES.get(name, {})
@@ -27,7 +29,7 @@ def setting_of(name, found, estimator):
 
 
 def spectral_of(found, estimator):
-    """The spectral.run.Setting of a dict, options too."""
+    """Return the spectral.run.Setting of a dict, with options."""
     if set(found) != set(Setting._fields) or not isinstance(found["options"], dict):
         raise DataError(f"{found!r:.80} in its header is no setting.")
     setting = Setting(**found)
@@ -35,38 +37,38 @@ def spectral_of(found, estimator):
     check_choice("center", setting.center, CENTERS)
     unlike = set(Options._fields) ^ set(setting.options)
     if unlike:
-        raise DataError(f"{min(unlike)!r} of the options in its header is missing, or is none.")
+        raise DataError(f"{min(unlike)!r} of the options in its header is missing or unknown.")
     exponent = check_real("exponent", setting.exponent, 0.0)
     return setting._replace(exponent=exponent, options=estimator(**setting.options).check_options())
 
 
-def level(name, value):
-    """What is taken off before."""
+def check_center(name, value):
+    """Check the level that is subtracted first."""
     return check_choice(name, value, ("columns", "both"))
 
 
-def whole(most):
-    """A rule: a whole number from 1 on."""
+def check_whole(most):
+    """Return a check for integers of at least 1."""
     return lambda name, value: check_integer(name, value, 1, most)
 
 
-def positive(most):
-    """A rule: a number above 0."""
+def check_positive(most):
+    """Return a check for positive numbers."""
     return lambda name, value: check_real(name, value, 0.0, most, strict=True)
 
 
-def not_negative(most):
-    """A rule: a number from 0 on."""
+def check_not_negative(most):
+    """Return a check for numbers of at least 0."""
     return lambda name, value: check_real(name, value, 0.0, most)
 
 
-def bands(name, found):
-    """Kriging's bands: [[first column, rho, nu, tau]], the first columns rising from 0."""
+def check_bands(name, found):
+    """Check the bands of kriging: [[first column, rho, nu, tau]], first columns increasing from 0."""
     if not isinstance(found, list) or not found or not all(isinstance(one, list) and len(one) == 4 for one in found):
         raise DataError(f"{name} in its header is {found!r:.80}; it is a list of four numbers each.")
     largest = LARGEST, LARGEST_EXPONENT, LARGEST
     out = [
-        [check_integer(name, first, 0), *(positive(most)(name, one) for one, most in zip(numbers, largest))]
+        [check_integer(name, first, 0), *(check_positive(most)(name, one) for one, most in zip(numbers, largest))]
         for first, *numbers in found
     ]
     firsts = [first for first, *_ in out]
@@ -75,32 +77,32 @@ def bands(name, found):
     return out
 
 
-def unless_none(rule):
-    """A rule: what another says, or None."""
+def allow_none(rule):
+    """Return a check that also accepts None."""
     return lambda name, value: None if value is None else rule(name, value)
 
 
-def repeats(name, found):
-    """Weights of smoothness, of each further lag."""
+def check_repeats(name, found):
+    """Check the weights of smoothness, one per further lag."""
     if not isinstance(found, list) or len(found) > MOST_LAGS:
         raise DataError(f"{name} in its header is {found!r:.80}; it is a list of {MOST_LAGS} numbers or fewer.")
     return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
-SMOOTH = {"tau": positive(LARGEST), "center": level}
+SMOOTH = {"tau": check_positive(LARGEST), "center": check_center}
 RULES = {
-    "neighbors": {"neighbors": whole(int(LARGEST)), "center": level},
+    "neighbors": {"neighbors": check_whole(int(LARGEST)), "center": check_center},
     "tikhonov": SMOOTH,
     "tikhonov-normalized": SMOOTH,
-    "feature-propagation": {"iterations": whole(MOST_ROUNDS), "center": level},
-    "seasonal": {"lag": whole(int(LARGEST)), "memory": unless_none(not_negative(LARGEST))},
-    "soft-impute": {"share": positive(1.0)},
-    "kriging": {"bands": bands},
-    "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": positive(1.0)},
+    "feature-propagation": {"iterations": check_whole(MOST_ROUNDS), "center": check_center},
+    "seasonal": {"lag": check_whole(int(LARGEST)), "memory": allow_none(check_not_negative(LARGEST))},
+    "soft-impute": {"share": check_positive(1.0)},
+    "kriging": {"bands": check_bands},
+    "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": check_positive(1.0)},
     "smoothness": {
         "alike": lambda name, value: check_integer(name, value, 0, 1),
-        **dict.fromkeys(("near", "steady", "together"), positive(LARGEST)),
-        "repeats": repeats,
+        **dict.fromkeys(("near", "steady", "together"), check_positive(LARGEST)),
+        "repeats": check_repeats,
     },
-    "local": {"neighbors": whole(MOST_SERIES), "share": unless_none(positive(1.0))},
+    "local": {"neighbors": check_whole(MOST_SERIES), "share": allow_none(check_positive(1.0))},
 }

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import ends, hiding
+from gpukit.imputation.auto import ends, masking
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
 from imputation.auto.test_auto import asked
@@ -13,7 +13,7 @@ from imputation.auto.test_auto import asked
 def test_hidden_vertices_are_whole_and_each_is_hidden_once():
     seen = np.ones((50, 9), bool)
     seen[:10] = False
-    folds = hiding.folds_of(asked(np.ones((50, 9)), seen, False), 0)
+    folds = masking.folds_of(asked(np.ones((50, 9)), seen, False), 0)
     rows = [np.flatnonzero(hidden.values.all(axis=1)) for hidden in folds]
     assert sum(hidden.values.sum() for hidden in folds) == 9 * sum(map(len, rows))
     assert sorted(np.concatenate(rows)) == list(range(10, 50))
@@ -22,7 +22,7 @@ def test_hidden_vertices_are_whole_and_each_is_hidden_once():
 def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
     seen = np.ones((12, 30), bool)
     seen[[2, 7]] = False
-    folds = hiding.folds_of(asked(np.ones((12, 30)), seen, False), 0)
+    folds = masking.folds_of(asked(np.ones((12, 30)), seen, False), 0)
     rows = [np.flatnonzero(hidden.values.all(axis=1)) for hidden in folds]
     assert all(len(row) == 1 for row in rows) and sorted(np.concatenate(rows)) == np.flatnonzero(seen[:, 0]).tolist()
 
@@ -30,38 +30,38 @@ def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
 def test_where_runs_are_few_folds_are_more():
     seen = np.ones((6, 1000), bool)
     seen[:, -20:] = False
-    assert len(hiding.folds_of(asked(np.ones((6, 1000)), seen), 0)) == hiding.MORE
+    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.MORE
     seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
-    assert len(hiding.folds_of(asked(np.ones((6, 1000)), seen), 0)) == hiding.FOLDS
+    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.FOLDS
 
 
 def test_hidden_runs_are_as_long_as_those_that_miss():
     seen = np.ones((40, 300), bool)
     for row in range(40):
         seen[row, 7 * row : 7 * row + 12] = False
-    for hidden, _ in hiding.folds_of(asked(np.ones((40, 300)), seen), 3):
+    for hidden, _ in masking.folds_of(asked(np.ones((40, 300)), seen), 3):
         assert 0.02 < hidden.mean() < 0.06 and not (hidden & ~seen).any()
-        assert hidden.sum() / hiding.count_runs(hidden) > 8
-    assert hiding.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
+        assert hidden.sum() / masking.count_runs(hidden) > 8
+    assert masking.folds_of(asked(np.ones((3, 1)), np.ones((3, 1), bool)), 0) == []
 
 
 def test_runs_stay_whole_however_many_folds_there_are():
     seen = np.ones((40, 300), bool)
     for row in range(40):
         seen[row, 7 * row : 7 * row + 12] = False
-    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
+    folds = masking.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
     assert len(folds) == 8 and np.sum([one.values for one in folds], axis=0).max() == 1
     for hidden, _ in folds:
-        assert hidden.sum() / hiding.count_runs(hidden) > 9
+        assert hidden.sum() / masking.count_runs(hidden) > 9
     hidden, taken = np.array([[1, 1, 0, 1], [1, 0, 1, 1]], bool), np.array([[0, 1, 0, 0], [0, 0, 1, 1]], bool)
-    np.testing.assert_array_equal(hiding.untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
+    np.testing.assert_array_equal(masking.keep_untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
 
 def test_what_is_yet_to_come_is_told_from_what_was_before():
     seen = np.ones((6, 100), bool)
     seen[:, -10:] = False
-    folds = hiding.folds_of(asked(np.ones((6, 100)), seen), 0)
-    assert len(folds) == 4  # half of a series is left to tell it from
+    folds = masking.folds_of(asked(np.ones((6, 100)), seen), 0)
+    assert len(folds) == 4  # half of a series stays observed
     for number, (hidden, lost) in enumerate(folds):
         begin = 80 - 10 * number
         assert hidden[:, begin : begin + 10].all() and hidden.sum() == 60
@@ -79,7 +79,7 @@ def begun_late(rows):
 
 def test_sensors_that_begin_late_are_told_at_those_times():
     seen = begun_late(20)
-    folds = hiding.folds_of(asked(np.ones((20, 200)), seen), 0)
+    folds = masking.folds_of(asked(np.ones((20, 200)), seen), 0)
     early = [hidden[:, :60] for hidden, _ in folds]
     begun = [np.flatnonzero(one[:, :20].all(axis=1)) for one in early]
     assert len(begun[0]) == 3 and 9 <= len(np.concatenate(begun)) <= 15
@@ -92,7 +92,7 @@ def test_sensors_that_begin_late_are_told_at_those_times():
 
 def test_to_learn_from_they_are_moved():
     seen = begun_late(20)
-    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0, anywhere=True)
+    folds = masking.folds_of(asked(np.ones(seen.shape), seen), 0, anywhere=True)
     places = np.concatenate([np.nonzero(hidden)[1] for hidden, _ in folds])
     assert np.ptp(places) > 100 and all((hidden == lost).all() for hidden, lost in folds)
 
@@ -100,8 +100,8 @@ def test_to_learn_from_they_are_moved():
 def test_where_few_can_tell_any_row_loses_its_end():
     seen = np.ones((5, 100), bool)
     seen[1, -12:] = False
-    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0)
-    assert len(folds) >= hiding.FOLDS and len({int(np.flatnonzero(hidden.any(axis=1))[0]) for hidden, _ in folds}) > 2
+    folds = masking.folds_of(asked(np.ones(seen.shape), seen), 0)
+    assert len(folds) >= masking.FOLDS and len({int(np.flatnonzero(hidden.any(axis=1))[0]) for hidden, _ in folds}) > 2
     for hidden, lost in folds:
         (row,) = np.flatnonzero(hidden.any(axis=1))
         begin = hidden[row].argmax()
@@ -112,7 +112,7 @@ def test_where_few_can_tell_any_row_loses_its_end():
 def test_runs_longer_than_half_of_what_is_left_are_hidden_shorter():
     seen = np.ones((6, 100), bool)
     seen[:, -40:] = False
-    folds = hiding.folds_of(asked(np.ones(seen.shape), seen), 0)
+    folds = masking.folds_of(asked(np.ones(seen.shape), seen), 0)
     assert [int(hidden.sum()) for hidden, _ in folds] == [6 * 15] * 2
     assert folds[0].values[:, 45:60].all() and folds[1].values[:, 30:45].all() and folds[1].lost[:, 30:60].all()
 
@@ -120,10 +120,10 @@ def test_runs_longer_than_half_of_what_is_left_are_hidden_shorter():
 def test_a_few_at_both_ends():
     seen = np.ones((40, 100), bool)
     seen[:4, :9] = seen[2:8, -30:] = False
-    lengths = ends.parted(~seen, False)[2]
+    lengths = ends.split_pattern(~seen, False)[2]
     free = seen.copy()
     free[8:12] = False
-    hidden = ends.of_others(seen, free, lengths, np.random.default_rng(0))
+    hidden = ends.hide_in_other_rows(seen, free, lengths, np.random.default_rng(0))
     first, last = hidden[:, :50].sum(axis=1), hidden[:, 50:].sum(axis=1)
     assert sorted(first)[-4:] == [9] * 4 and first.sum() == 36 and not first[:4].any() and hidden[first > 0, :9].all()
     assert sorted(last)[-6:] == [30] * 6 and last.sum() == 180 and not last[2:8].any() and hidden[last > 0, -30:].all()
@@ -134,14 +134,14 @@ def test_days_that_all_miss_are_hidden_of_all():
     rng, seen = np.random.default_rng(0), np.ones((10, 400), bool)
     for day in rng.permutation(np.arange(1, 19))[:5]:
         seen[:, 20 * day : 20 * day + 20] = False
-    for hidden, _ in hiding.folds_of(asked(np.ones((10, 400)), seen), 0):
+    for hidden, _ in masking.folds_of(asked(np.ones((10, 400)), seen), 0):
         assert set(hidden.sum(axis=0)) == {0, 10}
 
 
 def test_columns_without_an_order_have_no_ends():
     seen = np.ones((6, 30), bool)
     seen[:3, -3:] = False
-    folds = hiding.folds_of(asked(np.ones((6, 30)), seen, False), 0)
+    folds = masking.folds_of(asked(np.ones((6, 30)), seen, False), 0)
     assert any(hidden[:, 3:-6].any() for hidden, _ in folds)
     assert all((hidden == lost).all() for hidden, lost in folds)
 
@@ -166,8 +166,8 @@ def test_vertices_that_nothing_joins_are_told_by_the_means(joined):
 
 
 def test_it_gives_up_where_hardly_a_run_is_free(monkeypatch):
-    laid, untouched = [], hiding.untouched
-    monkeypatch.setattr(hiding, "untouched", lambda *given: laid.append(0) or untouched(*given))
+    laid, untouched = [], masking.keep_untouched
+    monkeypatch.setattr(masking, "keep_untouched", lambda *given: laid.append(0) or untouched(*given))
     seen = np.random.default_rng(0).random((40, 300)) > 0.3
-    folds = hiding.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
-    assert len(folds) == 8 and len(laid) < hiding.TRIES / 2
+    folds = masking.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
+    assert len(folds) == 8 and len(laid) < masking.TRIES / 2

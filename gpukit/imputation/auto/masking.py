@@ -1,0 +1,170 @@
+"""Folds of observed values, hidden in the same pattern as values are missing.
+
+The pattern of missing values is laid over the data again, with the vertices permuted and the columns shifted by one
+lag. Runs stay runs, vertices missing whole become other vertices, and columns missing everywhere become other
+columns. Runs at an end of series stay there (ends.py). A pattern that would hide too much loses some of its runs;
+runs that begin together on most vertices are kept or lost together. A pattern that hides too little is laid over
+several times.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._pool import by_rows
+from gpukit.imputation import scans
+from gpukit.imputation.auto import ends
+from gpukit.streams import Numpy
+
+FOLDS, FEWER, MORE = 5, 2, 12  # FEWER with many runs, MORE with few
+MANY, ENOUGH = 2000, 40  # runs hidden in one fold; vertices and start times of runs in all folds
+SINGLY = 20  # largest number of vertices that are hidden one by one
+NUMBERS = 1 << 21  # entries of all folds, if there are more than FOLDS
+LEAST = 0.05  # least share of the observed values to hide
+TRIES = 200
+LITTLE, IDLE = 0.01, 10  # stop after IDLE tries in a row that each hide at most LITTLE of the pattern
+FEWEST = 5  # observed vertices or values needed to hide any
+
+
+class Hidden(NamedTuple):
+    """Hidden values of a fold, (N, T) bool.
+
+    values: entries to judge by. lost: these, and further entries that methods must not see.
+    """
+
+    values: np.ndarray
+    lost: np.ndarray
+
+
+def folds_of(problem, seed, count=None, anywhere=False):
+    """Return [Hidden] whose values do not overlap; [] if too few values are observed.
+
+    count: number of folds, if there are enough values. By default FOLDS or FEWER; with few vertices or runs, more
+    folds until enough of them are hidden. anywhere: move runs at an end of few series like all others, to learn from
+    all vertices.
+    """
+    seen = problem.seen
+    if seen.sum() < FEWEST or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
+        return []
+    rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
+    vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
+    vertex_folds = count or count_vertex_folds(vertices, seen)
+    for fold in range(count or max(FOLDS, min(max(MORE, vertex_folds), NUMBERS // seen.size))):
+        whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
+        runs = overlay_runs(seen, free & ~whole, rng, (problem.ordered, anywhere))
+        hidden = Hidden(whole | runs.values, whole | runs.lost)
+        if hidden.values.any() and not hidden.lost[seen].all():
+            hidden_folds.append(hidden)
+            free &= ~hidden.values
+        units += np.count_nonzero(whole.any(axis=1)) + np.count_nonzero(run_starts(runs.values).any(axis=0))
+        if count is None and len(hidden_folds) == FEWER and count_runs(hidden_folds[0].values) > MANY:
+            break
+        if count is None and fold + 1 >= vertex_folds and units >= ENOUGH:
+            break
+    return hidden_folds
+
+
+def count_vertex_folds(vertices, seen):
+    """Return the number of folds over observed vertices: one per vertex if they are few."""
+    return max(FOLDS, len(vertices)) if len(vertices) <= min(SINGLY, len(seen) - 1) else FOLDS
+
+
+def nothing(seen):
+    """Return a Hidden without hidden values."""
+    blank = np.zeros(seen.shape, bool)
+    return Hidden(blank, blank)
+
+
+def is_whole_only(seen):
+    """Return True if every vertex is observed whole or not at all."""
+    return bool((seen.all(axis=1) | ~seen.any(axis=1)).all())
+
+
+def dead_vertices(seen, vertices, fold, folds):
+    """Choose the vertices of one fold, (N, T) bool.
+
+    A fold hides the fraction of observed vertices that is missing in the data, at most a quarter. Folds do not
+    overlap.
+    """
+    share = 1.0 - len(vertices) / len(seen)
+    count = min(int(np.ceil(min(share, 0.25) * len(vertices))), len(vertices) // folds) if share else 0
+    hidden = np.zeros(seen.shape, bool)
+    hidden[vertices[fold * count : (fold + 1) * count]] = True
+    return hidden
+
+
+def overlay_runs(seen, free, rng, options):
+    """Return a Hidden of runs among the values `free`, as partly observed vertices miss them.
+
+    options: (columns have an order, runs at an end of few series are moved like all others).
+    """
+    alive = np.flatnonzero(seen.any(axis=1))
+    pattern, observed = ~seen[alive], seen[alive]
+    if not pattern.any():
+        return nothing(seen)
+    share = float(pattern.mean())
+    goal = max(LEAST, min(share, (1.0 - share) / 2) / 2) * seen.sum()
+    hidden_rows = lost = np.zeros(pattern.shape, bool)
+    ordered, anywhere = options
+    if ordered:
+        pattern, common, partial, rare = ends.split_pattern(pattern, anywhere)
+        common = common[:, rng.permutation(len(alive))]
+        hidden_rows, lost = ends.hide_at_ends(observed, free[alive], np.maximum(common, ends.draw_rows(rare, rng)))
+        hidden_rows = hidden_rows | ends.hide_in_other_rows(observed, free[alive] & ~lost, partial, rng)
+    blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
+    count, idle = np.count_nonzero(hidden_rows), 0
+    for _ in range(TRIES if size else 0):
+        if count >= 0.8 * goal or idle == IDLE:
+            break
+        shifted = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
+        hidden_rows = hidden_rows | (keep_untouched(shifted, blocked) & observed)
+        before, count = count, np.count_nonzero(hidden_rows)
+        idle = idle + 1 if count - before <= LITTLE * size else 0
+    hidden_rows = thin_runs(hidden_rows, goal, rng)
+    hidden, unseen = np.zeros((2, *seen.shape), bool)
+    hidden[alive], unseen[alive] = (
+        hidden_rows,
+        hidden_rows | (lost & (hidden_rows & at_ends).any(axis=1, keepdims=True)),
+    )
+    return Hidden(hidden, unseen)
+
+
+def thin_runs(hidden, goal, rng):
+    """Remove runs until about `goal` values are hidden.
+
+    Runs that begin in one column on most rows are kept or removed together.
+    """
+    if hidden.sum() <= 1.2 * goal:
+        return hidden
+    row, first, end = np.empty((3, count_runs(hidden)), np.int64)
+    scans.listed(hidden, row, first, end)
+    is_shared = np.bincount(first, minlength=hidden.shape[1])[first] > 0.5 * len(hidden)
+    event = np.where(is_shared, first, hidden.shape[1] + np.arange(len(row)))
+    sizes = np.bincount(event, end - first)
+    order = rng.permutation(np.flatnonzero(sizes))
+    is_removed = np.ones(len(sizes), bool)
+    is_removed[order[np.cumsum(sizes[order]) - sizes[order] < goal]] = False
+    removed_runs, out = is_removed[event], hidden.copy()
+    scans.taken_back(row[removed_runs], first[removed_runs], end[removed_runs], out)
+    return out
+
+
+def keep_untouched(hidden, blocked):
+    """Return hidden values without runs that contain a blocked value.
+
+    The remainder of such a run would be another kind of gap.
+    """
+    out = np.empty(hidden.shape, bool)
+    by_rows(lambda rows: scans.untouched(*scans.some(rows, hidden, blocked), out[rows]), out.shape)
+    return out
+
+
+def count_runs(hidden):
+    return int(run_starts(hidden).sum())
+
+
+def run_starts(hidden):
+    """Return (N, T) bool: first values of runs."""
+    first = hidden.copy()
+    first[:, 1:] &= ~hidden[:, :-1]
+    return first
