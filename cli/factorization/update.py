@@ -9,7 +9,7 @@ from gpukit.cli.factorization.words import chosen_line
 from gpukit.cli.stages import Stages
 from gpukit.errors import NoRowsError, ParameterError
 from gpukit.factorization.update.settings import HASHES, ROWS
-from gpukit.factorization.update.told import ANEW, nothing
+from gpukit.factorization.update.update_log import ANEW, nothing
 
 
 @click.command()

@@ -12,7 +12,7 @@ from gpukit.factorization.live.finding import Finder
 from gpukit.factorization.model.state import State
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.update import settings as updating
-from gpukit.factorization.update import told
+from gpukit.factorization.update import update_log
 from gpukit.timing import Clock
 
 
@@ -134,7 +134,7 @@ class Live:
         rows = entering.flagged(fresh.flags, own) if fresh else (0, 0)
         counts = new.keys.size - entered.corrected, entered.corrected, *rows, walked
         entry = dict(zip(("ratings", "corrected", "users", "items", "walked"), counts))
-        return {**entry, "settled": told.settled_of(self.updates_, before)}
+        return {**entry, "settled": update_log.settled_of(self.updates_, before)}
 
     def _answering(self):
         """The estimator whose sessions are those of what is held."""

@@ -9,7 +9,7 @@ Of few ratings a choice holds for less: on a quarter more of them damped biases 
 to help. There a training takes about a second, its choice included, and takes the place of every walk over the whole
 history, which would take a tenth of that.
 
-So does a training where new ratings tell that the model does not hold for them (confirmed.py).
+So does a training where new ratings tell that the model does not hold for them (drift.py).
 """
 
 import copy
@@ -17,7 +17,7 @@ import copy
 import numpy as np
 
 from gpukit.factorization.choose.rule import FEW
-from gpukit.factorization.update import merge, told
+from gpukit.factorization.update import merge, update_log
 from gpukit.factorization.update.plan import has_grown
 
 TIMES = 2.0  # as many ratings as there were when the settings were chosen, where these are more than FEW
@@ -29,7 +29,7 @@ def is_due(model, part, settings):
     if model.feedback_ == "implicit" or not is_free(settings):
         return False
     known = len(model._rated.items)
-    now, then = known + len(part), told.chosen_on(getattr(model, "updates_", []), known)
+    now, then = known + len(part), update_log.chosen_on(getattr(model, "updates_", []), known)
     return has_grown(then, now) if now <= FEW else now >= TIMES * then
 
 
@@ -53,7 +53,7 @@ def trained_anew(model, part, settings, progress):
         "corrected": merged.corrected,
         "users": users,
         "items": items,
-        "rows": told.ANEW,
+        "rows": update_log.ANEW,
         "walked": len(merged.ratings) * fitted.chosen_["n_epochs"],
         "settled": len(merged.ratings),
         "seconds": dict(fitted.timings_),

@@ -4,7 +4,7 @@ from gpukit import persist
 from gpukit.errors import DataError
 from gpukit.factorization.update.settings import ROWS
 
-ANEW = "anew"  # of rows: the model was trained on all that had come (anew.py)
+ANEW = "anew"  # of rows: the model was trained on all that had come (retrain.py)
 COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 
 
