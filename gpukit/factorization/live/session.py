@@ -134,7 +134,7 @@ class Live:
         rows = entering.flagged(fresh.flags, own) if fresh else (0, 0)
         counts = new.keys.size - entered.corrected, entered.corrected, *rows, walked
         entry = dict(zip(("ratings", "corrected", "users", "items", "walked"), counts))
-        return {**entry, "settled": update_log.settled_of(self.updates_, before)}
+        return {**entry, "settled": update_log.last_full_count(self.updates_, before)}
 
     def _answering(self):
         """The estimator whose sessions are those of what is held."""

@@ -205,7 +205,7 @@ def unpack(model, facts, arrays):
     for name, value in kept.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
-        model.updates_ = update_log.checked(facts["updates"])
+        model.updates_ = update_log.check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
         model._head = kept_head(arrays, shape)

@@ -62,12 +62,14 @@ class Updating(Serving):
             part = merge.changes(self._rated, self._scale, part)
         before = getattr(self, "updates_", [])
         if not len(part):
-            self.updates_ = [*before, update_log.nothing(self, asked.rows)]
+            self.updates_ = [*before, update_log.empty_entry(self, asked.rows)]
             return self
         if retrain.is_due(self, part, asked):
-            return retrain.taken_over(self, retrain.trained_anew(self, part, asked, progress))
+            return retrain.replace_model(self, retrain.retrain_model(self, part, asked, progress))
         device = devices.resolve(self.device)
-        model = run.Model(self._state, self._rated, self._scale, update_log.settled_of(before, len(self._rated.items)))
+        model = run.Model(
+            self._state, self._rated, self._scale, update_log.last_full_count(before, len(self._rated.items))
+        )
         news = progress or (lambda *news: None)
         with devices.reported(device, "Updating"):
             trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
@@ -77,7 +79,7 @@ class Updating(Serving):
                 else run.update(model, part, asked, trainer, news)
             )
         if done is None:
-            return retrain.taken_over(self, retrain.trained_anew(self, part, asked, progress))
+            return retrain.replace_model(self, retrain.retrain_model(self, part, asked, progress))
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self

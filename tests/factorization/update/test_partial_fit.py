@@ -324,7 +324,7 @@ def test_new_rows_learn_their_factors(early, rows, monkeypatch):
 def test_a_model_trained_anew_keeps_nothing_of_other_rows():
     model, fitted = MatrixFactorization(), MatrixFactorization(n_factors=7)
     model.old_, fitted.new_ = 1, 2
-    assert retrain.taken_over(model, fitted) is model
+    assert retrain.replace_model(model, fitted) is model
     assert not hasattr(model, "old_") and model.new_ == 2 and model.n_factors == 7
 
 

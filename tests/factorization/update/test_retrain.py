@@ -59,7 +59,7 @@ def test_it_is_counted_from_the_last_time():
     for part in parts:
         model.partial_fit(part)
     assert [entry["rows"] for entry in model.updates_] == ["move", "move", "anew", "move", "move"]
-    assert update_log.chosen_on(model.updates_, len(model._rated.items)) == 400
+    assert update_log.count_when_chosen(model.updates_, len(model._rated.items)) == 400
 
 
 def test_few_are_trained_anew_where_all_would_be_walked():
