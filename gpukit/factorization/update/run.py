@@ -7,7 +7,7 @@ import numpy as np
 from gpukit import interrupt
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
-from gpukit.factorization.live import learning, opening
+from gpukit.factorization.live import learning, upload
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import ready, strata
@@ -168,7 +168,7 @@ def orders_of_fresh(merged, fresh, trainer):
 def kept_baseline(state, fresh, own, how, trainer):
     """Baseline biases ((M,), (N,)) float64 in z on the device: of fresh rows by Orders of their ratings, of the others
     as they were; how: (Scale, damping)."""
-    work, base = opening.work_of(trainer, state), []
+    work, base = upload.work_of(trainer, state), []
     for extras, new in zip(grow.extras_of(state), fresh):
         base.append(np.zeros(len(new)))
         base[-1][: len(extras)] = extras[:, BASE]
@@ -214,7 +214,7 @@ class Learner:
         facts = self.facts
         if facts.own is None:
             return
-        held = opening.held_of(self.state, facts.history, facts.scale, opening.work_of(self.trainer, self.state))
+        held = upload.held_of(self.state, facts.history, facts.scale, upload.work_of(self.trainer, self.state))
         flags = (held.work.own.resident(new, np.uint8) for new in facts.fresh)
         self.walked += learning.learn(
             learning.Fresh(facts.own, tuple(flags), learning.base_of(held)), held, self.plan, self.heed
