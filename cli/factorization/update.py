@@ -9,7 +9,7 @@ from gpukit.cli.factorization.words import chosen_line
 from gpukit.cli.stages import Stages
 from gpukit.errors import NoRowsError, ParameterError
 from gpukit.factorization.update.settings import HASHES, ROWS
-from gpukit.factorization.update.told import ANEW, nothing
+from gpukit.factorization.update.update_log import ANEW, empty_entry
 
 
 @click.command()
@@ -117,7 +117,7 @@ def learn(ask, fitted, new):
     """Update the model; the entry of its updates_, or one like it where nothing is new; unchanged: how many ratings the
     model had as they are."""
     if new is None:
-        return {**nothing(fitted, ask.rows), "unchanged": 0}
+        return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
         fitted.partial_fit(
             new,

@@ -9,7 +9,7 @@ from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.goal import ROW_SOLVERS, goal_of
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.solvers import usual
-from gpukit.factorization.update import told
+from gpukit.factorization.update import update_log
 
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
@@ -133,7 +133,9 @@ def of_model(model, n_ratings):
 
 def is_usual(model):
     """Whether a fitted model's epochs and regularization are the usual ones for as many ratings as it was fitted to."""
-    then = check(model, told.chosen_on(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
+    then = check(
+        model, update_log.count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_
+    )
     return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])
 
 

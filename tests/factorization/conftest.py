@@ -15,6 +15,6 @@ def one_thread():
 @pytest.fixture
 def as_of_many(monkeypatch):
     """Updates of few ratings as of many: trained anew when these have doubled, not whenever all would be walked."""
-    from gpukit.factorization.update import anew
+    from gpukit.factorization.update import retrain
 
-    monkeypatch.setattr(anew, "FEW", 0)
+    monkeypatch.setattr(retrain, "FEW", 0)

@@ -29,7 +29,7 @@ WINNER = "ndcg"  # what names the best
 def closing(model, test, split="random", seed=0, k=10):
     """The judging.Report of a model just trained, for its closing table: test, Ratings that it was not trained on; of
     users that it does not know (split 'users') the first four fifths are given."""
-    from gpukit.factorization.answers.listers import given_and_later
+    from gpukit.factorization.answers.recommenders import given_and_later
 
     if split != "users":
         return model.evaluate_lists(test, k)

@@ -47,21 +47,21 @@ def listed(score, row):
 
 def measures(model, what):
     """{name: function of a row that gives the scores of all rows} of a fitted model's items or users."""
-    from gpukit.factorization.answers import likeness
+    from gpukit.factorization.answers import similarity
 
     history, state = model._rated, model._state
     counts = model.rating_counts()[what == "item"].astype(np.float64)
-    compare = likeness.of_item if what == "item" else likeness.of_user
+    compare = similarity.of_item if what == "item" else similarity.of_user
 
     def by(level, damping, factors):
-        measure = likeness.Measure(level, damping, factors)
-        norms = likeness.norms_of(history, state, measure)
+        measure = similarity.Measure(level, damping, factors)
+        norms = similarity.norms_of(history, state, measure)
         return lambda row: compare(row, history, state, norms, measure)[0]
 
-    chosen = by(*likeness.MEASURE)
+    chosen = by(*similarity.MEASURE)
     found = {
         "popularity": lambda row: counts,
-        "factors": lambda row: likeness.cosines(row, getattr(state, f"{what}_factors")),
+        "factors": lambda row: similarity.cosines(row, getattr(state, f"{what}_factors")),
         "residuals": by(0.0, 0.0, 0.0),
         "residuals damped 50": by(0.0, 50.0, 0.0),
         "1 + residuals": by(1.0, 0.0, 0.0),

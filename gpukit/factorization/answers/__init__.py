@@ -1,11 +1,11 @@
-"""What a fitted model answers beyond ratings: what is alike, why, on how much evidence, its numbers in files.
+"""Answers of a fitted model beyond ratings: similar items, explanations, evidence, exports.
 
-answering.py   the methods: Answering, between Serving and the estimators
-likeness.py    how alike two items or two users are, by the ratings that the model carries and by its factors
-explaining.py  a prediction as the sum of its parts, Eq. (1) term by term
-list_shares.py a list score as the sum of what the user's ratings add
-exporting.py   factors, biases and vectors for an index, as .npz, .csv or Parquet
-judging.py     a model's lists, judged beside popularity, item kNN and other models
-listers.py     who gives the lists that are judged
-sharing.py     lists that the ranks of a parallel.Team make
+answering.py     methods of the estimators: Answering, between Serving and the estimators
+similarity.py    similarity of two items or two users, by the model's ratings and factors
+explaining.py    a prediction as the sum of its parts, Eq. (1) term by term
+list_shares.py   a list score as the sum of contributions of the user's ratings
+exporting.py     factors, biases and index vectors, as .npz, .csv or Parquet
+judging.py       a model's lists compared with popularity, item kNN and other models
+recommenders.py  sources of the lists that are judged
+sharing.py       lists that the ranks of a parallel.Team make
 """

@@ -30,7 +30,7 @@ class Answering(Recommending):
         """(item ids (m,), scores (m,) float32): the n items most alike, best first; fewer where there are no more.
 
         by 'evidence': by who rated both and how, and by the factors, damped where few rated both
-        (answers/likeness.py); items without a common rater are left out. 'factors': by the cosine of the factors alone.
+        (answers/similarity.py); items without a common rater are left out. 'factors': by the cosine of the factors.
         with_evidence: two arrays more, (m,) int64: common raters, and ratings of each item. Raises DataError for an
         item that the model does not know.
         """
@@ -162,16 +162,16 @@ class Answering(Recommending):
 
     def _likeness(self, what, row, by, count=True):
         """(scores (rows,) float32, NaN: not alike at all; common (rows,), None unless asked for)."""
-        from gpukit.factorization.answers import likeness
+        from gpukit.factorization.answers import similarity
 
         scores, common = None, None
         if by == "evidence" or count:
-            compare = likeness.of_item if what == "item" else likeness.of_user
+            compare = similarity.of_item if what == "item" else similarity.of_user
             if not hasattr(self, "_norms"):
-                self._norms = likeness.norms_of(self._rated, self._state)
+                self._norms = similarity.norms_of(self._rated, self._state)
             scores, common = compare(row, self._rated, self._state, self._norms)
         if by == "factors":
-            scores = likeness.cosines(row, getattr(self._state, f"{what}_factors"))
+            scores = similarity.cosines(row, getattr(self._state, f"{what}_factors"))
         scores = np.where(scores == 0 if by == "factors" else common == 0, np.float32(np.nan), scores)
         scores[row] = np.nan
         return scores, common

@@ -9,7 +9,7 @@ from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, judged_by
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import compare
-from gpukit.factorization.answers.listers import Lister, Newcomers
+from gpukit.factorization.answers.recommenders import Lister, Newcomers
 from gpukit.factorization.answers.sharing import lists_by
 from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.io.ids import factorize

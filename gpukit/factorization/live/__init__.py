@@ -1,11 +1,16 @@
 """A model that stays on its device while ratings keep coming: Algorithm 4 (Li et al. 2022, section 4.3) at the cost of
 the new ratings, not of all.
 
-    session.py   Live: add, predict, recommend, model          held.py      what lies on the device
-    opening.py   a fitted model put there                      tables.py    rows with room for more
-    entering.py  new ratings sorted, merged into the history   hashing.py   sums of simLSH that are added to
-    learning.py  rows without ratings so far learn theirs      finding.py   ids among those that are known
-    arriving.py  ratings as they come, in the model's rows      pieces.py    rows cut into chunks where they lie
+    session.py      Live: add, predict, recommend, model
+    device_state.py arrays of the model on its device
+    upload.py       copy a fitted model to the device
+    tables.py       growing tables of rows
+    ingest.py       new ratings in the rows of the model
+    id_lookup.py    rows of known ids
+    merge.py        new ratings sorted and merged into the history
+    hashing.py      additive sums of simLSH
+    learning.py     training of rows without earlier ratings
+    pieces.py       rows cut into chunks on the device
     cpu.py | gpu.py -> twins.py | kernels.py
 
 What is kept: parameter rows, neighbour lists, w and c; the history by user; of the items how many ratings each has and

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.factorization.arrays import History
 from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.live import pieces
-from gpukit.factorization.live.entering import parted
+from gpukit.factorization.live.merge import parted
 from gpukit.factorization.model.state import rows_of_side
 from gpukit.factorization.prepare import ready, strata
 from gpukit.factorization.solvers import Task
@@ -32,7 +32,7 @@ class Fresh(NamedTuple):
 
 
 def prepared(entered, new, held, damping):
-    """The Fresh of an entering.Entered part, None where no row has ratings for the first time; hashes and neighbours
+    """The Fresh of an merge.Entered part, None where no row has ratings for the first time; hashes and neighbours
     have the part in them then. damping: of the users' and the items' baseline biases."""
     for columns, sign in entered.columns if held.hashes else ():
         held.hashes.add(columns, sign)
@@ -56,7 +56,7 @@ def runs_of(flags):
 
 
 def ratings_of_fresh(entered, new, held):
-    """The Orders of the ratings in which an entering.Entered has a row for the first time."""
+    """The Orders of the ratings in which an merge.Entered has a row for the first time."""
     own, (_, item, user) = held.work.own, new.key
     marked = own.empty(entered.keys.size, np.uint64)
     own.run("mark_still", entered.keys, user.shift, item.shift, item.width, *entered.fresh, marked)

@@ -13,7 +13,7 @@ PARTS = 1024  # in which pieces are counted at once
 
 def still_tables(task, flags, work):
     """What descent.chunk_tables gives of a solvers.Task, where rows that are flagged learn beside others that stand
-    still; flags ((M,), (N,)) uint8 on the device, work: opening.Work."""
+    still; flags ((M,), (N,)) uint8 on the device, work: upload.Work."""
     own, starts, settings = work.own, task.made.side.starts, task.settings
     flags, n = major_first(work.walk, *flags)[0], len(task.orders)
     most = own.zeros(1, np.int64)

@@ -7,12 +7,12 @@ import numpy as np
 from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
-from gpukit.factorization.live import arriving, entering, learning, opening
-from gpukit.factorization.live.finding import Finder
+from gpukit.factorization.live import ingest, learning, merge, upload
+from gpukit.factorization.live.id_lookup import Finder
 from gpukit.factorization.model.state import State
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.update import settings as updating
-from gpukit.factorization.update import told
+from gpukit.factorization.update import update_log
 from gpukit.timing import Clock
 
 
@@ -30,7 +30,7 @@ class Live:
 
         Raises ParameterError, DeviceError, DeviceMemoryError.
         """
-        opening.check_model(model)
+        upload.check_model(model)
         self._device = devices.resolve(device)
         self._take(model)
 
@@ -39,7 +39,7 @@ class Live:
         self._model = copy.copy(model)
         self._model.device = f"cuda:{self._device.index}" if self._device.is_cuda else "cpu"
         with devices.reported(self._device, "Keeping a model live"):
-            self._held = opening.opened(self._model, self._device)
+            self._held = upload.opened(self._model, self._device)
         self.user_ids_, self.item_ids_ = model.user_ids_, model.item_ids_
         self.updates_ = list(getattr(model, "updates_", []))
         self._serving, self._finders = None, (Finder(), Finder())
@@ -61,7 +61,7 @@ class Live:
         with devices.reported(self._device, "Updating"), interrupt.deferred():  # a request waits for the whole part
             with (own := self._opened().work.own).attached():
                 with clock("reading"):
-                    part = arriving.part_of(X, y, (self.user_ids_, self.item_ids_), self._finders, own)
+                    part = ingest.part_of(X, y, (self.user_ids_, self.item_ids_), self._finders, own)
                 if not len(part):
                     return None
                 added = self._added(part, duplicates, clock)
@@ -104,13 +104,13 @@ class Live:
         a mean is asked for."""
         held = self._opened()
         with clock("orders"):
-            new = entering.sort_part(part, held)
+            new = merge.sort_part(part, held)
             if new.repeated or new.unknown:
                 return False
-            found = entering.look_up(new, held)
+            found = merge.look_up(new, held)
             if found[2] < len(part) and duplicates != "last":
                 if duplicates == "error":
-                    entering.refuse_known(found, new, part, held)
+                    merge.refuse_known(found, new, part, held)
                 return False
         self._held = None  # until all is done
         counts = self._learned(held, (new, found), clock)
@@ -124,17 +124,17 @@ class Live:
         (new, found), before, own = part, len(held), held.work.own
         with clock("merge"):
             held.grow(new.shape)
-            entered = entering.enter(new, found, held)
+            entered = merge.enter(new, found, held)
         plan = of_model(self._model, len(held))
         with clock("neighbours"):
             fresh = learning.prepared(entered, new, held, plan.damping)
         with clock("training"):
             walked = learning.learn(fresh, held, plan) if fresh else 0
             own.finish()
-        rows = entering.flagged(fresh.flags, own) if fresh else (0, 0)
+        rows = merge.flagged(fresh.flags, own) if fresh else (0, 0)
         counts = new.keys.size - entered.corrected, entered.corrected, *rows, walked
         entry = dict(zip(("ratings", "corrected", "users", "items", "walked"), counts))
-        return {**entry, "settled": told.settled_of(self.updates_, before)}
+        return {**entry, "settled": update_log.last_full_count(self.updates_, before)}
 
     def _answering(self):
         """The estimator whose sessions are those of what is held."""

@@ -14,7 +14,7 @@ from gpukit.factorization.goal import FEEDBACK
 from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
-from gpukit.factorization.update import told
+from gpukit.factorization.update import update_log
 from gpukit.io import trust
 
 STATE, HISTORY, BEST, HEAD, BESIDE = "state", "rated", "best", "head", "beside"
@@ -205,7 +205,7 @@ def unpack(model, facts, arrays):
     for name, value in kept.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
-        model.updates_ = told.checked(facts["updates"])
+        model.updates_ = update_log.check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
         model._head = kept_head(arrays, shape)

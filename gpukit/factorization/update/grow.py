@@ -67,7 +67,7 @@ def forgotten(state, facts, share):
     these and influences times `share`; the more a row has grown, the faster it may learn: its sum of squared errors is
     times a power of its known share.
 
-    facts: run.Facts; share: what confirmed.share tells.
+    facts: run.Facts; share: what drift.share tells.
     """
     sides = []
     for factors, extras, new, known in zip(factors_of(state), extras_of(state), facts.fresh, facts.known):

@@ -7,7 +7,7 @@ import numpy as np
 from gpukit import interrupt
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
-from gpukit.factorization.live import learning, opening
+from gpukit.factorization.live import learning, upload
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import ready, strata
@@ -15,7 +15,7 @@ from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.update import anew, confirmed, grow, merge
+from gpukit.factorization.update import drift, grow, merge, retrain
 from gpukit.factorization.update.plan import walk_of
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -73,7 +73,7 @@ class Facts(NamedTuple):
 
 def update(model, part, settings, trainer, progress):
     """The Updated of a Model that takes inputs.NewRatings, as update.settings.Settings say; None where it is better
-    trained anew (anew.py).
+    trained anew (retrain.py).
 
     Raises DataError, DeviceMemoryError. An interrupt takes effect between two epochs, and the model is as it was.
     """
@@ -86,8 +86,8 @@ def update(model, part, settings, trainer, progress):
     plan = trainer.settings(len(merged.ratings))
     walk = walk_of(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan)
     facts = learned_facts(model, merged, (before, now), (walk, settings, trainer), clock)
-    share = confirmed.share(model, merged, facts.fresh, trainer) if walk.is_whole else 1.0
-    if share < confirmed.LEAST and anew.is_free(settings):
+    share = drift.share(model, merged, facts.fresh, trainer) if walk.is_whole else 1.0
+    if share < drift.LEAST and retrain.is_free(settings):
         return None
     state = grow.grown_state(model.state, facts.fresh, facts.base, facts.neighbors, plan.biases, plan.seed)
     state = grow.at_baseline(state) if plan.held else state
@@ -96,7 +96,7 @@ def update(model, part, settings, trainer, progress):
         if plan.epochs:
             learner.learn_fresh()
         if plan.epochs and settings.rows == "move":
-            learner.learn_all(walk, max(share, confirmed.LEAST))
+            learner.learn_all(walk, max(share, drift.LEAST))
         state = learner.state if plan.epochs else states.without_factors(learner.state)
     whole = settings.rows == "move" and walk.is_whole
     told = {
@@ -168,7 +168,7 @@ def orders_of_fresh(merged, fresh, trainer):
 def kept_baseline(state, fresh, own, how, trainer):
     """Baseline biases ((M,), (N,)) float64 in z on the device: of fresh rows by Orders of their ratings, of the others
     as they were; how: (Scale, damping)."""
-    work, base = opening.work_of(trainer, state), []
+    work, base = upload.work_of(trainer, state), []
     for extras, new in zip(grow.extras_of(state), fresh):
         base.append(np.zeros(len(new)))
         base[-1][: len(extras)] = extras[:, BASE]
@@ -214,7 +214,7 @@ class Learner:
         facts = self.facts
         if facts.own is None:
             return
-        held = opening.held_of(self.state, facts.history, facts.scale, opening.work_of(self.trainer, self.state))
+        held = upload.held_of(self.state, facts.history, facts.scale, upload.work_of(self.trainer, self.state))
         flags = (held.work.own.resident(new, np.uint8) for new in facts.fresh)
         self.walked += learning.learn(
             learning.Fresh(facts.own, tuple(flags), learning.base_of(held)), held, self.plan, self.heed

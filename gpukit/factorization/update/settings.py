@@ -1,4 +1,4 @@
-"""How an update goes about it, checked."""
+"""Validated options of an update."""
 
 from typing import NamedTuple
 
@@ -10,10 +10,12 @@ MOST_REPLAY = 1e9
 
 
 class Settings(NamedTuple):
-    """rows 'move' or 'frozen': what becomes of rows that had ratings before; hashes 'recount' (of the whole history) or
-    'kept' (the neighbours of earlier items stay as they are); duplicates: what a repeated pair means, as the readers
-    have it; replay: earlier ratings that are walked again for every new one, None: chosen (plan.py); widen_scale:
-    accept ratings outside the model's scale."""
+    """Options of partial_fit.
+
+    rows: 'move' trains all rows, 'frozen' leaves rows with earlier ratings unchanged. hashes: 'recount' uses the whole
+    history, 'kept' leaves the neighbours of earlier items unchanged. duplicates: rule for repeated pairs. replay:
+    earlier ratings trained per new one; None: chosen (plan.py). widen_scale: accept ratings outside the model's scale.
+    """
 
     rows: str = "move"
     hashes: str = "recount"
@@ -23,7 +25,7 @@ class Settings(NamedTuple):
 
 
 def check(rows, hashes, duplicates, replay, widen_scale=False):
-    """The Settings; ParameterError for what is out of bounds."""
+    """Return the Settings; raise ParameterError for values out of bounds."""
     from gpukit.ratings.repeats import RULES
 
     if replay is not None:

@@ -8,7 +8,7 @@ from gpukit.factorization import settings
 from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import Serving
 from gpukit.factorization.update import settings as updating
-from gpukit.factorization.update import told
+from gpukit.factorization.update import update_log
 
 
 class Updating(Serving):
@@ -50,7 +50,7 @@ class Updating(Serving):
         if not hasattr(self, self._fitted_by):
             return self._first_fit(X, y, asked, progress)
         from gpukit.factorization.implicit import update as clicks
-        from gpukit.factorization.update import anew, inputs, merge, run
+        from gpukit.factorization.update import inputs, merge, retrain, run
 
         self.check()
         of_clicks = self.feedback_ == "implicit"
@@ -62,12 +62,14 @@ class Updating(Serving):
             part = merge.changes(self._rated, self._scale, part)
         before = getattr(self, "updates_", [])
         if not len(part):
-            self.updates_ = [*before, told.nothing(self, asked.rows)]
+            self.updates_ = [*before, update_log.empty_entry(self, asked.rows)]
             return self
-        if anew.is_due(self, part, asked):
-            return anew.taken_over(self, anew.trained_anew(self, part, asked, progress))
+        if retrain.is_due(self, part, asked):
+            return retrain.replace_model(self, retrain.retrain_model(self, part, asked, progress))
         device = devices.resolve(self.device)
-        model = run.Model(self._state, self._rated, self._scale, told.settled_of(before, len(self._rated.items)))
+        model = run.Model(
+            self._state, self._rated, self._scale, update_log.last_full_count(before, len(self._rated.items))
+        )
         news = progress or (lambda *news: None)
         with devices.reported(device, "Updating"):
             trainer = run.trainer_of(self, device, lambda orders: self._neighbors_of(orders, device))
@@ -77,7 +79,7 @@ class Updating(Serving):
                 else run.update(model, part, asked, trainer, news)
             )
         if done is None:
-            return anew.taken_over(self, anew.trained_anew(self, part, asked, progress))
+            return retrain.replace_model(self, retrain.retrain_model(self, part, asked, progress))
         self.device_, self.updates_ = str(device), [*before, done.told]
         self.set_fitted(done.state, done.history, done.scale, part.user_ids, part.item_ids)
         return self

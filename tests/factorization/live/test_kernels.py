@@ -5,8 +5,8 @@ import pytest
 from support import launch, launch_repeatably, small_launches
 
 from factorization.inputs import make, planted
-from factorization.live import inputs, test_arriving
-from gpukit.factorization.live import arriving, cpu, twins
+from factorization.live import inputs, test_ingest
+from gpukit.factorization.live import cpu, ingest, twins
 from gpukit.factorization.live import pieces as piecing
 from gpukit.factorization.live.formulas import ASIDE
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
@@ -283,11 +283,11 @@ def test_new_rows_are_renamed(shape):
     assert renamed.tolist() == [0, 6, 5, 4, 5, 6, 2] and rows[1] == 7
 
 
-@pytest.mark.parametrize("name", test_arriving.AS_THEY_ARE)
+@pytest.mark.parametrize("name", test_ingest.AS_THEY_ARE)
 def test_a_part_is_read_as_on_the_host(name, monkeypatch):
     small_launches(monkeypatch)
-    ratings, known = test_arriving.AS_THEY_ARE[name], test_arriving.KNOWN_IDS
-    part = arriving.as_it_is(ratings, known, gpu_of_live)
+    ratings, known = test_ingest.AS_THEY_ARE[name], test_ingest.KNOWN_IDS
+    part = ingest.as_it_is(ratings, known, gpu_of_live)
     for mine, usual in zip(part, usual_way.in_rows(ratings, *known)):
         found = mine if isinstance(mine, np.ndarray) else gpu_of_live.fetch(mine)
         np.testing.assert_array_equal(found, usual)

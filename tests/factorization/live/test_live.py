@@ -9,7 +9,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.device import cpu
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.live import opening, tables
+from gpukit.factorization.live import tables, upload
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes.simlsh import cpu as simlsh
 from gpukit.ratings import Ratings
@@ -55,9 +55,9 @@ def test_too_little_memory_is_told_before_the_model_goes_to_the_device(monkeypat
         asked.append((n_ratings, rows))
         raise DeviceMemoryError("too large")
 
-    monkeypatch.setattr(opening.runs, "check_memory", refuse)
+    monkeypatch.setattr(upload.runs, "check_memory", refuse)
     with pytest.raises(DeviceMemoryError, match="too large"):
-        opening.opened(model, cpu())
+        upload.opened(model, cpu())
     assert asked == [(len(whole_and_parts()[1]), KNOWN[:: 1 if model.walk == "users" else -1])]
 
 
@@ -112,7 +112,7 @@ def test_codes_are_those_of_all_ratings():
         users=corrected.users, items=corrected.items, values=corrected.values[::-1].copy()
     )
     assert live.add(corrected)["corrected"] > 50
-    now = opening.history_as_ratings(live.model())
+    now = upload.history_as_ratings(live.model())
     columns = columns_of(order_ratings(now, live._device))
     expected = simlsh.hash_codes(columns, model._hashing(model.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._held.hashes.tables[2].all, expected)

@@ -8,7 +8,7 @@ import pytest
 from factorization.live.test_live import KNOWN, fitted, whole_and_parts
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.live import entering, opening, twins
+from gpukit.factorization.live import merge, twins, upload
 from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
 from gpukit.factorization.update.inputs import NewRatings
@@ -97,7 +97,7 @@ def test_a_pair_that_is_there_is_corrected_by_the_rule(rule, value):
     one = old.take(np.flatnonzero(old.values == 1)[:1])
     live = before.live("cpu")
     live.add(one.with_columns(users=one.users, items=one.items, values=np.array([5], np.float32)), duplicates=rule)
-    now = opening.history_as_ratings(live.model())
+    now = upload.history_as_ratings(live.model())
     assert now.values[(now.users == one.users[0]) & (now.items == one.items[0])] == value and len(now) == len(old)
 
 
@@ -112,7 +112,7 @@ def test_counts_of_a_part_that_corrects_and_adds():
     live = before.live("cpu")
     told = live.add(mixed)
     assert (told["ratings"], told["corrected"], told["walked"]) == (len(parts[0]), len(again), 3 * fresh.sum())
-    ordered = columns_of(order_ratings(opening.history_as_ratings(live.model()), live._device))
+    ordered = columns_of(order_ratings(upload.history_as_ratings(live.model()), live._device))
     expected = simlsh.hash_codes(ordered, before._hashing(before.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._held.hashes.tables[2].all, expected)
 
@@ -136,7 +136,7 @@ def test_values_between_levels_are_new():
     kept = NewRatings(few.users, few.items, few.values, *ids)
     odd = NewRatings(few.users, few.items, between, *ids)
     twice = NewRatings(few.users[rows], few.items[rows], few.values[rows], *ids)
-    told = [entering.sort_part(part, live._held) for part in (kept, odd, twice)]
+    told = [merge.sort_part(part, live._held) for part in (kept, odd, twice)]
     assert [(one.unknown, one.repeated) for one in told] == [(False, False), (True, False), (False, True)]
 
 
@@ -145,4 +145,4 @@ def test_more_rows_than_a_marked_key_holds():
     ids = np.broadcast_to(nobody, 1 << 31), np.broadcast_to(nobody, 1 << 30)
     none = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.float32))
     with pytest.raises(DataError, match="2,147,483,648 users x 1,073,741,824 items are too many to be kept live"):
-        entering.sort_part(NewRatings(*none, *ids), live._held)
+        merge.sort_part(NewRatings(*none, *ids), live._held)

@@ -10,7 +10,7 @@ from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import BASE
-from gpukit.factorization.update import anew, inputs, run
+from gpukit.factorization.update import inputs, retrain, run
 from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.levels import MOST
@@ -324,7 +324,7 @@ def test_new_rows_learn_their_factors(early, rows, monkeypatch):
 def test_a_model_trained_anew_keeps_nothing_of_other_rows():
     model, fitted = MatrixFactorization(), MatrixFactorization(n_factors=7)
     model.old_, fitted.new_ = 1, 2
-    assert anew.taken_over(model, fitted) is model
+    assert retrain.replace_model(model, fitted) is model
     assert not hasattr(model, "old_") and model.new_ == 2 and model.n_factors == 7
 
 

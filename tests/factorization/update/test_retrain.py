@@ -8,7 +8,7 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
-from gpukit.factorization.update import anew, told
+from gpukit.factorization.update import retrain, update_log
 from gpukit.factorization.update import settings as update_settings
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
@@ -46,7 +46,7 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
     assert same_state(updated, beside) and updated._scale == beside._scale != before._scale
     assert before._state is state and not hasattr(before, "updates_") and len(before.user_ids_) == users
     (entry,) = updated.updates_
-    assert entry["rows"] == told.ANEW and entry["ratings"] == len(part) and entry["settled"] == 400
+    assert entry["rows"] == update_log.ANEW and entry["ratings"] == len(part) and entry["settled"] == 400
     assert entry["walked"] == 800 and entry["seconds"] == updated.timings_
     new = (len(np.setdiff1d(mine, known)) for mine, known in ((part.users, old.users), (part.items, old.items)))
     assert (entry["users"], entry["items"]) == tuple(new)
@@ -59,7 +59,7 @@ def test_it_is_counted_from_the_last_time():
     for part in parts:
         model.partial_fit(part)
     assert [entry["rows"] for entry in model.updates_] == ["move", "move", "anew", "move", "move"]
-    assert told.chosen_on(model.updates_, len(model._rated.items)) == 400
+    assert update_log.count_when_chosen(model.updates_, len(model._rated.items)) == 400
 
 
 def test_few_are_trained_anew_where_all_would_be_walked():
@@ -73,8 +73,8 @@ def test_few_are_trained_anew_where_all_would_be_walked():
 def test_few_and_many(monkeypatch):
     model, (part,) = fitted(), cut(0.5)[1]
     for few, due in ((300, True), (299, False)):
-        monkeypatch.setattr(anew, "FEW", few)
-        assert anew.is_due(model, part, update_settings.Settings()) == due
+        monkeypatch.setattr(retrain, "FEW", few)
+        assert retrain.is_due(model, part, update_settings.Settings()) == due
 
 
 @pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}, {"hashes": "kept"}])

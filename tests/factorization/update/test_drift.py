@@ -7,7 +7,7 @@ from factorization.inputs import make, planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.update import anew, confirmed, merge, run
+from gpukit.factorization.update import drift, merge, retrain, run
 from gpukit.ratings import Ratings
 
 
@@ -26,7 +26,7 @@ def arriving(model, times, count=400):
     draw, (facts, trainer) = np.random.default_rng(1), known(model)
     users, items = (draw.integers(0, n, count).astype(np.int32) for n in (len(model.user_ids_), len(model.item_ids_)))
     biases = facts.state.user_extras[users, BIAS] + facts.state.item_extras[items, BIAS]
-    added = confirmed.predicted(facts, (users, items), trainer) - biases
+    added = drift.predicted(facts, (users, items), trainer) - biases
     values = (biases + times * added) * facts.scale.deviation + facts.scale.mean
     ratings = Ratings(users, items, values.astype(np.float32), model.user_ids_, model.item_ids_)
     return merge.Merged(ratings, np.ones(count, bool), 0)
@@ -41,7 +41,7 @@ def nobody(model):
 def test_the_share_is_what_new_ratings_confirm(kind, times, expected):
     model = make(kind, n_epochs=3).fit(planted(60, 30, 0.4))
     facts, trainer = known(model)
-    assert confirmed.share(facts, arriving(model, times), nobody(model), trainer) == pytest.approx(expected, abs=0.02)
+    assert drift.share(facts, arriving(model, times), nobody(model), trainer) == pytest.approx(expected, abs=0.02)
 
 
 def test_rows_that_are_new_and_old_ratings_do_not_judge():
@@ -56,11 +56,11 @@ def test_rows_that_are_new_and_old_ratings_do_not_judge():
         items=good.ratings.items,
         values=np.where(late, bad.ratings.values, good.ratings.values),
     )
-    told = confirmed.share(facts, good._replace(ratings=mixed), (new_users, no_items), trainer)
+    told = drift.share(facts, good._replace(ratings=mixed), (new_users, no_items), trainer)
     assert told == pytest.approx(0.5, abs=0.03)
-    told = confirmed.share(facts, good._replace(ratings=mixed, new=~late), nobody(model), trainer)
+    told = drift.share(facts, good._replace(ratings=mixed, new=~late), nobody(model), trainer)
     assert told == pytest.approx(0.5, abs=0.03)
-    assert confirmed.share(facts, good._replace(new=np.zeros(400, bool)), nobody(model), trainer) == 1
+    assert drift.share(facts, good._replace(new=np.zeros(400, bool)), nobody(model), trainer) == 1
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_rows_that_are_new_and_old_ratings_do_not_judge():
 )
 def test_a_few_who_deny_the_model_cost_the_others_little(how, rows, bound, monkeypatch):
     """What all others have learned is not given up for the ratings of known users that contradict all factors."""
-    monkeypatch.setattr(anew, "FEW", 0)
+    monkeypatch.setattr(retrain, "FEW", 0)
     whole = planted(60, 30, 0.5)
     model = make(MatrixFactorization, n_epochs=40).fit(whole)
     others, told = whole.take(whole.users < 50), arriving(model, -2, 2000).ratings

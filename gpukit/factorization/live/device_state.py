@@ -10,7 +10,7 @@ class Held:
     many ratings the items before each have; hashes: hashing.Hashes or None; levels, what codes stand for, and
     arrays.Scale.
 
-    All of it on the device. work: opening.Work.
+    All of it on the device. work: upload.Work.
     """
 
     def __init__(self, work, history, item_starts, levels, scale):

@@ -9,7 +9,7 @@ from factorization.inputs import make
 from factorization.live.test_live import KNOWN, fitted, same_model, whole_and_parts
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.live import arriving, cpu
+from gpukit.factorization.live import cpu, ingest
 from gpukit.factorization.update import inputs
 from gpukit.ratings import Ratings
 
@@ -41,14 +41,14 @@ WRONG = {
 
 
 def read(ratings):
-    return arriving.part_of(ratings, None, KNOWN_IDS, (inputs.rows_of, inputs.rows_of), cpu)
+    return ingest.part_of(ratings, None, KNOWN_IDS, (inputs.rows_of, inputs.rows_of), cpu)
 
 
 @pytest.mark.parametrize("name", [*AS_THEY_ARE, *NOT])
 def test_both_ways_are_the_same(name):
     ratings = {**AS_THEY_ARE, **NOT}[name]
     if len(ratings):
-        assert (arriving.as_it_is(ratings, KNOWN_IDS, cpu) is not None) == (name in AS_THEY_ARE)
+        assert (ingest.as_it_is(ratings, KNOWN_IDS, cpu) is not None) == (name in AS_THEY_ARE)
     before = ratings.users.copy()
     for mine, usual in zip(read(ratings), inputs.in_rows(ratings, *KNOWN_IDS)):
         np.testing.assert_array_equal(mine, usual)
@@ -80,6 +80,6 @@ def test_a_part_that_nobody_has_looked_at():
     part = Ratings(*(one[new] for one in (whole.users, whole.items, whole.values)), whole.user_ids, whole.item_ids)
     before = make(LSHMF, n_epochs=2, n_factors=5).fit(whole_and_parts()[1])
     live = before.live("cpu")
-    assert arriving.as_it_is(part, (live.user_ids_, live.item_ids_), cpu) is not None
+    assert ingest.as_it_is(part, (live.user_ids_, live.item_ids_), cpu) is not None
     live.add(part)
     assert same_model(live.model(), copy.copy(before).partial_fit(part, rows="frozen"))

@@ -7,8 +7,8 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
 from gpukit.factorization import run as runs
+from gpukit.factorization.live.device_state import Held
 from gpukit.factorization.live.hashing import SEARCHES, Hashes
-from gpukit.factorization.live.held import Held
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
 from gpukit.factorization.prepare import ready

@@ -1,23 +1,25 @@
-"""How far what a model has learned holds for ratings that it has not seen: those that come, before it learns them.
+"""Fit of a model to new ratings, before it learns them.
 
-Factors of few ratings fit these too well: on ratings that come later the model does better when all that factors and
-influences add to the biases is times a share below 1. That share is the slope of a line through 0.
+Factors of few ratings overfit. On later ratings the model is more accurate if the contribution of factors and
+influences is multiplied by a share below 1. That share is the slope of a regression line through 0.
 
-The new ratings may be of few users, whose taste is not the others': what all rows forget then is not learned again by
-the few epochs of an update, so that little of it means a training anew.
+The new ratings may come from few users with an unusual taste. All rows shrink by the share, and the few epochs of an
+update do not recover the loss. A low share therefore calls for retraining.
 """
 
 import numpy as np
 
 from gpukit.factorization.model.layout import BIAS
 
-SURE = 0.25  # variance of the slope around 1, as long as no ratings tell
-LEAST = 0.7  # share that an update may forget down to: with less it ends above a training anew (MovieLens 1M)
+SURE = 0.25  # prior variance of the slope around 1
+LEAST = 0.7  # smallest share of an update: below it retraining has the lower error (MovieLens 1M)
 
 
 def share(model, merged, fresh, trainer):
-    """The slope, from 0 to 1, of z - biases over what else a run.Model predicts, on those ratings of a Merged that are
-    new, of rows that had ratings before; fresh: ((M,), (N,)) bool of rows that had none."""
+    """Return the slope, from 0 to 1, of z - biases over the other terms that a run.Model predicts.
+
+    It is estimated on the new ratings of a Merged in rows that had ratings; fresh: ((M,), (N,)) bool of rows without.
+    """
     ratings, (users, items) = merged.ratings, fresh
     at = np.flatnonzero(merged.new)
     at = at[~(users[ratings.users[at]] | items[ratings.items[at]])]
@@ -31,7 +33,7 @@ def share(model, merged, fresh, trainer):
 
 
 def predicted(model, pairs, trainer):
-    """(n,) float32 predictions in z of pairs of rows by a run.Model."""
+    """Predict pairs of rows by a run.Model: (n,) float32, in z."""
     state, steps = model.state, trainer.steps
     layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
     session = steps.Session(state, layout, trainer.walk, model.history)
