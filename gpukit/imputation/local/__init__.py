@@ -8,7 +8,7 @@ A missing value is the line between the vertex's nearest observed values, before
                    the column, before and after it
 
 so that beta = 0 is interpolation. beta is fitted on values hidden like the missing ones: first on all of them, then on
-those of a kind (auto.gap_kinds), then on those of a kind and a vertex. Each fit is shrunk to the previous one by a ridge,
+each kind (auto.gap_kinds), then on each kind and vertex. Each fit is shrunk to the previous one by a ridge,
 whose size, in values with features of usual size, is selected on a fold for each kind. Absolute errors are minimized by
 reweighting. The other series are filled in by interpolation, then by the first result, and all fits are repeated.
 
