@@ -66,9 +66,9 @@ class LazyGroup(click.Group):
         return found
 
     def resolve_command(self, ctx, args):
-        """As click does it, and of a name that is none the verb that is nearest."""
-        begun = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, and not rank
-        near = begun or difflib.get_close_matches(args[0], VERBS, 1)
+        """Resolve a command name; suggest the closest verb if it is unknown."""
+        matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, and not rank
+        near = matches or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         name, command, left = super().resolve_command(ctx, args)
@@ -98,7 +98,7 @@ def gpukit():
 
 
 def is_shared(command):
-    """Whether ranks share the work of a verb: then it has --ranks."""
+    """Return True if the verb can run on several ranks, that is, has --ranks."""
     return any(parameter.name == "ranks" for parameter in command.params)
 
 
@@ -184,7 +184,7 @@ def run(arguments=None):
 
 
 def tell_others(stop):
-    """Tell the ranks that were started with this one, where it has not joined them yet: they would think it killed."""
+    """Report a stop to ranks that this one has not joined yet; they would take it for killed."""
     if VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
             with importlib.import_module("gpukit.parallel.joined").joined():
@@ -192,7 +192,7 @@ def tell_others(stop):
 
 
 def left_alone():
-    """What is to be said by a rank that its launcher has ended, "" where the launcher says it; None of all others."""
+    """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
     why = getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None)
     return why[0] if why else None
 

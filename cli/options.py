@@ -1,5 +1,4 @@
-"""Options that several verbs share, each a decorator, so that they have one name, one meaning and one help text; and
-how what the library says of its parameters is told of options."""
+"""Options that several verbs share, and the renaming of parameters to options in messages."""
 
 import contextlib
 import re
@@ -200,10 +199,10 @@ class Naming:
 
     @contextlib.contextmanager
     def named(self):
-        """Errors of the library raised within speak of options."""
+        """Rewrite library errors to name options instead of parameters."""
         try:
             yield
         except GpukitError as error:
-            told = type(error)(self.spoken(str(error)))
-            told.exit_code = error.exit_code  # of another rank's error
-            raise told from None
+            renamed = type(error)(self.spoken(str(error)))
+            renamed.exit_code = error.exit_code  # of another rank's error
+            raise renamed from None

@@ -117,7 +117,7 @@ def train_lshmf(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
+    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for invalid options
     with options_named():
         steps.build(ask).check()
     with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
@@ -127,15 +127,15 @@ def train_lshmf(ctx, **values):
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
-        model, told = steps.fit(ctx, ask, train, test, stages, team)
+        model, messages = steps.fit(ctx, ask, train, test, stages, team)
         table = None if team.rank else steps.table_of(ask, model, train, test)
-        run, saved = steps.Done(model, train, test, table, told, stages), model
+        run, saved = steps.Done(model, train, test, table, messages, stages), model
         stages.done("evaluating")
         if not team.rank:
             steps.show_table(ask, run)
         if steps.refits(ask):
             saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
-    if team.rank:  # the first one tells and writes
+    if team.rank:  # the first rank prints and writes
         return
     if ask.model is not None:
         steps.save(ask, run, saved)
