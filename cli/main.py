@@ -31,21 +31,21 @@ VERBS = {
         "factorization.train_lshmf",
         "train_lshmf",
     ),
-    "tune": ("Find the options of train-lshmf that suit ratings.", "factorization.tune", "tune"),
-    "update": ("Let a trained model learn from new ratings.", "factorization.update", "update"),
+    "tune": ("Choose the options of train-lshmf by cross-validation.", "factorization.tune", "tune"),
+    "update": ("Update a trained model with new ratings.", "factorization.update", "update"),
     "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
-    "evaluate": ("Judge a model's predictions and lists by a test.", "factorization.judging.evaluate", "evaluate"),
+    "evaluate": ("Evaluate the predictions and lists of a model.", "factorization.judging.evaluate", "evaluate"),
     "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
-    "similar": ("List the items most like one item, or the users most like one.", "factorization.similar", "similar"),
-    "explain": ("Show what a predicted rating is the sum of.", "factorization.explain", "explain"),
+    "similar": ("List the items most similar to an item, or users to a user.", "factorization.similar", "similar"),
+    "explain": ("Show the terms of a score or a predicted rating.", "factorization.explain", "explain"),
     "export": ("Write a model's factors and biases for other programs.", "factorization.export", "export"),
     "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranking.ranksvm", "ranksvm"),
     "rank": ("Score the documents of queries with a ranking model.", "ranking.rank", "rank"),
-    "impute": ("Fill in missing matrices on the vertices of a graph.", "imputation.impute", "impute"),
+    "impute": ("Fill in missing values on the vertices of a graph.", "imputation.impute", "impute"),
     "convert": ("Write a binary copy of ratings or documents, which loads at disk speed.", "convert", "convert"),
     "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
     "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),
-    "doctor": ("Show versions and devices, and what to install for what.", "doctor", "doctor"),
+    "doctor": ("Show versions, devices and missing packages.", "doctor", "doctor"),
 }
 
 
@@ -85,14 +85,14 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gpukit")
 def gpukit():
-    """Recommenders from ratings, rankings from judged documents, missing data on graphs; on a GPU or on none.
+    """Recommend from ratings, rank documents, and fill in missing data on graphs, on a GPU or a CPU.
 
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit     learn to predict ratings
     gpukit recommend my.gpukit --user 42 -n 10           use it
     gpukit ranksvm MQ2008 --fold 1 --model mq.gpukit     learn to rank
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt          use it
-    gpukit impute graph.npz --output full.npz            fill in what is missing on a graph
+    gpukit impute graph.npz --output full.npz            fill in missing values on a graph
     gpukit COMMAND --help                                every option
     """
 

@@ -24,7 +24,7 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
     type=click.Choice(BY),
     default=BY[0],
     show_default=True,
-    help="Which score: what recommend shows (lists; learned once and kept in MODEL), or the predicted rating.",
+    help="Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
 )
 @models.titles
 @options.as_json

@@ -21,20 +21,20 @@ from gpukit.factorization.update.told import ANEW, nothing
     type=click.Choice(ROWS),
     default="move",
     show_default=True,
-    help="Rows of known users and items move a little, or stay as they are (the paper's Algorithm 4).",
+    help="Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).",
 )
 @click.option(
     "--hashes",
     type=click.Choice(HASHES),
     default="recount",
     show_default=True,
-    help="Neighbours of changed items are looked for again, or kept.",
+    help="Search neighbours of changed items again, or keep them.",
 )
 @click.option(
     "--replay",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Earlier ratings walked again for each new one.  [default: 0; all, once they have grown by 4 %]",
+    help="Earlier ratings to train on again per new one.  [default: 0; all after growth by 4 %]",
 )
 @click.option(
     "--widen-scale",
@@ -49,14 +49,13 @@ from gpukit.factorization.update.told import ANEW, nothing
 @options.as_json
 @options.quiet
 def update(**values):
-    """Let the model in the file MODEL learn from the ratings in the file NEW.
+    """Update the model in the file MODEL with the ratings in the file NEW.
 
-    The model is trained anew, its open settings chosen again, when its ratings are twice as many as they were the last
-    time; up to 200,000 ratings, where that takes about a second, when they have grown by 4 %. The line that is printed
-    says so. With --rows frozen, --hashes kept or --replay it never is.
+    The model is trained again, with settings chosen again, when its ratings have doubled since the last training. Up to
+    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen, --hashes kept or --replay.
 
-    New users and items are added; a pair that the model knows is corrected. Where the updated model goes must be said:
-    MODEL stays as it is unless it is named again, with --force.
+    New users and items are added. A new rating of a known pair replaces the old one. --model is required: MODEL stays
+    unchanged unless --model names it, with --force.
 
     \b
     gpukit update my.gpukit tonight.csv --model my.gpukit --force
