@@ -1,4 +1,4 @@
-"""About how much a verb has to do, by the sizes of its files: what --gpus auto asks for before anything is read."""
+"""Estimate the computation of a verb from file sizes, for --gpus auto."""
 
 import contextlib
 import zipfile
@@ -16,7 +16,7 @@ PRODUCTS = 20  # with the Hessian, of a training
 
 
 def entries(paths, each):
-    """About how many entries files or folders have, of bytes as `each` says by suffix; None where one is a pipe."""
+    """Estimate the number of entries in files or folders; None for a pipe. each: bytes per entry by suffix."""
     total = 0.0
     for path in map(Path, paths):
         if sinks.is_stream(path):
@@ -27,14 +27,14 @@ def entries(paths, each):
 
 
 def kind(file, each):
-    """What a file is, of the keys of `each`."""
+    """Return the key of `each` for a file."""
     suffix = file.suffix.lower()
     return suffix if suffix in each else "packed" if suffix in PACKED else "text"
 
 
 def size(file):
-    """Bytes of a file; of an archive of arrays those of its largest."""
-    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # which reading will tell
+    """Return the bytes of a file, or of the largest array in an archive."""
+    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these
         if file.suffix.lower() == ".npz":
             with zipfile.ZipFile(file) as archive:
                 return max(member.file_size for member in archive.infolist())

@@ -47,11 +47,11 @@ def convert(source, output, null, force, as_json, quiet, **request):
     with _opened(source) as source:
         if _are_documents(source, output, request["format"]):
             documents = _convert_documents(source, output, stages, null, quiet)
-            told = *written_documents(documents, output, stages), "documents"
+            result = *written_documents(documents, output, stages), "documents"
         else:
             data = _convert_ratings(source, output, stages, quiet or as_json, **request)
-            told = *written(data, output, stages), "ratings"
-    facts, line, things = told
+            result = *written(data, output, stages), "ratings"
+    facts, line, things = result
     show(facts, line, stages, as_json, quiet, rate=("reading", things))
 
 

@@ -23,7 +23,7 @@ NAMES = {  # under which a package may be installed
 }
 OF_CUDA_13 = ("nvidia-nvjitlink", "cupy-cuda13x")
 OLDEST_CUDA = (12, 0)  # that a driver must support; 13.0 for GPUs of compute capability NEW_GPUS or later
-NEW_GPUS = (10, 0)  # of which NVVM of CUDA 12 refuses atomic additions of floats
+NEW_GPUS = (10, 0)  # NVVM of CUDA 12 rejects atomic additions of floats for these
 # What a feature needs and how to get it: (feature, packages, extra), the extra of None is that of extra_for.
 NEEDS = (
     ("GPU kernels", ("numba-cuda", "nvidia-nvjitlink"), None),
@@ -123,14 +123,14 @@ def driver_problems(cuda, gpus):
     """Sentences about a driver that is too old: for gpukit, for the GPU, or for the packages that are installed."""
     if cuda is None or cuda >= (13, 0):
         return []
-    told, newer = f"the driver supports CUDA {cuda[0]}.{cuda[1]}", "a driver from 580 on supports CUDA 13"
+    support, newer = f"the driver supports CUDA {cuda[0]}.{cuda[1]}", "a driver from 580 on supports CUDA 13"
     if cuda < OLDEST_CUDA:
-        return [f"{told}; gpukit needs 12.0 or later: update the driver ({newer})"]
+        return [f"{support}; gpukit needs 12.0 or later: update the driver ({newer})"]
     if new := [gpu["name"] for gpu in gpus if numbers(gpu["compute_capability"]) >= NEW_GPUS]:
-        return [f"{told}, but {new[0]} needs CUDA 13: update the driver ({newer}), then pip install 'gpukit[cuda]'"]
+        return [f"{support}, but {new[0]} needs CUDA 13: update the driver ({newer}), then pip install 'gpukit[cuda]'"]
     wrong = " ".join(name for name in OF_CUDA_13 if version_of(name))
     cure = f"pip uninstall {wrong}; pip install 'gpukit[cuda12]'. Or update the driver ({newer})"
-    return [f"{told}, but packages of CUDA 13 are installed: {cure}"] if wrong else []
+    return [f"{support}, but packages of CUDA 13 are installed: {cure}"] if wrong else []
 
 
 def kernel_problems(gpus, versions):
@@ -164,7 +164,7 @@ def probe_gpus():
 
 
 def describe_gpu(cuda, index):
-    """What is worth knowing of one GPU; memory in bytes; kernel: RUNS, or why a kernel of one line does not."""
+    """Describe a GPU; memory in bytes; kernel: RUNS, or why a one-line kernel fails."""
     from gpukit.device.trial import failure
 
     with cuda.gpus[index]:
@@ -193,7 +193,7 @@ def driver_version(cuda):
 
 
 def missing_features(gpus, gpu_extra="cuda"):
-    """[{feature, missing, install}] of what cannot be done here; gpu_extra: of extra_for."""
+    """Return [{feature, missing, install}] of unavailable features; gpu_extra: from extra_for."""
     found = [
         {"feature": feature, "missing": ", ".join(lacking), "install": f"pip install 'gpukit[{extra or gpu_extra}]'"}
         for feature, packages, extra in NEEDS
@@ -206,7 +206,7 @@ def missing_features(gpus, gpu_extra="cuda"):
 
 
 def code_cache():
-    """{path, bytes, other_bytes}: the code that these compilers made, its size, and that of what else lies beside it.
+    """Return {path, bytes, other_bytes} of the compiled code; other_bytes counts other versions.
 
     None when numba cannot be imported: then nothing is compiled.
     """
@@ -258,7 +258,7 @@ def show_findings(found):
     if cache is None:
         report.echo("Compiled code: none, numba cannot be imported: pip install gpukit")
         return
-    older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of other versions beside it" if cache["other_bytes"] else ""
+    older = f", and {cache['other_bytes'] / 2**20:.1f} MiB of other versions" if cache["other_bytes"] else ""
     report.echo(
         f"Compiled code: {cache['path']} ({cache['bytes'] / 2**20:.1f} MiB{older}); it can be removed at any time."
     )

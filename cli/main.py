@@ -31,21 +31,21 @@ VERBS = {
         "factorization.train_lshmf",
         "train_lshmf",
     ),
-    "tune": ("Find the options of train-lshmf that suit ratings.", "factorization.tune", "tune"),
-    "update": ("Let a trained model learn from new ratings.", "factorization.update", "update"),
+    "tune": ("Choose the options of train-lshmf by cross-validation.", "factorization.tune", "tune"),
+    "update": ("Update a trained model with new ratings.", "factorization.update", "update"),
     "predict": ("Predict the ratings of (user, item) pairs.", "factorization.predict", "predict"),
-    "evaluate": ("Judge a model's predictions and lists by a test.", "factorization.judging.evaluate", "evaluate"),
+    "evaluate": ("Evaluate the predictions and lists of a model.", "factorization.judging.evaluate", "evaluate"),
     "recommend": ("List the items that users would rate best.", "factorization.recommend", "recommend"),
-    "similar": ("List the items most like one item, or the users most like one.", "factorization.similar", "similar"),
-    "explain": ("Show what a predicted rating is the sum of.", "factorization.explain", "explain"),
+    "similar": ("List the items most similar to an item, or users to a user.", "factorization.similar", "similar"),
+    "explain": ("Show the terms of a score or a predicted rating.", "factorization.explain", "explain"),
     "export": ("Write a model's factors and biases for other programs.", "factorization.export", "export"),
     "ranksvm": ("Learn to rank: linear RankSVM over all preference pairs.", "ranking.ranksvm", "ranksvm"),
     "rank": ("Score the documents of queries with a ranking model.", "ranking.rank", "rank"),
-    "impute": ("Fill in missing matrices on the vertices of a graph.", "imputation.impute", "impute"),
+    "impute": ("Fill in missing values on the vertices of a graph.", "imputation.impute", "impute"),
     "convert": ("Write a binary copy of ratings or documents, which loads at disk speed.", "convert", "convert"),
     "synth": ("Generate data with the shapes of well-known datasets.", "synth", "synth"),
     "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),
-    "doctor": ("Show versions and devices, and what to install for what.", "doctor", "doctor"),
+    "doctor": ("Show versions, devices and missing packages.", "doctor", "doctor"),
 }
 
 
@@ -66,9 +66,9 @@ class LazyGroup(click.Group):
         return found
 
     def resolve_command(self, ctx, args):
-        """As click does it, and of a name that is none the verb that is nearest."""
-        begun = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, and not rank
-        near = begun or difflib.get_close_matches(args[0], VERBS, 1)
+        """Resolve a command name; suggest the closest verb if it is unknown."""
+        matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, and not rank
+        near = matches or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
         name, command, left = super().resolve_command(ctx, args)
@@ -85,20 +85,20 @@ class LazyGroup(click.Group):
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="gpukit")
 def gpukit():
-    """Recommenders from ratings, rankings from judged documents, missing data on graphs; on a GPU or on none.
+    """Recommend from ratings, rank documents, and fill in missing data on graphs, on a GPU or a CPU.
 
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit     learn to predict ratings
     gpukit recommend my.gpukit --user 42 -n 10           use it
     gpukit ranksvm MQ2008 --fold 1 --model mq.gpukit     learn to rank
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt          use it
-    gpukit impute graph.npz --output full.npz            fill in what is missing on a graph
+    gpukit impute graph.npz --output full.npz            fill in missing values on a graph
     gpukit COMMAND --help                                every option
     """
 
 
 def is_shared(command):
-    """Whether ranks share the work of a verb: then it has --ranks."""
+    """Return True if the verb can run on several ranks, that is, has --ranks."""
     return any(parameter.name == "ranks" for parameter in command.params)
 
 
@@ -184,7 +184,7 @@ def run(arguments=None):
 
 
 def tell_others(stop):
-    """Tell the ranks that were started with this one, where it has not joined them yet: they would think it killed."""
+    """Report a stop to ranks that this one has not joined yet; they would take it for killed."""
     if VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
             with importlib.import_module("gpukit.parallel.joined").joined():
@@ -192,7 +192,7 @@ def tell_others(stop):
 
 
 def left_alone():
-    """What is to be said by a rank that its launcher has ended, "" where the launcher says it; None of all others."""
+    """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
     why = getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None)
     return why[0] if why else None
 

@@ -1,5 +1,4 @@
-"""Options that several verbs share, each a decorator, so that they have one name, one meaning and one help text; and
-how what the library says of its parameters is told of options."""
+"""Options that several verbs share, and the renaming of parameters to options in messages."""
 
 import contextlib
 import re
@@ -34,30 +33,30 @@ device = click.option(
     default="auto",
     show_default=True,
     metavar="auto|cpu|cuda|cuda:N",
-    help="Where to work; auto takes a GPU if there is one.",
+    help="Device to run on; auto uses a GPU if there is one.",
 )
 seed = click.option(
     "--seed",
     type=click.IntRange(0, 2**63 - 1),
     default=0,
     show_default=True,
-    help="Every random choice follows from it.",
+    help="Seed of all random choices.",
 )
 ranks = click.option(
     "--ranks",
     type=Count(),
     metavar="N|auto",
-    help="Share the work out to N processes on this machine's CPU; auto: one, whose threads take all of it.",
+    help="Run N processes on this machine's CPU; auto: one process, whose threads use all cores.",
 )
 gpus = click.option(
     "--gpus",
     type=Count(),
     metavar="N|auto",
-    help="Share the work out to N GPUs of this machine, a process each; auto: all, where that is faster, else one.",
+    help="Run on N GPUs of this machine, a process each; auto: all if that is faster, else one.",
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")
-force = click.option("--force", is_flag=True, help="Replace files that are there already; without it they are kept.")
+force = click.option("--force", is_flag=True, help="Replace existing files; without it they are kept.")
 
 file_format = click.option(
     "--format",
@@ -66,27 +65,27 @@ file_format = click.option(
     default="auto",
     show_default=True,
     metavar="NAME",
-    help=f"What the file is: {', '.join(FORMATS)}.",
+    help=f"Format of the file: {', '.join(FORMATS)}.",
 )
 columns = click.option(
     "--columns",
     metavar="NAMES",
-    help="What the columns are, in order, e.g. user,item,-,rating (-: ignored).",
+    help="Names of the columns, in order, e.g. user,item,-,rating (-: ignored).",
 )
-sep = click.option("--sep", metavar="TEXT", help="What stands between columns.  [default: found out]")
+sep = click.option("--sep", metavar="TEXT", help="Separator of columns.  [default: detected]")
 null = click.option(
     "--null",
     type=click.Choice(["error", "min", "zero"]),
     default="error",
     show_default=True,
-    help="What the value NULL stands for: the feature's smallest in the query, or 0.",
+    help="Meaning of the value NULL: the feature's smallest in the query, or 0.",
 )
 duplicates = click.option(
     "--duplicates",
     type=click.Choice(["last", "mean", "error"]),
     default="last",
     show_default=True,
-    help="What a repeated (user, item) pair means.",
+    help="Rating of a repeated (user, item) pair.",
 )
 
 
@@ -95,7 +94,7 @@ split = click.option(
     type=click.Choice(["random", "time", "user-time"]),
     default="random",
     show_default=True,
-    help="Which ratings are held out: some at random, the last of all by time, or the last of each user.",
+    help="Held-out ratings: a random part, the last of all by time, or the last of each user.",
 )
 every_split = click.option(
     "--split",
@@ -103,7 +102,7 @@ every_split = click.option(
     default="random",
     show_default=True,
     metavar="NAME",
-    help="Which ratings are held out: some at random (random), the last of all (time) or of each user (user-time); one "
+    help="Held-out ratings: a random part (random), the last of all (time) or of each user (user-time); one "
     "of each user, the last (user-last) or any (user-one); all ratings of some users (users).",
 )
 ndcg = click.option(
@@ -111,7 +110,7 @@ ndcg = click.option(
     type=click.Choice(["letor", "standard", "skip-blank"]),
     default="letor",
     show_default=True,
-    help="Discount and rules of NDCG: LETOR's, the usual ones, or these without queries that nothing is relevant to.",
+    help="Discount and rules of NDCG: LETOR's, the usual ones, or these without queries lacking relevant documents.",
 )
 relevant = click.option(
     "--relevant",
@@ -153,8 +152,8 @@ OF_CLICKS = (
         type=click.Choice(FEEDBACK),
         default="auto",
         show_default=True,
-        help="What the file tells: how good things are (explicit), or who chose what, perhaps how often (implicit: "
-        "clicks). auto: clicks where there is no rating, or always the same.",
+        help="Meaning of the file: ratings (explicit), or choices of items, perhaps with counts (implicit: "
+        "clicks). auto: clicks if there are no ratings, or all are equal.",
     ),
     click.option("--positive-from", type=float, metavar="RATING", help="Ratings from here on are clicks, others not."),
     click.option(
@@ -200,10 +199,10 @@ class Naming:
 
     @contextlib.contextmanager
     def named(self):
-        """Errors of the library raised within speak of options."""
+        """Rewrite library errors to name options instead of parameters."""
         try:
             yield
         except GpukitError as error:
-            told = type(error)(self.spoken(str(error)))
-            told.exit_code = error.exit_code  # of another rank's error
-            raise told from None
+            renamed = type(error)(self.spoken(str(error)))
+            renamed.exit_code = error.exit_code  # of another rank's error
+            raise renamed from None

@@ -1,4 +1,4 @@
-"""Files that commands write: checked before the work begins, csv rows written aside and renamed."""
+"""Check output files before any computation, and write csv files whole."""
 
 import importlib.util
 from pathlib import Path
@@ -8,8 +8,9 @@ from gpukit.io import sinks
 
 
 def check_output(path, option, inputs=(), force=False, text=False):
-    """Raise DataError unless path (None passes) can be written, is none of the files that are read, and, without force,
-    no file that is there already. An empty one counts as none: who makes temporary names makes such files.
+    """Raise DataError if path cannot be written, is an input, or exists without force; None passes.
+
+    An empty file does not count as existing: makers of temporary names create such files.
 
     text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise.
     """

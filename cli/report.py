@@ -97,17 +97,17 @@ def read_notes():
 
 @contextlib.contextmanager
 def warnings_told(quiet=False, spoken=str):
-    """A list in which the texts of UserWarnings raised within end, each once; unless quiet they are remarks as well.
+    """Collect the texts of UserWarnings in a list, each once; print them as remarks unless quiet.
 
-    spoken: a function that words a text for the command line.
+    spoken: a function that rewrites a text for the command line.
     """
-    told = []
+    messages = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
-        yield told
+        yield messages
     texts = (str(warning.message) for warning in caught if issubclass(warning.category, UserWarning))
-    told += dict.fromkeys(map(spoken, texts))
-    for text in told:
+    messages += dict.fromkeys(map(spoken, texts))
+    for text in messages:
         remark(f"Warning: {text}", quiet)
 
 

@@ -36,7 +36,7 @@ class Stages:
 
 
 def process_age():
-    """Seconds since the process began; 0 where the system does not tell (it does on Linux, to 10 ms)."""
+    """Return the seconds since the process started, to 10 ms on Linux; 0 if the system does not report it."""
     try:
         begun = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
         return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun, 0.0)

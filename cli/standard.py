@@ -1,4 +1,4 @@
-"""The standard streams as a command may find them: closed, full, or with nobody who reads."""
+"""Standard streams that are closed, full or without a reader."""
 
 import io
 import os
@@ -14,7 +14,7 @@ PLACES = ((os.O_RDONLY, "r"), (os.O_RDONLY, "w"), (os.O_WRONLY, "w"))
 
 
 class Output(io.FileIO):
-    """Standard output; GpukitError where it cannot be written. Who has seen enough of a pipe is not an error."""
+    """Standard output that raises GpukitError if it cannot be written; a closed pipe is not an error."""
 
     def write(self, content):
         """See io.FileIO."""
@@ -27,14 +27,14 @@ class Output(io.FileIO):
 
 
 def printable(text):
-    """Return text with what does not print escaped as Python does: controls, line ends, direction marks, surrogates."""
+    """Return text with unprintable characters escaped as in Python."""
     if text.isprintable():
         return text
     return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
 
 
 def fill():
-    """Give closed streams a place, and stdout its errors."""
+    """Open closed streams on the null device, and let stdout raise GpukitError."""
     for number, (name, (flags, mode)) in enumerate(zip(NAMES, PLACES, strict=True)):
         if getattr(sys, name) is None:
             os.dup2(os.open(os.devnull, flags), number)
@@ -47,25 +47,25 @@ def fill():
 
 
 def shut_output():
-    """Nothing goes to standard output any more."""
+    """Discard further standard output."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     os.close(nowhere)
 
 
 def word_warnings():
-    """From now on a UserWarning is a line for people, without the place in the code that Python adds to it."""
+    """Print each UserWarning in one line, without its place in the code."""
     usual = warnings.formatwarning
 
-    def worded(message, category, *place, **line):
-        told = printable(" ".join(str(message).split("\n")))
-        return f"Warning: {told}\n" if category is UserWarning else usual(message, category, *place, **line)
+    def worded(message, category, *place, **options):
+        text = printable(" ".join(str(message).split("\n")))
+        return f"Warning: {text}\n" if category is UserWarning else usual(message, category, *place, **options)
 
     warnings.formatwarning = worded
 
 
 def leave():
-    """What could not be written is dropped: Python would complain of it when it ends."""
+    """Drop unwritten output, because Python would report it at exit."""
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()

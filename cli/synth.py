@@ -36,9 +36,9 @@ def synth():
     show_default=True,
     help="Share of its ratings, above 0 and at most 1; users and items shrink with the square root.",
 )
-@click.option("--users", type=COUNT, help="Users, instead of what --scale gives.")
-@click.option("--items", type=COUNT, help="Items, likewise.")
-@click.option("--ratings", type=COUNT, help="Ratings, likewise.")
+@click.option("--users", type=COUNT, help="Number of users, instead of --scale.")
+@click.option("--items", type=COUNT, help="Number of items, instead of --scale.")
+@click.option("--ratings", type=COUNT, help="Number of ratings, instead of --scale.")
 @click.option("--titles", metavar="FILE", help="Also write item,title with invented titles (csv).")
 @force
 @seed
@@ -109,7 +109,7 @@ def _write_titles(ids, path):
 @as_json
 @quiet
 def synth_letor(output, like, scale, folds, binary, force, seed, as_json, quiet):
-    """Generate documents of queries: correlated, heavy-tailed features, and a relevance that they tell in part.
+    """Generate documents of queries: correlated, heavy-tailed features, and a relevance that partly depends on them.
 
     OUT ends in .txt (svmlight with query ids) or .gkl (binary), is - (text on stdout), or is a folder to be made: Fold1
     to Fold5, each with train, vali and test, three fifths of the queries and a fifth each, as LETOR has them.

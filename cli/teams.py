@@ -20,9 +20,9 @@ from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined
 from gpukit.parallel.launch import launch
 from gpukit.runtime.started import AFTER, told
 
-hushed = []  # whether this process says nothing any more
+hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which another rank has not, or has for something else
-READ = (  # options, beside all arguments
+READ = (  # options that name input files, in addition to all arguments
     *("edges", "tensor", "coordinates", "distances", "validation", "test", "given"),
     *("without", "only", "categories", "titles", "protocol"),
 )
@@ -41,7 +41,7 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
-        with interrupt.deferred():  # a request to stop that comes before others can be told of it
+        with interrupt.deferred():  # a stop before it can be reported to other ranks
             team = left.enter_context(joined(hush() if by_others and told()[1] else None))
         if team.rank:
             hush()
@@ -55,7 +55,7 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
 
 
 def wished(ask, work):
-    """How many ranks --ranks or --gpus asks for; what auto comes to is said. work: see run_as_team."""
+    """Return the number of ranks that --ranks or --gpus requests; print the choice of auto."""
     name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if asked != AUTO:
         return asked or 1
@@ -88,7 +88,7 @@ def let_first_speak():
 
 
 def hush():
-    """Say nothing from now on: the first rank tells for all. A descriptor of what was standard error."""
+    """Discard output, because the first rank reports for all; return a descriptor of standard error."""
     hushed.append(True)
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -116,7 +116,7 @@ def check_standard_input(ctx):
 
 
 def is_read(parameter):
-    """Whether a parameter of a command names a file that is read."""
+    """Return True if a parameter names an input file."""
     return isinstance(parameter, click.Argument) or parameter.name in READ
 
 

@@ -24,7 +24,7 @@ DONE = {"ratings": "rated", "clicks": "clicked"}
     type=click.Choice(BY),
     default=BY[0],
     show_default=True,
-    help="Which score: what recommend shows (lists; learned once and kept in MODEL), or the predicted rating.",
+    help="Score to explain: that of recommend (lists; trained once and saved in MODEL), or the predicted rating.",
 )
 @models.titles
 @options.as_json
@@ -63,7 +63,7 @@ def explain(**values):
 
 
 def alike_of(fitted, found, count):
-    """[dict] of the user's ratings of items most like this one, where no neighbours tell."""
+    """Return [dict] of the user's ratings of the most similar items, for models without neighbours."""
     if found.by == "lists" or fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
         return []
     columns = fitted.rated_alike(found.user, found.item, count)
@@ -73,7 +73,7 @@ def alike_of(fitted, found, count):
 
 
 def facts_of(found, alike, title_of):
-    """What --json prints of an Explanation."""
+    """Return the --json object of an Explanation."""
     rated = [one._asdict() for one in found.rated]
     for row in [*rated, *alike] if title_of else ():
         row["title"] = title_of.get(str(row["item"]), "")
@@ -125,7 +125,7 @@ def parts_of(found, count, title_of, learned):
 
 
 def remark_unknown(found, quiet):
-    """Say so where the model does not know the user or the item."""
+    """Print a remark if the user or the item is unknown to the model."""
     known = {"user": (found.known_user, found.user), "item": (found.known_item, found.item)}
     for what, (there, one) in known.items():
         if not there:

@@ -1,15 +1,15 @@
-"""What ratings may be instead of ratings, in a few words behind the line that says what was read."""
+"""Remarks on values that may not be ratings."""
 
 import numpy as np
 
 EARLIEST = 1e8  # seconds: numbers that all are larger are times from 1973 on, or of milliseconds
-LOOKED_AT = 100_000  # ratings that say which values there are
-APART = 2  # by so many of the others' largest step a value is apart from them; or a zero is so many times as frequent
-OFTEN = 0.001  # of the ratings, what is apart; the largest of many numbers comes once
+LOOKED_AT = 100_000  # ratings in the sample
+APART = 2  # an outlier's distance in largest steps of the others; also a zero's frequency relative to the others
+OFTEN = 0.001  # least fraction of an outlier: the largest of many numbers occurs once
 
 
 def alike(ask, ratings):
-    """Why ratings that nobody called clicks are some, where that may surprise."""
+    """Return the reason why ratings are read as clicks without an option, or an empty text."""
     low, high = ratings.scale
     if ask.feedback != "auto" or ask.positive_from is not None or low < high or low == 1:
         return ""
@@ -17,7 +17,7 @@ def alike(ask, ratings):
 
 
 def unlike_ratings(ask, ratings):
-    """What ratings that nobody called so may be instead, where their numbers look like it."""
+    """Return a remark on ratings that look like times or clicks, or an empty text."""
     low, high = ratings.scale
     if ask.feedback != "auto":
         return ""
@@ -29,7 +29,7 @@ def unlike_ratings(ask, ratings):
 
 
 def no_rating(values):
-    """What to say of a value that looks like the sign of a pair without a rating; values (n,): ratings."""
+    """Return a remark on a value that looks like a mark of no rating; values (n,): ratings."""
     few = len(values) <= LOOKED_AT
     sign = sign_of_none(values if few else values[np.random.default_rng(0).integers(0, len(values), LOOKED_AT)])
     if sign is None:
@@ -41,8 +41,9 @@ def no_rating(values):
 
 
 def sign_of_none(values):
-    """The value among some ratings (n,) that probably means none: -1 beside 1 to 10, 99 beside -10 to 10, or a 0
-    beside 1 to 10 that is more frequent than each of them. None where there is none such, or few values.
+    """Return the value of ratings (n,) that probably means no rating, or None.
+
+    Examples are -1 with 1 to 10, 99 with -10 to 10, and 0 with 1 to 10 if it is the most frequent value.
     """
     found, counts = np.unique(values, return_counts=True)
     if len(found) < 4:

@@ -72,7 +72,7 @@ def recommend(ctx, **values):
 
 
 def run(ask, stages, team):
-    """What a rank of a Team does: the first one tells and writes, the others help where all users are asked for."""
+    """Run one rank: the first prints and writes; the others compute lists of all users."""
     if team.rank and not ask.everyone:
         return
     found = kept.stamp(ask.model)

@@ -27,9 +27,9 @@ from gpukit.errors import ParameterError
 def similar(model, item, user, count, by, titles, device, as_json, quiet):
     """List the items most like --item, or the users most like --user.
 
-    Alike are items that the same users rate, above what is usual for both: a score says how much, 1 at most, and is
-    damped where few users rated both. It stands beside what it rests on: the users that rated both ("common"; of users,
-    the items rated by both) and all ratings of the item (of the user).
+    Items are similar if the same users rate both above their baselines. The score is 1 at most and is damped if few
+    users rated both. The table shows the users that rated both ("common"; for users, the items rated by both) and the
+    ratings of each item (user).
 
     \b
     gpukit similar my.gpukit --item 2571 --titles movies.dat

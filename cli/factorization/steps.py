@@ -27,7 +27,7 @@ COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "tes
 
 
 class Done(NamedTuple):
-    """What a run of the command has come to: estimator, Ratings (test or None), rows, texts, Stages."""
+    """Result of a run: estimator, Ratings (test or None), rows, texts, Stages."""
 
     model: object
     train: object
@@ -38,9 +38,10 @@ class Done(NamedTuple):
 
 
 def load(ask, stages, described, times=False, team=ALONE):
-    """(train, test): Ratings, test None where nothing is held out; described(ask, Ratings): what was read, in words;
-    times: whether times are read though the split does not need them; team: the parallel.Team of which the first rank
-    reads."""
+    """Return (train, test) as Ratings; test is None if nothing is held out.
+
+    described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
+    the parallel.Team whose first rank reads."""
     from gpukit.ratings import read_ratings
 
     def read(path, times=False):
@@ -117,7 +118,7 @@ def of_either(ask, ratings):
 
 
 def since(ask, test):
-    """Return which ratings are held out, in words for the remark; '' for random ones."""
+    """Describe the held-out ratings for the remark, '' if they are random."""
     if ask.split == "time":
         return f", the last ones, from {when(test.times.min())} on,"
     if ask.split == "users":
@@ -127,7 +128,7 @@ def since(ask, test):
 
 
 def when(seconds):
-    """A time of Ratings as a date, or as it is where it is none."""
+    """Return a time of Ratings as a date, or unchanged if it is not one."""
     try:
         return f"{np.datetime64(int(seconds), 's').astype('datetime64[D]')}"
     except (OverflowError, ValueError):
@@ -184,7 +185,7 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
     """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
     model = build(ask)
     quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # stopping by the test set flatters it
-    with report.warnings_told(quiet, spoken) as told, report.Progress(ask.quiet) as progress, options_named():
+    with report.warnings_told(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
         try:
             kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
             model.fit(train, validation=judges, progress=progress, **kept, team=team)
@@ -193,7 +194,7 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
             raise
     parts = {name: seconds for name, seconds in model.timings_.items() if name != "prepare"}
     stages.done("preparing", parts)
-    return model, told
+    return model, messages
 
 
 def refits(ask):
@@ -273,13 +274,13 @@ def table_of(ask, model, train, test):
 
 
 def draw(ask, run):
-    """The picture that --plot asks for; the bias-only predictor is drawn beside a curve over the test set."""
+    """Draw the --plot picture; a curve over the test set includes the bias-only predictor."""
     biased = run.table[1]
-    beside = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
+    constants = {} if ask.early_stop else {biased["predictor"]: biased["test_rmse"]}
     over, curve = "test set", run.model.history_
     if ask.early_stop:
         over, curve = "held-out part of the training set", best_trial(run.model.trials_)["curve"]
-    training_curve(curve, f"{type(run.model).__name__}, {over}", beside, ask.plot)
+    training_curve(curve, f"{type(run.model).__name__}, {over}", constants, ask.plot)
 
 
 def best_trial(trials):

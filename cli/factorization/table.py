@@ -1,4 +1,4 @@
-"""The closing table of a training run: the model beside the global mean and the bias-only predictor."""
+"""The closing table of a training run: the model compared with the global mean and the bias-only predictor."""
 
 import numpy as np
 

@@ -32,9 +32,9 @@ AT_LEAST_1 = click.IntRange(min=1)
     type=click.Choice(ALL_SOLVERS),
     default="auto",
     show_default=True,
-    help="How ratings are learned: by stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
-    "neighbours also by batch-Hogwild (cuSGD's) or alternating least squares (als, cuALS's). Clicks: by ials or "
-    "sampled; auto takes what gives the best lists.",
+    help="Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
+    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials or "
+    "sampled; auto chooses the one with the best lists.",
 )
 @options.implicit
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
@@ -52,7 +52,7 @@ AT_LEAST_1 = click.IntRange(min=1)
     type=click.Choice(HASHES),
     default="simlsh",
     show_default=True,
-    help="What an item's bits tell: who rated it how (simlsh, projection), or who rated it (minhash).",
+    help="Hash of an item: of its users and ratings (simlsh, projection), or of its users alone (minhash).",
 )
 @click.option("--test", metavar="FILE", help="Test on these ratings and train on all of RATINGS.")
 @click.option(
@@ -70,23 +70,23 @@ AT_LEAST_1 = click.IntRange(min=1)
     "then train on all.",
 )
 @click.option("--learning-rate", type=float, help="Size of the steps.  [default: by the number of ratings]")
-@click.option("--regularization", type=float, help=f"How hard parameters are held small.  [{options.FROM_DATA}]")
+@click.option("--regularization", type=float, help=f"Weight of the penalty on parameters.  [{options.FROM_DATA}]")
 @click.option("--deterministic", is_flag=True, help="The same result on every run, with any number of threads; slower.")
 @click.option(
     "--precision",
     type=click.Choice(PRECISIONS),
     default="auto",
     show_default=True,
-    help="Of the factors that all workers share: half is for GPUs; auto means it for many ratings there.",
+    help="Precision of the shared factors; half needs a GPU; auto uses it there for many ratings.",
 )
 @click.option(
     "--no-refit",
     is_flag=True,
     help="Save the model that the errors belong to; do not train it again on all of RATINGS.",
 )
-@click.option("--lists", is_flag=True, help="Learn what ranks lists now, not when recommend first asks for it.")
-@click.option("--checkpoint", metavar="FILE", help="Keep the state of training here while it lasts.")
-@click.option("--resume", is_flag=True, help="Go on from --checkpoint.")
+@click.option("--lists", is_flag=True, help="Train the ranking of lists now, not at the first recommend.")
+@click.option("--checkpoint", metavar="FILE", help="Save the state here during training.")
+@click.option("--resume", is_flag=True, help="Continue from --checkpoint.")
 @click.option("--plot", metavar="FILE", help="Draw RMSE by epoch and by second: .png, .pdf or .svg.")
 @options.force
 @options.table_file
@@ -96,17 +96,17 @@ AT_LEAST_1 = click.IntRange(min=1)
 @options.gpus
 @click.pass_context
 def train_lshmf(ctx, **values):
-    """Learn from RATINGS (who rated what, and how) to predict ratings and to recommend.
+    """Train a model on RATINGS to predict ratings and to recommend items.
 
-    Where users and items have few ratings, the options that are left out are chosen on a part of the ratings held out,
-    damped biases without factors among the candidates; the closing lines say what was chosen and why. A column that
-    --columns calls weight says how much each rating counts.
+    If users and items have few ratings, options that are not given are chosen on held-out ratings; damped biases
+    without factors are a candidate. The last lines report the choice and its reason. A column named weight by --columns
+    weights each rating.
 
-    Files without ratings (who chose what), or with always the same, are clicks: then lists are learned, in the way
-    that finds a held-out click of each user best, and the closing table has popularity and item kNN beside them.
+    Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with the solver that ranks a
+    held-out click of each user best, and the final table compares them with popularity and item kNN.
 
-    The errors are those of a model that has not seen the ratings held out. The model that is saved is then trained
-    again on all of RATINGS, with the same settings; --no-refit saves the first one.
+    The errors belong to a model trained without the held-out ratings. The saved model is then trained again on all of
+    RATINGS with the same settings; --no-refit saves the first one.
 
     \b
     gpukit train-lshmf ratings.csv --model my.gpukit
@@ -117,7 +117,7 @@ def train_lshmf(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for what will not do
+    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for invalid options
     with options_named():
         steps.build(ask).check()
     with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
@@ -127,15 +127,15 @@ def train_lshmf(ctx, **values):
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
-        model, told = steps.fit(ctx, ask, train, test, stages, team)
+        model, messages = steps.fit(ctx, ask, train, test, stages, team)
         table = None if team.rank else steps.table_of(ask, model, train, test)
-        run, saved = steps.Done(model, train, test, table, told, stages), model
+        run, saved = steps.Done(model, train, test, table, messages, stages), model
         stages.done("evaluating")
         if not team.rank:
             steps.show_table(ask, run)
         if steps.refits(ask):
             saved = steps.refit(ctx, ask, model, steps.together(train, test), stages, team)
-    if team.rank:  # the first one tells and writes
+    if team.rank:  # the first rank prints and writes
         return
     if ask.model is not None:
         steps.save(ask, run, saved)

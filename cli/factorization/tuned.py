@@ -35,8 +35,7 @@ PASSED = {"file_format": ("--format", "auto"), "columns": ("--columns", None), "
 
 
 class Done(NamedTuple):
-    """What the command has come to: search.Tuned, {'rmse', 'mae'} on the test set (or None), Ratings to learn from and
-    to test on (or None), texts."""
+    """Result of tuning: search.Tuned, {'rmse', 'mae'} on the test set or None, training and test Ratings, texts."""
 
     found: object
     tested: dict | None
@@ -47,14 +46,14 @@ class Done(NamedTuple):
 
 def run(ctx, ask, train, test, stages):
     """The Done of Ratings to learn from and to test the winner on (or None)."""
-    with report.warnings_told(ask.quiet or ask.as_json, spoken) as told:
+    with report.warnings_told(ask.quiet or ask.as_json, spoken) as messages:
         found = search(ctx, ask, train)
         stages.done("tuning")
         tested = finish(ask, found, train, test, stages)
     if ask.plot is not None:
         tuning_picture(found.table, found.means["rmse"], ask.plot)
         stages.done("writing")
-    return Done(found, tested, train, test, told)
+    return Done(found, tested, train, test, messages)
 
 
 def search(ctx, ask, train):
@@ -150,7 +149,7 @@ def marked(found):
 
 
 def remarks(ask, done, stages):
-    """Yield what else to say."""
+    """Yield the remarks below the table."""
     found = done.found
     if found.means["rmse"] is not None:
         means, best = found.means["rmse"], found.table[0]["rmse"]
@@ -170,7 +169,7 @@ def remarks(ask, done, stages):
 
 
 def result(ask, done, stages):
-    """What --json prints."""
+    """Return the --json object."""
     found = done.found
     users, items = done.train.shape
     return {

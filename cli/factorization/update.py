@@ -1,4 +1,4 @@
-"""`gpukit update`: a model and new ratings in, the model with them out."""
+"""`gpukit update`: learn from new ratings."""
 
 from types import SimpleNamespace
 
@@ -21,20 +21,20 @@ from gpukit.factorization.update.update_log import ANEW, empty_entry
     type=click.Choice(ROWS),
     default="move",
     show_default=True,
-    help="Rows of known users and items move a little, or stay as they are (the paper's Algorithm 4).",
+    help="Rows of known users and items move a little, or stay unchanged (the paper's Algorithm 4).",
 )
 @click.option(
     "--hashes",
     type=click.Choice(HASHES),
     default="recount",
     show_default=True,
-    help="Neighbours of changed items are looked for again, or kept.",
+    help="Search neighbours of changed items again, or keep them.",
 )
 @click.option(
     "--replay",
     type=click.FloatRange(min=0),
     metavar="N",
-    help="Earlier ratings walked again for each new one.  [default: 0; all, once they have grown by 4 %]",
+    help="Earlier ratings to train on again per new one.  [default: 0; all after growth by 4 %]",
 )
 @click.option(
     "--widen-scale",
@@ -49,14 +49,13 @@ from gpukit.factorization.update.update_log import ANEW, empty_entry
 @options.as_json
 @options.quiet
 def update(**values):
-    """Let the model in the file MODEL learn from the ratings in the file NEW.
+    """Update the model in the file MODEL with the ratings in the file NEW.
 
-    The model is trained anew, its open settings chosen again, when its ratings are twice as many as they were the last
-    time; up to 200,000 ratings, where that takes about a second, when they have grown by 4 %. The line that is printed
-    says so. With --rows frozen, --hashes kept or --replay it never is.
+    The model is trained again, with settings chosen again, when its ratings have doubled since the last training. Up to
+    200,000 ratings, growth by 4 % is enough. The output reports it. Not with --rows frozen, --hashes kept or --replay.
 
-    New users and items are added; a pair that the model knows is corrected. Where the updated model goes must be said:
-    MODEL stays as it is unless it is named again, with --force.
+    New users and items are added. A new rating of a known pair replaces the old one. --model is required: MODEL stays
+    unchanged unless --model names it, with --force.
 
     \b
     gpukit update my.gpukit tonight.csv --model my.gpukit --force
@@ -68,17 +67,17 @@ def update(**values):
     new, judged = read_new(ask, fitted), None if ask.test is None else read(ask, ask.test)
     stages.done("reading")
     before = evaluated(fitted, judged, stages)
-    told = learn(ask, fitted, new)
-    stages.done("updating", told["seconds"])
+    summary = learn(ask, fitted, new)
+    stages.done("updating", summary["seconds"])
     after = evaluated(fitted, judged, stages)
     fitted.save(ask.target)
     stages.done("writing")
-    told = {**told, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
-    show(ask, fitted, told, (before, after), chosen, stages)
+    summary = {**summary, "total_users": len(fitted.user_ids_), "total_items": len(fitted.item_ids_)}
+    show(ask, fitted, summary, (before, after), chosen, stages)
 
 
 def check_target(ask):
-    """Raise unless it is clear where the updated model goes, and it may go there."""
+    """Raise unless --model names a file that may be written."""
     if ask.target is None:
         raise ParameterError(
             f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
@@ -105,7 +104,7 @@ def read_new(ask, fitted):
 
 
 def evaluated(fitted, judged, stages):
-    """What the model is worth on Ratings, by the name of the measure; None without them."""
+    """Return the measures of the model on Ratings by name; None without Ratings."""
     if judged is None:
         return None
     errors = fitted.evaluate(judged)
@@ -114,8 +113,7 @@ def evaluated(fitted, judged, stages):
 
 
 def learn(ask, fitted, new):
-    """Update the model; the entry of its updates_, or one like it where nothing is new; unchanged: how many ratings the
-    model had as they are."""
+    """Update the model; return its entry of updates_ with the number of unchanged ratings."""
     if new is None:
         return {**empty_entry(fitted, ask.rows), "unchanged": 0}
     with report.Progress(ask.quiet or ask.as_json) as progress:
@@ -128,24 +126,24 @@ def learn(ask, fitted, new):
             widen_scale=ask.widen_scale,
             progress=progress,
         )
-    told = fitted.updates_[-1]
-    same = len(new) - told["ratings"] - told["corrected"] if fitted.feedback_ == "explicit" else 0
-    return {**told, "unchanged": same}
+    summary = fitted.updates_[-1]
+    same = len(new) - summary["ratings"] - summary["corrected"] if fitted.feedback_ == "explicit" else 0
+    return {**summary, "unchanged": same}
 
 
-def show(ask, fitted, told, errors, chosen, stages):
-    """Print what came of it: a JSON object, or a line or two and the seconds. errors: before and after, or None."""
+def show(ask, fitted, summary, errors, chosen, stages):
+    """Print the result as JSON or lines. errors: before and after, or None."""
     if ask.as_json:
         before, after = errors
         result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
-        report.print_json({"command": "update", **told, **result, "seconds": stages.seconds})
+        report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
-    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", told["rows"] == ANEW
+    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == ANEW
     report.echo(
-        f"{told['ratings']:,} new {learned}, {told['corrected']:,} corrected"
-        + f", {told['unchanged']:,} known as they are" * (told["unchanged"] > 0)
-        + f"; {told['users']:,} new users, {told['items']:,} new items; "
-        + (f"trained anew on all {told['settled']:,}." if anew else f"{told['walked']:,} {learned} walked.")
+        f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
+        + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
+        + f"; {summary['users']:,} new users, {summary['items']:,} new items; "
+        + (f"trained anew on all {summary['settled']:,}." if anew else f"{summary['walked']:,} {learned} walked.")
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]

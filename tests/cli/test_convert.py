@@ -157,9 +157,9 @@ def test_columns_that_are_not_converted_are_named(verb, tmp_path, suffix):
         path.write_text(text)
     line = f"{path}: not converted: timestamp, weight. --times keeps times"
     assert line in verb("convert", path, tmp_path / "two.gkr").err
-    told = verb("convert", path, tmp_path / "two.gkr", "--force", "--json")
-    assert json.loads(told.out)["reading"][0]["left_out"] == ["timestamp", "weight"] and line not in told.err
+    result = verb("convert", path, tmp_path / "two.gkr", "--force", "--json")
+    assert json.loads(result.out)["reading"][0]["left_out"] == ["timestamp", "weight"] and line not in result.err
     assert "not converted: weight." in verb("convert", path, tmp_path / "two.gkr", "--force", "--times").err
     columns = "user,item,rating,timestamp,weight"
-    told = verb("convert", path, tmp_path / "two.gkr", "--force", "--times", "--columns", columns)
-    assert told.code == 0 and "not converted" not in told.err
+    result = verb("convert", path, tmp_path / "two.gkr", "--force", "--times", "--columns", columns)
+    assert result.code == 0 and "not converted" not in result.err

@@ -62,7 +62,7 @@ BLACKWELL = {**GPU, "name": "RTX 5090", "compute_capability": "12.0"}
 
 
 @pytest.mark.parametrize(
-    "cuda, gpus, packages, told",
+    "cuda, gpus, packages, expected",
     [
         (None, [], ["nvidia-nvjitlink"], None),
         ((13, 0), [BLACKWELL], ["nvidia-nvjitlink"], None),
@@ -73,10 +73,10 @@ BLACKWELL = {**GPU, "name": "RTX 5090", "compute_capability": "12.0"}
         ((12, 8), [GPU, BLACKWELL], ["nvidia-nvjitlink-cu12"], "RTX 5090 needs CUDA 13: update the driver"),
     ],
 )
-def test_drivers_that_are_too_old(monkeypatch, cuda, gpus, packages, told):
+def test_drivers_that_are_too_old(monkeypatch, cuda, gpus, packages, expected):
     monkeypatch.setattr(doctor, "version_of", lambda name: "1.0" if name in packages else None)
     found = doctor.driver_problems(cuda, gpus)
-    assert found == [] if told is None else len(found) == 1 and told in found[0]
+    assert found == [] if expected is None else len(found) == 1 and expected in found[0]
 
 
 @pytest.mark.parametrize("answer, found", [((0, 12040), (12, 4)), ((0, 13000), (13, 0)), ((3, 0), None)])
@@ -106,7 +106,7 @@ def test_a_gpu_is_shown(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize(
-    "change, told",
+    "change, expected",
     [
         ({}, None),
         ({"numpy": "2.5.1"}, "pip install 'numpy<2.5'"),
@@ -117,17 +117,17 @@ def test_a_gpu_is_shown(monkeypatch, capsys):
         ({"python": "3.14.0"}, "3.11, 3.12, 3.13"),
     ],
 )
-def test_known_bad_versions(change, told):
+def test_known_bad_versions(change, expected):
     good = {"python": "3.12.1", "numpy": "2.4.6", "numba": "0.68.1", "numba-cuda": "0.30.4"}
     found = doctor.known_problems(good | change)
-    assert found == [] if told is None else len(found) == 1 and told in found[0]
+    assert found == [] if expected is None else len(found) == 1 and expected in found[0]
 
 
 def test_nvvm_may_not_be_newer_than_what_links_its_code():
     good = {"python": "3.12.1", "numpy": "2.4.6", "numba": "0.68.1", "numba-cuda": "0.30.4"}
-    for nvvm, linker, told in (("13.5.1", "13.0.88", True), ("13.0.2", "13.5.1", False), ("13.5.1", "13.5.3", False)):
+    for nvvm, linker, named in (("13.5.1", "13.0.88", True), ("13.0.2", "13.5.1", False), ("13.5.1", "13.5.3", False)):
         found = doctor.known_problems({**good, "nvidia-nvvm": nvvm, "nvidia-nvjitlink": linker})
-        assert [("nvidia-nvjitlink==13.5.*" in text) for text in found] == [True] * told
+        assert [("nvidia-nvjitlink==13.5.*" in text) for text in found] == [True] * named
     assert doctor.known_problems({**good, "nvidia-nvvm": "13.5.1", "nvidia-nvjitlink": None}) == []
 
 

@@ -79,8 +79,8 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
         "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--no-neighbors", "-q", "--force", *solver
     )
     left = " The one of before is whole: --resume goes on from it." if before else ""
-    told = f"The checkpoint could not be written: cannot write {checkpoint}: No space left on device.{left}"
-    assert (result.code, result.out, result.err) == (130, "", f"Interrupted. {told}\n")
+    message = f"The checkpoint could not be written: cannot write {checkpoint}: No space left on device.{left}"
+    assert (result.code, result.out, result.err) == (130, "", f"Interrupted. {message}\n")
 
 
 def test_before_training_there_is_no_checkpoint_to_speak_of(verb, ratings_file, tmp_path, ctrl_c_at):

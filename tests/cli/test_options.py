@@ -1,4 +1,4 @@
-"""What the library says of parameters, told of options."""
+"""Library messages name options instead of parameters."""
 
 import pytest
 
@@ -27,7 +27,7 @@ GRAPHS, DOCUMENTS = OF_GRAPHS.spoken, OF_DOCUMENTS.spoken
         (GRAPHS, "after 20 iterations the weights are equal", "after 20 iterations the weights are equal"),
     ],
 )
-def test_parameters_are_told_as_options(spoken, text, expected):
+def test_messages_name_options(spoken, text, expected):
     assert spoken(text) == expected
 
 
@@ -35,9 +35,9 @@ def test_errors_keep_their_kind_and_code():
     """Of a class of its own, with an exit code of its own."""
     error = DataError("eps must be 1.")
     error.exit_code = 7
-    with pytest.raises(DataError, match="^--eps must be 1.$") as told, Naming({"eps": "--eps"}).named():
+    with pytest.raises(DataError, match="^--eps must be 1.$") as caught, Naming({"eps": "--eps"}).named():
         raise error
-    assert told.value.exit_code == 7
+    assert caught.value.exit_code == 7
 
 
 @pytest.mark.parametrize(
