@@ -265,7 +265,7 @@ class Words:
         return firsts, which
 
     def text(self, places):
-        """[str] of the words at some places (m,), in UTF-8 or else Latin-1."""
+        """[str] of the words at some places (m,), as words.decoded has them."""
         if self._array is not None:
             import pyarrow
 

@@ -322,7 +322,7 @@ class Stream:
             raise DataError(f"{self.name} is {own} written by gpukit, which is not read here. {needed}")
         if b"\0" in head:
             raise DataError(
-                f"{self.name} is not a text file in UTF-8 or Latin-1, nor in a binary format that is read here. "
+                f"{self.name} is not a text file in UTF-8 or Windows-1252, nor in a binary format that is read here. "
                 f"{needed}"
             )
         if b"\r" in head.strip() and b"\n" not in head:
@@ -378,7 +378,7 @@ class Stream:
         if len(letters) and not letters.min():
             raise DataError(
                 f"{self.name} has a byte of 0 at byte {before + int(letters.argmin()) + 1:,}, which no text holds. It "
-                "is damaged, or no text file in UTF-8 or Latin-1."
+                "is damaged, or no text file in UTF-8 or Windows-1252."
             )
 
     def _refuse_long_line(self, length, before):
