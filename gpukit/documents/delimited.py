@@ -35,7 +35,8 @@ def read_table(raw, name, null, dtype):
     table = Table(raw.removeprefix(BOM), name)
     columns = Columns(table.first, table.path)
     at = {role: _place(table.first, getattr(columns, role)) for role in ("label", "qid", "weight", "comment")}
-    frame = table.frame(True, spelled=[at[role] for role in ("qid", "comment") if at[role] is not None])
+    spelled = [at[role] for role in ("qid", "comment") if at[role] is not None]
+    frame = table.frame(True, spelled, ids=[at["label"]])  # whole labels stay exact
     features = set(columns.features)
     X = _features(table, frame, [place for place, name in enumerate(table.first) if name in features], dtype)
     offsets, qids = queries_of(_ids(table, frame, at["qid"]), lambda row: _where(table, row))
