@@ -14,7 +14,7 @@ from gpukit.ratings.table import DISTINCT, as_counts, marked
 
 RULES = ("last", "mean", "error")
 LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
-PART_BITS = 8  # of the keys that are sorted together: parts stay in the cache
+PART, PART_BITS = 1 << 16, 8  # keys that are sorted together, which the cache holds; bits that number the parts
 MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by rule 'mean'
 
 
@@ -108,16 +108,16 @@ def _has_repeats(keys, shift):
 
     These are the lowest of the user and the highest of the item, so that one user or item alone makes many parts too.
     """
-    first = max(0, shift - PART_BITS // 2)
-    keys = sort_by_bits(keys, first, first + PART_BITS)[0]
-    starts = row_starts(keys, first, PART_BITS, 1 << PART_BITS)
+    bits = min(PART_BITS, (len(keys) // PART).bit_length())
+    first = max(0, shift - bits // 2)
+    parted, _, _ = sort_by_bits(keys, first, first + bits)
+    starts = row_starts(parted, first, bits, 1 << bits)
 
     def is_repeated(part):
-        own = keys[starts[part] : starts[part + 1]]
-        own.sort()
+        own = np.sort(parted[starts[part] : starts[part + 1]])
         return (own[1:] == own[:-1]).any()
 
-    return any(shared_out(is_repeated, range(1 << PART_BITS)))
+    return any(shared_out(is_repeated, range(1 << bits)))
 
 
 @njit

@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from gpukit.io import notes, sources
-from gpukit.ratings import Ratings, as_ratings, read_ratings
+from gpukit.ratings import Ratings, as_ratings, read_ratings, repeats
+from gpukit.ratings.orders.compressed import packed_pairs
 from gpukit.ratings.pairs import ratings_of
 
 ROWS = [("1", "7", 5, 300), ("2", "7", 1, 50), ("1", "7", 2, 100), ("1", "8", 3, 10), ("1", "7", 4, 200)]
@@ -132,3 +133,20 @@ def test_a_copy_of_repeated_clicks_is_written_merged(tmp_path):
     rows, ids = np.array([0, 0, 1], np.int32), np.arange(2)
     write_ratings(Ratings(rows, rows, np.ones(3, np.float32), ids, ids), tmp_path / "a.gkr")
     assert read_ratings(tmp_path / "a.gkr").counts.tolist() == [2, 1]
+
+
+@pytest.mark.parametrize("shape", [(1, 3000), (3000, 1), (3, 5), (70, 70), (4000, 5), (1 << 20, 1 << 12)])
+@pytest.mark.parametrize("n", [0, 1, 2, 15, 16, 33, 3000])
+def test_one_repeated_pair_among_parts(monkeypatch, shape, n):
+    monkeypatch.setattr(repeats, "PART", 16)
+    rng = np.random.default_rng(n)
+    pairs = np.unique(rng.integers(0, shape[0] * shape[1], n))
+    rng.shuffle(pairs)
+    users, items = (rows.astype(np.int32) for rows in np.divmod(pairs, shape[1]))
+    keys, shift = packed_pairs(users, items, shape)
+    before = keys.copy()
+    assert not repeats._has_repeats(keys, shift) and np.array_equal(keys, before)
+    if len(keys) > 1:
+        one, other = rng.choice(len(keys), 2, replace=False)
+        keys[one] = keys[other]
+        assert repeats._has_repeats(keys, shift)
