@@ -85,7 +85,7 @@ def test_each_kind_is_filled_in_as_if_it_were_alone_in_its_units():
     np.testing.assert_allclose(model.completed_[missing] / scale, estimate[missing] / scale, atol=2e-3, rtol=1e-6)
     np.testing.assert_allclose(model.deviation_[missing], deviation[missing], rtol=0.05)
     assert (model.completed_[seen] == given[seen]).all() and (model.deviation_[seen] == 0).all()
-    assert model.report_[0].error < 1 and "in units of each sensor's own spread" in model.notes_[0]
+    assert model.report_[0].error < 1 and "relative to each sensor's standard deviation" in model.notes_[0]
     inside = np.abs(model.completed_ - given) <= 1.645 * model.deviation_
     assert all(inside[row][missing[row]].mean() > 0.6 for row in range(4))
 

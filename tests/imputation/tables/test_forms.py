@@ -105,7 +105,7 @@ def test_columns_in_another_order_give_the_same(frame, method):
     alone = GraphImputer(method=method, device="cpu").fit(frame)
     again = GraphImputer(method=method, device="cpu").fit(frame.iloc[::-1, order])
     np.testing.assert_allclose(again.completed_.loc[TIMES, NAMES], alone.completed_, rtol=1e-6, atol=1e-6)
-    assert any("no graph was given" in note for note in alone.notes_)
+    assert any("no graph was passed" in note for note in alone.notes_)
 
 
 @pytest.mark.parametrize("order", ["time", "sensor", "none"])
