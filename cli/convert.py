@@ -92,11 +92,11 @@ def _convert_documents(source, output, stages, null, quiet):
 def _convert_ratings(source, output, stages, quiet, **request):
     """The Ratings read from source, by the words of read_ratings, and written to output."""
     from gpukit.ratings import read_ratings, write_ratings
-    from gpukit.ratings.copies import check_copy, is_copy
+    from gpukit.ratings.copies import check_copy
 
     check_copy(output)
     stages.done("starting")
-    request["times"] = request["times"] or ("auto" if is_copy(source) else False)
+    request["times"] = request["times"] or ("auto" if getattr(source, "format", "") in ("gkr", "npz") else False)
     data = read_ratings(source, **request)
     stages.done("reading")
     for name, facts in report.read_notes().items():

@@ -10,8 +10,7 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import container, sinks, sources, trust
 
-MAGIC = b"GPUKITL1"
-KIND = container.kind_of(MAGIC, "documents (.gkl)")
+KIND = container.kind_of("gkl")
 OPTIONAL = ("comments", "weights", "names")  # columns that documents may lack
 SUFFIXES = (".gkl", ".txt", ".parquet")
 
@@ -50,11 +49,6 @@ def check_copy(path):
     if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
         return ".txt"
     return container.check_copy(path, SUFFIXES)
-
-
-def is_copy(source):
-    """True for an open Source of a .gkl file."""
-    return source.head.startswith(MAGIC)
 
 
 def _write_gkl(documents, file):

@@ -17,9 +17,7 @@ NUMBERED = b"gpukit.numbered"  # metadata of a file whose columns f1 to fn are n
 
 
 def is_documents(source):
-    """True for an open Source of Parquet with columns for a label and a query id."""
-    if not parquet.is_parquet(source):
-        return False
+    """Return True for Parquet in an open Source with columns for a label and a query id."""
     return are_documents(parquet.Reader(source).names)
 
 

@@ -17,7 +17,6 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.blank_lines import without_blank_end
-from gpukit.io.parquet import is_parquet
 from gpukit.io.words import decoded, is_number, shown
 
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
@@ -72,10 +71,10 @@ def read_like(path, null, names, n_features):
 
 def _read(source, null, n_features, dtype):
     """The Documents of an open Source; n_features: the most that text may have, or None."""
-    if copies.is_copy(source):
+    if source.format == "gkl":
         documents = copies.read_gkl(source)
         return documents if dtype is None else _converted(documents, dtype, source.name)
-    if is_parquet(source):
+    if source.format == "parquet":
         return parquet.read_parquet(source, null, dtype)
     stream = source.stream()
     head = stream.text_head()
@@ -130,9 +129,9 @@ def is_letor(path):
     path: as read_letor takes it. Raises DataError for what cannot be opened.
     """
     with sources.opened(path, NEEDED) as source:
-        if copies.is_copy(source) or beside(source.path, GROUPS):
+        if source.format == "gkl" or beside(source.path, GROUPS):
             return True
-        if is_parquet(source):
+        if source.format == "parquet":
             return parquet.is_documents(source)
         head = b"" if source.compression == "zip" else source.stream().head()
         return _has_qids(head) or delimited.is_table(head)

@@ -21,7 +21,7 @@ from gpukit.runtime import private
 from gpukit.timing import work_clock
 
 VERSION = 2  # of stored bases: raise it when another basis is computed from the same graph
-KIND = container.kind_of(b"GPUKITB1", "a basis")
+KIND = container.kind_of("basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
 COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
 CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is cut from the whole one

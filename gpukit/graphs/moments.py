@@ -171,9 +171,9 @@ def read_times(path):
     is no time, and for times that repeat.
     """
     with sources.opened(path, NEEDED) as source:
-        if source.head.startswith(archives.NPY):
+        if source.format == "npy":
             return check_times(archives.read_npy(source), source.name)
-        if source.holds_arrays():
+        if source.format == "npz":
             raise DataError(f"{source.name} is an .npz; --times takes {NEEDED}. An .npz keeps them as its array times.")
         stream = source.stream()
         stream.text_head()

@@ -71,7 +71,7 @@ def read_graph(
         return _beside(edges, tensor if path is None else path, lies)
     with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
         made = (coordinates, distances, neighbors) != (None, None, None)
-        if not made and (source.holds_arrays() or _is_array(source)):
+        if not made and (source.format == "npz" or _is_array(source)):
             return _whole(_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name, lies)
         near = near_of(coordinates, distances, neighbors)
         ids = near.ids()
@@ -173,10 +173,10 @@ def read_edges(path):
     if isinstance(path, Graph):
         return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
-        if source.holds_arrays():
+        if source.format == "npz":
             found = _arrays(source, {*GRAPH, "vertices"}, _check_graph)
             return _graph(found, source.name), found.get("vertices")
-        if source.head.startswith(archives.NPY):
+        if source.format == "npy":
             return archives.read_npy(source), None
         return read_graph_text(source)
 
@@ -199,9 +199,9 @@ def _beside(edges, tensor, lies):
 
 def _values(source, graph, ids, lies):
     """The Values of an open Source; graph, ids: None where there is none yet, and ids that its labels may have."""
-    if source.head.startswith(archives.NPY):
+    if source.format == "npy":
         return Values(_turned(archives.read_npy(source), lies.layout))
-    if source.holds_arrays():
+    if source.format == "npz":
         found = _arrays(source, {"tensor", *OPTIONAL}, _check_values)
         times = check_times(found.get("times"), source.name)
         return Values(_turned(found["tensor"], lies.layout), found.get("mask"), found.get("vertices"), times)
@@ -238,7 +238,7 @@ def _count(graph):
 
 def _is_array(source):
     """Whether a file is a .npy, or an .npz by its name."""
-    return source.head.startswith(archives.NPY) or str(source.name).lower().endswith(".npz")
+    return source.format == "npy" or str(source.name).lower().endswith(".npz")
 
 
 def _turned(array, layout):
@@ -346,7 +346,7 @@ def _listed(found):
 def _arrays(source, wanted, check):
     """{name: array} of an .npz in an open Source; one that is not wanted is not read, and None; check: of the Headers,
     as read_npz takes it, after the name."""
-    if not source.holds_arrays():
+    if source.format != "npz":
         raise DataError(
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
             "--tensor FILE; a graph is made of --coordinates or --distances."

@@ -21,7 +21,6 @@ from gpukit.device.memory import require_host
 from gpukit.errors import DataError, GpukitError
 from gpukit.io import sources
 
-NPY = b"\x93NUMPY"  # how a .npy begins
 KINDS = {"biuf": "real numbers", "iu": "whole numbers", "iuU": "ids", "SU": "text"}  # of dtypes
 DENSEST = 1040  # bytes that deflate makes of one, at most
 AT_ONCE = 1 << 20

@@ -4,14 +4,16 @@ from pathlib import Path
 
 from gpukit import arrayfile
 from gpukit.errors import DataError, ParameterError
+from gpukit.io.registry import FORMATS
 from gpukit.persist import check_writable
 
 AGAIN = "Write it again with gpukit convert, from the original."
 
 
-def kind_of(magic, what):
-    """The arrayfile.Kind of binary copies of something."""
-    return arrayfile.Kind(magic, f"a binary copy of {what}", DataError, AGAIN)
+def kind_of(name):
+    """Return the arrayfile.Kind of a format in registry.FORMATS."""
+    known = FORMATS[name]
+    return arrayfile.Kind(known.sign, known.title, DataError, AGAIN)
 
 
 def write_arrays(file, kind, arrays, **facts):

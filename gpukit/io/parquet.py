@@ -6,15 +6,9 @@ import numpy as np
 
 from gpukit.errors import DataError
 
-MAGIC = b"PAR1"
 ROWS = 1 << 18  # read at a time, fewer where there are many columns
 NUMBERS = 1 << 22  # of a batch
 MOST_DIGITS = 18  # of whole decimals, which int64 holds
-
-
-def is_parquet(source):
-    """True for an open Source that begins as Parquet does."""
-    return source.head.startswith(MAGIC)
 
 
 def library():

@@ -37,7 +37,7 @@ UNCLEAN = re.compile(QUOTED.pattern + rb"|\r\n?|(?:(?<![^\r\n])[ \t]*+[#%]|(?<=[
 def open_table(path):
     """Return the Table of a text or of Parquet. path: a file's or a pipe's name, '-', or an open Source."""
     with sources.opened(path, "a list of edges or a table of numbers") as source:
-        if parquet.is_parquet(source):
+        if source.format == "parquet":
             return ParquetTable(source)
         stream = source.stream()
         stream.text_head()

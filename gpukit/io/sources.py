@@ -28,6 +28,7 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.io import packed
 from gpukit.io.records import hidden
+from gpukit.io.registry import FORMATS, format_of
 from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
@@ -40,12 +41,6 @@ LONGEST_LINE = 1 << 30
 NEWLINE = 10
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
-OWN_FILES = {  # by the first bytes
-    b"GPUKITM1": "a model or checkpoint",
-    b"GPUKITR1": "a binary copy of ratings (.gkr)",
-    b"GPUKITL1": "a binary copy of documents (.gkl)",
-    b"GPUKITB1": "a basis of a graph",
-}
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
 UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
@@ -196,10 +191,12 @@ class Source:
                 raise DataError(f"{self.name} is damaged or cut short ({error}). Fetch or pack it again.") from error
         return self._archive
 
-    def holds_arrays(self):
-        """True for an archive of numpy's arrays (.npz)."""
+    @property
+    def format(self):
+        """Name of its format: 'npz' for an archive of numpy's arrays, else that of registry.format_of."""
         names = self.archive().namelist() if self.compression == "zip" else []
-        return bool(names) and all(name.endswith(".npy") for name in names)
+        is_npz = bool(names) and all(name.endswith(".npy") for name in names)
+        return "npz" if is_npz else format_of(self.head)
 
 
 def _is_beside(name):
@@ -317,9 +314,9 @@ class Stream:
                 f'{self.name} is text in UTF-16, as Excel\'s "Unicode text" is, and UTF-8 is read here. Make it that: '
                 "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
             )
-        own = next((what for magic, what in OWN_FILES.items() if head.startswith(magic)), None)
-        if own is not None:
-            raise DataError(f"{self.name} is {own} written by gpukit, which is not read here. {needed}")
+        own = FORMATS.get(format_of(head))
+        if own is not None and own.title:
+            raise DataError(f"{self.name} is {own.title} written by gpukit, which is not read here. {needed}")
         if b"\0" in head:
             raise DataError(
                 f"{self.name} is not a text file in UTF-8 or Windows-1252, nor in a binary format that is read here. "

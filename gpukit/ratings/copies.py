@@ -9,18 +9,17 @@ import numpy as np
 
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError
-from gpukit.io import archives, container, parquet, sinks, sources, trust
+from gpukit.io import archives, container, sinks, sources, trust
 from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
-from gpukit.ratings.formats import BINARY_MAGIC
 from gpukit.ratings.headers import AUTO, MAYBE
 from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
-KIND = container.kind_of(BINARY_MAGIC, "ratings (.gkr)")
+KIND = container.kind_of("gkr")
 WAYS = {  # of scipy.sparse.save_npz: {format: its arrays}
     "coo": ("data", "row", "col"),
     "csr": ("data", "indices", "indptr"),
@@ -63,23 +62,6 @@ def check_copy(path):
     if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
         return ".csv"
     return container.check_copy(path, SUFFIXES)
-
-
-def reader_of(source, format="auto"):
-    """The function (Source, Request) that reads an open Source when it is a file of columns (by content, or by format's
-    name), else None."""
-    if format == "gkr" or (format == "auto" and source.head.startswith(BINARY_MAGIC)):
-        return _read_gkr
-    if format == "parquet" or (format == "auto" and parquet.is_parquet(source)):
-        return read_parquet
-    if format == "npz" or (format == "auto" and source.holds_arrays()):
-        return _read_npz
-    return None
-
-
-def is_copy(source):
-    """Return True for an open Source of arrays, .gkr or .npz, which may have times, weights and counts."""
-    return isinstance(source, sources.Source) and reader_of(source) in (_read_gkr, _read_npz)
 
 
 def _read_gkr(source, request):
@@ -255,3 +237,6 @@ def _columns(ratings):
         if name in HEADER and not (name == "values" and are_pairs(ratings)):
             takes[HEADER[name]] = column.__getitem__
     return takes
+
+
+READERS = {"gkr": _read_gkr, "npz": _read_npz, "parquet": read_parquet}  # (Source, Request) -> Ratings, by format

@@ -36,7 +36,6 @@ SEPARATORS = ("\t", ",", ";", "|", " ")
 DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # a first line by which Excel parts columns
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
 BLANKS = re.compile(rb"(?:[^\S\n]*+\n)*+")  # lines with nothing on them
-BINARY_MAGIC = b"GPUKITR1"
 BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
 READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pattern"), 4: ("general",)}
 

@@ -90,9 +90,9 @@ def _read(path, request):
     builder = RatingsBuilder()
     for one in paths:
         with sources.opened(one, NEEDED) as source:
-            reader = copies.reader_of(source, request.format) if len(paths) == 1 else None
-            if reader is not None:
-                ratings = reader(source, request)
+            format = source.format if request.format == "auto" else request.format
+            if len(paths) == 1 and format in copies.READERS:
+                ratings = copies.READERS[format](source, request)
                 if not are_pairs(ratings):
                     check_range(ratings.values, request.bounds, _row_of(source.name))
                 return ratings
