@@ -210,31 +210,17 @@ def _delimited(lines, name, request, format):
             f"{'user, item and rating' if need else 'user and item'} are expected: {shown(lines.text)}. "
             "Name another separator with --sep, or the columns with --columns."
         )
-    by_header = named.by_name(words, need) or (named.pairs_by_name(words) if need else None)
-    places = by_header or named.Triple(0, 1, 2 if need and len(words) > 2 else -1)
-    if request.columns is not None:
-        places = named.by_request(request.columns, need)
-    if need and places.rating < 0:
-        head = words if by_header else ()
-        extras = named.extras_of_pairs(head, request.columns, request.times, name)
-    else:
-        extras = named.extras_of(words, by_header is not None, request.columns, request.times, name)
-    named.check_reach((*places, *extras), len(words), name)
-    if by_header:
-        named.note_unread(words, places, extras, request.times, name)
-    told = places.rating if places.rating >= 0 else extras.count
-    if by_header:
-        named.refuse_repeated(words, request.columns, name)
-    in_words = named.heads(words, places) or (need and told >= 0 and not _is_rating(words[told]))
-    if by_header or (request.columns is not None and in_words):
+    places, extras, is_header = named.columns_of(words, request, name)
+    number = places.rating if places.rating >= 0 else extras.count
+    in_words = named.heads(words, places) or (need and number >= 0 and not _is_rating(words[number]))
+    if is_header or (request.columns is not None and in_words):
         lines.advance()
     else:
         _check_first(words, places, name, lines)
-    if need and not by_header and request.columns is None:
+    if need and not is_header and request.columns is None:
         named.refuse_many(len(words), f"{name}, line {lines.number},", f": {shown(lines.text)}", "--columns")
     if not lines.skip_blank():
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
-    places = (places.user, places.item, places.rating if need else -1)
     return Layout(format, sep, len(words), *places, lines.start, lines.number, extras=extras)
 
 

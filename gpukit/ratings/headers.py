@@ -89,6 +89,31 @@ def columns_like(names):
     return ",".join(words) if lacking == ["rating"] else "user,item,-,rating"
 
 
+def columns_of(names, request, what, named=False):
+    """Return (Triple, Extras, whether the first line is a header); Triple is None where columns are unclear.
+
+    names: the fields of the first line; request: formats.Request; what: names the table in messages; named: whether
+    the names certainly are a header, which tables of Parquet have.
+    """
+    need = request.need_rating
+    header = by_name(names, need) or (pairs_by_name(names) if need else None)
+    is_header = named or header is not None
+    places = header if named else header or Triple(0, 1, 2 if need and len(names) > 2 else -1)
+    if request.columns is not None:
+        places = by_request(request.columns, need)
+    if places is None:
+        return None, Extras(), True
+    if need and places.rating < 0:
+        extras = extras_of_pairs(names if is_header else (), request.columns, request.times, what)
+    else:
+        extras = extras_of(names, is_header, request.columns, request.times, what)
+    check_reach((*places, *extras), len(names), what)
+    if is_header:
+        refuse_repeated(names, request.columns, what)
+        note_unread(names, places, extras, request.times, what)
+    return places if need else places._replace(rating=-1), extras, is_header
+
+
 def heads(words, places):
     """Whether a line's words name a user and an item at these places, a Triple: a header, whatever else it names."""
     return plain(words[places.user]) in USER and plain(words[places.item]) in ITEM

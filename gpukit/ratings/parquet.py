@@ -32,25 +32,14 @@ def read_parquet(source, request):
 
 
 def _places(source, request):
-    """(Triple, Extras) of the columns by their names, or as the caller names them."""
-    need = request.need_rating
-    places = headers.by_name(source.names, need) or (headers.pairs_by_name(source.names) if need else None)
-    if places is not None:
-        headers.refuse_repeated(source.names, request.columns, source.name)
-    if request.columns is not None:
-        places = headers.by_request(request.columns, need)
+    """Return (Triple, Extras) of the columns by their names, or as the caller names them."""
+    places, extras, _ = headers.columns_of(source.names, request, source.name, named=True)
     if places is None:
         raise DataError(
             f"{source.name} has the columns {', '.join(source.names)}: which are user, item and rating is not clear. "
             "Name the columns in order with --columns (such as user,item,-,rating)."
         )
-    if need and places.rating < 0:
-        extras = headers.extras_of_pairs(source.names, request.columns, request.times, source.name)
-    else:
-        extras = headers.extras_of(source.names, True, request.columns, request.times, source.name)
-    headers.check_reach((*places, *extras), len(source.names), source.name)
-    headers.note_unread(source.names, places, extras, request.times, source.name)
-    return places if need else places._replace(rating=-1), extras
+    return places, extras
 
 
 def _add_ids(column, source, ids, start, what):
