@@ -154,9 +154,23 @@ def bar_line(stage, done, total, info):
     return f"{stage} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{total}  {facts}".rstrip()
 
 
-def mention_compiling(quiet, room="factorization"):
-    """Say why the first run takes long, when nothing of a room is in the cache of compiled code yet."""
-    from gpukit._jit import cache_folder
+def compile_ahead(ask, team, *jobs, is_cuda=False):
+    """Start to compile what jobs share, one of which follows, if little of it is in the cache; say so once.
 
-    if not any(cache_folder().glob(f"gpukit.{room}.*")):
-        remark("The first run compiles gpukit's code, which takes from half a minute to a minute, once.", quiet)
+    A rank leaves the cores to the others.
+    """
+    from gpukit import _jit
+    from gpukit.compilation import helpers
+
+    tasks = helpers.missing(*(f"{job}-gpu" if is_cuda else job for job in jobs))
+    if tasks and _jit.helpers is None:
+        remark("The first run compiles gpukit's code, which takes up to a minute, once.", ask.quiet or ask.as_json)
+    if tasks and team.size == 1:
+        helpers.begin(tasks)
+
+
+def is_compiling():
+    """Return True if compile_ahead has started processes."""
+    from gpukit import _jit
+
+    return _jit.helpers is not None

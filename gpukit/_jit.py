@@ -21,13 +21,19 @@ from gpukit._cache import attach, cache_folder  # noqa: F401
 from gpukit._dependencies import recorded
 
 
+helpers = None  # compilation.helpers.Helpers of a command
+
+
 class Function(CPUDispatcher):
     """A compiled function. Requests to stop wait while it is compiled or loaded: LLVM calls Python then, and an
     exception that comes out of that is lost or ends in a crash."""
 
     def _compile_for_args(self, *arguments, **named):
-        with interrupt.deferred(), timing.compiling():
-            return super()._compile_for_args(*arguments, **named)
+        with timing.compiling():
+            if helpers is not None:
+                helpers.claim((self.py_func.__module__, self.py_func.__qualname__))
+            with interrupt.deferred():
+                return super()._compile_for_args(*arguments, **named)
 
 
 overload = recorded(numba.extending.overload)

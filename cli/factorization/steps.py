@@ -117,6 +117,11 @@ def of_either(ask, ratings):
     return of_ratings(ask, ratings) + unlike_ratings(ask, ratings)
 
 
+def job_of(ask, ratings):
+    """Return the job that Ratings are for, as compilation/signatures.txt names it."""
+    return "clicks" if resolved(build(ask), ratings)[0] == "implicit" else "ratings"
+
+
 def since(ask, test):
     """Describe the held-out ratings for the remark, '' if they are random."""
     if ask.split == "time":

@@ -117,16 +117,19 @@ def train_lshmf(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    is_half(ask.precision, resolve(ask.device).is_cuda, 0)  # this and check() raise for invalid options
+    is_cuda = resolve(ask.device).is_cuda
+    is_half(ask.precision, is_cuda, 0)  # this and check() raise for invalid options
     with options_named():
         steps.build(ask).check()
     with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
-        report.mention_compiling(ask.quiet or ask.as_json)
+        report.compile_ahead(ask, team, "ratings", "clicks", is_cuda=is_cuda)
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
+        if report.is_compiling():
+            report.compile_ahead(ask, team, steps.job_of(ask, train), is_cuda=is_cuda)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
         table = None if team.rank else steps.table_of(ask, model, train, test)
         run, saved = steps.Done(model, train, test, table, messages, stages), model

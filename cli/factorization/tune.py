@@ -11,6 +11,7 @@ from gpukit.device import resolve
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import check_test
 from gpukit.factorization.tuning import grid as grids
+from gpukit.parallel import ALONE
 
 NAMES = {
     "factors": "n_factors",
@@ -77,8 +78,7 @@ def tune(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    resolve(ask.device)
-    report.mention_compiling(ask.quiet or ask.as_json)
+    report.compile_ahead(ask, ALONE, "ratings", is_cuda=resolve(ask.device).is_cuda)
     stages.done("start")
     train, test = steps.load(ask, stages, steps.of_ratings)
     if ask.test is not None:

@@ -9,7 +9,7 @@ from gpukit.cli.imputation import plot, resume, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import begin, wake
+from gpukit.device import begin, gpu_count, wake
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -211,7 +211,7 @@ def impute(ctx, **values):
             return None if team.rank else resume.run(ctx, ask, stages)
         if team.rank:  # the first rank reads, reports and writes
             return steps.help_out(ask, team)
-        report.mention_compiling(ask.quiet or ask.as_json, "svt")
+        report.compile_ahead(ask, team, "readings", is_cuda=gpu_count() > 0 and ask.device != "cpu")
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:

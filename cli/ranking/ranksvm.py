@@ -99,7 +99,7 @@ def ranksvm(ctx, **values):
         steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
     files = [path for job in jobs for path in job.sources.values()]
     with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
-        report.mention_compiling(ask.quiet or ask.as_json, "ranking")
+        report.compile_ahead(ask, team, "documents")
         stages.done("start")
         done = []
         for job in jobs:

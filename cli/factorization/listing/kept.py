@@ -3,6 +3,7 @@
 import os
 
 from gpukit.cli import report
+from gpukit.device import resolve
 from gpukit.errors import GpukitError
 from gpukit.parallel import ALONE
 
@@ -23,7 +24,7 @@ def learn_lists(fitted, ask, found, stages, team=ALONE):
     stages.done("reading")
     if fitted.has_lists:
         return
-    report.mention_compiling(ask.quiet or ask.as_json)
+    report.compile_ahead(ask, team, "lists", is_cuda=resolve(ask.device).is_cuda)
     fitted.fit_lists()
     stages.done("learning lists")
     if team.rank:

@@ -1,0 +1,10 @@
+"""Compile the functions of a job in several processes, while the command begins.
+
+| file           | content                                                                       |
+|----------------|-------------------------------------------------------------------------------|
+| signatures.txt | job, module, function and argument types of what each job calls from Python   |
+| signatures.py  | these lines; argument types as text                                           |
+| helpers.py     | the processes of the calling process, and who compiles what                   |
+| worker.py      | a process: `python -m gpukit.compilation.worker`                              |
+| record.py      | `python -m gpukit.compilation.record`: write the lines of a job               |
+"""

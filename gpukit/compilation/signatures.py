@@ -1,0 +1,76 @@
+"""Argument types of compiled functions as text, and the list of what each job compiles.
+
+float32[2C]                      a C-contiguous array of two dimensions; r behind it: read-only
+gpukit.x.y:Pairs(int32[1C],...)  a named tuple
+int64                            a number
+"""
+
+import importlib
+import re
+from pathlib import Path
+from typing import NamedTuple
+
+FILE = Path(__file__).with_name("signatures.txt")
+TOKEN = re.compile(r"([\w.]+):(\w+)\(|(\w+)\[(\d)([ACF])\](r?)|(\w+)|(\))")
+
+
+class Task(NamedTuple):
+    """A function to compile: its module, its name there, and its argument types as text."""
+
+    module: str
+    name: str
+    types: str
+
+    @property
+    def function(self):
+        """(module, name)."""
+        return self.module, self.name
+
+    def compile(self):
+        """Compile the function, or load it, if it is in the cache; raises what numba and a stale line raise."""
+        found = getattr(importlib.import_module(self.module), self.name)
+        getattr(found, "launcher", found).compile(types_of(self.types))
+
+
+def tasks_of(job):
+    """Return the Tasks of a job in the order in which it calls them."""
+    lines = (line.split() for line in FILE.read_text().splitlines())
+    return [Task(*words) for name, *words in lines if name == job]
+
+
+def text_of(types):
+    """Return numba's argument types as text; None if one of them has no text."""
+    texts = [_text_of_one(one) for one in types]
+    return None if None in texts else ",".join(texts)
+
+
+def _text_of_one(one):
+    from numba.core import types
+
+    if isinstance(one, types.Array):
+        known = one.aligned and isinstance(one.dtype, types.Number | types.Boolean)
+        return f"{one.dtype}[{one.ndim}{one.layout}]{'' if one.mutable else 'r'}" if known else None
+    if isinstance(one, types.BaseNamedTuple):
+        inner, kind = text_of(one.types), one.instance_class
+        return inner and f"{kind.__module__}:{kind.__qualname__}({inner})"
+    return str(one) if isinstance(one, types.Number | types.Boolean) else None
+
+
+def types_of(text):
+    """Return the tuple of numba's types that `text_of` has spelled."""
+    from numba.core import types
+
+    groups, classes = [[]], []
+    for module, name, dtype, ndim, layout, readonly, scalar, end in TOKEN.findall(text):
+        if name:
+            groups.append([])
+            classes.append(getattr(importlib.import_module(module), name))
+            continue
+        if end:
+            made = types.BaseTuple.from_types(tuple(groups.pop()), classes.pop())
+        elif scalar:
+            made = getattr(types, scalar)
+        else:
+            made = types.Array(getattr(types, dtype), int(ndim), layout, readonly=bool(readonly))
+        groups[-1].append(made)
+    return tuple(groups[0])

@@ -1,0 +1,62 @@
+"""Argument types as text, and that the recorded lines are of functions that there are."""
+
+import importlib
+import inspect
+
+import pytest
+from numba import types
+
+from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of, types_of
+from gpukit.documents.parse import Rule
+from gpukit.sorting.twins import first_nan
+
+JOBS = sorted({line.split()[0] for line in FILE.read_text().splitlines()})
+ARRAYS = [types.Array(types.float32, 2, "C"), types.Array(types.int64, 1, "A"), types.Array(types.boolean, 3, "F")]
+KINDS = [
+    *(types.int64, types.uint8, types.float32, types.float64, types.boolean),
+    *ARRAYS,
+    types.Array(types.uint16, 1, "C", readonly=True),
+    types.NamedUniTuple(types.int64, 3, Rule),
+    types.NamedTuple((types.int32, ARRAYS[0], types.NamedUniTuple(types.int8, 3, Rule)), Rule),
+]
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=str)
+def test_types_come_back(kind):
+    around = types.float64, kind, ARRAYS[1]
+    assert types_of(text_of(around)) == around and types_of(text_of((kind,))) == (kind,)
+
+
+@pytest.mark.parametrize("kind", [types.unicode_type, types.Array(types.NPDatetime("s"), 1, "C"), types.none], ids=str)
+def test_other_types_have_no_text(kind):
+    assert text_of((types.int64, kind)) is None
+
+
+def test_what_text_says():
+    kinds = types.Array(types.float32, 1, "C"), types.NamedUniTuple(types.int64, 3, Rule)
+    assert text_of(kinds) == "float32[1C],gpukit.documents.parse:Rule(int64,int64,int64)"
+
+
+@pytest.mark.parametrize("job", JOBS)
+def test_lines_are_of_functions_that_there_are(job):
+    tasks = tasks_of(job)
+    assert len(tasks) > 1 and len(set(tasks)) == len(tasks)
+    for task in tasks:
+        found = getattr(importlib.import_module(task.module), task.name)
+        function = inspect.unwrap(getattr(found, "launcher", found))
+        expected = types_of(task.types)
+        assert text_of(expected) == task.types
+        inspect.signature(getattr(function, "py_func", function)).bind(*expected)
+
+
+def test_a_line_compiles_what_a_call_needs():
+    task = next(task for task in tasks_of("documents") if task.name == "first_nan")
+    function = getattr(first_nan, "launcher", first_nan)
+    task.compile()
+    assert types_of(task.types) in function.overloads
+
+
+@pytest.mark.parametrize("name", ["not_there", "FILE"])
+def test_a_stale_line_is_an_error(name):
+    with pytest.raises((AttributeError, TypeError)):
+        Task("gpukit.compilation.signatures", name, "int64").compile()
