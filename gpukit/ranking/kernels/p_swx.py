@@ -59,7 +59,7 @@ def p_swx(order, scores, level, offsets, u, sums):
     """sums: above_i = sum of u_j over SV_i^+ and below_i over SV_i^- of Eq. (9).
 
     For u = 1, X v and X w these are beta, alpha and gamma of Eq. (10), from which f, its gradient and the product with
-    its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, of which there may be any number.
+    its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, for any n.
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
     sums: arrays.Sums, overwritten.
