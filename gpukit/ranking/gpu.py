@@ -237,13 +237,13 @@ def tile_pairs(n):
 
 
 class Sparse:
-    """Products with a sparse X, kept by rows and by columns."""
+    """Products with a sparse X, stored by rows and by columns."""
 
     def __init__(self, X):
         self.host = X.tocsr()
         self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
         self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
-        self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 where there are no pairs
+        self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 without pairs
 
     def scores(self, v, out):
         """out = X v."""
@@ -251,7 +251,7 @@ class Sparse:
         launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, self.v, out)
 
     def transposed(self, z):
-        """X'z (n,) on the host."""
+        """Return X'z (n,) on the host."""
         launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
         return copy_out(self.out)
 

@@ -1,4 +1,4 @@
-"""Hashes: codes of items from their ratings. Each is a folder with the files of a room and a name in HASHES.
+"""Hashes: codes of items from their ratings. Each is a folder with the files of a package and a name in HASHES.
 
 A code is settings.n_bits bits (p * q * G: q fine hashings of p * G bits, one after the other) in n_words 32-bit words,
 lowest bit first, unused high bits zero. Similar items agree in many bits. cpu.py and gpu.py have

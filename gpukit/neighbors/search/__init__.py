@@ -1,4 +1,4 @@
-"""Searches: distances between items. Each is a folder with the files of a room and a name in SEARCHES.
+"""Searches: distances between items. Each is a folder with the files of a package and a name in SEARCHES.
 
 A distance is a uint32 key below worst(settings), in the folder's __init__.py: the fraction of agreement is (worst -
 key) / worst. A pair with a key of `worst` or more is not a pair of neighbours. READS_CODES is True if a search needs
