@@ -306,7 +306,7 @@ def test_the_smoothest_on_a_gpu(monkeypatch, name, size):
 
 
 def of_another(monkeypatch, path):
-    """Make a file, folder or link appear to belong to another user; root needs this too."""
+    """Make a file, folder or link appear to belong to another user; also for root."""
     inode, owner_of = path.lstat().st_ino, private.owner_of
     monkeypatch.setattr(private, "owner_of", lambda status: 12345 if status.st_ino == inode else owner_of(status))
 

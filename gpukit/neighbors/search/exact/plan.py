@@ -18,11 +18,11 @@ def most_steps(longest):
 
 
 def whole_numbers(values, longest):
-    """Return the levels (L,), ascending, as whole numbers (L,) uint32 from 0; correlations are invariant to shift and
-    scale.
+    """Return the ascending levels (L,) as whole numbers (L,) uint32 from 0.
 
-    Exact if the levels are multiples of a common step (2**-8 or more) and span at most most_steps(longest) of it;
-    otherwise the nearest of most_steps(longest) equal steps. longest: the most ratings of an item.
+    Correlations are invariant to shift and scale. Exact if the levels are multiples of a common step (2**-8 or more)
+    and span at most most_steps(longest) of it; otherwise the nearest of most_steps(longest) equal steps. longest: the
+    most ratings of an item.
     """
     values, most = np.asarray(values, np.float64), most_steps(longest)
     whole = whole_multiples(values)
