@@ -1,4 +1,4 @@
-"""Small planted ratings as files, options with which commands train in a moment, on the CPU, and terminals."""
+"""Small planted ratings as files, options for fast training on the CPU, and terminals."""
 
 import os
 import select
@@ -9,11 +9,11 @@ import numpy as np
 
 SMALL = ("--device", "cpu", "--factors", 4, "--neighbors", 5, "--epochs", 3, "--lsh-q", 8)
 CPU = ("--device", "cpu")
-PATIENCE = 240  # seconds, compilation included
+PATIENCE = 240  # seconds, including compilation
 
 
 def planted(users=60, items=40, share=0.4, seed=0):
-    """(n,) user numbers, item numbers and ratings 1..5 of rank one, so that any sound model beats the global mean."""
+    """(n,) user numbers, item numbers and ratings 1..5 of rank one, so that any valid model beats the global mean."""
     random = np.random.default_rng(seed)
     rows, columns = np.nonzero(random.random((users, items)) < share)
     likes, quality = random.normal(size=users), random.normal(size=items)
@@ -21,13 +21,13 @@ def planted(users=60, items=40, share=0.4, seed=0):
 
 
 def write_rows(path, rows):
-    """A headless csv of the rows."""
+    """Write a csv of the rows without a header."""
     path.write_text("".join(",".join(map(str, row)) + "\n" for row in rows))
     return path
 
 
 def read_until(terminal, words):
-    """What a program writes on a terminal up to and with the words."""
+    """Return the output of a program on a terminal up to and including the words."""
     seen, deadline = b"", time.monotonic() + PATIENCE
     while words not in seen:
         assert time.monotonic() < deadline and select.select([terminal], [], [], PATIENCE)[0], seen
@@ -36,5 +36,5 @@ def read_until(terminal, words):
 
 
 def heed_ctrl_c():
-    """A parent in the background hands down that SIGINT is ignored."""
+    """Restore SIGINT, which a parent in the background passes on as ignored."""
     signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -1,12 +1,12 @@
-"""Tiers by marks, and where they run.
+"""Tiers by marks, and the tests that run on this machine.
 
-fast      what no mark says otherwise: make test                  pytest -m fast
-slow      processes, whole estimators: make test-slow             pytest -m slow
-nightly   whole tables, many seeds: make test-nightly             pytest -m nightly
+fast      without a mark: make test                           pytest -m fast
+slow      processes, whole estimators: make test-slow         pytest -m slow
+nightly   whole tables, many seeds: make test-nightly         pytest -m nightly
 
-Each of them without kernels, and kernels (the mark `kernel`) in the simulator: NUMBA_ENABLE_CUDASIM=1
-NUMBA_DISABLE_JIT=1 pytest -m fast. On a GPU both: GPUKIT_REQUIRE_GPU=1 pytest (make gpu); a missing GPU fails, never
-skips. tests/compile has a process of its own. Without -m, tests that are not nightly run.
+Each tier runs without kernels, and kernels (the mark `kernel`) run in the simulator: NUMBA_ENABLE_CUDASIM=1
+NUMBA_DISABLE_JIT=1 pytest -m fast. On a GPU both run: GPUKIT_REQUIRE_GPU=1 pytest (make gpu); a missing GPU is a
+failure, never a skip. tests/compile runs in a separate process. Without -m, tests that are not nightly run.
 """
 
 import gc
@@ -46,8 +46,10 @@ MARKED_AS_A_WHOLE = re.compile(r"^pytestmark = \[?pytest\.mark\.(kernel|gpu)\b",
 
 
 def pytest_ignore_collect(collection_path, config):
-    """tests/compile runs only when it is named: it replaces parts of numba-cuda for its whole process. Files without a
-    test that may run here are not imported, which takes longer than reading them."""
+    """Ignore files without a test that may run here; reading them takes less time than importing them.
+
+    tests/compile runs only when it is named, because it replaces parts of numba-cuda for its whole process.
+    """
     folder = Path(__file__).parent / "compile"
     if collection_path == folder:
         return None if any(Path(str(a).split("::")[0]).resolve().is_relative_to(folder) for a in config.args) else True
@@ -58,16 +60,18 @@ def pytest_ignore_collect(collection_path, config):
 
 
 def asks_for_kernels(config):
-    """Whether tests with and without kernels run: on a GPU, and where a mark of theirs is named."""
+    """Return True if tests with and without kernels run: on a GPU, or if a mark of theirs is named."""
     return REQUIRE_GPU or re.search(r"\b(kernel|gpu|simulator)\b", config.option.markexpr)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Tests without a mark of a tier are fast, and so is the smallest awkward launch of each kernel, whatever the mark
-    of its function. Left out, not skipped: what does not run here, and what is nightly unless marks are named."""
+    """Mark tests without a tier as fast; leave out tests that do not run here, and nightly ones unless marks are named.
+
+    The smallest irregular launch of each kernel is fast, whatever the mark of its function.
+    """
     for item in items:
-        if item.get_closest_marker("nightly"):  # of a case, where others of the function's are slow
+        if item.get_closest_marker("nightly"):  # of a case; others of the function are slow
             item.own_markers = [mark for mark in item.own_markers if mark.name != "slow"]
         is_marked = item.get_closest_marker("slow") or item.get_closest_marker("nightly")
         if not is_marked or item.nodeid.removeprefix("tests/") in STANDS_FOR:
@@ -85,14 +89,13 @@ def pytest_collection_modifyitems(config, items):
 
 
 def runs_here(item):
-    """Whether a test runs without a GPU: in the simulator kernels, elsewhere all but what needs one."""
+    """Return True if a test runs without a GPU: kernels in the simulator, otherwise all that need no GPU."""
     is_kernel = bool(item.get_closest_marker("kernel"))
     return is_kernel if SIMULATED else not is_kernel and not item.get_closest_marker("gpu")
 
 
 def pytest_collection_finish():
-    """What is there now stays: it is not looked through again for what could be freed, which tests that compile ask for
-    every few milliseconds."""
+    """Exempt existing objects from garbage collection, which the compiler triggers every few milliseconds."""
     gc.collect()
     gc.freeze()
     gc.set_threshold(10_000, 20, 20)
@@ -100,14 +103,14 @@ def pytest_collection_finish():
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config, log):
-    """Files side by side, and cases of tests/compile: shares.py."""
+    """Distribute files, and cases of tests/compile; see shares.py."""
     from shares import Shares
 
     return Shares(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 def leave_out(config, items, is_left_out):
-    """Take tests of which a function says so out of items."""
+    """Remove the tests for which a function returns True from items."""
     left_out = [item for item in items if is_left_out(item)]
     if left_out:
         config.hook.pytest_deselected(items=left_out)
@@ -116,7 +119,7 @@ def leave_out(config, items, is_left_out):
 
 @pytest.fixture(autouse=True)
 def gpu_is_there(request):
-    """A test that needs a GPU fails without one; it never passes by skipping."""
+    """Fail a test that needs a GPU if there is none; never skip it."""
     needs_gpu = request.node.get_closest_marker("gpu") or request.node.get_closest_marker("kernel")
     if SIMULATED or not needs_gpu:
         return
@@ -128,7 +131,7 @@ def gpu_is_there(request):
 
 @pytest.fixture(autouse=True)
 def launches_what_it_stands_for(request):
-    """A test that stands for kernels in tests/sanitize/cases.py launches them."""
+    """Check that a test launches the kernels assigned to it in tests/sanitize/cases.py."""
     names = STANDS_FOR.get(request.node.nodeid.removeprefix("tests/"))
     if not names:
         yield

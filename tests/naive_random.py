@@ -1,4 +1,4 @@
-"""The random bits as the formulas read, in Python integers, no gpukit."""
+"""The random bits by their formulas, in Python integers, without gpukit."""
 
 GOLDEN = 0x9E3779B9
 M = 0xFFFFFFFF

@@ -1,4 +1,4 @@
-"""Ids that writers and readers of text may part, strip, merge, take for something else, or not hold at all."""
+"""Ids that text readers and writers may split, strip, merge, misread, or not represent."""
 
 import sys
 import unicodedata
@@ -66,7 +66,8 @@ LETTERS = [*",;|\t \r\n\"#%:'\\-+.019ea"]
 
 
 def drawn_words(seed, count):
-    """[str] different words of letters of every Unicode category but surrogates, and of marks that formats use."""
+    """Return different words of letters of every Unicode category except surrogates, and of special characters of
+    formats."""
     random = np.random.default_rng(seed)
     kinds = sorted(set(BY_CATEGORY) - {"Cs"})
     words = set()
@@ -80,7 +81,7 @@ def drawn_words(seed, count):
 
 
 def spelled(rng, count):
-    """Random decimals in many spellings."""
+    """Return random decimals in many spellings."""
     for _ in range(count):
         value = float(rng.normal() * 10.0 ** rng.integers(-9, 10))
         yield rng.choice(

@@ -1,4 +1,4 @@
-"""What tests of all rooms share: launching a kernel on numpy arrays, real data, and the error budget."""
+"""Shared test functions: launches on numpy arrays, real data, the error budget."""
 
 import contextlib
 import copy
@@ -16,8 +16,10 @@ EPS32 = float(np.finfo(np.float32).eps)
 
 
 def thinned(*axes, share=3):
-    """Cases of a grid for pytest.mark.parametrize: one in `share` is fast, the others are slow, so that each value of
-    an axis comes in the fast ones with some of each other axis that has `share` values or more."""
+    """Return the cases of a grid for pytest.mark.parametrize: one in `share` is fast, the others are slow.
+
+    Each value of an axis occurs in the fast cases with some of each other axis that has `share` values or more.
+    """
     grid = itertools.product(*map(enumerate, axes))
     return [
         pytest.param(*[value for _, value in case], marks=() if sum(at for at, _ in case) % share == 0 else SLOW)
@@ -26,10 +28,9 @@ def thinned(*axes, share=3):
 
 
 def launch(kernel, grid, block, *arguments):
-    """Run kernel[grid, block] on copies of the numpy arrays among the arguments and copy them back in place.
+    """Run kernel[grid, block] on copies of the numpy arrays among the arguments; copy the results back in place.
 
-    Works on a GPU and in the simulator, with named tuples of arrays too. Read-only arrays are inputs: they are not
-    copied back.
+    Works on a GPU and in the simulator, also with named tuples of arrays. Read-only arrays are not copied back.
     """
     from gpukit._cuda import cuda
 
@@ -42,8 +43,10 @@ def launch(kernel, grid, block, *arguments):
 
 
 def small_launches(monkeypatch):
-    """Two blocks of 32 threads where host steps launch what takes any grid, and radix sorts by their twins: in the
-    simulator a thread costs as much as a rating, and a pass of a sort has tens of thousands."""
+    """Two blocks of 32 threads for launches with any grid; radix sorts by their twins.
+
+    In the simulator a thread costs as much as a rating, and a pass of a sort has tens of thousands of threads.
+    """
     from gpukit.device import gpu_arrays
     from gpukit.primitives.group import gpu as group
 
@@ -71,7 +74,7 @@ class Twin:
 
 
 def sort_by_twins(monkeypatch):
-    """Twins in place of the kernels of the radix sort, which tests/primitives compares with them."""
+    """Replace the kernels of the radix sort, which tests/primitives tests, by their twins."""
     from gpukit.primitives.group import kernels, twins
 
     def scatter(keys, payload, *others, paired):
@@ -83,7 +86,7 @@ def sort_by_twins(monkeypatch):
 
 
 def _on_device(argument, pairs):
-    """The argument with copies in place of its numpy arrays; (array, copy) of each goes to pairs."""
+    """Return the argument with copies in place of its numpy arrays; append each (array, copy) to pairs."""
     from gpukit._cuda import cuda
 
     if hasattr(argument, "_fields"):
@@ -95,10 +98,10 @@ def _on_device(argument, pairs):
 
 
 def launch_repeatably(kernel, grid, block, *arguments):
-    """`launch`, twice, on the same numbers: every bit must be the same.
+    """`launch` twice on the same numbers; all bits must be equal.
 
-    In the simulator blocks and threads run in the opposite order the second time, on a GPU in any order: a result that
-    differs is a race, of which a kernel that calls itself deterministic has none.
+    In the simulator the second run reverses the order of blocks and threads; on a GPU the order varies. A difference
+    indicates a race in a kernel that is documented as deterministic.
     """
     again = copy.deepcopy(arguments)
     launch(kernel, grid, block, *arguments)
@@ -112,7 +115,7 @@ def launch_repeatably(kernel, grid, block, *arguments):
 
 @contextlib.contextmanager
 def threads_reversed():
-    """The simulator runs blocks and threads in the order opposite to its usual one."""
+    """Reverse the simulator's order of blocks and threads."""
     before = os.environ.get("GPUKIT_SIM_ORDER")
     os.environ["GPUKIT_SIM_ORDER"] = "forward" if before == "reversed" else "reversed"
     try:
@@ -124,15 +127,15 @@ def threads_reversed():
 
 
 def bits_differ(one, other):
-    """(size,) bool: where two arrays of one shape and dtype differ in a bit; NaN equals the same NaN."""
+    """Return the mask (size,) of different bits in two arrays of one shape and dtype; NaN equals the same NaN."""
     one, other = (np.ascontiguousarray(a).ravel().view(np.uint8).reshape(a.size, a.itemsize) for a in (one, other))
     return (one != other).any(axis=1)
 
 
 def data(name):
-    """Path of a real dataset below $GPUKIT_DATA, e.g. data("ml-1m/ratings.dat").
+    """Return the path of a real dataset below $GPUKIT_DATA, e.g. data("ml-1m/ratings.dat").
 
-    Without it the test is skipped; with GPUKIT_REQUIRE_DATA=1 (the continuous build sets it) it fails instead.
+    Without it the test is skipped; with GPUKIT_REQUIRE_DATA=1 (set by the continuous build) it fails instead.
     """
     root = os.environ.get("GPUKIT_DATA")
     path = Path(root or "$GPUKIT_DATA") / name
@@ -145,7 +148,7 @@ def data(name):
 
 
 def largest_error(values, oracle):
-    """max |values - oracle| in float64; infinite when one is NaN where the other is not."""
+    """Return max |values - oracle| in float64; infinite if one is NaN and the other is not."""
     values, oracle = np.asarray(values, np.float64), np.asarray(oracle, np.float64)
     assert values.shape == oracle.shape, f"shapes differ: {values.shape} and {oracle.shape}"
     if values.size == 0:
@@ -156,7 +159,8 @@ def largest_error(values, oracle):
 
 
 def assert_within_budget(values, plain, oracle, ulps=4):
-    """Error against the float64 oracle at most twice that of plain float32, plus a few units of the last place."""
+    """Assert that the error against the float64 oracle is at most twice that of float32 plus a few units in the last
+    place."""
     scale = float(np.nanmax(np.abs(oracle), initial=0.0)) if np.size(oracle) else 0.0
     budget = 2 * largest_error(plain, oracle) + ulps * EPS32 * scale
     error = largest_error(values, oracle)

@@ -1,4 +1,4 @@
-"""Cores that a process may use: its affinity, and the quota of both versions of control groups."""
+"""Cores available to a process: its affinity, and the quota of both versions of control groups."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""One family of errors, each also of the built-in kind that people expect, each with its exit code."""
+"""One family of errors, each also of the usual built-in class, each with its exit code."""
 
 import inspect
 import pickle

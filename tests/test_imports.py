@@ -1,4 +1,4 @@
-"""What may be imported when: `gpukit --help` and `import gpukit` stay light."""
+"""Imports of `gpukit --help` and `import gpukit`, which must be light."""
 
 import os
 import subprocess
@@ -10,7 +10,7 @@ HEAVY = ("numba", "llvmlite", "pandas", "scipy", "matplotlib", "sklearn", "cupy"
 
 
 def loaded_after(code):
-    """The heavy packages that are imported after a fresh Python has run code."""
+    """Return the heavy packages that are imported after a new Python process has run code."""
     report = f"\nimport sys; print('HEAVY', *[m for m in {HEAVY!r} if m in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code + report], capture_output=True, text=True, check=True)
     return done.stdout.splitlines()[-1].split()[1:]
@@ -44,7 +44,7 @@ def test_numpys_threads_do_not_wait_busily_but_as_the_user_says(given, found):
 
 
 def test_help_loads_next_to_nothing():
-    """What makes it quick: the table of verbs and click, not the verbs, and no numpy."""
+    """The table of verbs and click, without the verbs and numpy."""
     code = "from gpukit.cli.main import run; run(['--help']); import sys; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     loaded = done.stdout.splitlines()[-1].split()

@@ -1,4 +1,4 @@
-"""Requests to stop: they wait for a safe moment, are not lost, and come once."""
+"""Stop requests: deferred to a safe moment, not lost, and handled once."""
 
 import signal
 import subprocess
@@ -36,7 +36,7 @@ except KeyboardInterrupt as stop:
 
 
 def said(body, before=""):
-    """What a process prints that heeds requests while it runs a few lines; all of stderr too."""
+    """Return the output, with all of stderr, of a process that handles requests while it runs a few lines."""
     lines = "".join(f"    {line}\n" for line in body.strip().split("\n"))
     code = before + BEGIN + lines + END
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
@@ -45,7 +45,7 @@ def said(body, before=""):
 
 @pytest.mark.parametrize("name, code", [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
 def test_the_exit_code_is_the_signals(name, code):
-    heeded = f"import signal\nsignal.signal(signal.{name}, signal.SIG_DFL)\n"  # nohup has it ignored
+    heeded = f"import signal\nsignal.signal(signal.{name}, signal.SIG_DFL)\n"  # ignored by nohup
     assert said(f"press(signal.{name}); wait()", heeded) == f"stopped {code}\n"
 
 
@@ -61,8 +61,7 @@ def test_while_a_thing_would_be_half_done_it_waits():
 
 @pytest.mark.parametrize("kind, own", [("sockets", ""), ("mailbox", ", os.dup(memory)")])
 def test_a_message_is_not_cut_in_two(kind, own):
-    """A request that comes when the socket has taken a part, or before the message is in the box: the next one is
-    read as it was sent."""
+    """After a request within a message, or before the message is in the box, the next message is read correctly."""
     before = (
         "from gpukit.parallel import mailbox, sockets\nimport os\nmailbox.platform.machine = lambda: 'x86_64'\n"
         "sockets.cores = lambda: 1000\nends = [{k: e.detach() for k, e in its.items()} for its in sockets.pairs(2)]\n"
@@ -112,7 +111,7 @@ def test_what_is_deferred_is_answered_by_who_asks_or_at_the_end(asks):
 @pytest.mark.parametrize("failing", [None, DataError("the disk is full"), KeyError("a mistake")])
 @pytest.mark.parametrize("number", [None, 15])
 def test_what_is_done_before_an_answer(number, failing):
-    """The answer comes whatever becomes of it, with the reason; mistakes are not hidden."""
+    """The request is answered whatever happens in between, with the reason; mistakes are not hidden."""
     expected = failing if number is None or isinstance(failing, KeyError) else interrupt.Interrupted(number)
     found = None
     try:
@@ -156,7 +155,7 @@ def test_in_another_thread_nothing_is_deferred():
 
 
 def test_what_comes_when_all_is_over_changes_nothing():
-    """A rank is asked to leave by signals that it alone heeds; of other processes they stay what they were."""
+    """A rank is stopped by signals that it alone handles; other processes keep their handlers."""
     lines = (
         "import signal; from gpukit import interrupt; interrupt.heed()",
         "signal.signal(signal.SIGUSR1, lambda *_: print('late')); interrupt.over()",

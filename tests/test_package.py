@@ -1,4 +1,4 @@
-"""What is shipped: wheel and sdist hold what git has; each, installed in an environment of its own, runs."""
+"""The distribution: wheel and sdist contain git's files; each runs when installed in its own environment."""
 
 import os
 import subprocess
@@ -22,7 +22,7 @@ print(gpukit.__file__, len(VERBS), *names, sep="\\n")
 
 
 def run(*command, cwd):
-    """What a command prints; it knows nothing of the checkout."""
+    """Return the output of a command outside the checkout."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     done = subprocess.run([str(part) for part in command], cwd=cwd, env=env, capture_output=True, text=True)
     assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
@@ -30,7 +30,7 @@ def run(*command, cwd):
 
 
 def requirements():
-    """Text of a .pth file that lends the packages of this environment to another, without gpukit if it is editable."""
+    """Return the text of a .pth file with the packages of this environment, without an editable gpukit."""
     packages = Path(sysconfig.get_path("purelib"))
     others = [file for file in sorted(packages.glob("*.pth")) if "gpukit" not in file.name]
     return "\n".join([str(packages), *(file.read_text() for file in others)]) + "\n"
@@ -38,7 +38,7 @@ def requirements():
 
 @pytest.fixture(scope="module")
 def shipped(root):
-    """What git has below gpukit/ and cli/, as it is called when it is installed."""
+    """Return git's files below gpukit/ and cli/, with their installed names."""
     listing = subprocess.run(["git", "ls-files", "gpukit", "cli"], cwd=root, capture_output=True, text=True)
     if listing.returncode:
         pytest.skip("not a git checkout")
@@ -47,7 +47,7 @@ def shipped(root):
 
 @pytest.fixture(scope="module")
 def dist(root, shipped, tmp_path_factory):
-    """{kind: file}: sdist and wheel built from a copy of what git has."""
+    """{kind: file}: sdist and wheel built from a copy of git's files."""
     folder = tmp_path_factory.mktemp("package")
     (folder / "source").mkdir()
     names = run("git", "ls-files", "gpukit", "cli", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", cwd=root)
@@ -72,7 +72,7 @@ def test_the_wheel_has_what_git_has(dist, shipped):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
-    """Its requirements are those of the environment that runs the tests, gpukit itself excepted."""
+    """Its requirements are those of the environment that runs the tests, except gpukit itself."""
     venv.create(tmp_path / "env", with_pip=False, symlinks=True)
     python = tmp_path / "env" / "bin" / "python"
     packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())

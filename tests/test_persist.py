@@ -1,4 +1,4 @@
-"""Model files: what comes back, what is refused and how, and that nothing is ever half written."""
+"""Model files: round trips, errors, and no incomplete files."""
 
 import json
 import os
@@ -149,7 +149,7 @@ def test_a_full_disk_is_a_data_error(tmp_path):
 
 @pytest.fixture
 def device(tmp_path):
-    """device("null") -> a link to /dev/null: should the code under test remove it, the machine keeps its device."""
+    """Return device("null") -> a link to /dev/null, so that a fault in the tested code does not remove the device."""
 
     def link(name):
         path = tmp_path / name

@@ -1,9 +1,9 @@
-"""Work side by side: in order, in the threads asked for, BLAS limited as long as anybody asks for it."""
+"""Concurrent calls: ordered results, the requested threads, BLAS limited for the duration of a request."""
 
 import os
 import threading
 
-import numpy as np  # noqa: F401  (its BLAS is what is limited)
+import numpy as np  # noqa: F401  (its BLAS is limited)
 import pytest
 from threadpoolctl import threadpool_info
 
@@ -11,7 +11,7 @@ from gpukit import _pool
 
 
 def blas():
-    """Threads of each BLAS that is loaded."""
+    """Return the threads of each loaded BLAS."""
     return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
 
 
@@ -98,7 +98,7 @@ def test_in_order_ends_at_the_first_error(where, threads):
 
 
 def test_the_last_one_takes_the_limit_back():
-    """Two that overlap, the first to come the first to go: else one thread would stay the limit for good."""
+    """Two overlapping requests, the first to start is the first to end; otherwise one thread would keep the limit."""
     before = blas()
     one, other = _pool.alone(), _pool.alone()
     one.__enter__()
@@ -110,7 +110,7 @@ def test_the_last_one_takes_the_limit_back():
 
 
 def test_threads_stay_for_who_asks(monkeypatch):
-    """Within staying() the same threads serve call after call, for two who overlap; afterwards none is left."""
+    """Within staying() the same threads serve all calls, for two overlapping callers; afterwards none is left."""
     monkeypatch.setattr(_pool, "cores", lambda: 3)
     gate = threading.Barrier(3, timeout=60)
 
@@ -132,7 +132,7 @@ def test_a_forked_child_does_without_the_threads_that_stay(monkeypatch):
     monkeypatch.setattr(_pool, "cores", lambda: 2)
     with _pool.staying():
         _pool.shared_out(abs, range(2))
-        child = os.getpid() + 1  # whose parent's threads are not there
+        child = os.getpid() + 1  # without the parent's threads
         monkeypatch.setattr(os, "getpid", lambda: child)
         assert _pool._stay.borrow() is None
         assert _pool.shared_out(abs, range(-3, 0)) == [3, 2, 1]

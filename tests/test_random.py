@@ -62,7 +62,7 @@ def test_mix_is_a_bijection_on_a_sample():
 
 
 def test_uniform_is_in_the_half_open_interval():
-    """The largest 24-bit value is below 1 in float32: the top of the range, checked directly."""
+    """The largest 24-bit value is below 1 in float32: the end of the range, checked directly."""
     assert np.float32(np.float32(0xFFFFFFFF >> 8) * random.UNIT) < 1
     values = draw_uniform(random.key(3, 0), 1 << 20)
     assert values.dtype == np.float32 and values.min() >= 0 and values.max() < 1

@@ -1,4 +1,4 @@
-"""Kernel and twin draw the same bits."""
+"""Kernel and twin give the same bits."""
 
 import naive_random as naive
 import numpy as np

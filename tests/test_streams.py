@@ -1,4 +1,4 @@
-"""The registry of random streams: no two draws of one seed share a number."""
+"""The registry of random streams: no two streams share a number."""
 
 from itertools import combinations
 

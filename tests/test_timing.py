@@ -1,4 +1,4 @@
-"""Compiling and loading code are not counted as computation, in any stage of any estimator."""
+"""Compilation and loading of code do not count as computation, in any stage of any estimator."""
 
 import json
 import subprocess
@@ -89,7 +89,7 @@ print(json.dumps([len(loads), seconds["compiling"]]))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["LSHMF", "SimLSH", "RankSVM", "GraphImputer"])
 def test_loading_code_is_counted_as_compiling(name):
-    """Each first call of a compiled function takes 50 ms longer, all of which is in the stage "compiling"."""
+    """Each first call of a compiled function takes 50 ms more, all of it in the stage "compiling"."""
     out = subprocess.run([sys.executable, "-c", SLOW, name], capture_output=True, text=True, check=True).stdout
     loads, compiling = json.loads(out)
     assert loads > 3 and compiling >= 0.05 * loads

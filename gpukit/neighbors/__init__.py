@@ -1,29 +1,30 @@
-"""simLSH: the K most alike items of every item (Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood
-Matrix Factorization for Online Sparse Big Data Analysis", ACM/IMS TDS 2022, doi:10.1145/3497749; Eq. 3, Algorithm 1,
-section 4.1).
+"""simLSH: the K most similar items of every item.
 
-Each of G bits of an item's code is the sign of sum_i Psi(r_ij) * (+1 or -1 by a random bit of user i), 1 where
-the sum is nonnegative. There are p coarse by q fine hashings: p * q * G bits. Other hashes make bits of their own: the
-paper's rivals minHash and random projections. Searches, the first two over the bits of any hash:
+Paper: Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization for Online Sparse Big
+Data Analysis", ACM/IMS TDS 2022, doi:10.1145/3497749; Eq. 3, Algorithm 1, section 4.1.
 
-    hamming   the K items that agree in most of the bits (default: far closer to the exact similarities)
-    buckets   the paper's: a pair meets in a fine hashing when all of its p * G bits agree; the K that meet most often
+Each of G bits of an item's code is the sign of sum_i Psi(r_ij) * (+1 or -1 by a random bit of user i), 1 for a
+nonnegative sum. There are p coarse by q fine hashings: p * q * G bits. The paper's alternatives minHash and random
+projections compute other bits. Searches, the first two over the bits of any hash:
+
+    hamming   the K items with the most equal bits (default: much closer to the exact similarities)
+    buckets   the paper's: a pair shares a fine hashing when all of its p * G bits agree; the K with the most shared
     exact     the paper's GSM: the K with the largest shrunk Pearson correlation over common users
-    random    its control group
+    random    the paper's control group
 
-Ties go to the lower item row. A pair without any agreement is no neighbour; neither is an item without ratings (it gets
-random neighbours itself and is never offered). Slots left over are filled with distinct random items, scores NaN.
+Ties are resolved by the lower item row. A pair without any agreement is not a neighbour. An item without ratings gets
+random neighbours and is never a neighbour. Empty slots are filled with distinct random items, scores NaN.
 
 Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming O(N**2 * p * q * G / 32), buckets O(q *
-(N + meetings) + N**2) for the selection, exact O(sum over users of the square of their ratings + N**2); memory O(N *
-(p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q an item).
-Determinism: integers throughout, a function of the seed, bitwise equal on CPU and GPU and with any number of threads.
+(N + shared pairs) + N**2) for the selection, exact O(sum over users of the square of their ratings + N**2); memory O(N
+* (p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q per item). Determinism: integers, a
+function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
-    columns.py -> Columns      plan.py -> Settings      cpu.py | gpu.py: find(columns, settings) -> Found, by way of
-    hashes/{simlsh,minhash,projection}        Columns -> codes; a further one is a folder and its name in hashes.HASHES
-    search/{hamming,buckets,exact,random}     codes or Columns -> distances; the same, in search.SEARCHES
-    supplement/                the selected -> neighbours and scores, random items in the slots left over
-    shared.py                  each rank of a parallel.Team has some users' ratings; sums of simLSH are added up
+    columns.py -> Columns      plan.py -> Settings      cpu.py | gpu.py: find(columns, settings) -> Found, by
+    hashes/{simlsh,minhash,projection}        Columns -> codes; a folder and its name in hashes.HASHES
+    search/{hamming,buckets,exact,random}     codes or Columns -> distances; a folder and its name in search.SEARCHES
+    supplement/                the selection -> neighbours and scores, random items in empty slots
+    shared.py                  each rank of a parallel.Team has a part of the users' ratings; simLSH's sums are added
 """
 
 import importlib

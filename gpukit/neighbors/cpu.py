@@ -1,5 +1,4 @@
-"""Neighbours on the CPU: a hash, a search, the selection and the supplement, one after the other. gpu.py has the same
-functions with the same arguments."""
+"""Neighbours on the CPU: a hash, a search, the selection and the supplement. gpu.py has the same functions."""
 
 import numpy as np
 
@@ -10,11 +9,11 @@ from gpukit.neighbors.supplement import cpu as supplement
 from gpukit.selection import cpu as selection
 from gpukit.timing import work_clock
 
-STRIPE_BYTES = 16 << 20  # keys of a stripe: stays near the cache
+STRIPE_BYTES = 16 << 20  # keys of a stripe: about the cache's size
 
 
 def search(items, settings):
-    """The plan.Lists of a plan.Items: distances of a stripe of query rows at a time, the best of each, the rest."""
+    """Return the plan.Lists of a plan.Items: for each stripe of query rows distances, selection and supplement."""
     n_items = len(items.rated)
     if not searches.card(settings.search).worst(settings):
         return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
@@ -24,7 +23,7 @@ def search(items, settings):
 
 
 def search_rows(items, settings, runs, lists):
-    """Fill the plan.Lists of all items for the query rows first to last (not included) of each run; see search."""
+    """Fill the plan.Lists of all items for the query rows first to last (exclusive) of each run; see search."""
     n_items, worst = len(items.rated), searches.card(settings.search).worst(settings)
     steps = searches.steps(settings.search, "cpu")
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
@@ -37,7 +36,7 @@ def search_rows(items, settings, runs, lists):
 
 
 def find(columns, settings):
-    """Algorithm 1: the plan.Found of all items of a Columns. Raises ParameterError when K does not fit the items."""
+    """Return the plan.Found of all items of a Columns (Algorithm 1); ParameterError if K is too large."""
     plan.check_items(settings, len(columns.indptr) - 1)
     begun, codes = work_clock(), None
     if searches.card(settings.search).READS_CODES:

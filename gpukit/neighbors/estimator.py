@@ -1,4 +1,4 @@
-"""SimLSH: the most alike items of every item, with scikit-learn's conventions."""
+"""SimLSH: the most similar items of every item, with scikit-learn's conventions."""
 
 import warnings
 from typing import NamedTuple
@@ -18,11 +18,11 @@ from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 from gpukit.timing import COMPILING, Clock, compile_seconds
 
-FACTS = {"random_share": float, "device": str, "timings": dict}  # what a file keeps
+FACTS = {"random_share": float, "device": str, "timings": dict}  # facts in a model file
 ARRAYS = ("neighbors", "scores", "item_ids")
 MANY_RANDOM = 0.2
 PSI = (1, 2, 4)
-ADVICE = {  # against many random slots
+ADVICE = {  # against a large fraction of random slots
     "hamming": "most items have no ratings, or fewer items are rated than n_neighbors: use fewer neighbours",
     "buckets": "use search='hamming', p=1, fewer bits or a larger q",
     "exact": "few users rated the same items, or they do not agree: use search='hamming' or fewer neighbours",
@@ -32,21 +32,39 @@ MOST_BITS = 1 << 20
 
 
 class SimLSH(Estimator):
-    """The n_neighbors most alike items of every item, by simLSH or by what its paper compares it with.
+    """The n_neighbors most similar items of every item, by simLSH or the alternatives of its paper.
 
     gpukit.neighbors has the methods and their sources.
 
-    Parameters: n_neighbors K, 1 to 1024; p coarse by q fine hashings of `bits` (G) bits; psi, the exponent of simLSH's
-    Psi(r) = r**psi (1, 2 or 4); search 'hamming' (agreement over all bits), 'buckets' (the paper's collisions), 'exact'
-    (the paper's GSM: Pearson's correlation over common users, shrunk; no hash) or 'random' (its control group); hash,
-    what the bits are made of: 'simlsh', 'minhash' (who rated, not how: Jaccard similarity) or 'projection' (RP_cos: the
-    angle between columns of ratings); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed, the same
-    answer on every device.
+    Parameters
+    ----------
+    n_neighbors : int, 1 to 1024
+        Number K of neighbours.
+    p, q, bits : int
+        p coarse by q fine hashings of `bits` (G) bits.
+    psi : {1, 2, 4}
+        Exponent of simLSH's Psi(r) = r**psi.
+    search : {'hamming', 'buckets', 'exact', 'random'}
+        Agreement over all bits; the paper's collisions; the paper's GSM (Pearson's correlation over common users,
+        shrunk; no hash); the paper's control group.
+    hash : {'simlsh', 'minhash', 'projection'}
+        Source of the bits. 'minhash': the set of raters (Jaccard similarity); 'projection': RP_cos, the angle between
+        columns of ratings.
+    device : {'auto', 'cpu', 'cuda', 'cuda:N'}
+    random_state : int
+        Seed. The result is the same on every device.
 
-    After fit: neighbors_ (N, K) int32 item rows, best first; scores_ (N, K) float32, the share of bits (hamming) or
-    fine hashings (buckets) that agree, the shrunk correlation (exact), NaN in random slots; random_share_ of
-    the slots; codes are not kept; item_ids_ (N,); device_ (str); timings_ (seconds: prepare, hashing, search);
-    n_features_in_ = N.
+    Attributes
+    ----------
+    neighbors_ : (N, K) int32
+        Item rows, best first.
+    scores_ : (N, K) float32
+        The fraction of equal bits (hamming) or fine hashings (buckets), or the shrunk correlation (exact); NaN in
+        random slots.
+    random_share_ : float
+        Fraction of random slots.
+    item_ids_, n_features_in_, device_, timings_
+        Ids (N,); N; str; seconds of prepare, hashing, search.
     """
 
     _fitted_by = "neighbors_"
@@ -65,7 +83,7 @@ class SimLSH(Estimator):
         self.random_state = random_state
 
     def check(self):
-        """The parameters as gpukit.neighbors.plan.Settings; raises ParameterError for one out of bounds."""
+        """Return the parameters as gpukit.neighbors.plan.Settings; raise ParameterError for an invalid one."""
         p, q, bits = (check_integer(name, getattr(self, name), 1) for name in ("p", "q", "bits"))
         check_integer("p * q * bits", p * q * bits, 1, MOST_BITS)
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
@@ -74,7 +92,7 @@ class SimLSH(Estimator):
         return Settings(k, p, q, bits, psi, search, seed, check_choice("hash", self.hash, HASHES))
 
     def prepare(self, X, y=None):
-        """Run: the ratings' columns on the device, ready to be hashed; arguments and errors as fit."""
+        """Return the Run: the columns of the ratings on the device, before the hashing. Arguments and errors as fit."""
         from gpukit.ratings.orders.order import order_ratings
         from gpukit.ratings.pairs import ratings_of
 
@@ -87,11 +105,12 @@ class SimLSH(Estimator):
         return Run(table, settings, device, ratings.item_ids, clock.seconds)
 
     def fit(self, X, y=None):
-        """Find the neighbours of the items of X: anything gpukit.ratings.pairs.ratings_of takes, with its y.
+        """Find the neighbours of the items of X.
 
-        That is Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples, or X (n, 2) of user and item
-        with y (n,), their ratings. Raises ParameterError when n_neighbors exceeds the other items, DataError without
-        ratings; warns (UserWarning) when more than a fifth of the slots had to be filled at random.
+        X is Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples, or (n, 2) of user and item,
+        with ratings y (n,); see gpukit.ratings.pairs.ratings_of. Raises ParameterError if n_neighbors exceeds the
+        number of other items, and DataError without ratings. Warns (UserWarning) if more than a fifth of the slots are
+        random.
         """
         run = self.prepare(X, y)
         compiled = compile_seconds() - run.seconds[COMPILING]
@@ -120,7 +139,7 @@ class SimLSH(Estimator):
 
 
 def check_lists(neighbors, scores, item_ids):
-    """DataError unless the (N, K) neighbours are item rows, their scores shares or NaN, with one id per item."""
+    """Raise DataError unless neighbours (N, K) are item rows, scores are fractions or NaN, and each item has an id."""
     trust.check_ids("item_ids", item_ids)
     shape = (len(item_ids), neighbors.shape[-1] if neighbors.ndim == 2 else None)
     trust.check_array("neighbors", neighbors, np.int32, shape)
@@ -135,8 +154,10 @@ def check_lists(neighbors, scores, item_ids):
 
 
 class Run(NamedTuple):
-    """A search that is about to begin: the Columns (on a GPU their users and levels), plan.Settings, Device, the items'
-    ids (N,), seconds by stage."""
+    """A search before its start.
+
+    The Columns (on a GPU their users and levels), plan.Settings, Device, the items' ids (N,), seconds by stage.
+    """
 
     columns: object
     settings: object
@@ -145,14 +166,14 @@ class Run(NamedTuple):
     seconds: dict
 
     def find(self):
-        """plan.Found with host arrays."""
+        """Return the plan.Found with host arrays."""
         steps = engine(self.device, "gpukit.neighbors")
         found = steps.find(self.columns, self.settings)
         return found._replace(neighbors=steps.fetch(found.neighbors), scores=steps.fetch(found.scores))
 
 
 def warn_if_random(share, settings):
-    """UserWarning with advice when more than MANY_RANDOM of the slots are random; used by the factorization as well."""
+    """Warn (UserWarning) with advice if more than MANY_RANDOM of the slots are random; also for the factorization."""
     if share <= MANY_RANDOM or settings.search == "random":
         return
     advice = ADVICE[settings.search]

@@ -1,4 +1,4 @@
-"""Scalar maths that hashes and searches share."""
+"""Scalar functions of hashes and searches."""
 
 import numpy as np
 
@@ -10,14 +10,14 @@ NOBODY = U32(0xFFFFFFFF)  # the key of a pair that cannot be neighbours; as a ma
 
 @njit
 def full_add(a, b, c):
-    """One-bit adders on 32 lanes at once: (sum, carry) of a + b + c."""
+    """One-bit adders on 32 lanes: (sum, carry) of a + b + c."""
     half = a ^ b
     return U32(half ^ c), U32((a & b) | (half & c))
 
 
 @njit
 def bit_length(x):
-    """Bits of a nonnegative integer."""
+    """Number of bits of a nonnegative integer."""
     n = 0
     while x >> n:
         n += 1

@@ -1,5 +1,7 @@
-"""Neighbours on the GPU: a hash, a search, the selection and the supplement, one after the other. cpu.py has the same
-functions with the same arguments. Arrays stay on the device."""
+"""Neighbours on the GPU: a hash, a search, the selection and the supplement. cpu.py has the same functions.
+
+Arrays stay on the device.
+"""
 
 import numpy as np
 
@@ -15,7 +17,7 @@ STRIPE_BYTES = plan.STRIPE_BYTES
 
 
 def search(items, settings):
-    """As cpu.search."""
+    """See cpu.search."""
     n_items = items.rated.size
     if not searches.card(settings.search).worst(settings):
         return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
@@ -25,7 +27,7 @@ def search(items, settings):
 
 
 def search_rows(items, settings, runs, lists):
-    """As cpu.search_rows."""
+    """See cpu.search_rows."""
     n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
     steps = searches.steps(settings.search, "gpu")
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
@@ -38,9 +40,9 @@ def search_rows(items, settings, runs, lists):
 
 
 def start(columns, settings):
-    """Algorithm 1 queued, not waited for: (plan.Lists on the device, events before, between and after its two steps).
+    """Queue Algorithm 1; return (plan.Lists on the device, events before, between and after its two steps).
 
-    columns: users and levels on the device. Raises ParameterError when K does not fit the items.
+    columns: users and levels on the device. Raises ParameterError if K is too large.
     """
     plan.check_items(settings, len(columns.indptr) - 1)
     begun, hashed, ended = (Mark() for _ in range(3))
@@ -56,12 +58,12 @@ def start(columns, settings):
 
 
 def find(columns, settings):
-    """Algorithm 1: the plan.Found, its lists on the device, of all items of a Columns; as `start`."""
+    """Return the plan.Found of all items of a Columns, with lists on the device; see `start`."""
     return found(*start(columns, settings))
 
 
 def found(lists, events):
-    """The plan.Found of what `start` queued, waited for."""
+    """Wait for the operations that `start` queued; return their plan.Found."""
     begun, hashed, ended = events
     seconds = {"hashing": begun.seconds_to(hashed), "search": hashed.seconds_to(ended)}
     return plan.Found(lists.neighbors, lists.scores, int(lists.random_slots.copy_to_host().sum()), seconds)

@@ -1,4 +1,4 @@
-"""What hash, search and supplement hand to each other: integers and arrays, the same for CPU and GPU."""
+"""Data exchanged by hash, search and supplement: integers and arrays, the same for CPU and GPU."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,11 @@ from gpukit.errors import ParameterError
 
 
 class Settings(NamedTuple):
-    """What decides the neighbours: K, p coarse by q fine hashings of `bits` (G) bits, Psi's exponent (simLSH), the
-    search, the seed, the hash: names of gpukit.neighbors.search and gpukit.neighbors.hashes."""
+    """Settings of the neighbour search.
+
+    K, p coarse by q fine hashings of `bits` (G) bits, Psi's exponent (simLSH), the search, the seed, the hash; names of
+    gpukit.neighbors.search and gpukit.neighbors.hashes.
+    """
 
     n_neighbors: int = 32
     p: int = 3
@@ -20,18 +23,21 @@ class Settings(NamedTuple):
 
     @property
     def n_bits(self):
-        """Bits of a whole code: p * q * G."""
+        """Number of bits of a whole code: p * q * G."""
         return self.p * self.q * self.bits
 
     @property
     def n_words(self):
-        """32-bit words of a whole code."""
+        """Number of 32-bit words of a whole code."""
         return -(-self.n_bits // 32)
 
 
 class Items(NamedTuple):
-    """What a search compares: the Columns; codes (N, n_words) uint32, None where the search reads none; rated (N,) bool
-    or uint8: has the item any rating? An item without one is nobody's neighbour."""
+    """Input of a search.
+
+    The Columns; codes (N, n_words) uint32, or None if the search does not read them; rated (N,) bool or uint8: True for
+    items with ratings. An item without ratings is not a neighbour.
+    """
 
     columns: object
     codes: object
@@ -39,8 +45,7 @@ class Items(NamedTuple):
 
 
 class Lists(NamedTuple):
-    """neighbors (N, K) int32, best first; scores (N, K) float32, NaN in random slots; random_slots (N,) int32: how many
-    of an item's are."""
+    """neighbors (N, K) int32, best first; scores (N, K) float32, NaN if random; random_slots (N,) int32 per item."""
 
     neighbors: object
     scores: object
@@ -56,27 +61,27 @@ class Found(NamedTuple):
     seconds: dict
 
 
-STRIPE_BYTES = 256 << 20  # keys of a stripe of query rows on a GPU
+STRIPE_BYTES = 256 << 20  # bytes of the keys of a stripe of query rows on a GPU
 
 
 def check_items(settings, n_items):
-    """Raise ParameterError when n_items items cannot have n_neighbors neighbours each."""
+    """Raise ParameterError if n_items items cannot have n_neighbors neighbours each."""
     if settings.n_neighbors > n_items - 1:
         most = f"use n_neighbors={n_items - 1} or fewer" if n_items > 1 else "neighbours need two items or more"
         raise ParameterError(f"n_neighbors={settings.n_neighbors} is too many for {n_items} item(s): {most}.")
 
 
 def stripe_rows(n_items, budget, multiple=1):
-    """Query rows at a time so that their (rows, n_items) uint32 keys fit `budget` bytes; a multiple of `multiple`."""
+    """Return the query rows whose (rows, n_items) uint32 keys fit `budget` bytes; a multiple of `multiple`."""
     rows = max(1, budget // (4 * n_items * multiple)) * multiple
     return int(min(rows, -(-n_items // multiple) * multiple))
 
 
 def cut_runs(runs, most):
-    """[(first, last)]: runs of rows cut into pieces of at most so many."""
+    """Return runs of rows [(first, last)], divided into pieces of limited length."""
     return [(begin, min(begin + most, last)) for first, last in runs for begin in range(first, last, most)]
 
 
 def blocks(n, block):
-    """Blocks of `block` threads that cover n threads, at least one, as a plain int."""
+    """Return the number of blocks of `block` threads for n threads, at least one, as a plain int."""
     return int(max(1, -(-n // block)))

@@ -1,8 +1,8 @@
-"""Algorithm 1 where each rank of a parallel.Team has some users' ratings of every item: simLSH's sums are added up over
-ranks, to the bit those of one; then each rank searches for some of the items.
+"""Algorithm 1 over the ranks of a parallel.Team, each with a part of the users' ratings of every item.
 
-The sums stay as they are counted, bit-sliced (hashes/simlsh): of a stripe of items at a time, every rank's units get
-places of their own in one array, which is zero elsewhere, so that adding up the ranks' arrays puts them all together.
+simLSH's sums are added over ranks and equal those of one process to the bit; then each rank searches for a part of the
+items. The sums stay bit-sliced (hashes/simlsh). For a stripe of items, every rank's units get their own slots in one
+array, which is zero elsewhere, so that the sum of the ranks' arrays contains all units.
 """
 
 from typing import NamedTuple
@@ -17,19 +17,21 @@ from gpukit.neighbors.hashes.simlsh.plan import sum_slices
 from gpukit.parallel.lines import HostLines
 from gpukit.parallel.nccl import device_lines
 
-SUM_BYTES = 256 << 20  # of the sums of a stripe of items
+SUM_BYTES = 256 << 20  # bytes of the sums of a stripe of items
 
 
 class Counts(NamedTuple):
-    """lengths (ranks, N): ratings of items on each rank; pieces (ranks, N): units that they are cut into."""
+    """lengths (ranks, N): ratings of items on each rank; pieces (ranks, N): their units."""
 
     lengths: np.ndarray
     pieces: np.ndarray
 
 
 def found(columns, settings, team, device):
-    """(neighbors (N, K) int32, random slots) of all items on the host, of columns.Columns of the rank's users; every
-    item has the users' rows, and values the levels, of all ranks. As neighbors.cpu.find."""
+    """Return (neighbors (N, K) int32, random slots) of all items on the host; see neighbors.cpu.find.
+
+    The columns.Columns are of the rank's users; every item has the users' rows, and values the levels, of all ranks.
+    """
     n_items = len(columns.indptr) - 1
     plan.check_items(settings, n_items)
     steps, codes = engine(device, "gpukit.neighbors"), None
@@ -45,7 +47,7 @@ def found(columns, settings, team, device):
 
 
 def searched(items, settings, rows, device):
-    """The plan.Lists of all items, of which the rows first to last are filled."""
+    """Return the plan.Lists of all items, with rows first to last filled."""
     steps, n_items = engine(device, "gpukit.neighbors"), items.rated.size
     if not searches.card(settings.search).worst(settings):
         return steps.search(items, settings)
@@ -55,12 +57,12 @@ def searched(items, settings, rows, device):
 
 
 def counts_of(lengths, chunk=work.CHUNK):
-    """The Counts of (ranks, N) ratings of items."""
+    """Return the Counts of (ranks, N) ratings of items."""
     return Counts(lengths, np.maximum(-(-lengths // chunk), 1))
 
 
 def shared_codes(columns, settings, counts, team, device):
-    """(N, n_words) uint32 on the device: the codes of all ranks' ratings."""
+    """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device."""
     steps = engine(device, f"{hashes.__name__}.{settings.hash}")
     lines = device_lines(team, device) if device.is_cuda else HostLines(team)
     weights = work.level_weights(columns.values, settings.psi)
@@ -76,7 +78,7 @@ def shared_codes(columns, settings, counts, team, device):
 
 
 def stripes(units, unit_bytes):
-    """[(first, last)] items whose units' sums take SUM_BYTES or little more; units (N,)."""
+    """Return ranges of items [(first, last)] whose units' sums take about SUM_BYTES; units (N,)."""
     most, before = max(1, SUM_BYTES // unit_bytes), np.append(0, np.cumsum(units))
     edges = np.searchsorted(before, np.arange(0, before[-1] + most, most))
     edges = np.unique(np.minimum(edges, len(units)))
@@ -84,8 +86,11 @@ def stripes(units, unit_bytes):
 
 
 def units_of(indptr, pieces, rank, first, last):
-    """(units (U, 4) int64: item, begin, end, slot, of a rank's ratings of the items first to last; joins (last - first,
-    3) int64: item, first slot, last slot + 1). Slots: by item, then rank, then piece, from 0."""
+    """Return the units of a rank's ratings of the items first to last, and their joins.
+
+    units (U, 4) int64: item, begin, end, slot; joins (last - first, 3) int64: item, first slot, last slot + 1. Slots:
+    by item, then rank, then piece, from 0.
+    """
     here = pieces[:, first:last]
     ends = np.cumsum(here.T.reshape(-1)).reshape(last - first, len(pieces))
     starts = ends - here.T

@@ -1,4 +1,4 @@
-"""What the neighbour search needs of a device: cpu.py and gpu.py are modules with these names."""
+"""Protocol of the device modules cpu.py and gpu.py of the neighbour search."""
 
 from typing import Protocol
 
@@ -7,10 +7,10 @@ class Steps(Protocol):
     """A module of steps."""
 
     def search(self, items, settings):
-        """(neighbors (N, K), scores (N, K), random slots) of items that are hashed, for plan.Settings."""
+        """Return (neighbors (N, K), scores (N, K), random slots) of hashed items, for plan.Settings."""
 
     def find(self, columns, settings):
-        """plan.Found of a columns.Columns, arrays on the device. ParameterError when K does not fit the items."""
+        """Return the plan.Found of a columns.Columns, arrays on the device; ParameterError if K is too large."""
 
     def fetch(self, array):
-        """An array of `find` on the host."""
+        """Return an array of `find` on the host."""

@@ -1,27 +1,27 @@
-"""Linear RankSVM with L2 loss: learning to rank from preference pairs, exactly, and without a list of them.
+"""Linear RankSVM with L2 loss over all preference pairs, without a list of the pairs.
 
 Paper: Jin and Lin, "Efficient Parallel Algorithms for Linear RankSVM on GPU", NPC 2014,
 doi:10.1007/978-3-662-44917-2_16: the objective is Eq. (1), gradient and Hessian-vector product Eqs. (6)-(8), TRON
-Algorithm 1, P-SWX Algorithm 2. The level tree takes P-SWX's place (solver="scan"), which stays as solver="p-swx".
+Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, which is solver="p-swx".
 
     f(w) = w'w / 2 + C sum over pairs (i, j) of one query, y_i > y_j, of max(0, 1 - w'(x_i - x_j))^2
 
-    estimator.py   RankSVM                                   inputs.py, scaling.py   what people hand in, checked
+    estimator.py   RankSVM                                   inputs.py, scaling.py   input validation; scaling
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
     problem.py     queries, level tree, weights              level_tree.py           the level tree
-    arrays.py      arrays that kernels and twins take together
-    session.py     a Problem at work on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
-    shared.py      over the ranks of a parallel.Team, each with some of the queries
+    arrays.py      named tuples of arrays for kernels and twins
+    session.py     a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
+    shared.py      training over the ranks of a parallel.Team, each with a part of the queries
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
-                   hard_margins.py: a path of C where a trust region crawls
-                   choose.py: which solver, device, threads; path.py: C on a grid, by validation
-                   held_out.py: C and the scale where they are left open
+                   hard_margins.py: a path of C for slow trust regions
+                   choose.py: solver, device, threads; path.py: C on a grid, by validation
+                   held_out.py: C and the scale "auto"
                    counting.py: DCM and OST on the CPU; sparse_gram.py: the preconditioner of a CSR matrix
 
-Cost for l documents of n features, k levels a query: a Newton step sorts and searches, O(l log l); a CG step takes
-O(l n + l k) up to 8 levels, O(l n + l log k) above. Memory: X, and 2 to 4 bytes a document for each of max(2 k - 1,
-3 log k) tables. Under device="auto" problems below 4 million features stay on the CPU, where they are done sooner.
-Deterministic: on the CPU bitwise, with any number of threads; on one kind of GPU too. All sums are float64.
+Cost for l documents of n features and k levels per query: a Newton step sorts and searches, O(l log l); a CG step takes
+O(l n + l k) up to 8 levels, O(l n + l log k) above. Memory: X, and 2 to 4 bytes per document for each of max(2 k - 1, 3
+log k) tables. With device="auto", problems below 4 million features stay on the CPU, which finishes sooner.
+Deterministic: bitwise on the CPU, with any number of threads, and on one kind of GPU. All sums are float64.
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Arrays that go through host code, kernels and twins together, as named tuples; level_tree.py says how they are made.
+"""Named tuples of arrays for host code, kernels and twins; level_tree.py describes how they are made.
 
 l documents in m queries, G (query, level) groups; "rank" counts in the order (query, level).
 """
@@ -9,8 +9,11 @@ import numpy as np
 
 
 class Ranks(NamedTuple):
-    """Where levels begin: query, level (l,) int32 of the document at each rank; first_group (m + 1,) int32, the first
-    group of each query; group_starts (G + 1,) int32, the first rank of each group."""
+    """Positions of the levels.
+
+    query, level (l,) int32: of the document at each rank; first_group (m + 1,) int32: the first group of each query;
+    group_starts (G + 1,) int32: the first rank of each group.
+    """
 
     query: np.ndarray
     level: np.ndarray
@@ -19,7 +22,7 @@ class Ranks(NamedTuple):
 
 
 class Partners(NamedTuple):
-    """Where every document's partners stand at the scores at hand; kernels.level_tree.search_plane says how.
+    """Positions of the partners of every document at the current scores; see kernels.level_tree.search_plane.
 
     tables (H, 2 A - 1, l) uint16 or int32, for H planes of a tree of arity A; counts (2, l) int32.
     """
@@ -29,8 +32,11 @@ class Partners(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Who walks which queries: queries (q,) int32, those with pairs, block after block; firsts (blocks + 1,) int32,
-    where each block begins; offsets (m + 1,) int32, heights (m,) int32 and weights (m,) float64 of all queries."""
+    """Assignment of queries to blocks.
+
+    queries (q,) int32: those with pairs, block after block; firsts (blocks + 1,) int32: the start of each block;
+    offsets (m + 1,) int32, heights (m,) int32 and weights (m,) float64 of all queries.
+    """
 
     queries: np.ndarray
     firsts: np.ndarray
@@ -40,7 +46,7 @@ class Walk(NamedTuple):
 
 
 class Sums(NamedTuple):
-    """above, below (l,) float64: a sum over SV_i^+ and one over SV_i^- of each document (Eq. 5)."""
+    """Sums over SV_i^+ and SV_i^- of each document (Eq. 5): above, below (l,) float64."""
 
     above: np.ndarray
     below: np.ndarray

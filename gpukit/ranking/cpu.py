@@ -1,4 +1,4 @@
-"""Steps of a session on the CPU; steps.py says what gpu.py and this have. The kernels' steps are the twins."""
+"""Session steps on the CPU; steps.py defines the names that gpu.py has too. The kernels' steps are the twins."""
 
 import numpy as np
 
@@ -21,43 +21,43 @@ from gpukit.ranking.twins.pair_sums import combine, pair_product, pair_sums
 from gpukit.sorting import cpu as sorting
 
 __all__ = ["by_rank", "combine", "empty", "matrix", "p_swx", "pair_pulls", "put", "room", "search_plane", "sorting"]
-__all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # steps.Steps; direct counting is the CPU's alone
+__all__ += ["start_planes", "total", "walk_blocks", "dcm", "ost"]  # steps.Steps; direct counting is on the CPU only
 
-BLOCKS = 64  # lists of queries, whatever the threads, so that the result does not depend on their number
+BLOCKS = 64  # lists of queries for any number of threads, so that the result does not depend on it
 SHARES = 8  # of the covariance, each with an (n, n) sum
 
 
 def put(array):
-    """The array, contiguous."""
+    """Return the array, contiguous."""
     return np.ascontiguousarray(array)
 
 
 def empty(shape, dtype):
-    """A new array."""
+    """Return a new array."""
     return np.empty(shape, dtype)
 
 
 def walk_blocks():
-    """Lists that the queries are shared out to."""
+    """Return the number of lists of queries."""
     return BLOCKS
 
 
 def room(longest, n, blocks):
-    """Nothing: the twins have scratch of their own."""
+    """Return None: the twins have their own scratch memory."""
 
 
 def total(array):
-    """The sum of an array."""
+    """Return the sum of an array."""
     return float(array.sum())
 
 
 def matrix(X):
-    """Matrix of X, dense or sparse."""
+    """Return the Matrix of X, dense or sparse."""
     return Sparse(X) if hasattr(X, "indptr") else Dense(X)
 
 
 def first_fault(X):
-    """The first row of X (l, n) with a number that is not finite, or -1."""
+    """Return the first row of X (l, n) with a number that is not finite, or -1."""
     faults = np.full(BLOCKS, X.shape[0])
     first_faults(X, faults)
     row = int(faults.min())
@@ -65,12 +65,12 @@ def first_fault(X):
 
 
 def row_of(X, row):
-    """A row of X, on the host."""
+    """Return a row of X, on the host."""
     return X[row]
 
 
 def added(partial):
-    """The sum of the rows of partial (rows, columns)."""
+    """Return the sum of the rows of partial (rows, columns)."""
     out = np.empty(partial.shape[1])
     add_rows(partial, out)
     return out
@@ -87,7 +87,7 @@ class Dense:
         document_scores(self.X, v, out)
 
     def transposed(self, z):
-        """X'z (n,)."""
+        """Return X'z (n,)."""
         partial = np.empty((BLOCKS, self.X.shape[1]))
         transposed_product(self.X, z, partial)
         return added(partial)
@@ -116,19 +116,19 @@ class Dense:
 
 
 class Sparse:
-    """Products with a sparse X, kept by rows and by columns."""
+    """Products with a sparse X, stored by rows and by columns."""
 
     def __init__(self, X):
         self.host = X.tocsr()
         self.X, self.T = rows_of(self.host), rows_of(X.T.tocsr())
-        self.u, self.z = np.empty(X.shape[0]), np.zeros(X.shape[0])  # z stays 0 where there are no pairs
+        self.u, self.z = np.empty(X.shape[0]), np.zeros(X.shape[0])  # z stays 0 for documents without pairs
 
     def scores(self, v, out):
         """out = X v."""
         csr_product(self.X, v, out)
 
     def transposed(self, z):
-        """X'z (n,)."""
+        """Return X'z (n,)."""
         out = np.empty(len(self.T.indptr) - 1)
         csr_product(self.T, z, out)
         return out
@@ -154,5 +154,5 @@ class Sparse:
 
 
 def rows_of(X):
-    """The arrays.Csr of a CSR matrix."""
+    """Return the arrays.Csr of a CSR matrix."""
     return Csr(X.indptr, X.indices, X.data)

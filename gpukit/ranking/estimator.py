@@ -14,7 +14,7 @@ SCALES = ("auto", "none", "minmax", "deviation", "query")
 
 
 class Settings(NamedTuple):
-    """The parameters of a RankSVM, checked."""
+    """Validated parameters of a RankSVM."""
 
     C: float | str
     solver: str
@@ -23,8 +23,8 @@ class Settings(NamedTuple):
     scale: str
     device: object
     precondition: bool
-    chosen: object = None  # held_out.Chosen, where C was "auto"
-    loose: bool = False  # for trials, whose minimum need not be certified
+    chosen: object = None  # held_out.Chosen if C was "auto"
+    loose: bool = False  # for trials, whose minimum is not certified
 
 
 class RankSVM(Estimator):
@@ -32,30 +32,62 @@ class RankSVM(Estimator):
 
     The pairs are all (i, j) of one query with relevance y_i > y_j. C is per pair and is not divided by anything:
     SVMrank divides by the number of queries, its -l 2 by the pairs of each query too; dlib divides by the number of
-    pairs. A weight of a query multiplies C for its pairs. There is no intercept: it would cancel.
+    pairs. The weight of a query multiplies C for its pairs. There is no intercept, because it would cancel.
 
-    Parameters: C > 0, or 'auto': 1, or what is better on queries that are held out (solvers.held_out); solver
-    'scan', 'p-swx' (the paper's), 'dcm', 'ost' (on the CPU) or 'auto'; eps > 0: stop at ||gradient|| <= eps ||gradient
-    at w = 0|| with f certified to be within eps / 10 of the minimum, relatively; max_iter Newton steps at most; scale
-    'none', 'minmax', 'deviation' or 'query' (see gpukit.ranking.scaling), or 'auto': chosen with C, 'none' where C is
-    named; device 'auto' (small problems go to the CPU), 'cpu', 'cuda', 'cuda:N'; precondition: conjugate gradients with
-    the covariance within queries (up to 1024 features), or with its diagonal alone, as for more features.
+    Parameters
+    ----------
+    C : float > 0, or 'auto'
+        'auto': 1, or a value that is better on held-out queries (solvers.held_out).
+    solver : {'auto', 'scan', 'p-swx', 'dcm', 'ost'}
+        'p-swx' is the paper's; 'dcm' and 'ost' run on the CPU.
+    eps : float > 0
+        Stop at ||gradient|| <= eps ||gradient at w = 0|| with f certified to be within eps / 10 of the minimum,
+        relatively.
+    max_iter : int
+        Maximum number of Newton steps.
+    scale : {'auto', 'none', 'minmax', 'deviation', 'query'}
+        Scaling of the features (gpukit.ranking.scaling). 'auto': chosen with C, and 'none' with an explicit C.
+    device : {'auto', 'cpu', 'cuda', 'cuda:N'}
+        'auto' uses the CPU for small problems.
+    precondition : bool
+        True: conjugate gradients with the covariance within queries (up to 1024 features). False, or more features:
+        with its diagonal.
 
-    After fit: coef_ (n,) float64, for the scaled features; objective_ f, gradient_norm_; C_, the C of coef_; n_pairs_,
-    n_queries_, n_features_in_, feature_names_in_ (where X has names); n_iter_ Newton steps, n_cg_ conjugate gradient
-    steps; stop_reason_: 'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps /
-    10, which is more), 'rounding' (float64 cannot certify more) or 'max_iter'; converged_: whether it is 'converged';
-    history_ (a dict a Newton step: f, gradient, cg_steps, radius, and C where it is
-    a softer one's, see docs/ranking.md); solver_, device_; scaling_;
-    timings_ (seconds: choose, prepare, precondition, training, compiling). Where C was chosen, chosen_ (C, scale, the
-    metric's name, its value with them and with C = 1 on what was held out, the gain of the best trial, its standard
-    error) and trials_, a dict a trial. A sparse X of more than 2^20 columns is trained on those that have entries:
-    coef_ and columns_ (k,) int64 are of these. evals_result_: {"validation_0": {metric: value}, ...} of eval_set. After
-    fit_path also path_ and metric_.
+    Attributes
+    ----------
+    coef_ : (n,) float64
+        Weights of the scaled features. A sparse X of more than 2^20 columns is trained on the columns with entries:
+        coef_ and columns_ (k,) int64 are of these.
+    C_, solver_, device_, scaling_
+        The values in use.
+    objective_, gradient_norm_
+        f and ||gradient||.
+    n_pairs_, n_queries_, n_features_in_, feature_names_in_
+        The last one if X has names.
+    n_iter_, n_cg_
+        Numbers of Newton steps and of conjugate gradient steps.
+    stop_reason_ : str
+        'converged' (f is certified to be within 1e-6 of the minimum, relatively), 'eps' (within eps / 10, which is
+        more), 'rounding' (float64 cannot certify more) or 'max_iter'.
+    converged_ : bool
+        True for 'converged'.
+    history_ : list of dict
+        A dict per Newton step: f, gradient, cg_steps, radius, and C for steps with a smaller C (docs/ranking.md).
+    timings_ : dict
+        Seconds: choose, prepare, precondition, training, compiling.
+    chosen_, trials_
+        If C was 'auto': C, scale, the metric's name, its held-out value for them and for C = 1, the gain of the best
+        trial and its standard error; and a dict per trial.
+    evals_result_ : dict
+        {"validation_0": {metric: value}, ...} of eval_set.
+    path_, metric_
+        After fit_path.
 
-    With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)) qid and query_weight are
-    asked for by fit, qid by predict and score too, so that GridSearchCV and cross_val_score pass them on; GroupKFold
-    with groups=qid keeps a query together.
+    Notes
+    -----
+    With scikit-learn's metadata routing (sklearn.set_config(enable_metadata_routing=True)), fit requests qid and
+    query_weight, and predict and score request qid, so GridSearchCV and cross_val_score pass them. GroupKFold with
+    groups=qid keeps a query together.
     """
 
     _fitted_by = "coef_"
@@ -75,7 +107,7 @@ class RankSVM(Estimator):
         self.precondition = precondition
 
     def check(self):
-        """The parameters as Settings; raises ParameterError for one out of bounds, before any data is read."""
+        """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
         choose.check(self.solver, self.device)
         return Settings(
             self.C if isinstance(self.C, str) and self.C == "auto" else check_real("C", self.C, 0.0, strict=True),
@@ -106,23 +138,39 @@ class RankSVM(Estimator):
     ):
         """Learn to rank the documents of each query.
 
-        X (l, n): array, DataFrame or sparse matrix; float32 stays so, all else becomes float64. Or Documents, which
-        bring y and queries, and weights if they have any. y (l,): relevance, any real numbers, higher is better. qid
-        (l,): query ids, in any order; or group: the number of documents of each query, one after the other.
-        query_weight: (m,) in the order of the queries' first documents, (l,) with one weight a document, the same in
-        all of a query, or {qid: weight}; more queries in the dict do not matter. Pandas objects among X, y, qid and a
-        query_weight a document are matched by their labels (index), arrays by position. An X on the GPU
-        that is worked on is read where it lies if it is float32 or float64 in C order, the documents of a query stand
-        side by side and scale is 'none'; else it is copied to the host, as y and qid are. eval_set: [Documents or
-        (X, y)], which are not trained on; eval_group or eval_qid: a list with the group or qid of each (X, y). Their
-        metrics are in evals_result_. C 'auto' is chosen on the last of them instead of on parts of X; with C named,
-        they are reported alone. metric: a name of evaluation.evaluate, by which C 'auto' is chosen, or a
-        solvers.path.Question. validation: deprecated, Documents or (X, y, qid); eval_set=[...]. progress: called as
-        progress("training", Newton step, None, {"f", "gradient"}). team: a parallel.Team; every rank hands in the same
-        data, works on its share of the queries, and has the same model at the end.
+        Parameters
+        ----------
+        X : array, DataFrame or sparse matrix (l, n), or Documents
+            float32 is kept, all else becomes float64. Documents contain y, queries and optional weights. An X on the
+            GPU of the training is not copied if it is C-ordered float32 or float64, the documents of a query are
+            adjacent and scale is 'none'; otherwise it is copied to the host, like y and qid.
+        y : (l,)
+            Relevance: any real numbers, higher is better.
+        qid, group
+            Query ids (l,) in any order, or the number of documents of each query.
+        query_weight : (m,), (l,) or dict
+            In the order of the queries' first documents; one per document, equal within a query; or {qid: weight},
+            which may have further queries.
+        eval_set : list of Documents or (X, y)
+            Sets that are not trained on; their metrics are in evals_result_. C 'auto' is chosen on the last one.
+        eval_group, eval_qid : list
+            group or qid of each (X, y) of eval_set.
+        feature_names : list of str
+            Names of the columns, for arrays.
+        metric : str or solvers.path.Question
+            A name of evaluation.evaluate, by which C 'auto' is chosen.
+        validation : Documents or (X, y, qid)
+            Deprecated: use eval_set.
+        progress : callable
+            Called as progress("training", Newton step, None, {"f", "gradient"}).
+        team : parallel.Team
+            All ranks pass the same data, compute their share of the queries, and get the same model.
 
-        Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...), DeviceError; warns when
-        max_iter or rounding ended it, when all weights are 0, and when the last eval set does not define the metric.
+        Pandas X, y, qid and a query_weight per document are matched by their labels (index), arrays by position.
+
+        Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...) and DeviceError. Warns if
+        max_iter or rounding ended the training, if all weights are 0, and if the last eval set does not define the
+        metric.
         """
         from gpukit.ranking import inputs, serve
 
@@ -151,9 +199,9 @@ class RankSVM(Estimator):
         metric="pa",
         eval_sets=(),
     ):
-        """run.Run: all that does not depend on C, ready to train, with settings that leave nothing open.
+        """Return run.Run: all that does not depend on C, with complete settings.
 
-        choose: whether C "auto" is chosen from the data. eval_sets: [inputs.Inputs]. Other arguments and errors as fit.
+        choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other arguments and errors as fit.
         """
         from gpukit.ranking import inputs, run
         from gpukit.ranking.solvers import held_out, path
@@ -180,14 +228,21 @@ class RankSVM(Estimator):
         progress=None,
         team=None,
     ):
-        """Train for every C of a grid, ascending, each from the last one's w; keep the best on a validation set.
+        """Train for every C of a grid in ascending order; keep the best on a validation set.
 
-        train, validation: Documents, or (X, y, qid). grid: "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
-        metric: a name of evaluation.evaluate, in its dialect ndcg and with its `relevant`, `ties`; of equal ones the
-        smaller C is taken. The parameter C is not used, and scale 'auto' is 'none'; C_ is the one chosen, and coef_,
-        objective_, history_, n_iter_ are its own. path_: a dict a C: C, objective, gradient_norm, newton, cg, seconds,
-        converged, validation ({metric: value}). metric_: the name.
-        Raises as fit, and DataError for a metric that the validation set does not have.
+        Each training starts from the previous w. The parameter C is ignored, and scale 'auto' is 'none'.
+
+        Parameters
+        ----------
+        train, validation : Documents or (X, y, qid)
+        grid : str or list of float
+            "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
+        metric, ndcg, relevant, ties
+            A metric of evaluation.evaluate and its options. The smaller C of equal values is chosen.
+
+        After it, C_ is the chosen C, and coef_, objective_, history_ and n_iter_ belong to it. path_ is a dict per C:
+        C, objective, gradient_norm, newton, cg, seconds, converged, validation ({metric: value}). metric_ is the name.
+        Raises as fit, and DataError for a metric that the validation set does not define.
         """
         from gpukit.ranking.solvers import path
 
@@ -195,7 +250,7 @@ class RankSVM(Estimator):
         return path.regularization_path(self, train, validation, grid, question, query_weight, progress, team)
 
     def set_trained(self, run, C, result):
-        """Keep the outcome of run.train(C); run: run.Run. Warns when it did not converge."""
+        """Store the result of run.train(C) of a run.Run; warn if it did not converge."""
         self.coef_, self.objective_, self.gradient_norm_ = result.w, float(result.objective), float(result.gradient)
         self.C_, self.history_, self.converged_ = float(C), result.history, run.converged(result)
         self.stop_reason_ = run.stop_reason(result)
@@ -215,11 +270,11 @@ class RankSVM(Estimator):
             warnings.warn(text, stacklevel=3)
 
     def predict(self, X, qid=None, *, group=None):
-        """(l,) float64 scores, higher is better; they compare documents of one query.
+        """Return scores (l,) float64, which compare documents of one query; higher is better.
 
-        X as in fit, with as many columns; columns with names are matched by name where the model has names, in any
-        order. Missing and unknown names raise DataError. Of a model with columns_, other columns are ignored, with a
-        UserWarning where they hold values. qid or group: needed with scale='query' alone.
+        X as in fit, with the same number of columns. If X and the model have names, columns are matched by name in any
+        order; missing and unknown names raise DataError. For a model with columns_, other columns are ignored, with a
+        UserWarning if they have values. qid or group: required only with scale='query'.
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -229,9 +284,9 @@ class RankSVM(Estimator):
     decision_function = predict
 
     def rank(self, X, qid=None, *, group=None):
-        """(l,) int32 rank of each document within its query, 1 the best; equal scores by position.
+        """Return the rank of each document within its query, (l,) int32; 1 is the best.
 
-        X, qid, group as in fit.
+        Equal scores are ranked by position. X, qid, group as in fit.
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -239,10 +294,10 @@ class RankSVM(Estimator):
         return serve.rank(self, X, qid, group)
 
     def score(self, X, y=None, qid=None, sample_weight=None, *, group=None):
-        """Pairwise accuracy (Eq. 16): the share of pairs whose scores stand in order; equal scores do not.
+        """Return the pairwise accuracy (Eq. 16): the fraction of correctly ordered pairs.
 
-        sample_weight: what a query's pairs count, given as query_weight of fit: one a query, or one a document, the
-        same in all of a query. Other arguments as fit. Raises DataError when there are no pairs.
+        Equal scores count as wrong. sample_weight: the weights of queries, as query_weight of fit (one per query, or
+        one per document, equal within a query). Other arguments as fit. Raises DataError if there are no pairs.
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -253,7 +308,7 @@ class RankSVM(Estimator):
         return accuracy
 
     def save_text(self, path):
-        """Write the weights as text: comments, then a line index:weight:name a feature (name where there is one)."""
+        """Write the weights as text: comments, then a line index:weight:name per feature."""
         from gpukit.ranking import saving
 
         self._check_fitted()
@@ -270,7 +325,7 @@ class RankSVM(Estimator):
         saving.unpack(self, facts, arrays)
 
     def __sklearn_tags__(self):
-        """What scikit-learn asks: y is needed, sparse X welcome, NaN not."""
+        """Return scikit-learn's tags: y is required, a sparse X is allowed, NaN is not."""
         tags = super().__sklearn_tags__()
         tags.target_tags.required, tags.input_tags.allow_nan = True, False
         return tags

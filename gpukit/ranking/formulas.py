@@ -1,4 +1,4 @@
-"""Scalar maths of linear RankSVM with L2 loss, compiled for both devices.
+"""Scalar functions of linear RankSVM with L2 loss, compiled for both devices.
 
 Document i of a query has the relevance level y_i and the score s_i = w . x_i.
 """
@@ -8,16 +8,16 @@ from gpukit._jit import njit
 
 @njit(fastmath=False)
 def active(high, low):
-    """Whether a pair lies in SV(w) of Eq. (4): scores of the more and the less relevant document, s_i - s_j < 1.
+    """Return True if a pair is in SV(w) of Eq. (4): s_i - s_j < 1 for the more and the less relevant document.
 
-    Monotone in both arguments, rounding included; kernel, twin and oracle ask this one question, so that counts agree.
+    Monotone in both arguments, including rounding. Kernel, twin and oracle use this function, so that counts agree.
     """
     return high - low < 1.0
 
 
 @njit
 def child_start(ranks, query, child, width):
-    """Where, in the order of levels, a child of the level tree begins: `width` neighbouring levels of a query each.
+    """Return the start, in the order of levels, of a child of the level tree: `width` adjacent levels of a query.
 
     ranks: arrays.Ranks.
     """
@@ -27,7 +27,7 @@ def child_start(ranks, query, child, width):
 
 @njit
 def loss_share(score, product, margin, count, difference):
-    """A document's share of sum (1 - (s_i - s_j))^2 over the active pairs (margin 1), or of v' A'A v (margin 0).
+    """Return a document's share of sum (1 - (s_i - s_j))^2 over the active pairs (margin 1), or of v' A'A v (margin 0).
 
     product = count * score - (alpha+ + alpha-) of Eq. (5); count = beta+ + beta-, difference = beta- - beta+ (Eq. 6).
     """

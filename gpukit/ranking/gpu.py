@@ -1,4 +1,4 @@
-"""Steps of a session on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
+"""Session steps on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
 
 import numpy as np
 
@@ -18,43 +18,45 @@ from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
-CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query that shared memory may have room for
-SHARED = 48 << 10  # bytes a block
-SHARES = 64  # of the covariance, at most; fewer where (n, n) is large
-TALL, WIDE = (8, 64), (32, 8)  # blocks that add up the rows of a walk's blocks, of the covariance's shares
+CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query that fits shared memory
+SHARED = 48 << 10  # bytes per block
+SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
+TALL, WIDE = (8, 64), (32, 8)  # blocks that add the rows of other blocks' results
 GRAM_BYTES = 256 << 20
 
 
 def empty(shape, dtype):
-    """A new array on the device."""
+    """Return a new array on the device."""
     return device_array(shape, dtype)
 
 
 def walk_blocks():
-    """Lists that the queries are shared out to: the blocks of a walk."""
+    """Return the number of lists of queries: the blocks of a launch."""
     return BLOCKS_A_PROCESSOR * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def shared_bytes(capacity, n):
-    """What pair_product takes of shared memory: u, sums, z of a query, X'z, a number a warp, v at 16 bytes."""
-    lanes, quads = shape(min(n, LIMIT))  # pair_sums, which serves wider ones, takes less
+    """Return the shared memory of pair_product: u, sums, z of a query, X'z, a number per warp, v at 16 bytes."""
+    lanes, quads = shape(min(n, LIMIT))  # pair_sums, for wider matrices, takes less
     return 8 * (3 * capacity + 2 + 2 * (4 * lanes * quads) + WARPS)
 
 
 def room(longest, n, blocks):
-    """(capacity, workspace) for queries of at most `longest` documents; capacity 0: they are too long to be shared."""
+    """Return (capacity, workspace) for queries of at most `longest` documents; capacity 0: they do not fit."""
     capacity = next((c for c in CAPACITIES if c >= longest and shared_bytes(c, n) <= SHARED), 0)
     return capacity, empty((1, 1) if capacity else (blocks, 3 * longest + 1), np.float64)
 
 
 def grid(count, block=BLOCK):
-    """Blocks that cover `count` threads."""
+    """Return the number of blocks for `count` threads."""
     return max(-(-count // block), 1)
 
 
 def memory_needed(problem):
-    """Bytes that a session of a Problem takes at most: the matrix, the level tree's tables, 100 more a document, and
-    what the covariance is summed up in."""
+    """Return the largest memory of a session of a Problem, in bytes.
+
+    It contains the matrix, the tables of the level tree, 100 bytes more per document, and the shares of the covariance.
+    """
     X, tree, n = problem.X, problem.tree, problem.X.shape[1]
     tables = len(tree.level) * (tree.planes * (2 * tree.arity - 1) * 4 + 100)
     if hasattr(X, "indptr"):
@@ -66,17 +68,17 @@ def memory_needed(problem):
 
 
 def gram_shares(n, count):
-    """In how many parts the covariance (n, n) of so many documents is summed up."""
+    """Return the number of shares in which the covariance (n, n) of l documents is added."""
     return int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(count, gram_kernels.STEP))))
 
 
 def total(array):
-    """The sum of a device array."""
+    """Return the sum of a device array."""
     return float(copy_out(array).sum())
 
 
 def first_fault(X):
-    """The first row of a device array X (l, n) with a number that is not finite, or -1."""
+    """Return the first row of a device array X (l, n) with a number that is not finite, or -1."""
     faults = put(np.array([X.shape[0]], np.int64))
     launch(matrix_kernels.first_faults, 8 * walk_blocks(), BLOCK, X, faults)
     row = int(faults.copy_to_host()[0])
@@ -84,19 +86,19 @@ def first_fault(X):
 
 
 def row_of(X, row):
-    """A row of a device array X, on the host."""
+    """Return a row of a device array X, on the host."""
     return X[row : row + 1].copy_to_host()[0]
 
 
 def addition(partial, out):
-    """The launch of kernels.matrix.add_rows, as launch takes it."""
+    """Return the launch of kernels.matrix.add_rows, for launch."""
     rows, columns = partial.shape
     block = TALL if rows > SHARES else WIDE
     return matrix_kernels.make_add_rows(*block), grid(columns, block[0]), block, partial, out
 
 
 def added(partial):
-    """The sum of the rows of partial (rows, columns), on the host."""
+    """Return the sum of the rows of partial (rows, columns), on the host."""
     out = empty(partial.shape[1], np.float64)
     launch(*addition(partial, out))
     return copy_out(out)
@@ -134,7 +136,10 @@ def p_swx(order, scores, level, offsets, *arrays):
 
 
 def matrix(X):
-    """Matrix of X of the host, or of a dense X of the device: by rows where it is sparse or too wide for registers."""
+    """Return the Matrix of X of the host, or of a dense X of the device.
+
+    It is by rows if X is sparse or too wide for registers.
+    """
     if hasattr(X, "indptr"):
         return Sparse(X)
     if X.shape[1] > LIMIT:
@@ -145,7 +150,7 @@ def matrix(X):
 
 
 def padded(X):
-    """X with columns of zeros up to whole quads."""
+    """Return X with columns of zeros up to whole groups of four."""
     n = X.shape[1]
     if n % 4 == 0:
         return X
@@ -165,7 +170,7 @@ class Dense:
     def __init__(self, X):
         self.n, self.shape = X.shape[1], shape(X.shape[1])
         X = padded(X)
-        self.X = put(X) if isinstance(X, np.ndarray) else X  # handed in where it is needed: it is not copied
+        self.X = put(X) if isinstance(X, np.ndarray) else X  # passed by the caller, not copied
         self.v = empty(self.n, np.float64)
 
     def scores(self, v, out):
@@ -176,7 +181,7 @@ class Dense:
         launch(kernel, blocks, THREADS, self.X, self.v, out)
 
     def transposed(self, z):
-        """X'z (n,) on the host."""
+        """Return X'z (n,) on the host."""
         partial = empty((walk_blocks(), self.n), np.float64)
         launch(matrix_kernels.make_transposed_product(*self.shape), walk_blocks(), THREADS, self.X, z, partial)
         return added(partial)
@@ -202,7 +207,7 @@ class Dense:
 
 
 class Product:
-    """What `Dense.product` gives: rounds that are made ready once, in the same memory."""
+    """Launches of `Dense.product`, prepared once and repeated in the same memory."""
 
     def __init__(self, dense, over, partners, room):
         self.dense, self.given = dense, (over, partners)
@@ -218,8 +223,7 @@ class Product:
         return self.rounds[margin, exact](v)
 
     def walk(self, margin, exact):
-        """The launch, as launch takes it, with the vector that lies in dense.v; the rows of self.partial
-        add up to the product."""
+        """Return the launch for the vector in dense.v, for launch; the rows of self.partial add up to the product."""
         slots = self.given[1].tables.shape[1] // 2
         kernel = pair_sums_kernels.make_pair_product(*self.dense.shape, slots, self.capacity, exact)
         arguments = self.dense.X, self.dense.v, margin, *self.given, self.partial, self.workspace
@@ -227,19 +231,19 @@ class Product:
 
 
 def tile_pairs(n):
-    """[(a, b)], a <= b, of the covariance's tiles."""
+    """Return the tiles [(a, b)], a <= b, of the covariance."""
     tiles = -(-n // gram_kernels.TILE)
     return [(a, b) for a in range(tiles) for b in range(a, tiles)]
 
 
 class Sparse:
-    """Products with a sparse X, kept by rows and by columns."""
+    """Products with a sparse X, stored by rows and by columns."""
 
     def __init__(self, X):
         self.host = X.tocsr()
         self.X, self.T = device_rows(self.host), device_rows(X.T.tocsr())
         self.v, self.out = empty(X.shape[1], np.float64), empty(X.shape[1], np.float64)
-        self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 where there are no pairs
+        self.u, self.z = empty(X.shape[0], np.float64), put(np.zeros(X.shape[0]))  # z stays 0 without pairs
 
     def scores(self, v, out):
         """out = X v."""
@@ -247,7 +251,7 @@ class Sparse:
         launch(matrix_kernels.csr_product, grid(32 * out.size), BLOCK, self.X, self.v, out)
 
     def transposed(self, z):
-        """X'z (n,) on the host."""
+        """Return X'z (n,) on the host."""
         launch(matrix_kernels.csr_product, grid(32 * self.out.size), BLOCK, self.T, z, self.out)
         return copy_out(self.out)
 
@@ -274,5 +278,5 @@ class Sparse:
 
 
 def device_rows(X):
-    """The arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
+    """Return the arrays.Csr of a CSR matrix, on the device: indptr int64, indices int32."""
     return Csr(put(X.indptr.astype(np.int64)), put(X.indices.astype(np.int32)), put(X.data))

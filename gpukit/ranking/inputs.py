@@ -1,4 +1,4 @@
-"""What people hand in, checked: features, relevance, queries and their weights."""
+"""Input validation: features, relevance, queries and their weights."""
 
 import warnings
 from typing import NamedTuple
@@ -27,15 +27,15 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
 
-WIDE = 1 << 20  # columns, above which those without entries are left out; a vector of fewer takes 8 MiB at most
-SHOWN = 5  # numbers of features in a warning
+WIDE = 1 << 20  # columns above which those without entries are omitted; a vector of fewer takes 8 MiB at most
+SHOWN = 5  # feature numbers in a warning
 
 
 class Queries(NamedTuple):
-    """Which documents belong together.
+    """Grouping of documents into queries.
 
-    rows (l,) int64, where each document stood in the input, or None when they stand query by query; offsets (m + 1,)
-    int64; ids (m,) in the order of first documents, or None when only counts are known.
+    rows (l,) int64: the position of each document in the input, or None if they are in the order of queries; offsets (m
+    + 1,) int64; ids (m,) in the order of first documents, or None if only counts are known.
     """
 
     rows: np.ndarray | None
@@ -43,11 +43,11 @@ class Queries(NamedTuple):
     ids: np.ndarray | None
 
     def ordered(self, array):
-        """Rows of an array (l, ...) query by query."""
+        """Return the rows of an array (l, ...) in the order of queries."""
         return array if self.rows is None else array[self.rows]
 
     def restored(self, values):
-        """Values (l,), query by query, in the order of the input."""
+        """Return values (l,) of the order of queries in the order of the input."""
         if self.rows is None:
             return values
         out = np.empty_like(values)
@@ -56,13 +56,13 @@ class Queries(NamedTuple):
 
 
 class Occurring(NamedTuple):
-    """The columns of a wide sparse matrix that have entries: columns (k,) int64, ascending, of n_features."""
+    """Columns of a wide sparse matrix that have entries: columns (k,) int64, ascending, of n_features."""
 
     columns: np.ndarray
     n_features: int
 
     def select(self, X):
-        """CSR (l, k) of these columns of X (l, any); warns of other columns with values, which are ignored."""
+        """Return these columns of X (l, any) as CSR (l, k); warn of values in other columns, which are ignored."""
         from scipy.sparse import csr_matrix
 
         X = X if hasattr(X, "indptr") else csr_matrix(X)
@@ -83,8 +83,11 @@ class Occurring(NamedTuple):
 
 
 class Inputs(NamedTuple):
-    """X (l, n), dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64;
-    column names, an Occurring where X was narrowed, or None; in the order of the input."""
+    """Validated inputs in their original order.
+
+    X (l, n): dense or CSR, float32 or float64, or a base.arrays.Resident, which `placed` checks; y (l,) float64; names:
+    column names, an Occurring for a reduced X, or None.
+    """
 
     X: object
     y: np.ndarray
@@ -93,13 +96,12 @@ class Inputs(NamedTuple):
 
 
 def is_wide(X, names):
-    """True for a sparse X (l, n) of so many numbered columns that those without entries are left out."""
+    """Return True for a sparse X (l, n) with more than the limit of columns, without names."""
     return hasattr(X, "indptr") and X.shape[1] > WIDE and names is None
 
 
 def narrowed(inputs):
-    """Inputs to learn from: without names that count from 0, and without the columns of a wide sparse X that have no
-    entry, whose weights would be 0."""
+    """Return Inputs without names that count from 0 and without empty columns of a wide sparse X (weights 0)."""
     inputs = inputs._replace(names=given_names(inputs.names))
     X = inputs.X
     if not is_wide(X, inputs.names):
@@ -110,9 +112,9 @@ def narrowed(inputs):
 
 
 def read(X, y, qid, group, feature_names=None, may_stay=False):
-    """Inputs of what fit takes; DataError for what is missing, does not fit together or is not finite.
+    """Return Inputs of the arguments of fit; DataError for missing, inconsistent or nonfinite data.
 
-    may_stay: X on a GPU need not come to the host.
+    may_stay: X on a GPU may stay there.
     """
     X, names, y, queries = spread(X, y, qid, group, may_stay)
     if feature_names is not None:
@@ -124,7 +126,7 @@ def read(X, y, qid, group, feature_names=None, may_stay=False):
 
 
 def eval_sets(sets, groups=None, qids=None):
-    """[(X, y, qid, group)] of fit's eval_set, eval_group and eval_qid; DataError where they do not fit together."""
+    """Return [(X, y, qid, group)] of eval_set, eval_group and eval_qid; DataError if their lengths differ."""
     sets = [] if sets is None else sets
     wrong = not isinstance(sets, list | tuple) or isinstance(sets, Documents)
     if wrong or not all(isinstance(one, Documents) or len(one) == 2 for one in sets):
@@ -142,7 +144,7 @@ def eval_sets(sets, groups=None, qids=None):
 
 
 def spread(X, y, qid, group, may_stay):
-    """(X, names, y, Queries) of Documents, or of arrays with qid or group."""
+    """Return (X, names, y, Queries) of Documents, or of arrays with qid or group."""
     if isinstance(X, Documents):
         if y is not None or qid is not None or group is not None:
             raise DataError("Documents bring relevance and queries of their own: leave y, qid and group out.")
@@ -156,12 +158,12 @@ def spread(X, y, qid, group, may_stay):
 
 
 def checked(X):
-    """Documents checked; anything else as it is."""
+    """Return validated Documents; anything else unchanged."""
     return as_documents(X) if isinstance(X, Documents) else X
 
 
 def queries_of(qid, group, count):
-    """Queries of a column of ids, or of counts; DataError unless there is one of the two."""
+    """Return the Queries of a column of ids, or of counts; DataError unless exactly one of them is given."""
     if (qid is None) == (group is None):
         what = "Neither qid nor group is" if qid is None else "Both qid and group are"
         raise DataError(
@@ -186,7 +188,7 @@ def queries_of(qid, group, count):
 
 
 def missing(qid):
-    """Where a column of ids (l,) has None, NaN or pandas' NA."""
+    """Return the mask of None, NaN and pandas' NA in a column of ids (l,)."""
     if qid.dtype.kind in "fmM":
         return np.flatnonzero(qid != qid)
     if qid.dtype.kind != "O":
@@ -195,10 +197,10 @@ def missing(qid):
 
 
 def query_weights(given, queries, group=None):
-    """(m,) float64 weights of the queries, or None for 1 each.
+    """Return weights of the queries (m,) float64, or None for 1 each.
 
-    given: None, (m,) in the order of first documents (as group, where that is given), (l,) with one weight a document,
-    the same in all of a query, or {qid: weight}; further queries in a dict are ignored.
+    given: None, (m,) in the order of first documents (or of group), (l,) with one weight per document, equal within a
+    query, or {qid: weight}; further queries in a dict are ignored.
     """
     if given is None:
         return None
@@ -222,8 +224,11 @@ def query_weights(given, queries, group=None):
 
 
 def weights_given(weights, X):
-    """What fit takes as query_weight: None becomes the weights that Documents have; a pandas column becomes (l,) in the
-    order of X's rows where it has X's labels (or as many rows, where X has no labels), else {query id: weight}."""
+    """Return query_weight of fit in the form of `query_weights`.
+
+    None becomes the weights of Documents. A pandas column becomes (l,) in the order of X's rows if it has X's labels
+    (or X's length, if X has no labels), otherwise {query id: weight}.
+    """
     if weights is None:
         return getattr(X, "weights", None) if isinstance(X, Documents) else None
     if labels(weights) is None:
@@ -235,7 +240,7 @@ def weights_given(weights, X):
 
 
 def _of_documents(weights, queries):
-    """(m,) weights of queries from (l,) of documents in the order of the input."""
+    """Return weights of queries (m,) from weights (l,) of documents in the order of the input."""
     ordered = queries.ordered(weights)
     first = ordered[queries.offsets[:-1]]
     wrong = np.flatnonzero(ordered != np.repeat(first, np.diff(queries.offsets)))
@@ -259,7 +264,7 @@ def _looked_up(given, queries):
 
 
 def relevance(y, count):
-    """y as (l,) float64 in the same order; DataError for another length, or what is not a finite number."""
+    """Return y as (l,) float64; DataError for a wrong length or a number that is not finite."""
     y = ordered_floats(as_labels("y", y))
     if y.shape != (count,):
         raise DataError(f"y must hold one relevance a document, {count:,}; its shape is {y.shape}.")
@@ -273,15 +278,15 @@ def relevance(y, count):
 
 
 def can_stay(there):
-    """Whether a base.arrays.Resident is a table that kernels read as it is, on a GPU that can be used."""
+    """Return True if kernels can read a base.arrays.Resident directly, on an available GPU."""
     return there.is_plain(2, (np.float32, np.float64)) and gpu_count() > 0
 
 
 def features(X, may_stay=False):
-    """(X as C-contiguous float32 or float64, or CSR; column names or None); DataError when it is no finite table.
+    """Return (X as C-contiguous float32 or float64, or CSR; column names or None); DataError for an invalid table.
 
-    float32 stays float32, everything else becomes float64. Documents are those that `checked` has seen.
-    may_stay: X on a GPU that needs no conversion becomes a base.arrays.Resident, which `placed` takes.
+    float32 is kept, everything else becomes float64. Documents were validated by `checked`. may_stay: X on a GPU that
+    needs no conversion becomes a base.arrays.Resident, which `placed` takes.
     """
     there = resident(X) if may_stay else None
     if there is not None and can_stay(there):
@@ -300,7 +305,7 @@ def features(X, may_stay=False):
 
 
 def _sparse(X):
-    """X as CSR, sorted, without duplicates."""
+    """Return X as CSR, sorted, without duplicates."""
     trust.check_sparse("X", X)
     X = X.tocsr()
     if X.ndim != 2 or not X.shape[1]:
@@ -315,7 +320,7 @@ def _sparse(X):
 
 
 def _check_finite(X, names):
-    """X; DataError naming row and column of what is not finite."""
+    """Return X; DataError with row and column of a number that is not finite."""
     sparse = hasattr(X, "indptr")
     at = first_fault(X.data[None] if sparse else X)
     if at < 0:
@@ -329,7 +334,7 @@ def _check_finite(X, names):
 
 
 def not_finite(row, column, value, names=None):
-    """The DataError for a feature that is not finite."""
+    """Return the DataError for a feature that is not finite."""
     named = "" if names is None else f" ({names[column]!r})"
     shown = "NaN" if np.isnan(value) else value
     return DataError(
@@ -339,8 +344,11 @@ def not_finite(row, column, value, names=None):
 
 
 def placed(X, device, stays):
-    """X of Inputs, ready for a device: a Resident becomes an array there, where it lies there already and stays as it
-    is (no rows to reorder, nothing to scale), else an array on the host. DataError for what is not finite."""
+    """Return X of Inputs for a device; DataError for a number that is not finite.
+
+    A Resident becomes an array there if it is on this device and unchanged (no rows to reorder, no scaling), otherwise
+    an array on the host.
+    """
     if not isinstance(X, Resident):
         return X
     if not (stays and device.is_cuda and device.index == X.gpu):
@@ -355,5 +363,5 @@ def placed(X, device, stays):
 
 
 def first_fault(X):
-    """The first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
+    """Return the first row of X (l, n) float32 or float64 with a value that is not finite, or -1."""
     return cpu.first_fault(X)

@@ -1,11 +1,11 @@
-"""The level tree of a set of queries: which sums answer "how much score lies above me, below me?" for every document.
+"""The level tree of a set of queries: sums of the scores above and below every document.
 
-Labels never change while w does, so the tree is made once. Documents of a query are put in the order of their levels;
-in plane 0 a *child* is one level, in plane h it is arity**h neighbouring levels, and `arity` children make a node. Two
-documents of different levels are in different children of one node in exactly one plane. Keeping each child sorted by
-score, the partners of document i among a sibling's documents are a prefix (sibling of higher levels) or a suffix (of
-lower ones), hence one difference of prefix sums: at most (arity - 1) * ceil(log k / log arity) differences a document
-for k levels. Few levels (MSLR) take one plane; a total order of 1,831 takes 11 planes of arity 2.
+Labels do not change with w, so the tree is made once. Documents of a query are sorted by level. In plane 0 a *child* is
+one level, in plane h it is arity**h adjacent levels, and `arity` children make a node. Two documents of different
+levels are in different children of one node in exactly one plane. With each child sorted by score, the partners of
+document i among a sibling's documents are a prefix (sibling of higher levels) or a suffix (of lower ones), and their
+sum is one difference of prefix sums: at most (arity - 1) * ceil(log k / log arity) differences per document for k
+levels. A few levels (MSLR) take one plane; a total order of 1,831 takes 11 planes of arity 2.
 """
 
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 from gpukit.errors import DataError
 
 MOST = 2**31 - 1  # documents: the tree's tables count them in 32 bits
-FLAT = 8  # up to so many levels a query, all are children of one node
+FLAT = 8  # up to this number of levels per query, all are children of one node
 DEEP = 2  # arity for more levels
 
 
@@ -52,19 +52,19 @@ class LevelTree(NamedTuple):
 
     @property
     def longest(self):
-        """Documents of the longest query."""
+        """Number of documents of the longest query."""
         return int(np.diff(self.offsets).max(initial=0))
 
     def pair_counts(self):
-        """(l,) int64: documents of other levels in the query of each document; half their sum is |P|."""
+        """Number of documents of other levels in the query of each document, (l,) int64; half their sum is |P|."""
         sizes, groups = np.diff(self.offsets), np.diff(self.group_starts)
         return (sizes[self.query] - groups[self.first_group[self.query] + self.level]).astype(np.int64)
 
 
 def build(y, offsets, arity=None):
-    """LevelTree of relevance y (l,) and offsets (m + 1,); arity: None to choose by the largest number of levels.
+    """Return the LevelTree of relevance y (l,) and offsets (m + 1,).
 
-    Raises DataError for more than MOST documents.
+    arity: None to choose it by the largest number of levels. Raises DataError for more than MOST documents.
     """
     from gpukit.sorting import cpu as sorting
 
@@ -101,7 +101,7 @@ def build(y, offsets, arity=None):
 
 
 def choose_arity(levels):
-    """All levels under one node when they are few, else a binary tree."""
+    """Return the arity: all levels under one node for a few levels, otherwise 2."""
     return max(levels, DEEP) if levels <= FLAT else DEEP
 
 
@@ -115,5 +115,5 @@ def heights(levels, arity):
 
 
 def index_dtype(longest):
-    """The dtype of positions inside a query: two bytes where they do."""
+    """Return the dtype of positions within a query: two bytes if they suffice."""
     return np.uint16 if longest < 1 << 16 else np.int32

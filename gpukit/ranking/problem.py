@@ -1,4 +1,4 @@
-"""What a training works on: documents grouped by query, the level tree, weights, and who walks which queries."""
+"""The data of a training: documents by query, the level tree, weights, assignment of queries to blocks."""
 
 import heapq
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from gpukit.errors import DataError
 from gpukit.ranking import level_tree
 from gpukit.ranking.arrays import Walk
 
-QUERY_COST = 64  # what a query costs besides its documents, in documents
+QUERY_COST = 64  # cost of a query in addition to its documents, in documents
 
 
 class Problem(NamedTuple):
@@ -21,17 +21,17 @@ class Problem(NamedTuple):
 
     @property
     def n_pairs(self):
-        """|P|, the preference pairs of all queries."""
+        """Number |P| of preference pairs of all queries."""
         return int(self.tree.pair_counts().sum()) // 2
 
     @property
     def weighted_pairs(self):
-        """The weights of all preference pairs, added up."""
+        """Sum of the weights of all preference pairs."""
         return float(self.tree.pair_counts() @ self.weights[self.tree.query]) / 2
 
 
 def make_problem(X, y, offsets, weights=None):
-    """Problem of documents in the order of their queries; raises DataError when no query has two levels."""
+    """Return the Problem of documents in the order of their queries; DataError if no query has two levels."""
     made = level_tree.build(y, offsets)
     weights = np.ones(len(offsets) - 1) if weights is None else np.asarray(weights, np.float64)
     if not made.planes:
@@ -43,9 +43,9 @@ def make_problem(X, y, offsets, weights=None):
 
 
 def share_out(problem, blocks):
-    """arrays.Walk of a Problem: each query with pairs, longest first, to the block with the least work so far.
+    """Return the arrays.Walk of a Problem: queries with pairs, longest first, each to the least loaded block.
 
-    A block then walks its queries in their order, so that not all blocks are at their longest at once.
+    A block then processes its queries in their order, so that not all blocks are at their longest query at once.
     """
     made = problem.tree
     sizes = np.diff(made.offsets)
@@ -62,9 +62,10 @@ def share_out(problem, blocks):
 
 
 def group_rows(qid, count):
-    """(rows (l,) int64 or None when they stand in order, offsets (m + 1,) int64, ids (m,)) of a column of query ids.
+    """Return (rows, offsets, ids) of a column of query ids.
 
-    Queries come in the order of their first documents, documents of a query in the order in which they stand.
+    rows (l,) int64, or None if they are in order; offsets (m + 1,) int64; ids (m,). Queries are in the order of their
+    first documents, documents of a query in their order in the input.
     """
     qid = np.asarray(qid)
     if qid.shape != (count,):
@@ -82,7 +83,7 @@ def group_rows(qid, count):
 
 
 def group_sizes(group, count):
-    """offsets (m + 1,) int64 of a list of documents a query, as LightGBM and XGBoost take it."""
+    """Return offsets (m + 1,) int64 of a list of documents per query, as in LightGBM and XGBoost."""
     group = np.asarray(group)
     whole = group.ndim == 1 and group.dtype.kind in "iu"
     if not whole or (group < 0).any() or group.sum() != count:

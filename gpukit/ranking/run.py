@@ -1,4 +1,4 @@
-"""A training set on its device: what is made once, and serves every C."""
+"""A training set on its device: everything that is computed once for all C."""
 
 import contextlib
 
@@ -18,16 +18,16 @@ from gpukit.ranking.solvers.hard_margins import find_minimum
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner, Size
 from gpukit.timing import Clock
 
-FAR = 10.0  # deviations from 0 that features on a GPU are taken to have at most
-VECTORS = 10  # of features, which conjugate gradients have at once
+FAR = 10.0  # features on a GPU are assumed to be at most this number of deviations from 0
+VECTORS = 10  # bytes of features that conjugate gradients have at once
 
 
 class Run:
-    """Problem, session and preconditioner of one training set; `train` for one C after the other.
+    """Problem, session and preconditioner of one training set; `train` trains for one C after the other.
 
     settings (estimator.Settings), solver, device, scaling (scaling.Scaling), names of the columns or None; constant
-    (k,): the columns that have one value within each query, where X is on the host; clock: timing.Clock; team: the
-    parallel.Team whose ranks share the queries out, each having all of the inputs.
+    (k,): the columns with one value within each query, if X is on the host; clock: timing.Clock; team: the
+    parallel.Team whose ranks divide the queries, each having all of the inputs.
     """
 
     def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
@@ -53,7 +53,7 @@ class Run:
             self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
             self.problem, n = self._scaled(own_part(whole, y, team)), X.shape[1]
             pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
-            del whole, X  # what was scaled is not kept beside what came of it
+            del whole, X  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):
             self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
@@ -64,7 +64,7 @@ class Run:
         return problem and problem._replace(X=self.scaling.apply(problem.X, problem.tree.offsets))
 
     def _size(self, pairs, largest):
-        """The Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
+        """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
         spread, documents = np.sqrt(self.preconditioner.variances), np.sqrt(2.0 * pairs)
         if largest is None:
             largest = FAR / documents * spread
@@ -73,7 +73,7 @@ class Run:
         return Size(pairs, largest, spread, self.constant)
 
     def _largest(self, X, on_host):
-        """The largest value of each scaled feature, (n,), without its sign; None where X is on a GPU."""
+        """Return the largest magnitude of each scaled feature, (n,); None if X is on a GPU."""
         if not on_host or self.scaling.kind == "query":
             return np.ones(X.shape[1]) if on_host else None
         low, high = scaling.ranges(X)
@@ -81,7 +81,7 @@ class Run:
         return np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor
 
     def _session(self, n):
-        """The session of the problem on this device; a team's, of n features, of the rank's own part."""
+        """Return the session of the problem on this device; for a team, of the rank's part, with n features."""
         session = None
         if self.problem is not None:
             check_memory(self.device, self.problem)
@@ -89,18 +89,20 @@ class Run:
         return session if self.team.size == 1 else SharedSession(session, n, self.team)
 
     def _preconditioner(self, full):
-        """The Preconditioner: the covariance within queries, or its diagonal."""
+        """Return the Preconditioner: the covariance within queries, or its diagonal."""
         return Preconditioner(self.session.gram() if full else self.session.gram_diagonal())
 
     @contextlib.contextmanager
     def stage(self, name):
-        """Time a stage."""
+        """Measure the time of a stage."""
         with self.clock(name), devices.reported(self.device, "Training"):
             yield
 
     def train(self, C, w=None, progress=None):
-        """tron.Result for one C, from w (None: 0); it stops at eps times the gradient at w = 0, wherever it starts. All
-        ranks of a team have rank 0's."""
+        """Return the tron.Result for one C from w (None: 0); all ranks of a team get that of rank 0.
+
+        It stops at eps times the gradient norm at w = 0, regardless of the start.
+        """
         if self.team.rank:
             with self.stage("training"):
                 result = self.session.serve()
@@ -116,18 +118,18 @@ class Run:
         return result if self.team.size == 1 else self.session.finish(result)
 
     def converged(self, result):
-        """True if w is certified to be a minimum, and max_iter did not end the training before eps was reached."""
+        """Return True if w is certified to be a minimum, and max_iter did not end the training before eps."""
         reached = result.stopped != "max_iter" or result.gradient <= self.settings.eps * result.start_norm
         return result.is_minimum and reached
 
     def stop_reason(self, result):
-        """'converged', 'eps', 'rounding' or 'max_iter'; see RankSVM.stop_reason_."""
+        """Return 'converged', 'eps', 'rounding' or 'max_iter'; see RankSVM.stop_reason_."""
         if self.converged(result):
             return "converged"
         return {"converged": "eps", "settled": "rounding"}.get(result.stopped, result.stopped)
 
     def warnings(self, C, result):
-        """Return what to say about a training that did not converge or gave no weights, a list of texts."""
+        """Return the warnings of a training that did not converge or has zero weights, a list of texts."""
         reason, texts = self.stop_reason(result), []
         if reason == "max_iter":
             share = result.gradient / (result.start_norm or 1.0)
@@ -150,7 +152,7 @@ class Run:
         return texts
 
     def steps(self, result):
-        """{"newton", "cg"}: the steps of a training."""
+        """Return the steps of a training: {"newton", "cg"}."""
         return {"newton": len(result.history), "cg": sum(step["cg_steps"] for step in result.history)}
 
 
@@ -163,7 +165,7 @@ def named_columns(columns, names, most=10):
 
 
 def check_memory(device, problem):
-    """DeviceMemoryError when a GPU is too small for the matrix, the level tree's tables and the covariance."""
+    """Raise DeviceMemoryError if the matrix, the level tree's tables and the covariance exceed a GPU's memory."""
     if device.is_cuda:
         (l, n), needed = problem.X.shape, engine(device, "gpukit.ranking").memory_needed(problem)
         devices.require_memory(device, needed, f"Training on {l:,} documents x {n:,} features")

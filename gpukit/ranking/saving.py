@@ -1,4 +1,4 @@
-"""What a file keeps of a fitted RankSVM (gpukit.persist writes it); the weights as text."""
+"""Contents of the model file of a RankSVM (written by gpukit.persist); the weights as text."""
 
 import numpy as np
 
@@ -24,13 +24,13 @@ FACTS = {
     "timings": dict,
 }
 PATH = {"path": list, "metric": str}  # of fit_path
-STOP = {"stop_reason": str}  # which earlier versions did not keep
-CHOICE = {"chosen": dict, "trials": list}  # where C was "auto"
-EVALS = {"evals_result": dict}  # where fit had an eval_set
+STOP = {"stop_reason": str}  # missing in files of earlier versions
+CHOICE = {"chosen": dict, "trials": list}  # if C was "auto"
+EVALS = {"evals_result": dict}  # if fit had an eval_set
 
 
 def packed(model):
-    """(facts, arrays) of a fitted RankSVM."""
+    """Return (facts, arrays) of a fitted RankSVM."""
     known = (*FACTS, *STOP, *PATH, *CHOICE, *EVALS)
     kept = {name: getattr(model, f"{name}_") for name in known if hasattr(model, f"{name}_")}
     names = getattr(model, "feature_names_in_", None)
@@ -42,7 +42,7 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a RankSVM what `packed` took from one; DataError for what is none."""
+    """Restore a RankSVM from the results of `packed`; DataError for invalid ones."""
     size = arrays["coef"].size
     kind = check_choice("scale in its header", facts.get("scale"), KINDS)
     names = ("coef", "low", "factor") if kind in FITTED else ("coef",)
@@ -63,7 +63,7 @@ def unpack(model, facts, arrays):
 
 
 def _kept(kept):
-    """The facts that a file keeps of a training, checked; those of fit_path where it was one."""
+    """Return the validated facts of a training, with those of fit_path if there are any."""
     known = FACTS | (PATH if "path" in kept else {}) | (CHOICE if "chosen" in kept else {})
     known |= EVALS if "evals_result" in kept else {}
     known |= STOP if "stop_reason" in kept else {}
@@ -80,7 +80,7 @@ def _kept(kept):
 
 
 def _columns(columns, size, n_features):
-    """columns (k,) int64, checked: they ascend and are below n_features."""
+    """Return columns (k,) int64, validated: ascending and below n_features."""
     trust.check_array("columns", columns, np.int64, (size,))
     if (np.diff(columns, prepend=-1) <= 0).any() or columns[-1] >= n_features:
         raise DataError(f"its columns do not ascend below {n_features:,}.")
@@ -88,7 +88,7 @@ def _columns(columns, size, n_features):
 
 
 def _names(names, size):
-    """(n,) object of a list of feature names, or None."""
+    """Return a list of feature names as (n,) object, or None."""
     if names is None:
         return None
     if len(names) != size or not all(isinstance(name, str) for name in names):

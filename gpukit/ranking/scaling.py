@@ -1,15 +1,15 @@
-"""Features brought to a common range before training; what was fitted is part of the model.
+"""Scaling of features before training; the fitted scaling is part of the model.
 
-    none     as they are
-    minmax   each feature to [0, 1] by the training set's range. Documents seen later are not clipped: what lies outside
-             the range comes out below 0 or above 1. A constant feature becomes 0, at prediction too
-    deviation  each feature to deviation 1 within queries, over the training set's. What is the same within every query,
-             and so in no pair's difference, becomes 0
-    query    each feature to [0, 1] within each query, as LETOR's Querylevelnorm; 0 where a query has one value. Nothing
-             is fitted, but prediction has to know the queries
+    none     unchanged
+    minmax   each feature to [0, 1] by the training set's range. Later documents are not clipped: values outside the
+             range become negative or exceed 1. A constant feature becomes 0, also at prediction
+    deviation  each feature to deviation 1 within queries, over the training set. A feature that is constant within
+             every query, and so in no pair's difference, becomes 0
+    query    each feature to [0, 1] within each query, like LETOR's Querylevelnorm; 0 if a query has one value. Nothing
+             is fitted, but prediction needs the queries
 
-A sparse X can be divided, not shifted: with minmax it is divided by the largest value, if none is negative,
-with deviation by the deviation, as a dense one.
+A sparse X can be divided, not shifted: with minmax it is divided by the largest value, if none is negative; with
+deviation by the deviation, like a dense one.
 """
 
 from typing import NamedTuple
@@ -20,20 +20,20 @@ from gpukit.errors import DataError
 from gpukit.scheduler import by_block
 
 KINDS = ("none", "minmax", "deviation", "query")
-FITTED = ("minmax", "deviation")  # those that keep low and factor
-RUN = 4096  # rows of a thread's task
-ROUNDING = 1e-12  # of squares, below which what a subtraction of sums of squares leaves is nothing
+FITTED = ("minmax", "deviation")  # kinds with low and factor
+RUN = 4096  # rows per task of a thread
+ROUNDING = 1e-12  # of squares: below it the result of a subtraction of sums of squares is 0
 
 
 class Scaling(NamedTuple):
-    """kind: of KINDS; of FITTED with low (n,) float64 and factor (n,) float64: x becomes (x - low) * factor."""
+    """A kind of KINDS; for FITTED low (n,) float64 and factor (n,) float64: x becomes (x - low) * factor."""
 
     kind: str
     low: np.ndarray | None = None
     factor: np.ndarray | None = None
 
     def apply(self, X, offsets=None):
-        """X (l, n) scaled, in its own dtype; a new array unless kind is none. offsets (m + 1,): of the queries."""
+        """Return X (l, n) scaled, in its dtype; a new array unless kind is none. offsets (m + 1,): of the queries."""
         if self.kind == "none":
             return X
         if self.kind == "query":
@@ -45,13 +45,15 @@ class Scaling(NamedTuple):
         return out
 
     def missing(self, X, w):
-        """What scores X w lack because a sparse X could not be shifted."""
+        """Return the part of scores X w that is missing because a sparse X could not be shifted."""
         return -float((self.low * self.factor) @ w) if self.kind in FITTED and hasattr(X, "indptr") else 0.0
 
 
 def fit(kind, X, offsets=None):
-    """Scaling of the training set's X (l, n), of queries offsets (m + 1,); DataError for a sparse X that it does not go
-    with."""
+    """Return the Scaling of the training set's X (l, n) with queries offsets (m + 1,).
+
+    Raises DataError for a kind that a sparse X does not support.
+    """
     if kind not in FITTED:
         return Scaling(kind)
     if kind == "deviation":
@@ -62,12 +64,12 @@ def fit(kind, X, offsets=None):
 
 
 def inverse(width):
-    """1 / width, and 0 where it is 0."""
+    """Return 1 / width, and 0 where it is 0."""
     return np.divide(1.0, width, out=np.zeros(len(width)), where=width > 0)
 
 
 def dense_range(X):
-    """Smallest and largest value of each column, (n,) float64 each."""
+    """Return the smallest and largest value of each column, (n,) float64 each."""
     runs = max(-(-X.shape[0] // RUN), 1)
     lows, highs = np.empty((runs, X.shape[1])), np.empty((runs, X.shape[1]))
     _ranges(X, lows, highs)
@@ -75,7 +77,7 @@ def dense_range(X):
 
 
 def ranges(X):
-    """Smallest and largest value of each column of a host X, (n,) float64 each; 0 counts where X is sparse."""
+    """Return the smallest and largest value of each column of a host X, (n,) float64 each; 0 counts if X is sparse."""
     if not hasattr(X, "indptr"):
         return dense_range(X)
     low, high = np.zeros(X.shape[1]), np.zeros(X.shape[1])
@@ -95,7 +97,8 @@ def _sparse_range(X):
 
 
 def dense_spread(X, offsets):
-    """(low, spread): smallest value of each column, its root mean squared distance from the query's mean, (n,) each."""
+    """Return (low, spread), (n,) each: the smallest value of each column, its root mean squared distance from the
+    query's mean."""
     low, high = dense_range(X)
     squares = scatter(X, offsets, np.ones(X.shape[0]), inverse(high - low))
     return low, (high - low) * np.sqrt(squares / X.shape[0])
@@ -127,7 +130,7 @@ def scatter(X, offsets, weights, factor):
 
 
 def _sparse_spread(X, offsets):
-    """As dense_spread of a CSR matrix; low is 0. A spread that rounding alone would give is 0."""
+    """Return dense_spread of a CSR matrix; low is 0. A spread of the size of rounding errors is 0."""
     from scipy.sparse import csr_array
 
     width = np.zeros(X.shape[1])
@@ -145,7 +148,7 @@ def _multiplied(X, factor):
 
 
 def by_query(X, offsets):
-    """X (l, n) with each feature of each query brought to [0, 1]; a new array."""
+    """Return X (l, n) with each feature of each query scaled to [0, 1]; a new array."""
     if hasattr(X, "indptr"):
         raise DataError("scale='query' cannot shift the features of a sparse X. Use scale='none', or X.toarray().")
     out = np.empty_like(X)
@@ -155,7 +158,7 @@ def by_query(X, offsets):
 
 @by_block(lambda lows: lows.shape[0])
 def _ranges(start, stop, X, lows, highs):
-    """Row `run` of lows, highs: the range of each column in its RUN rows."""
+    """Set row `run` of lows, highs: the range of each column in its RUN rows."""
     for run in range(start, stop):
         low, high = lows[run], highs[run]
         low[:], high[:] = np.inf, -np.inf
@@ -167,8 +170,10 @@ def _ranges(start, stop, X, lows, highs):
 
 @by_block(lambda squares: squares.shape[0])
 def _scatter(start, stop, X, offsets, runs, weights, factor, squares):
-    """Fill row `run` of squares with `scatter` of the queries runs[run]:runs[run + 1]. Distances are taken from a
-    query's first document, so that a constant leaves 0."""
+    """Fill row `run` of squares with `scatter` of the queries runs[run]:runs[run + 1].
+
+    Distances are from a query's first document, so that a constant gives 0.
+    """
     for run in range(start, stop):
         total = squares[run]
         total[:] = 0.0

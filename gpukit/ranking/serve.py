@@ -1,4 +1,4 @@
-"""What a fitted RankSVM does: scores, ranks, metrics. On the CPU, since it is one pass over X, unless X is on a GPU."""
+"""Scores, ranks and metrics of a fitted RankSVM: one pass over X, on the CPU unless X is on a GPU."""
 
 import numpy as np
 
@@ -39,7 +39,7 @@ def predict(model, X, qid=None, group=None):
 
 
 def known_queries(model, X, qid, group):
-    """inputs.Queries where the model's scaling needs them, else None; DataError when they are not given."""
+    """Return inputs.Queries if the model's scaling needs them, else None; DataError if they are missing."""
     if model.scaling_.kind != "query":
         return None
     if isinstance(X, Documents):
@@ -50,12 +50,12 @@ def known_queries(model, X, qid, group):
 
 
 def scores(model, X, offsets):
-    """X scaled, times coef_: (l,) float64; DataError for one that is not finite."""
+    """Return the scaled X times coef_: (l,) float64; DataError for a score that is not finite."""
     return finite(product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_))
 
 
 def finite(scores):
-    """scores (l,), or DataError for the first that is not finite."""
+    """Return scores (l,); DataError for the first that is not finite."""
     if not np.isfinite(scores).all():
         raise DataError(
             f"The score of document {int(np.argmin(np.isfinite(scores)))} is not finite: its features, or the model's "
@@ -65,7 +65,7 @@ def finite(scores):
 
 
 def scores_there(X, w):
-    """X w in float64, (l,) on the host, of an X on a GPU, by that GPU."""
+    """Return X w in float64, (l,) on the host, computed by the GPU of X."""
     device = devices.gpu(X.gpu)
     steps = engine(device, "gpukit.ranking")
     with devices.reported(device, f"Scoring {X.shape[0]:,} documents"):
@@ -75,7 +75,7 @@ def scores_there(X, w):
 
 
 def product(X, w):
-    """X w in float64, (l,)."""
+    """Return X w in float64, (l,)."""
     out = np.empty(X.shape[0])
     if hasattr(X, "indptr"):
         csr_product(Csr(X.indptr, X.indices, X.data), w, out)
@@ -85,9 +85,9 @@ def product(X, w):
 
 
 def in_order(X, names, width, known):
-    """X (l, n) with the training set's columns in their order, by name where both have names.
+    """Return X (l, n) with the columns in the order of the training set, by name if both have names.
 
-    known: names (n,), inputs.Occurring or None. Raises DataError for missing and unknown names, and for another number
+    known: names (n,), inputs.Occurring or None. Raises DataError for missing and unknown names, and for a wrong number
     of columns.
     """
     if isinstance(known, Occurring):
@@ -111,9 +111,10 @@ def in_order(X, names, width, known):
 
 
 def numbered(names, known, width):
-    """(names, known) of a frame and a model, where columns that count from 0 are names to those that count as well.
+    """Return (names, known) of a frame and a model.
 
-    Next to other names they are none, as those of an array.
+    Columns that count from 0 are names only if both count from 0; next to other names they are ignored, as for an
+    array.
     """
     counted = {str(column) for column in range(width)}
     if names is not None and known is None and set(names.tolist()) == counted:
@@ -129,7 +130,7 @@ def of_model(model, X, names):
 
 
 def known_features(model):
-    """The names (n,) of a model's features, the inputs.Occurring of a wide training set, or None."""
+    """Return the names (n,) of a model's features, the inputs.Occurring of a wide training set, or None."""
     if hasattr(model, "columns_"):
         return Occurring(model.columns_, model.n_features_in_)
     return getattr(model, "feature_names_in_", None)
@@ -150,25 +151,25 @@ def rank(model, X, qid=None, group=None):
 
 
 def evaluate(model, X, y=None, qid=None, group=None, ndcg="letor", relevant=1):
-    """{metric: value} of evaluation.evaluate on documents as fit takes them."""
+    """Return {metric: value} of evaluation.evaluate for the documents of fit's arguments."""
     return measured(model, read(X, y, qid, group), ndcg, relevant)
 
 
 def measured(model, inputs, ndcg="letor", relevant=1):
-    """{metric: value} of evaluation.evaluate on Inputs."""
+    """Return {metric: value} of evaluation.evaluate for Inputs."""
     y, found, offsets = judged(model, inputs)
     return ranking.evaluate(y, found, offsets, ndcg=ndcg, relevant=relevant)
 
 
 def judged(model, inputs):
-    """(labels, scores, offsets) of Inputs, query by query."""
+    """Return (labels, scores, offsets) of Inputs in the order of queries."""
     queries = inputs.queries
     X = of_model(model, inputs.X, inputs.names)
     return queries.ordered(inputs.y), scores(model, queries.ordered(X), queries.offsets), queries.offsets
 
 
 def accuracy(model, X, y, qid, group, weights):
-    """Pairwise accuracy, NaN without pairs; weights: of the queries, as fit takes query_weight, or None."""
+    """Return the pairwise accuracy, NaN without pairs; weights: of the queries, as query_weight of fit, or None."""
     if weights is None:
         return evaluate(model, X, y, qid, group)["pa"]
     inputs = read(X, y, qid, group)

@@ -1,4 +1,4 @@
-"""The documents on one device, and what is asked of them while w moves; `steps` is the module cpu.py or gpu.py."""
+"""The documents on one device, and sums over their pairs for changing w; `steps` is the module cpu.py or gpu.py."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from gpukit.ranking.solvers.counting import loss_of_pairs
 
 
 class Session:
-    """Scores, pair statistics and products of a Problem; base of the two ways to the statistics.
+    """Scores, pair statistics and products of a Problem; base class of the two methods for the statistics.
 
     walk(v, margin, exact=True) -> (n + 1,) float64: X'W (A'A X v - margin A'e), then v'X'W (A'A X v - 2 margin A'e) +
     margin p_w, for the active pairs of the last `move`. exact=False: products with X may be in float32.
@@ -25,28 +25,28 @@ class Session:
         self.scores = steps.empty(self.size, np.float64)
 
     def gram(self):
-        """(n, n) float64: the weighted covariance of the documents inside their queries, all pairs counted."""
+        """Return the weighted covariance of the documents within their queries, (n, n) float64, for all pairs."""
         return self.matrix.gram(self.offsets, self.ranks.query, self._pulls())
 
     def gram_diagonal(self):
-        """(n,) float64: the diagonal of `gram`, in one pass over X."""
+        """Return the diagonal of `gram`, (n,) float64, in one pass over X."""
         return self.matrix.gram_diagonal(self.offsets, self.ranks.query, self._pulls())
 
     def pair_loss(self):
-        """The loss of the pairs at the scores at hand, added pair by pair; None on a GPU and for too many pairs."""
+        """Return the loss at the current scores, added pair by pair; None on a GPU and for too many pairs."""
         if not isinstance(self.scores, np.ndarray):
             return None
         return loss_of_pairs(self.scores, self.problem.tree, self.problem.weights)
 
     def _pulls(self):
-        """(l,) of the device: how many pairs each document is in, times its query's weight."""
+        """Return the number of pairs of each document times its query's weight, (l,) on the device."""
         pulls = self.steps.empty(self.size, np.float64)
         self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
         return pulls
 
 
 class ScanSession(Session):
-    """solver="scan": margins by search in the level tree once a move, prefix sums in every product."""
+    """solver="scan": margins by search in the level tree once per move, prefix sums in every product."""
 
     def __init__(self, problem, steps):
         super().__init__(problem, steps)
@@ -62,7 +62,7 @@ class ScanSession(Session):
         self.product = self.matrix.product(self.over, self.partners, room)
 
     def move(self, w):
-        """Scores of w, and the level tree's tables for them."""
+        """Compute the scores of w and the level tree's tables for them."""
         steps = self.steps
         self.matrix.scores(w, self.scores)
         steps.by_rank(self.scores, self.place, self.keys)
@@ -80,7 +80,7 @@ class ScanSession(Session):
 
 
 class OrderSession(Session):
-    """The paper's rivals and its own way: each query sorted once a move, then `solver` for every vector of sums.
+    """Solvers without the level tree: each query is sorted once per move, then `solver` computes every sum.
 
     solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, sums).
     """
@@ -96,7 +96,7 @@ class OrderSession(Session):
         self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
 
     def move(self, w):
-        """Scores of w, their order in each query, beta+ and beta-."""
+        """Compute the scores of w, their order in each query, beta+ and beta-."""
         self.matrix.scores(w, self.scores)
         self.steps.sorting.argsort(self.scores, self.plan, self.order)
         self.solver(self.order, self.scores, self.level, self.offsets, self.ones, self.counts)
@@ -110,7 +110,7 @@ class OrderSession(Session):
 
 
 def make_session(problem, solver, steps):
-    """The Session of a solver: scan, p-swx, dcm or ost (the last two on the CPU)."""
+    """Return the Session of a solver: scan, p-swx, dcm or ost (the last two on the CPU)."""
     if solver == "scan":
         return ScanSession(problem, steps)
     return OrderSession(problem, steps, solver.replace("-", "_"))

@@ -1,4 +1,4 @@
-"""A training set over ranks: each has some of the queries; rank 0 trains and asks, the others answer."""
+"""A training set over ranks: each has a part of the queries; rank 0 trains, the others compute partial sums."""
 
 import json
 
@@ -11,16 +11,16 @@ END, MOVE, WALK, GRAM, DIAGONAL = range(5)
 
 
 def own_queries(offsets, rank, size):
-    """(first, last) query of a rank: as even as can be in documents and queries, each rank's side by side.
+    """Return the range (first, last) of a rank's queries, balanced by documents and queries.
 
-    offsets (m + 1,) int64. With fewer queries than ranks some have none.
+    offsets (m + 1,) int64. With fewer queries than ranks some ranks have none.
     """
     cost = np.asarray(offsets) + QUERY_COST * np.arange(len(offsets))
     return tuple(np.searchsorted(cost, cost[-1] * np.array([rank, rank + 1]) / size))
 
 
 def own_part(problem, y, team):
-    """The Problem of a rank's queries, of a Problem with labels y (l,): None where no pairs are among them."""
+    """Return the Problem of a rank's queries, of a Problem with labels y (l,); None if they have no pairs."""
     if team.size == 1:
         return problem
     offsets = problem.tree.offsets.astype(np.int64)
@@ -33,10 +33,10 @@ def own_part(problem, y, team):
 
 
 class SharedSession:
-    """The Session of a whole team: what session.Session answers, summed over ranks in their order.
+    """The Session of a whole team: results of session.Session, summed over ranks in their order.
 
-    local: the Session of this rank's queries, or None where it has none; n features. Rank 0 asks; all others are in
-    `serve` meanwhile.
+    local: the Session of this rank's queries, or None if it has none; n features. Rank 0 calls the methods; the others
+    are in `serve`.
     """
 
     def __init__(self, local, n, team):
@@ -51,7 +51,7 @@ class SharedSession:
         return self._answer(WALK, v, margin, exact)
 
     def pair_loss(self):
-        """No sum pair by pair over ranks."""
+        """Return None: there is no sum pair by pair over ranks."""
 
     def gram(self):
         """See session.Session."""
@@ -66,7 +66,7 @@ class SharedSession:
         return self._do(question)
 
     def _do(self, question):
-        """This rank's part of an answer; on rank 0 the whole."""
+        """Return this rank's part of a result; on rank 0 the whole result."""
         what, margin, exact, vector = int(question[0]), question[1], bool(question[2]), question[3:]
         if what == MOVE:
             if self.local is not None:
@@ -81,13 +81,13 @@ class SharedSession:
         return self.team.reduce(part)
 
     def serve(self):
-        """Answer until rank 0 has the Result, which all then have."""
+        """Compute partial sums until rank 0 has the Result; return it."""
         while int((question := self.team.broadcast())[0]) != END:
             self._do(question)
         return unpacked(question[1:], self.team.broadcast())
 
     def finish(self, result):
-        """Give the Result to all others."""
+        """Send the Result to all other ranks."""
         numbers, told = packed(result)
         self.team.broadcast(np.concatenate(([END], numbers)))
         self.team.broadcast(told)
@@ -95,14 +95,14 @@ class SharedSession:
 
 
 def packed(result):
-    """(numbers, JSON as bytes) of a tron.Result."""
+    """Return (numbers, JSON as bytes) of a tron.Result."""
     told = json.dumps([result.stopped, result.history])
     numbers = np.concatenate(([result.objective, result.gradient, result.start_norm, result.gap], result.w))
     return numbers, np.frombuffer(told.encode(), np.uint8)
 
 
 def unpacked(numbers, told):
-    """The tron.Result of what `packed` gave."""
+    """Return the tron.Result of the results of `packed`."""
     stopped, history = json.loads(bytes(told))
     objective, gradient, start_norm, gap = map(float, numbers[:4])
     return Result(numbers[4:], objective, gradient, stopped, history, start_norm, gap)

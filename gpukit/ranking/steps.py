@@ -1,26 +1,28 @@
-"""What a session needs of a device: cpu.py and gpu.py are modules with these names. Arrays are the device's own."""
+"""Protocols of the device modules cpu.py and gpu.py of a session. Arrays are those of the device."""
 
 from typing import Protocol
 
 
 class Matrix(Protocol):
-    """X (l, n) on the device, dense or sparse; documents stand query by query."""
+    """X (l, n) on the device, dense or sparse, in the order of queries."""
 
     def scores(self, v, out):
         """out = X v; v (n,) float64 on the host, out (l,) float64."""
 
     def transposed(self, z):
-        """X'z (n,) float64 on the host."""
+        """Return X'z (n,) float64 on the host."""
 
     def product(self, over, partners, room):
-        """A function (v, margin, exact) -> (n + 1,) float64 on the host, see session.Session.walk: over an arrays.Walk
-        with Partners, whose arrays may change from call to call."""
+        """Return a function (v, margin, exact) -> (n + 1,) float64 on the host, see session.Session.walk.
+
+        It is over an arrays.Walk with Partners, whose arrays may change from call to call.
+        """
 
     def gram(self, offsets, query, pulls):
-        """(n, n) float64 on the host; see session.Session.gram."""
+        """Return the matrix (n, n) float64 on the host; see session.Session.gram."""
 
     def gram_diagonal(self, offsets, query, pulls):
-        """(n,) float64 on the host; see session.Session.gram_diagonal."""
+        """Return the diagonal (n,) float64 on the host; see session.Session.gram_diagonal."""
 
 
 class Steps(Protocol):
@@ -29,28 +31,29 @@ class Steps(Protocol):
     sorting: object
 
     def put(self, array):
-        """A host array on the device, contiguous."""
+        """Return a host array on the device, contiguous."""
 
     def empty(self, shape, dtype):
-        """A new array."""
+        """Return a new array."""
 
     def walk_blocks(self):
-        """How many lists of queries `problem.share_out` makes."""
+        """Return the number of lists of queries for `problem.share_out`."""
 
     def room(self, longest, n, blocks):
-        """Scratch of `Matrix.product` for queries of at most `longest` documents; what it is only the device knows."""
+        """Return scratch memory of `Matrix.product` for queries of at most `longest` documents; its form depends on the
+        device."""
 
     def first_fault(self, X):
-        """The first row of an array X (l, n) of the device with a number that is not finite, or -1."""
+        """Return the first row of an array X (l, n) of the device with a number that is not finite, or -1."""
 
     def row_of(self, X, row):
-        """A row of X, on the host."""
+        """Return a row of X, on the host."""
 
     def total(self, array):
-        """The sum of an array as a float."""
+        """Return the sum of an array as a float."""
 
     def matrix(self, X) -> Matrix:
-        """A host X (l, n), dense or CSR, as the Matrix of the device."""
+        """Return the Matrix of a host X (l, n), dense or CSR, on the device."""
 
     def by_rank(self, scores, place, keys):
         """kernels.matrix.by_rank."""
@@ -68,4 +71,4 @@ class Steps(Protocol):
         """kernels.pair_sums.combine."""
 
     def p_swx(self, order, scores, level, offsets, u, sums):
-        """kernels.p_swx.p_swx; the CPU has dcm and ost, with the same arguments, besides."""
+        """kernels.p_swx.p_swx; the CPU also has dcm and ost, with the same arguments."""

@@ -1,4 +1,4 @@
-"""Files of named arrays: what comes back, and that no damage and no forged header goes unnoticed."""
+"""Files of named arrays: round trips, and detection of all damage and forged headers."""
 
 import json
 import struct
@@ -32,7 +32,7 @@ def write(path, facts=FACTS, arrays=ARRAYS):
 
 
 def forge(path, header, rest=b"", version=arrayfile.VERSION):
-    """A file with a header (JSON-able, or bytes) of the forger's and the checksum that goes with it."""
+    """Write a file with a forged header (JSON-able, or bytes) and its valid checksum."""
     raw = header if isinstance(header, bytes) else json.dumps(header).encode()
     start = struct.pack("<8sII", KIND.magic, version, len(raw))
     path.write_bytes(start + struct.pack("<I", zlib.crc32(raw, zlib.crc32(start))) + raw + rest)
@@ -52,7 +52,7 @@ def cores(request, monkeypatch):
 
 @pytest.mark.parametrize("mmap", [False, True])
 def test_what_is_written_comes_back(tmp_path, mmap, cores):
-    large = np.arange(3_000_001, dtype=np.int64)  # pieces, and a rest
+    large = np.arange(3_000_001, dtype=np.int64)  # pieces, and a remainder
     turned = np.asfortranarray(np.arange(6.0).reshape(2, 3)).astype(">f8")
     path = write(tmp_path / "a", arrays={**ARRAYS, "large": large, "turned": turned})
     facts, arrays = arrayfile.read(path, KIND, mmap)
@@ -109,7 +109,7 @@ def test_damage_far_inside(tmp_path, piece, cores):
 
 @pytest.fixture
 def ways(monkeypatch):
-    """Both ways to have sums, whatever the size of a file; which of them were asked."""
+    """Use both methods of checksums for files of any size; record the requested ones."""
     asked = set()
     for module, name in ((pieces, "numpy"), (compiled, "compiled")):
         kept = module.sums
@@ -118,8 +118,11 @@ def ways(monkeypatch):
 
 
 def edges(kind):
-    """Arrays of a dtype at which sums and ranges might go wrong: rows that are not whole, or no multiple of four, the
-    largest in any of their places, numbers below 0, and for floats none and infinite ones."""
+    """Arrays of a dtype with difficult sums and ranges.
+
+    Incomplete rows, lengths that are not multiples of four, the largest number in any place, negative numbers, and for
+    floats NaN and infinite ones.
+    """
     rng, dtype = np.random.default_rng(5), np.dtype(kind)
     row = pieces.ROW // dtype.itemsize
     for size in (1, row - 1, row, 3 * row, 4 * row + 1, 7 * row + 5, (pieces.PIECE + 5 * pieces.ROW) // dtype.itemsize):

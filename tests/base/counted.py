@@ -1,4 +1,4 @@
-"""Bytes of device arrays that are there at once, counted in the simulator."""
+"""Bytes of existing device arrays, counted in the simulator."""
 
 import contextlib
 import sys
@@ -10,13 +10,13 @@ from support import SIMULATED
 
 
 class Counter:
-    """Bytes of the simulator's device arrays: now, and most at once."""
+    """Bytes of the simulator's device arrays: current and maximum."""
 
     def __init__(self):
         self.now, self.most, self.known = 0, 0, set()
 
     def add(self, array):
-        """Count the memory of an array until it goes."""
+        """Count the memory of an array until it is released."""
         while isinstance(array.base, np.ndarray):
             array = array.base
         if id(array) not in self.known:
@@ -26,20 +26,22 @@ class Counter:
             weakref.finalize(array, self.gone, id(array), array.nbytes)
 
     def gone(self, number, size):
-        """What was counted under a number is there no more."""
+        """Subtract the memory that was counted under a number."""
         self.known.discard(number)
         self.now -= size
 
 
 def held(argument):
-    """The numpy array of one of the simulator's; anything else as it is."""
+    """Return the numpy array of a simulator array; anything else unchanged."""
     return getattr(argument, "_ary", argument)
 
 
 @contextlib.contextmanager
 def counting(monkeypatch, launch):
-    """Within it: a Counter of all device arrays that are made, on a GPU with room enough whose kernels are launched by
-    a function in place of _driver.launch, also in modules that are imported there."""
+    """Count all device arrays within the context, on a GPU with enough memory.
+
+    A function replaces _driver.launch for kernels, also in modules that are imported within the context.
+    """
     if not SIMULATED:
         pytest.skip("arrays are counted in the simulator")
     from gpukit import _driver
@@ -52,7 +54,7 @@ def counting(monkeypatch, launch):
         made(self, array, stream)
         if isinstance(array, np.ndarray):
             if array.base is None and array.dtype.kind == "f":
-                array.fill(0)  # memory that no kernel writes here: what lies in it must not decide a test
+                array.fill(0)  # memory that no kernel writes here: its content must not decide a test
             found.add(array)
 
     monkeypatch.setattr(kind, "__init__", counted)
@@ -65,7 +67,7 @@ def counting(monkeypatch, launch):
 
 
 def replace(launch, other):
-    """Let all modules of gpukit that launch kernels by one function do so by another."""
+    """Replace the launch function in all modules of gpukit that launch kernels."""
     for name, module in list(sys.modules.items()):
         if name.startswith("gpukit.") and getattr(module, "launch", None) is launch:
             module.launch = other

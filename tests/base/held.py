@@ -1,10 +1,10 @@
-"""A stand-in for an array of cupy's or torch's, for the kernel tier: `held.there` is what kernels are handed."""
+"""A stand-in for cupy's or torch's arrays in the kernel tier: `held.there` is passed to kernels."""
 
 from support import SIMULATED
 
 
 class Held:
-    """What cupy's and torch's arrays look like from outside; `seen` counts the copies to the host."""
+    """The interface of cupy's and torch's arrays; `seen` counts the copies to the host."""
 
     def __init__(self, array, number=0):
         from gpukit._cuda import cuda

@@ -4,7 +4,7 @@ import numpy as np
 
 
 class OnDevice:
-    """What cupy's and torch's arrays look like from outside; copied by `way`."""
+    """The interface of cupy's and torch's arrays; copied by `way`."""
 
     def __init__(self, array, way):
         self.array, self.shape, self.dtype = array, array.shape, array.dtype
@@ -17,7 +17,7 @@ class OnDevice:
 
 
 class Capsule:
-    """An array that speaks DLPack alone, and says that it lies on a device of a kind (1 the host, 2 a GPU)."""
+    """An array with DLPack only, on a device of a given kind (1 the host, 2 a GPU)."""
 
     def __init__(self, array, kind):
         self.array, self.kind = array, kind
@@ -30,13 +30,13 @@ class Capsule:
 
 
 class Cupy:
-    """A stand-in for the library: what asarray makes of a numpy array, on the device that is current."""
+    """A stand-in for the library: asarray of a numpy array, on the current device."""
 
     def __init__(self):
         self.made, self.current = [], None
 
     def array(self, values, number):
-        """What lies on the GPU of a number."""
+        """An array on the GPU with a number."""
         library = self
 
         class ndarray(OnDevice):
@@ -54,6 +54,6 @@ class Cupy:
         return found
 
     def asarray(self, values):
-        """A new one on the current device."""
+        """Return a new array on the current device."""
         self.made.append(values.shape)
         return self.array(np.array(values), self.current)

@@ -1,4 +1,4 @@
-"""Arrays as people have them: what they become, and whose rows belong together."""
+"""Arrays in various forms: their conversion, and the matching of rows."""
 
 import numpy as np
 import pandas

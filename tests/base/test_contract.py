@@ -1,4 +1,4 @@
-"""What holds for every estimator: the same names, parameters that a fitted model does not hang on, files, pickles."""
+"""Properties of every estimator: names, fitted models that ignore later parameters, files, pickles."""
 
 import copy
 import inspect
@@ -21,7 +21,7 @@ SMALL = {"n_factors": 4, "n_epochs": 3, "device": "cpu"}
 
 
 class Case(NamedTuple):
-    """An estimator, what fit takes, and a function of the fitted one: what it answers."""
+    """An estimator, the arguments of fit, and a function that returns results of the fitted one."""
 
     estimator: Estimator
     data: tuple
@@ -35,7 +35,7 @@ def factorization(model):
 
 
 def cases():
-    """{name: Case} of every estimator."""
+    """Return {name: Case} of every estimator."""
     at, graph = make_documents(), problem()
     slices = gpukit.GraphImputer(weights="slice", center="none", iterations=4, device="cpu")
     return {
@@ -140,13 +140,13 @@ def test_files(name, fitted, tmp_path):
 
 
 def public(model):
-    """The names of a model's fitted attributes."""
+    """Return the names of a model's fitted attributes."""
     return {name for name in dir(model) if name.endswith("_") and not name.startswith("_")}
 
 
 @EACH
 def test_pickles_and_copies(name, fitted):
-    expected = CASES[name].answer(fitted[name])  # a session lies on the device now
+    expected = CASES[name].answer(fitted[name])  # a session is on the device
     for copied in (pickle.loads(pickle.dumps(fitted[name])), copy.deepcopy(fitted[name])):
         assert "_serving" not in vars(copied)
         assert_same(CASES[name].answer(copied), expected)

@@ -1,4 +1,4 @@
-"""Models that somebody forged, with sound checksums: refused in one line, or as good as any other model."""
+"""Forged models with valid checksums: rejected in one line, or equivalent to a model."""
 
 import copy
 
@@ -10,7 +10,7 @@ from base.test_contract import CASES, EACH, fitted  # noqa: F401  (a fixture)
 from gpukit import persist
 from gpukit.errors import GpukitError, ModelError
 
-# What may be in an array, whatever else is refused: values that a training could have left there.
+# Permitted content of an array: values that a training could have stored.
 LEGAL = {
     "user_ids": {"negative", "beyond"},
     "item_ids": {"negative", "beyond"},
@@ -24,14 +24,14 @@ JUNK = (None, "x", [], {}, [1], {"x": 1}, 1e9, -1, 0, True, float("nan"), float(
 
 
 def last(array, value):
-    """array with another last value."""
+    """Return the array with another last value."""
     forged = array.copy()
     forged.reshape(-1)[-1] = value
     return forged
 
 
 def forgeries(array):
-    """{what: a forged array}."""
+    """Return {name: a forged array}."""
     shapes = {"short": array[:-1], "longer": np.concatenate((array, array[-1:])), "another axis": array[None]}
     if not array.size:
         return shapes
@@ -49,7 +49,7 @@ def forgeries(array):
 
 
 def judged(path, case):
-    """The message with which a model is refused; None when it loads, and answers."""
+    """Return the error message for a model; None if it loads and gives results."""
     try:
         model = gpukit.load_model(path).set_params(device="cpu")
     except ModelError as error:
@@ -81,7 +81,7 @@ def test_forged_arrays(name, fitted, tmp_path):  # noqa: F811
 
 
 def places(value, at=()):
-    """The paths to everything in a header."""
+    """Return the paths to all values in a header."""
     inside = value.items() if isinstance(value, dict) else enumerate(value[:2]) if isinstance(value, list) else ()
     for key, one in inside:
         yield (*at, key)
@@ -89,7 +89,7 @@ def places(value, at=()):
 
 
 def changed(header, at, value):
-    """The header with another value at a path; `...`: with none."""
+    """Return the header with another value at a path; `...` deletes it."""
     header = copy.deepcopy(header)
     inner = header
     for key in at[:-1]:

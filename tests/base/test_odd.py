@@ -1,4 +1,4 @@
-"""Odd things handed to every public entry: a GpukitError in one line, or an answer; nothing else, and no crash."""
+"""Difficult arguments of every public function: a GpukitError in one line, or a result; no other exception or crash."""
 
 import copy
 
@@ -17,7 +17,7 @@ from gpukit.ratings import Ratings, as_ratings
 
 
 def broken_csr(indices=(0, 1, 9), indptr=(0, 2, 1, 3)):
-    """A CSR matrix (3, 3) with indices or pointers that scipy did not look at."""
+    """Return a CSR matrix (3, 3) with indices or pointers that scipy did not check."""
     matrix = scipy.sparse.csr_matrix(np.eye(3))
     matrix.indices, matrix.indptr = np.array(indices, np.int32), np.array(indptr, np.int32)
     return matrix
@@ -93,7 +93,7 @@ Y = (None, [1, 2], "x", [[1], [2]], [float("nan"), 1], [None, None], ["a", "b"],
 
 
 def answered(work, *arguments, **more):
-    """Do it; a GpukitError of one line is as good as an answer."""
+    """Call it; a GpukitError of one line is accepted."""
     try:
         work(*arguments, **more)
     except GpukitError as error:

@@ -1,4 +1,4 @@
-"""Compiled code on disk: an edit compiles what depends on it anew and nothing else; checked in fresh processes."""
+"""Compiled code on disk: an edit recompiles only its dependents; checked in new processes."""
 
 import json
 import os
@@ -136,23 +136,23 @@ compiled = sorted(name for name, found in stats.items() if sum(found.cache_misse
 loaded = sorted(name for name, found in stats.items() if sum(found.cache_hits.values()))
 print(json.dumps({"results": results, "compiled": compiled, "loaded": loaded}))
 """
-RESULT = 8_654_321.0  # a decimal digit for each piece
+RESULT = 8_654_321.0  # a decimal digit per piece
 EVERYTHING = ["many", "options", "other", "sixteen", "top"]
 
 
 def start(folder, code=RUN, **settings):
-    """A process that calls the package in a folder; its cache lies there too."""
+    """Start a process that calls the package in a folder, which also contains its cache."""
     environment = {name: text for name, text in os.environ.items() if name not in ("NUMBA_CACHE_DIR", "GPUKIT_CACHE")}
     environment |= {"PYTHONPATH": str(folder), "GPUKIT_CACHE": str(folder / "cache"), **settings}
     return subprocess.Popen([sys.executable, "-c", code], env=environment, stdout=PIPE, stderr=PIPE, text=True)
 
 
 def finish(process):
-    """(what it printed as JSON, its stderr)."""
+    """Return (its printed JSON, its stderr)."""
     try:
         out, err = process.communicate(timeout=300)
     finally:
-        process.kill()  # nothing where it has ended
+        process.kill()  # nothing if it has ended
     assert process.returncode == 0, err
     return json.loads(out), err
 
@@ -245,7 +245,7 @@ def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decor
 
 @pytest.mark.slow
 def test_loading_does_not_wait_for_what_compiling_needs(package):
-    """numba's tables of what can be compiled take longer than loading; an edit learns them, beside what is loaded."""
+    """numba's tables for compilation take longer than loading; after an edit they are loaded too."""
     table = "numba.np.polynomial.polynomial_core"
     told = f"import sys\nsys.stderr.write(str({table!r} in sys.modules))\n"
     found, err = finish(start(package, RUN + told))
@@ -287,7 +287,7 @@ def test_a_setting_that_changes_code_is_another_entry(package):
 
 @pytest.mark.slow
 def test_a_folder_that_cannot_be_written(package):
-    """Everything works, compiled in each process, and one warning says so."""
+    """All functions work, compiled in each process, and one warning gives the reason."""
     (package / "file").write_text("")
     found, err = finish(start(package, GPUKIT_CACHE=str(package / "file" / "cache")))
     assert found["compiled"] == EVERYTHING and found["results"]["top"] == RESULT
@@ -358,7 +358,7 @@ def both(x):
 
 @pytest.mark.slow
 def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package):
-    """numba numbers functions from 1 in each process: one by which it has told `ten` apart, another `five`."""
+    """numba numbers functions from 1 in each process: two processes number `ten` and `five` equally."""
     (package / "tiny" / "pairs.py").write_text(PAIRS)
     code, alike = "from tiny import pairs\nprint(pairs.{}(1.0))", {"PYTHONHASHSEED": "0"}  # a set's order is in names
     assert run(package, code.format("one"), **alike) == 10.0
@@ -368,7 +368,7 @@ def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package
 
 @pytest.mark.slow
 def test_what_is_long_unused_is_removed_when_something_is_added(package):
-    """Of entries alone: what else lies in the folder, a link, and what another user owns are left."""
+    """Only entries are removed: other files in the folder, a link, and files of another user remain."""
     folder = next((package / "cache" / "code").iterdir())
     other = folder.parent / "python3.11.0-numba0.1-numpy1.2"
     mine, name = [*folder.glob("*.nbc")], f"f-{'0' * 32}-{'1' * 32}.nbc"
@@ -389,7 +389,7 @@ def test_what_is_long_unused_is_removed_when_something_is_added(package):
         os.chown(foreign, 1234, 1234)
     for file in (*others, foreign, *mine):
         os.utime(file, (time.time() - 31 * 24 * 3600,) * 2)
-    assert run(package)["compiled"] == [] and others[0].exists()  # nothing added; what was loaded is in use again
+    assert run(package)["compiled"] == [] and others[0].exists()  # nothing added; loaded entries count as used
     edit(package, "other", "return x", "return -x")
     assert run(package)["compiled"] == ["other"]
     assert not others[0].exists() and all(file.exists() for file in others[1:]) and (folder / f"g{name}").is_symlink()
@@ -397,7 +397,7 @@ def test_what_is_long_unused_is_removed_when_something_is_added(package):
     assert run(package)["loaded"] == EVERYTHING
 
 
-# --- what is trusted
+# --- trusted files
 
 
 @pytest.mark.slow
@@ -414,7 +414,7 @@ def writable(path, bits):
     path.chmod(path.stat().st_mode | bits)
 
 
-OPENED = {  # what others may change, and the word of the warning
+OPENED = {  # permissions for others, and the word of the warning
     "a file": (lambda cache, file: writable(file, 0o002), "a file in it may be changed"),
     "its folder": (lambda cache, file: writable(file.parent, 0o020), "may be changed by its group"),
     "the cache": (lambda cache, file: writable(cache, 0o002), "may be changed by its group or by others"),

@@ -1,4 +1,4 @@
-"""The hash of what a function depends on: equal for equal meaning, in every process; another for another meaning."""
+"""The hash of a function's dependencies: equal for equal meaning in every process, different for another meaning."""
 
 import importlib
 import os
@@ -21,7 +21,7 @@ print(sorted(test_dependencies.stamps_of_gpukit({order}).items()))
 
 
 def define(text, **values):
-    """The function f of a module made of text."""
+    """Return the function f of a module made of text."""
     scope = {"__name__": "somewhere", **values}
     exec(text, scope)
     return scope["f"]
@@ -72,7 +72,7 @@ def test_functions_that_call_each_other():
 
 
 def test_who_calls_whom():
-    """The same functions of the same text, with what two of them call exchanged."""
+    """The same functions with the same text, and two exchanged callees."""
     text = """
 def make(inner):
     def outer(x):
@@ -102,7 +102,7 @@ def test_a_value_of_unknown_content_has_no_hash():
 
 
 def test_a_global_that_changes_later_has_none_either():
-    """Its old value may be in code that is linked, so nothing is kept from then on."""
+    """Linked code may contain its old value, so nothing is cached from then on."""
     function = define("def f(x):\n    return VALUE", VALUE=1)
     assert stamp(function, "cpu") is not None
     function.__globals__["VALUE"] = 2
@@ -114,7 +114,7 @@ def test_overloads_count_for_their_target(monkeypatch):
     record = _dependencies.recorded(lambda *_, **__: lambda made: made)
 
     def stamps(number):
-        """(cpu before, cpu, cuda) of a function, before and after what it calls has an overload for CUDA."""
+        """Return stamps (cpu before, cpu, cuda) of a function, before and after a callee has an overload for CUDA."""
         function = define("def g(x):\n    return x\n\ndef f(x):\n    return g(x)")
         before = stamp(function, "cpu")
         record(function.__globals__["g"], target="cuda")(define(f"def f(x):\n    return lambda x: x + {number}"))
@@ -125,7 +125,7 @@ def test_overloads_count_for_their_target(monkeypatch):
 
 
 def stamps_of_gpukit(order):
-    """{name: stamp} of all compiled functions that gpukit's modules define, imported forwards or backwards."""
+    """Return {name: stamp} of all compiled functions of gpukit's modules, imported in both orders."""
     found = {}
     names = [m.name for m in pkgutil.walk_packages(gpukit.__path__, "gpukit.") if not m.name.endswith("__main__")]
     for name in [name for name in names if not name.startswith("gpukit.cli")][::order]:

@@ -1,4 +1,4 @@
-"""What the tests of the verbs share: running one in this process, small planted ratings, a trained model."""
+"""Shared fixtures of the verbs' tests: running a verb in this process, small planted ratings, a trained model."""
 
 from types import SimpleNamespace
 
@@ -7,7 +7,7 @@ from cli_support import CPU, SMALL, planted, write_rows
 
 
 def run_verb(capsys, *arguments):
-    """code, out and err of `gpukit ARGUMENTS`, run in this process."""
+    """Return code, out and err of `gpukit ARGUMENTS`, run in this process."""
     from gpukit.cli.main import run
 
     capsys.readouterr()
@@ -23,7 +23,7 @@ def verb(capsys):
 
 @pytest.fixture
 def refused(verb):
-    """refused("predict", ...) -> the one line with which the command refuses; exit code 2, or the code given."""
+    """refused("predict", ...) -> the one line of the error; exit code 2, or the code given."""
 
     def check(*arguments, code=2):
         result = verb(*arguments)

@@ -11,7 +11,7 @@ ROW = Row("sorting", "random", "generated", [1.0, 2.0, 3.0], "ms", "a note")
 
 @pytest.fixture
 def measuring(monkeypatch, verb):
-    """measuring({names}, words) -> the result of bench where only the benchmarks of those names measure something."""
+    """Return measuring({names}, words) -> the result of bench if only those benchmarks measure something."""
 
     def run(some, *words):
         monkeypatch.delenv("GPUKIT_DATA", raising=False)

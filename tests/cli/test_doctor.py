@@ -1,4 +1,4 @@
-"""gpukit doctor: never fails, names what is missing and the command for it."""
+"""gpukit doctor: never fails; names missing parts and the command that installs them."""
 
 import configparser
 import json

@@ -1,4 +1,4 @@
-"""Ctrl-C: one line, exit code 130, the checkpoint whole and nothing half written; --resume goes on from it."""
+"""Ctrl-C: one line, exit code 130, a complete checkpoint, no incomplete files; --resume continues."""
 
 import json
 import os
@@ -16,7 +16,7 @@ from gpukit.persist import load_header
 
 @pytest.fixture
 def ctrl_c_at(monkeypatch):
-    """ctrl_c_at(stage, done): a SIGINT when the progress of a command gets there."""
+    """Return ctrl_c_at(stage, done): send SIGINT at this progress of a command."""
 
     def plant(wanted, at):
         def press(self, stage, done, total, info=None):
@@ -51,7 +51,7 @@ def test_resuming_ends_where_training_in_one_go_does(verb, ratings_file, tmp_pat
     monkeypatch.undo()
     resumed = results(verb, ratings_file, "--checkpoint", checkpoint, "--resume", *kind)
     assert resumed["results"] == whole["results"] and resumed["epochs"] == 6
-    assert resumed["history"][:4] == load_header(checkpoint)["history"]  # seconds too: those epochs were not run again
+    assert resumed["history"][:4] == load_header(checkpoint)["history"]  # seconds too: those epochs were not repeated
 
 
 def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_file, tmp_path, ctrl_c_at):
@@ -64,7 +64,7 @@ def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_fil
 @pytest.mark.parametrize("solver", [(), ("--solver", "als")], ids=str)
 @pytest.mark.parametrize("before", [True, False])
 def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_c_at, monkeypatch, before, solver):
-    """One line that says both, and the exit code of a request to stop."""
+    """One line with both, and the exit code of a stop request."""
     checkpoint = tmp_path / "ck"
     if before:
         checkpoint.write_text("an earlier one")
@@ -73,7 +73,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
         raise DataError(f"cannot write {path}: No space left on device.")
 
     monkeypatch.setattr("gpukit.factorization.run.saving.save_checkpoint", full)
-    monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # however long it compiles
+    monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # whatever the time of compilation
     ctrl_c_at("training", 2)
     result = verb(
         "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--no-neighbors", "-q", "--force", *solver

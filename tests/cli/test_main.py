@@ -1,4 +1,4 @@
-"""The command line's frame: the table of verbs, exit codes, one line an error, interrupts."""
+"""The command line: the table of verbs, exit codes, one line per error, interrupts."""
 
 import importlib.util
 import os
@@ -67,7 +67,7 @@ def test_a_mistyped_verb_is_guessed(capsys):
 
 
 def test_a_process_ends_without_looking_through_what_it_imported():
-    """What is frozen by then Python's last collection passes by; handlers of exit run."""
+    """Frozen objects are not visited by Python's last collection; exit handlers run."""
     code = (
         "import atexit, gc, sys; from gpukit.cli.process import main; sys.argv[1:] = ['--version'];"
         "atexit.register(lambda: print(gc.get_freeze_count() > 1000)); main()"

@@ -32,7 +32,7 @@ def test_messages_name_options(spoken, text, expected):
 
 
 def test_errors_keep_their_kind_and_code():
-    """Of a class of its own, with an exit code of its own."""
+    """An error keeps its class and exit code."""
     error = DataError("eps must be 1.")
     error.exit_code = 7
     with pytest.raises(DataError, match="^--eps must be 1.$") as caught, Naming({"eps": "--eps"}).named():
@@ -51,7 +51,7 @@ def test_errors_keep_their_kind_and_code():
     ],
 )
 def test_commands_speak_of_options(arguments, line, capsys, tmp_path, monkeypatch):
-    """Before anything is read."""
+    """Before reading."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "nothing").write_text("1 qid:1 1:0.5\n")
     assert run(arguments) == 2

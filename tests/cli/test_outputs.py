@@ -1,4 +1,4 @@
-"""Output files: checked first, written whole or not at all."""
+"""Output files: checked first, written completely or not at all."""
 
 import sys
 

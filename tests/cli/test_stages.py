@@ -1,4 +1,4 @@
-"""Every second of a command belongs to a part."""
+"""Every second of a command belongs to a stage."""
 
 import time
 

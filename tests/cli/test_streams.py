@@ -1,5 +1,4 @@
-"""Commands in the middle of a pipeline: - is standard input where data go in and standard output where a table comes
-out; messages are on stderr then."""
+"""Commands in a pipeline: - is standard input for input and standard output for a table; messages go to stderr."""
 
 import os
 import subprocess
@@ -15,7 +14,7 @@ ROWS = "".join(f"{row % 97},{row % 89},{row % 5 + 1}\n" for row in range(60_000)
 
 @pytest.fixture
 def given():
-    """given(text): what standard input holds, through a pipe; the writer is done with when the test ends."""
+    """given(text): send text to standard input through a pipe; the writer is joined when the test ends."""
     before, threads = os.dup(0), []
 
     def feed(text):
@@ -55,7 +54,7 @@ def test_convert(verb, given, tmp_path):
 
 @pytest.mark.slow
 def test_convert_in_a_shell(tmp_path):
-    """60,000 rows through cat, process substitution and a FIFO: none is lost, wherever they come from and go to."""
+    """60,000 rows through cat, process substitution and a FIFO: none is lost in any combination."""
     (tmp_path / "in.csv").write_text(ROWS)
     line = (
         '"$0" -P -m gpukit convert in.csv whole.csv -q; mkfifo pipe; '
@@ -135,7 +134,7 @@ def test_standard_input_that_is_used_up(refused, given, ratings_file):
 
 
 def test_a_warning_is_one_line():
-    """In the command's process, and no line of code; what is not said to people is as Python has it."""
+    """In the command's process, without a line of code; warnings outside commands are Python's."""
     code = "import warnings; from gpukit.cli.main import run_alone; run_alone(['--version']); "
     code += "warnings.warn('slower\\nby far'); warnings.warn('overflow', RuntimeWarning)"
     done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)

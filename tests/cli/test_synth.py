@@ -1,4 +1,4 @@
-"""`gpukit synth ratings` and `letor`, and that the demo's samples are what their lines make."""
+"""`gpukit synth ratings` and `letor`; the demo's samples are the results of their commands."""
 
 import json
 
@@ -31,7 +31,7 @@ def test_refused(tmp_path, capsys):
 
 
 def lines_of(root, tmp_path):
-    """The words of each line of data/README.md that makes a sample, with tmp_path in place of data."""
+    """Return the arguments of each command in data/README.md that makes a sample, with tmp_path in place of data."""
     lines = [line.strip() for line in (root / "data" / "README.md").read_text().splitlines()]
     return [
         [word.replace("data/", f"{tmp_path}/") for word in line.split()[1:]]
@@ -41,7 +41,7 @@ def lines_of(root, tmp_path):
 
 
 def same(made, kept):
-    """Files are equal to the bit; arrays that went through LAPACK, which differs from machine to machine, nearly so."""
+    """Compare files bitwise; arrays from LAPACK, which differs between machines, approximately."""
     if made.suffix != ".npz":
         assert made.read_bytes() == kept.read_bytes(), kept
         return

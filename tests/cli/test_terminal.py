@@ -1,4 +1,4 @@
-"""Ids and titles from files are shown escaped in tables and messages, and stay exact in csv and JSON."""
+"""Ids and titles from files are escaped in tables and messages, and exact in csv and JSON."""
 
 import csv
 import io
@@ -10,7 +10,7 @@ from cli_support import planted
 from gpukit.cli import report, standard
 from gpukit.factorization import LSHMF
 
-HOSTILE = {  # what a terminal would act on: {id: as it is shown}
+HOSTILE = {  # control characters of terminals: {id: its escaped form}
     "\x1b]52;c;ZXZpbA==\x07": r"\x1b]52;c;ZXZpbA==\x07",
     "\x1b[31mred\x1b[0m": r"\x1b[31mred\x1b[0m",
     "row\n  7     1     forged": r"row\n  7     1     forged",
@@ -26,13 +26,13 @@ HOSTILE = {  # what a terminal would act on: {id: as it is shown}
 
 
 def prints(text):
-    """Return whether every line of the text consists of characters that print."""
+    """Return True if every line of the text consists of printable characters."""
     return all(line.isprintable() for line in text.split("\n"))
 
 
 @pytest.fixture(scope="module")
 def hostile_model(tmp_path_factory):
-    """A model whose users and items have the hostile ids, and rate alike."""
+    """A model whose users and items have hostile ids and similar ratings."""
     users, items, values = planted(users=40, items=len(HOSTILE), share=0.6)
     ids = list(HOSTILE)
     user_ids = [ids[user] if user < len(ids) else f"u{user}" for user in users]
@@ -45,7 +45,7 @@ def hostile_model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def hostile_titles(tmp_path_factory):
-    """Titles as hostile as the ids."""
+    """Hostile titles."""
     path = tmp_path_factory.mktemp("titles") / "titles.csv"
     with open(path, "w", newline="", encoding="utf-8") as file:
         csv.writer(file, quoting=csv.QUOTE_ALL).writerows([("item", "title"), *((one, one) for one in HOSTILE)])

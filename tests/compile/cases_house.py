@@ -1,4 +1,4 @@
-"""The compile tier's own cases: kernels whose cost is known, kept so that the measuring itself is tested."""
+"""Cases of the compile tier itself: kernels of known cost, which test the measurement."""
 
 import numpy as np
 from compile.usage import Case

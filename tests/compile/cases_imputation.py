@@ -1,5 +1,4 @@
-"""gpukit.imputation: the spectral kernels for the estimate's two types of number, the local regression's, and those of
-smoothness and soft-impute."""
+"""gpukit.imputation: spectral kernels for both types of the estimate, local regression, smoothness and soft-impute."""
 
 from compile.usage import Case
 

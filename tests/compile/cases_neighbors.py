@@ -64,7 +64,7 @@ CASES = [
         exact.make_pair_distances(512, 7),
         "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, uint32[:, ::1]",
         registers=32,
-        spills=304,  # where parts end, not where ratings are added
+        spills=304,  # ends of parts, not the addition of ratings
         float64_ok=True,
     ),
     Case("neighbors.buckets.fill", buckets.fill, "uint32[::1], int64", registers=40),

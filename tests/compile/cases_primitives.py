@@ -1,4 +1,4 @@
-"""gpukit.primitives: the passes of the grouping, with keys alone and with a number to each."""
+"""gpukit.primitives: the passes of the grouping, with keys only and with a value per key."""
 
 from compile.usage import Case
 

@@ -1,4 +1,4 @@
-"""gpukit.ranking: rows over few, some and all lanes; queries in shared memory and in the workspace."""
+"""gpukit.ranking: rows over one, some and all lanes; queries in shared memory and in the workspace."""
 
 from compile.usage import Case, named
 from numba.core import types
@@ -48,7 +48,7 @@ def product_case(real, table, constants, registers, spills):
 
 
 def matrix_cases(real, lanes, quads, registers):
-    """Products with X alone."""
+    """Products with X."""
     for make, arguments in (
         (matrix_kernels.make_document_scores, f"{VECTOR}, {VECTOR}"),
         (matrix_kernels.make_transposed_product, f"{VECTOR}, {MATRIX}"),

@@ -1,4 +1,4 @@
-"""gpukit.ratings: ordering. The grid of levels is float64, so that every device rounds a rating to the same one."""
+"""gpukit.ratings: ordering. The grid of levels is float64, so that every device rounds a rating equally."""
 
 from compile.usage import Case
 

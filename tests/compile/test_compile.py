@@ -1,4 +1,4 @@
-"""Every case that cases.py finds, for all its targets, against its limits; `make ptx` records docs/kernels.csv."""
+"""Every case of cases.py for all its targets, against its limits; `make ptx` records docs/kernels.csv."""
 
 import csv
 import os
@@ -12,14 +12,14 @@ from shares import CASES as CASES_FILE
 from shares import share
 
 BUILDS = [(case, target) for case in CASES for target in case.built_for()]
-# The first and the last variant of each kernel stand for it in the continuous build.
+# The continuous build uses the first and the last variant of each kernel.
 KERNELS = [case.name.partition("[")[0] for case in CASES]
 ENDS = {
     CASES[i].name
     for i, name in enumerate(KERNELS)
     if i in (KERNELS.index(name), len(CASES) - 1 - KERNELS[::-1].index(name))
 }
-PARAMETERS = [  # a case's targets share its first step: shares.py deals them together
+PARAMETERS = [  # a case's targets share its first step, so shares.py assigns them to one process
     pytest.param(case, target, id=f"{case.name}-{target}", marks=() if case.name in ENDS else pytest.mark.nightly)
     for case, target in BUILDS
 ]
@@ -28,7 +28,7 @@ RECORDED = [(case, target) for case, target in BUILDS if target in usage.RECORDE
 
 @pytest.fixture(scope="module")
 def table():
-    """All usages measured; those of usage.RECORDED are written to $GPUKIT_KERNELS_CSV if that is set and every case was
+    """All measured usages; those of usage.RECORDED are written to $GPUKIT_KERNELS_CSV if it is set and every case was
     built."""
     usages = []
     yield usages
@@ -46,7 +46,7 @@ def test_kernel_stays_within_its_limits(case, target, table):
 
 @pytest.mark.parametrize("variable", ["done", "t"])
 def test_pairs_are_counted_in_64_bits(variable):
-    """More than 2**31 pairs fit a GPU: neither the rounds of predict_pairs nor the places in them may be 32 bits."""
+    """More than 2**31 pairs fit a GPU: rounds and positions of predict_pairs need 64 bits."""
     case = next(case for case in CASES if case.name.startswith("factorization.predict_pairs["))
     assert usage.widths(case, "sm_80", variable) == {64}
 
@@ -88,7 +88,7 @@ def test_each_limit_bites(fault):
 
 @pytest.mark.parametrize("target", usage.TARGETS)
 def test_instructions_go_by_the_capability(target):
-    """Those of primitives.wide that older devices do not have are used where they are there, and nowhere else."""
+    """Instructions of primitives.wide that older devices lack are used exactly on the devices that have them."""
     code, is_newer = usage.listing(cases_house.WIDE, target), usage.TARGETS[target].capability >= (8, 0)
     for instruction in ("createpolicy", "L2::cache_hint", "cvt.rn.f16x2.f32"):
         assert (instruction in code) == is_newer, instruction

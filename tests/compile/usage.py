@@ -1,10 +1,10 @@
-"""What a kernel costs, without a GPU: registers, spills, shared memory and float64 instructions, from the real tools.
+"""Cost of a kernel without a GPU: registers, spills, shared memory and float64 instructions, from the real tools.
 
-numba-cuda compiles a kernel to LLVM code, the same for all devices, NVVM that to LTO-IR for one of them, and nvJitLink
-turns that into machine code. None needs a driver; only the question "which device?" does, so it is answered here. The
-figures are those of the build that a GPU would run. The first step takes longer than the others: it is done once for
-all targets, which are then linked side by side. Private names of numba-cuda 0.30.4 are used: one process for this tier,
-pinned versions, and never together with the simulator.
+numba-cuda compiles a kernel to LLVM code for all devices, NVVM compiles that to LTO-IR for one of them, and nvJitLink
+links machine code. None needs a driver; only the query for the device does, so it is replaced here. The figures are
+those of a GPU's build. The first step takes longest and runs once for all targets, which are then linked in parallel.
+Private names of numba-cuda 0.30.4 are used: one process for this tier, pinned versions, and never together with the
+simulator.
 """
 
 import contextlib
@@ -27,7 +27,7 @@ from numba.cuda.cudadrv import driver
 
 
 class Target(NamedTuple):
-    """The compute capability as numba-cuda writes it, and the bytes of shared memory that a block may ask for."""
+    """The compute capability in numba-cuda's form, and the largest shared memory of a block in bytes."""
 
     capability: tuple
     shared: int
@@ -42,25 +42,25 @@ TARGETS = {
     "sm_90": Target((9, 0, "a"), 227 << 10),
     "sm_120": Target((12, 0, "a"), 99 << 10),
 }
-RECORDED = ("sm_80", "sm_90")  # in docs/kernels.csv; limits are theirs
-IN_TURN = ("sm_86", "sm_89")  # whose code has cost the same for every kernel: a case is built for one of them
-ELSEWHERE = 1.5, 64  # on other targets: times the registers, bytes spilled beyond the limit
+RECORDED = ("sm_80", "sm_90")  # in docs/kernels.csv; limits apply to them
+IN_TURN = ("sm_86", "sm_89")  # equal cost for every kernel so far: a case is built for one of them
+ELSEWHERE = 1.5, 64  # on other targets: factor of the registers, bytes spilled beyond the limit
 KERNEL_OPTIONS = set(list(inspect.signature(dispatcher._Kernel).parameters)[2:]) - {"device"}  # not function, types
 
 
 @dataclass(frozen=True)
 class Case:
-    """One kernel to build, and what it may cost.
+    """One kernel to build, and its limits.
 
-    name        "room.kernel" or "room.kernel[variant]", as it stands in docs/kernels.csv
-    kernel      what @kernel returned (of a factory: call it with the constants of the case)
+    name        "room.kernel" or "room.kernel[variant]", as in docs/kernels.csv
+    kernel      the result of @kernel (for a factory: call it with the constants of the case)
     signature   argument types as text, e.g. "float32[:, ::1], int32[::1], int32", or a tuple of texts and numba types
-    registers   most registers a thread may use on the targets of RECORDED; on others, half as many more
-    float64_ok  True when float64 arithmetic is wanted; else one such instruction fails the case
-    shared      most bytes of static shared memory a block
+    registers   most registers of a thread on the targets of RECORDED; on others, half as many more
+    float64_ok  True if float64 arithmetic is intended; else one such instruction fails the case
+    shared      most bytes of static shared memory per block
     spills      most bytes spilled to local memory on the targets of RECORDED; on others, 64 more
-    dynamic     bytes of dynamic shared memory that a launch asks for
-    targets     what the kernel is launched on
+    dynamic     bytes of dynamic shared memory of a launch
+    targets     targets on which the kernel is launched
     """
 
     name: str
@@ -74,14 +74,14 @@ class Case:
     targets: tuple = tuple(TARGETS)
 
     def built_for(self):
-        """The targets, of IN_TURN only one: which, goes by the name."""
+        """Return the targets, with one of IN_TURN, which depends on the name."""
         left_out = IN_TURN[zlib.crc32(self.name.encode()) % 2]
         return [target for target in self.targets if target != left_out or not set(IN_TURN) <= set(self.targets)]
 
 
 @dataclass(frozen=True)
 class Usage:
-    """One row of docs/kernels.csv: costs of a thread (registers, bytes spilled, bytes of stack) and of a block."""
+    """A row of docs/kernels.csv: costs of a thread (registers, bytes spilled, bytes of stack) and of a block."""
 
     case: str
     target: str
@@ -92,7 +92,7 @@ class Usage:
     float64: int
 
     def faults(self, case):
-        """What breaks the case's limits, as sentences; empty when all is well."""
+        """Return the violations of the case's limits, as sentences."""
         factor, further = (1, 0) if self.target in RECORDED else ELSEWHERE
         limits = [
             ("registers", int(factor * case.registers)),
@@ -111,19 +111,19 @@ class Usage:
 
 
 def named(kind, **fields):
-    """The type of a named tuple of C-ordered arrays: field=(numba type of an element, dimensions)."""
+    """Return the type of a named tuple of C-ordered arrays: field=(numba type of an element, dimensions)."""
     assert tuple(fields) == kind._fields
     return types.NamedTuple([types.Array(dtype, ndim, "C") for dtype, ndim in fields.values()], kind)
 
 
 def measure(case, target):
-    """The Usage of a case built for a target."""
+    """Return the Usage of a case built for a target."""
     return measure_all(case)[target]
 
 
 @functools.cache
 def measure_all(case):
-    """{target: Usage} of a case built for its targets."""
+    """Return {target: Usage} of a case built for its targets."""
     targets, library = case.built_for(), _build(case.kernel, case.signature)
     with _device(), ThreadPoolExecutor(os.cpu_count()) as pool:
         code = pool.submit(library.get_lto_ptx, TARGETS[targets[0]].capability)
@@ -133,19 +133,19 @@ def measure_all(case):
 
 
 def listing(case, target):
-    """The PTX of a case for a target, as it is after linking."""
+    """Return the PTX of a case for a target after linking."""
     library = _build(case.kernel, case.signature)
     with _device():
         return library.get_lto_ptx(TARGETS[target].capability)
 
 
 def llvm_code(case, target):
-    """The LLVM code of a case, built for a target; names that are numbered left out."""
+    """Return the LLVM code of a case built for a target, without numbered names."""
     return re.sub(r"_ZN\w+|ModuleID = .*", "", _build(case.kernel, case.signature, target).get_llvm_str())
 
 
 def _link(library, target):
-    """What the linker reports of a build."""
+    """Return the linker's report of a build."""
     capability = TARGETS[target].capability
     library.get_cubin(cc=capability)
     return str(library.get_linkerinfo(capability))
@@ -162,14 +162,14 @@ def _usage(case, target, log, float64):
 
 
 def float64_instructions(listing):
-    """How many instructions of a PTX listing touch float64; comments and declarations do not count."""
+    """Return the number of float64 instructions of a PTX listing, without comments and declarations."""
     code = re.sub(r"//.*", "", listing)
     lines = [line.strip() for line in code.splitlines()]
     return sum(1 for line in lines if re.search(r"\.f64\b", line) and not line.startswith("."))
 
 
 def write_table(path, usages):
-    """docs/kernels.csv, one row a case and target, sorted."""
+    """Write docs/kernels.csv, one row per case and target, sorted."""
     with open(path, "w", newline="") as file:
         table = csv.writer(file, lineterminator="\n")
         table.writerow([f.name for f in fields(Usage)])
@@ -177,13 +177,13 @@ def write_table(path, usages):
 
 
 def widths(case, target, name):
-    """Bits of every integer type that the compiler gave to a kernel's variable."""
+    """Return the widths of the integer types that the compiler gave to a kernel's variable."""
     typed = _compiled(case.kernel, case.signature, target)._type_annotation.typemap
     return {found.bitwidth for variable, found in typed.items() if variable.split(".")[0] == name}
 
 
 def _build(kernel, signature, target=RECORDED[0]):
-    """The library of a kernel, from which code for any target can be had; the target is the one it is told of."""
+    """Return the library of a kernel, from which code for any target can be linked, for a target."""
     return _compiled(kernel, signature, target)._codelibrary
 
 
@@ -203,9 +203,9 @@ def _types(signature):
 
 @contextlib.contextmanager
 def _device(target=RECORDED[0]):
-    """A target's device stands where a driver would give one, and the linker is asked to report.
+    """Replace the driver's device by that of a target, and request a report from the linker.
 
-    What else to link is looked for in the LLVM code, which has the same names as PTX and is there already.
+    Further libraries to link are searched for in the LLVM code, which has the same names as PTX.
     """
     device = SimpleNamespace(compute_capability=TARGETS[target].capability[:2], id=0)
     plain, library = driver.LinkerOptions, codegen.CUDACodeLibrary

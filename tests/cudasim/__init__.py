@@ -1,16 +1,16 @@
-"""A CUDA machine in plain Python: numba-cuda's simulator with a scheduler of its own; kernels run unmodified.
+"""A CUDA machine in pure Python: numba-cuda's simulator with its own scheduler; kernels run unmodified.
 
-The stock simulator has no warp intrinsics, starts one operating-system thread a CUDA thread and polls them. Here a CUDA
-thread is a greenlet. It runs until a *meeting* - a barrier, a vote, a shuffle - and waits there until everybody who
-must come has come; then all get the values that all brought. Order is fixed, so a run repeats exactly, and a meeting
-that can never be complete is an error that says who waits where, instead of a machine that hangs.
+The original simulator has no warp intrinsics; it starts an operating-system thread per CUDA thread and polls them. Here
+a CUDA thread is a greenlet. It runs until a *meeting* (a barrier, a vote, a shuffle) and waits there for all required
+threads; then all get the values of all. The order is fixed, so a run is reproducible, and a meeting that can never be
+complete is an error with the waiting threads and lines instead of a deadlock.
 
-What is undefined on a GPU is made visible: shared and local arrays start as NaN (integers: all bits set), and so does a
-value shuffled from a lane that takes no part. GPUKIT_SIM_ORDER=reversed runs blocks and threads in the opposite order;
-a kernel whose result changes lacks a barrier or is racy: support.launch_repeatably finds out.
+Values that are undefined on a GPU are made visible: shared and local arrays start as NaN (integers: all bits set), and
+so does a value shuffled from an inactive lane. GPUKIT_SIM_ORDER=reversed runs blocks and threads in reversed order; a
+kernel with a different result lacks a barrier or has a race; see support.launch_repeatably.
 
 Import this before any kernel module, with NUMBA_ENABLE_CUDASIM=1 (`make test` does). It uses private names of
-numba-cuda 0.30.4, which is why it lives with the tests.
+numba-cuda 0.30.4 and is therefore in tests/.
 """
 
 import copy
@@ -30,7 +30,7 @@ __all__ = ["Divergence", "install", "run_blocks"]
 
 
 class Kernel(stock.FakeCUDAKernel):
-    """A kernel that can be bound to several launch shapes, and a device function that costs little to call."""
+    """A kernel that can be bound to several launch shapes, and a device function with a low call cost."""
 
     lent = {}  # globals of modules whose `cuda` is replaced until the launch ends: id -> (globals, names)
 
@@ -65,32 +65,36 @@ class Kernel(stock.FakeCUDAKernel):
 
 
 def within(argument):
-    """The argument as the stock launcher takes it: device arrays are lent to the kernel as they are, not copied there
-    and back, so that two views of one array are one memory."""
+    """Return the argument as the original launcher takes it.
+
+    Device arrays are passed to the kernel without copies, so that two views of one array share memory.
+    """
     return argument if isinstance(argument, FakeCUDAArray) else plain(argument)
 
 
 def plain(argument):
-    """The argument; of a named tuple, the arrays themselves in place of what stands for them on a device."""
+    """Return the argument; for a named tuple, with the arrays in place of their device objects."""
     if hasattr(argument, "_fields"):
         return type(argument)(*map(plain, argument))
     return getattr(argument, "_ary", argument) if isinstance(argument, FakeCUDAArray) else argument
 
 
 class Launch:
-    """Stands in for the stock block manager. The launcher asks for block after block; the first request runs the grid,
-    because a grid barrier needs all blocks at once."""
+    """Replacement of the original block manager, which requests one block after the other.
+
+    The first request runs the grid, because a grid barrier needs all blocks.
+    """
 
     def __init__(self, function, grid, block, debug):
         self.function, self.grid, self.block = function, grid, block
 
     def run(self, point, *arguments):
-        """Run the whole grid at its first point; nothing at the others."""
+        """Run the whole grid for its first block; do nothing for the others."""
         if any(point):
             return
 
         def body():
-            with np.errstate(all="ignore"):  # a GPU wraps integers and makes NaN without a word
+            with np.errstate(all="ignore"):  # a GPU wraps integers and produces NaN silently
                 self.function(*arguments)
 
         try:
@@ -101,8 +105,10 @@ class Launch:
 
 
 def run_blocks(kernel, grid, block, places, *arguments):
-    """Run only the blocks at places [(x, y, z)] of a launch, each of which takes itself for a part of the whole: what
-    lies far back in large arrays is seen without a thread for all that lies before it. Arrays are numpy's."""
+    """Run only the blocks at places [(x, y, z)] of a launch, with their indices in the whole launch.
+
+    This tests offsets far into large arrays without all threads before them. Arrays are numpy's.
+    """
     grid, block = stock.normalize_kernel_dimensions(grid, block)
     context = Cuda(grid, block, 0)
 
@@ -119,14 +125,14 @@ def run_blocks(kernel, grid, block, places, *arguments):
 
 
 def jit(function=None, device=False, **options):
-    """cuda.jit; what only the compiler understands (max_registers, launch_bounds, cache...) changes nothing here."""
+    """cuda.jit; compiler options (max_registers, launch_bounds, cache...) have no effect."""
     if function is None or not callable(function):
         return functools.partial(jit, device=device, **options)
     return Kernel(function, device=device)
 
 
 def install():
-    """Put this machine in the place of the stock simulator."""
+    """Replace the original simulator by this machine."""
     stock.FakeCUDAModule, stock.BlockManager = Cuda, Launch
     stock.FakeWithinKernelCUDAArray = lambda array: array._ary  # kernels index plain arrays: a third of the time
     stock.FakeOverload.max_cooperative_grid_blocks = lambda self, blockdim: 64

@@ -1,4 +1,4 @@
-"""What `cuda.` means inside a running kernel: barriers, warp intrinsics, bit functions, shared and local arrays."""
+"""The global `cuda` inside a running kernel: barriers, warp intrinsics, bit functions, shared and local arrays."""
 
 import numpy as np
 from greenlet import getcurrent
@@ -10,7 +10,7 @@ FULL = 0xFFFFFFFF
 
 
 def warp_meeting(operation, mask, value):
-    """Meet the lanes of mask; returns (my lane, machine.Came)."""
+    """Meet the lanes of mask; return (my lane, machine.Came)."""
     thread, mask = getcurrent(), int(mask) & FULL
     if not mask >> thread.lane & 1:
         raise RuntimeError(f"{operation}: lane {thread.lane} is not in its own mask {mask:#010x}")
@@ -18,7 +18,7 @@ def warp_meeting(operation, mask, value):
 
 
 def shuffle(operation, mask, value, source):
-    """value of lane `source(mine)`; my own if that is outside the warp; undefined if that lane takes no part."""
+    """Return the value of lane `source(mine)`; my own for lanes outside the warp; undefined for an inactive lane."""
     lane, came = warp_meeting(operation, mask, value)
     wanted, values = source(lane), came.lanes()
     if not 0 <= wanted < WARP:
@@ -32,7 +32,7 @@ def lanes_mask(lanes):
 
 
 def unsigned(value, operation):
-    """(width in bits, value as an unsigned Python int); a plain int has no width, so it is refused."""
+    """Return (width in bits, value as an unsigned Python int); a plain int has no width and is an error."""
     if not isinstance(value, np.integer):
         raise TypeError(f"cuda.{operation} of {type(value).__name__}: make the width explicit, e.g. np.uint32(x)")
     width = value.dtype.itemsize * 8
@@ -40,7 +40,7 @@ def unsigned(value, operation):
 
 
 def block_vote(operation, predicate):
-    """All predicates of the block. The compiler takes integers only, so a bool is refused here too."""
+    """Return all predicates of the block. The compiler takes integers only, so a bool is an error here too."""
     if isinstance(predicate, (bool, np.bool_)):
         raise TypeError(f"cuda.syncthreads_{operation} takes an integer: write np.int32(predicate)")
     return getcurrent().meet(("block", operation), predicate)
@@ -54,7 +54,7 @@ class Barriers:
         getcurrent().meet(("block",))
 
     def syncthreads_count(self, predicate):
-        """How many threads have a true predicate."""
+        """Return the number of threads with a true predicate."""
         return block_vote("count", predicate).once(lambda values: sum(map(bool, values)))
 
     def syncthreads_and(self, predicate):
@@ -156,7 +156,7 @@ class Bits:
 
 
 class Whole:
-    """cuda.cg: the grid is the only group there is."""
+    """cuda.cg: the grid is the only group."""
 
     def this_grid(self):
         """The grid."""
@@ -168,7 +168,7 @@ class Whole:
 
 
 class Cuda(Barriers, Warps, Bits, FakeCUDAModule):
-    """What the global `cuda` means inside a running kernel."""
+    """The global `cuda` inside a running kernel."""
 
     def __init__(self, grid, block, dynamic):
         super().__init__(grid, block, dynamic)
@@ -180,7 +180,7 @@ class Cuda(Barriers, Warps, Bits, FakeCUDAModule):
     laneid = property(lambda self: getcurrent().lane)
 
     def nanosleep(self, nanoseconds):
-        """Nothing to wait for."""
+        """Do nothing."""
 
     def _load(self, array, index):
         return array[index]

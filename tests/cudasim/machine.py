@@ -1,4 +1,4 @@
-"""The machine: threads as greenlets, blocks, the meetings at which threads wait, and memory that starts undefined."""
+"""The machine: threads as greenlets, blocks, meetings of threads, and undefined memory."""
 
 import os
 import sys
@@ -13,27 +13,28 @@ OWN = {file.path for file in os.scandir(HERE) if not file.name.startswith("test_
 
 
 class Divergence(RuntimeError):
-    """Threads wait for others that will never come; the message lists who waits where."""
+    """Threads wait for others that never arrive; the message lists the waiting threads and lines."""
 
 
 class Came(dict):
-    """{thread number: value} of those who came to a meeting, the same for all of them."""
+    """{thread number: value} of a meeting's threads, the same object for all of them."""
 
     def once(self, make):
-        """make(values), the first time that it is asked for; the same answer for all who ask."""
+        """Return make(values), computed once for all threads."""
         if not hasattr(self, "made"):
             self.made = make(self.values())
         return self.made
 
     def lanes(self):
-        """{lane: value} of a warp, made once."""
+        """Return {lane: value} of a warp, computed once."""
         if not hasattr(self, "by_lane"):
             self.by_lane = {number % WARP: value for number, value in self.items()}
         return self.by_lane
 
 
 class Thread(greenlet):
-    """One CUDA thread. `place`: the meeting it waits at (None while it can run); `answer`: what that gave it."""
+    """One CUDA thread. `place`: the meeting at which it waits (None while it can run); `answer`: the result of the
+    meeting."""
 
     def __init__(self, body, block, number, index):
         super().__init__(body)
@@ -42,7 +43,7 @@ class Thread(greenlet):
         self.place = self.answer = None
 
     def meet(self, place, value=None):
-        """Bring value to the meeting `place`, wait for all, return the Came of those who came."""
+        """Bring value to the meeting `place` and wait for all; return its Came."""
         self.place, meetings = place, self.block.meetings
         came = meetings.get(place)
         if came is None:
@@ -52,7 +53,7 @@ class Thread(greenlet):
         return self.answer
 
     def where(self):
-        """file:line of the kernel statement at which this thread waits."""
+        """Return file:line of the kernel statement at which this thread waits."""
         frame = self.gr_frame
         while frame is not None and os.path.abspath(frame.f_code.co_filename) in OWN:
             frame = frame.f_back
@@ -60,7 +61,7 @@ class Thread(greenlet):
 
 
 class Block:
-    """The threads of one block, their shared memory and the meetings under way: {place: Came}."""
+    """The threads of one block, their shared memory and the current meetings: {place: Came}."""
 
     def __init__(self, body, index, shape, dynamic):
         self.index, self.shared, self.meetings = Dim3(*index), Shared(dynamic), {}
@@ -70,7 +71,7 @@ class Block:
         self.live = {t.thread_id: t for t in (reversed(threads) if backwards() else threads)}
 
     def run(self):
-        """Run until all threads have ended (True) or all that are left wait for the whole grid (False)."""
+        """Run until all threads have ended (True) or all others wait for the whole grid (False)."""
         while self.live:
             for thread in list(self.live.values()):
                 if thread.place is None:
@@ -82,7 +83,7 @@ class Block:
         return True
 
     def release_grid(self):
-        """Everybody is at the grid barrier: go on."""
+        """Release all threads from the grid barrier."""
         self._close(("grid",), self.meetings[("grid",)])
 
     def _step(self, thread):
@@ -95,7 +96,7 @@ class Block:
             del self.live[thread.thread_id]
 
     def _release(self):
-        """Close every meeting that is complete; False if there was none. Threads that have ended are not waited for."""
+        """Close every complete meeting; return False if there is none. Threads that have ended are not waited for."""
         complete = [(place, came) for place, came in self.meetings.items() if len(came) == self._expected(place)]
         for place, came in complete:
             self._close(place, came)
@@ -131,8 +132,10 @@ class Block:
 
 
 def run_grid(body, grid, block, dynamic, places=None):
-    """Run every block, or those at places [(z, y, x)]; blocks that stop at a grid barrier go on together once all are
-    there."""
+    """Run every block, or those at places [(z, y, x)].
+
+    Blocks that stop at a grid barrier continue together.
+    """
     refuse_shapes(grid, block)
     parked, places = [], list(np.ndindex(grid[2], grid[1], grid[0])) if places is None else places
     for z, y, x in reversed(places) if backwards() else places:
@@ -146,18 +149,19 @@ def run_grid(body, grid, block, dynamic, places=None):
 
 
 def refuse_shapes(grid, block):
-    """What a GPU would refuse: more than 65,535 blocks but along x, or 2**31 - 1 there, or 1,024 threads a block."""
+    """Raise an error for a launch that a GPU rejects: over 65,535 blocks along y or z, 2**31 - 1 along x, 1,024
+    threads."""
     if max(grid[1:]) > 65535 or grid[0] >= 1 << 31 or np.prod(block) > 1024:
         raise ValueError(f"no GPU takes a grid of {tuple(grid)} blocks of {tuple(block)} threads")
 
 
 def backwards():
-    """True when blocks and threads are to run in the opposite order."""
+    """Return True if blocks and threads run in reversed order."""
     return os.environ.get("GPUKIT_SIM_ORDER") == "reversed"
 
 
 def describe(place):
-    """A meeting's name for people."""
+    """Return a readable name of a meeting."""
     if place[0] == "warp":
         return f"{place[3]} with mask {place[2]:#010x}"
     return {"block": f"syncthreads ({place[-1]})" if len(place) > 1 else "syncthreads", "grid": "grid.sync"}[place[0]]
@@ -180,19 +184,19 @@ def numpy_dtype(dtype):
 
 
 def undefined(shape, dtype):
-    """An array with what nobody should read: NaN, or all bits set."""
+    """Return an array of undefined values: NaN, or all bits set."""
     dtype = numpy_dtype(dtype)
     return np.frombuffer(b"\xff" * (int(np.prod(shape)) * dtype.itemsize), dtype).copy().reshape(shape)
 
 
 class Shared:
-    """cuda.shared of one block. A call site is one array, however many threads and times pass it."""
+    """cuda.shared of one block. A call site is one array for all threads and calls."""
 
     def __init__(self, dynamic):
         self.sites, self.dynamic = {}, np.full(dynamic, 0xFF, np.uint8)
 
     def array(self, shape, dtype, alignment=None):
-        """The array of this call site; shape 0 is the launch's dynamic shared memory."""
+        """Return the array of this call site; shape 0 is the launch's dynamic shared memory."""
         if np.ndim(shape) == 0 and shape == 0:
             dtype = numpy_dtype(dtype)
             return self.dynamic[: self.dynamic.size // dtype.itemsize * dtype.itemsize].view(dtype)
@@ -207,5 +211,5 @@ class Local:
     """cuda.local of one thread."""
 
     def array(self, shape, dtype, alignment=None):
-        """A new array; its contents are undefined."""
+        """Return a new array with undefined contents."""
         return undefined(shape, dtype)

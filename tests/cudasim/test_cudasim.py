@@ -1,4 +1,4 @@
-"""The simulator's own tests: tiny kernels, one fact each. On a GPU the same kernels must give the same answers."""
+"""Tests of the simulator: tiny kernels, one property each. On a GPU the same kernels must give the same results."""
 
 from typing import NamedTuple
 
@@ -34,7 +34,7 @@ def test_shuffles_move_values_within_each_warp():
 
 
 class Scaled(NamedTuple):
-    """Arrays and a number that go to a kernel together."""
+    """Arrays and a number as one argument."""
 
     x: np.ndarray
     factor: np.float32
@@ -49,7 +49,7 @@ def scales(scaled, ends):
 
 
 def test_named_tuples_of_arrays_are_arguments():
-    """Their arrays come back; those that are read-only do not."""
+    """Their arrays are copied back, except read-only ones."""
     x, out, constant = np.arange(40, dtype=np.float32), np.zeros(40, np.float32), np.zeros(1, np.float32)
     constant.flags.writeable = False
     launch(scales, 1, 40, Scaled(x, np.float32(3), out), Scaled(constant, np.float32(7), np.zeros(1, np.float32)))

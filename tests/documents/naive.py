@@ -1,4 +1,4 @@
-"""Naive readers of svmlight text with query ids: plain Python, float64, one line after the other."""
+"""Naive readers of svmlight text with query ids: plain Python, float64, line by line."""
 
 
 def letor(text):
@@ -17,7 +17,7 @@ def letor(text):
 
 
 def dense(rows, n, null="zero"):
-    """[[value] * n] of rows of letor; null 'zero', or 'min': the smallest value of the feature in the query."""
+    """Return [[value] * n] of rows of letor; null 'zero', or 'min': the smallest value of the feature in the query."""
     known = {}
     for _, query, values, _ in rows:
         for index in range(1, n + 1):

@@ -1,4 +1,4 @@
-"""Bad files of documents: one clear line that names the file, the line and what to do."""
+"""Invalid files of documents: one clear line with the file, the line and the remedy."""
 
 import gzip
 

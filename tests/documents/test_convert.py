@@ -1,4 +1,4 @@
-"""as_documents: arrays and frames become Documents; what does not fit is refused in one line."""
+"""as_documents: arrays and frames become Documents; inconsistent ones are rejected in one line."""
 
 import numpy as np
 import pandas

@@ -1,4 +1,4 @@
-"""Documents written and read again: the binary copy and the text give back what was there, no damage unnoticed."""
+"""Documents written and read again: the binary copy and the text are exact, and damage is detected."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from gpukit.io import container
 
 
 def documents(kind="dense", comments=True, dtype=np.float32):
-    """Ten documents of three queries; every number a text must spell, small and large ones too."""
+    """Ten documents of three queries with difficult numbers, small and large ones too."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(10, 4)).astype(dtype)
     X[:, 1] = np.round(rng.random(10), 6)

@@ -1,4 +1,4 @@
-"""Decimals of svmlight text, read by compiled code as Python reads them, or left open."""
+"""Decimals of svmlight text: compiled code gives Python's number, or none."""
 
 from fractions import Fraction
 
@@ -15,7 +15,7 @@ def parsed(words, parse=decimals.decimal):
 
 
 def count_rounded(words):
-    """Compare what `decimal` reads with Python; return how many it does not leave open."""
+    """Compare the results of `decimal` with Python; return the number of results."""
     settled = [(word, value) for word, value in zip(words, parsed(words), strict=True) if not np.isnan(value)]
     for word, value in settled:
         expected = np.float32(float(word))
@@ -47,7 +47,7 @@ def test_decimals_round_as_python_does():
 
 
 def long_decimals(rng, count):
-    """Decimals of 16 digits and more, as programs print float64; many next to or on the middle of two float32."""
+    """Decimals of 16 digits and more, as programs print float64; many near the middle of two float32."""
     for _ in range(count):
         low = np.float32(rng.normal() * 10.0 ** rng.integers(-40, 36))
         middle = (float(low) + float(np.nextafter(low, np.float32(np.inf)))) / 2
@@ -73,7 +73,7 @@ def test_long_decimals_round_as_python_does():
 
 
 def beside_the_middle(rng, count):
-    """Decimals of 16 to 18 digits on and next to the middle of two float64."""
+    """Decimals of 16 to 18 digits at and near the middle of two float64."""
     for _ in range(count):
         mantissa, power = int(rng.integers(10**15, 10**18)), int(rng.integers(-22, 23))
         low = Fraction(float(mantissa * Fraction(10) ** power))

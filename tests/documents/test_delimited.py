@@ -1,4 +1,4 @@
-"""Documents in csv: columns by their names, ids and numbers as spelled; what is wrong is told with its line."""
+"""Documents in csv: named columns, ids and numbers as spelled; errors give the line."""
 
 import numpy as np
 import pytest

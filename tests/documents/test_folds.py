@@ -1,4 +1,4 @@
-"""LETOR's folders: found in the order of their numbers, written as LETOR cuts them, and what is missing is named."""
+"""LETOR's folders: found in numerical order, written with LETOR's folds; missing parts are named."""
 
 import numpy as np
 import pytest

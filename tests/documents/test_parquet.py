@@ -1,4 +1,4 @@
-"""Documents in Parquet: features in columns or in lists, queries, weights; what is wrong is told with its row."""
+"""Documents in Parquet: features in columns or in lists, queries, weights; errors give the row."""
 
 import numpy as np
 import pyarrow

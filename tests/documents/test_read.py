@@ -1,4 +1,4 @@
-"""read_letor: what is read equals plain loops over the lines, whatever the block, the range and the spelling."""
+"""read_letor equals plain loops over the lines for all blocks, ranges and spellings."""
 
 import gzip
 import lzma
@@ -34,7 +34,7 @@ def write(tmp_path):
 
 
 def check(documents, text, null="zero", n=None):
-    """Documents against the oracle."""
+    """Compare documents with the oracle."""
     rows = naive.letor(text)
     n = n or max(index for row in rows for index in row[2])
     dense = isinstance(documents.X, np.ndarray)
@@ -93,7 +93,7 @@ def test_comments_in_utf8_and_latin1(write):
 
 
 def spelled(rng, value):
-    """One of the ways to write a number, the long ones included."""
+    """Return a number in one of its spellings, including long ones."""
     return rng.choice(
         [f"{value:.6f}", f"{value:g}", repr(float(value)), f"{value:.3e}", str(round(value)), f"{value:.25f}"]
     )
@@ -138,7 +138,7 @@ def test_what_is_left_out_counts_in_a_dense_matrix_alone(write, monkeypatch):
     text = generated(np.random.default_rng(9))
     stored = sum(len(row[2]) for row in naive.letor(text))
     monkeypatch.setattr("gpukit.documents.gather.MANY", stored)
-    for n, dtype in ((9, "float32"), (400, "float64")):  # 400 is kept as CSR
+    for n, dtype in ((9, "float32"), (400, "float64")):  # 400 is stored as CSR
         documents = read_letor(write(text), n_features=n)
         check(documents, text, n=n)
         assert documents.X.dtype == dtype
@@ -203,7 +203,7 @@ def test_groups_beside_a_file_without_ids(write):
     assert documents.X.tolist() == [[2, 3], [1, 0], [0, 4]] and documents.comments.tolist() == ["c", "", ""]
     assert read_letor(write(gzip.compress(path.read_bytes()), "rank.train.gz")).offsets.tolist() == [0, 2, 3]
     assert read_letor(write(lzma.compress(path.read_bytes()), "rank.train.xz")).offsets.tolist() == [0, 2, 3]
-    assert read_letor(write("1 qid:8 1:2\n", "rank.train")).qids.tolist() == [8]  # ids go before groups
+    assert read_letor(write("1 qid:8 1:2\n", "rank.train")).qids.tolist() == [8]  # ids take precedence over groups
 
 
 def test_is_letor(write):

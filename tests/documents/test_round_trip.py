@@ -1,4 +1,4 @@
-"""Documents written and read again keep all ids and comments; text refuses those that it cannot hold."""
+"""Documents written and read again keep all ids and comments; text rejects those it cannot represent."""
 
 import csv
 
@@ -20,7 +20,7 @@ def of_words(qids, comments=None):
 
 
 def is_same(one, other):
-    """Return whether two documents have the same ids, comments, labels and features."""
+    """Return True if two documents have the same ids, comments, labels and features."""
     comments = [None if part.comments is None else part.comments.tolist() for part in (one, other)]
     ids = [part.qids.astype(str).tolist() for part in (one, other)]
     return ids[0] == ids[1] and comments[0] == comments[1] and (one.X == other.X).all() and (one.y == other.y).all()
@@ -65,7 +65,7 @@ def test_many_words_come_back(tmp_path, seed, suffix):
 @pytest.mark.parametrize("sep", [",", ";", "\t", " "])
 @pytest.mark.parametrize("seed", range(3))
 def test_quoted_fields_of_tables_are_exact(tmp_path, sep, seed):
-    """Query ids and comments in quotes, many in a file and, of the first seed, one odd one in a file."""
+    """Query ids and comments in quotes: many per file and, for the first seed, one unusual one."""
     words, path = [*dict.fromkeys([*ALL_WORDS, *drawn_words(seed, 150)])], tmp_path / "a.csv"
     for some in [words, *([word] for word in words if not seed)]:
         with open(path, "w", newline="", encoding="utf-8") as file:
@@ -77,7 +77,7 @@ def test_quoted_fields_of_tables_are_exact(tmp_path, sep, seed):
 
 
 def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):
-    """RFC 4180: quotes are doubled within quotes alone."""
+    """RFC 4180: quotes are doubled only within quotes."""
     path = tmp_path / "a.csv"
     path.write_text('label,qid,f\n1,a""b,2\n1,"a""b",2\n0,a"b,3\n0, c ,1\n1,"c",1\n0," c ",1\n')
     assert read_letor(path).qids.tolist() == ['a""b', 'a"b', "c", " c "]
@@ -87,7 +87,7 @@ def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):
 @pytest.mark.parametrize("suffix", ["txt", "gkl", "parquet"])
 @pytest.mark.parametrize("kind", ["qid", "comment", "name"])
 def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix, kind):
-    """Surrogates and bytes of 0: a copy that holds them gives them back, any other is not written."""
+    """Surrogates and null bytes: a copy represents them exactly, or rejects them."""
     comments = [word, "x"] if kind == "comment" else None
     made = of_words([word, "zz"]) if kind == "qid" else of_words(["q", "zz"], comments)
     made = made._replace(names=np.array([word])) if kind == "name" and suffix != "txt" else made

@@ -1,4 +1,4 @@
-"""Generated documents: the shapes of the paper's Table 1, features like LETOR's, and that a seed is a promise."""
+"""Generated documents: the shapes of the paper's Table 1, features like LETOR's, and reproducible seeds."""
 
 import hashlib
 
@@ -42,7 +42,7 @@ def labels(shape, offsets):
 
 
 def count_pairs(y, offsets):
-    """Pairs of one query with different labels, from the counts of each label."""
+    """Return the number of pairs of one query with different labels, from the counts of each label."""
     levels = int(y.max()) + 1
     cells = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) * levels + y.astype(np.int64)
     counts = np.bincount(cells, minlength=levels * (len(offsets) - 1)).reshape(-1, levels)
@@ -87,7 +87,7 @@ def test_values(made, like):
 
 @pytest.mark.parametrize("like", SHAPES)
 def test_features_are_correlated_and_heavy_tailed(made, like):
-    """Within queries: as on MQ2008, many features lie in few directions and their spreads differ by far."""
+    """Within queries, as on MQ2008: many features are in few directions, with very different spreads."""
     X, offsets = made[like].X.astype(np.float64), made[like].offsets
     X = X - np.repeat(np.add.reduceat(X, offsets[:-1]) / np.diff(offsets)[:, None], np.diff(offsets), axis=0)
     spectrum = np.linalg.eigvalsh(X.T @ X / len(X))[::-1]

@@ -1,4 +1,4 @@
-"""The pool of device memory, on a driver that writes down what it is told."""
+"""The pool of device memory, with a driver that records its calls."""
 
 import gc
 import os
@@ -19,18 +19,18 @@ if not SIMULATED:
 
 
 class OutOfMemory(Exception):
-    """What numba raises for a call that fails."""
+    """numba's exception for a failed call."""
 
 
 class Pointer:
-    """numba's MemoryPointer, as far as it matters."""
+    """The required part of numba's MemoryPointer."""
 
     def __init__(self, context, address, size, finalizer):
         self.address, self.size, self._finalizer = address, size, weakref.finalize(self, finalizer)
 
 
 class Driver:
-    """So many bytes of memory, and the names of the calls."""
+    """A driver with limited memory that records the names of its calls."""
 
     def __init__(self, size):
         self.free, self.sizes, self.called, self.current = size, {}, [], 7
@@ -71,22 +71,22 @@ def driver(monkeypatch):
         CUmemPool_attribute=SimpleNamespace(CU_MEMPOOL_ATTR_RELEASE_THRESHOLD=4),
         cuuint64_t=int,
     )
-    for name in ("cuMemAllocFromPoolAsync", "cuMemFreeAsync", "cuCtxGetCurrent"):  # asked without numba's way around
+    for name in ("cuMemAllocFromPoolAsync", "cuMemFreeAsync", "cuCtxGetCurrent"):  # requested without numba's fallback
         setattr(names, name, lambda *given, name=name: (0, getattr(made, name)(*given)))
     fake = SimpleNamespace(driver=made, binding=names, CudaAPIError=OutOfMemory, MemoryPointer=Pointer)
     monkeypatch.setattr(_driver, "api", fake)
     yield made
-    gc.collect()  # what is left of the test goes back to its own driver
+    gc.collect()  # remaining memory of the test is freed by its own driver
 
 
 def pool_of():
-    """A Pool, and what numba still waits to free."""
+    """Return a Pool, and numba's pending deallocations."""
     waiting = deque(["an array"])
     return _driver.Pool(SimpleNamespace(device=SimpleNamespace(id=0), handle=7, deallocations=waiting)), waiting
 
 
 def told(driver):
-    """The calls since last asked, but for those that tell nothing."""
+    """Return the calls since the last time, without queries."""
     calls = [call for call in driver.called if call != "other"]
     driver.called.clear()
     return calls
@@ -151,7 +151,7 @@ def test_a_forked_child_gives_nothing_back(driver, monkeypatch):
 
 
 def test_numbers_of_arguments():
-    """Eight bytes each, as numba's types say; what is not known is not written."""
+    """Eight bytes each, in numba's types; unknown types are not written."""
     from numba.core import types
 
     def size(kind):
@@ -169,7 +169,7 @@ def test_numbers_of_arguments():
     "shape, strides", [((7,), None), ((5, 3), None), ((0,), None), ((4, 3), (8, 2)), ((4, 3), (0, 1))]
 )
 def test_the_type_of_an_array_is_numbas(dtype, shape, strides):
-    """Also of arrays that are no plain ones, and for the second that is like the first."""
+    """Also for arrays with unusual layouts, and for a second array of the same type."""
     size, dtype = np.dtype(dtype).itemsize, np.dtype(dtype)
     strides = tuple(size * step for step in strides) if strides else np.empty(shape, dtype).strides
     for _ in range(2):

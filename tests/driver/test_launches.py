@@ -1,4 +1,4 @@
-"""Launches by the driver's own call: what arrives is what numba hands over."""
+"""Launches by the driver's own call pass the same arguments as numba's."""
 
 import threading
 import time
@@ -28,7 +28,7 @@ def shift(line, by, out):
 
 @kernel
 def gather(one, table, two, pair, out):
-    """Numbers of all kinds, an array's shape and strides, a tuple of tuples."""
+    """Store numbers of all kinds, an array's shape and strides, a tuple of tuples."""
     column = cuda.blockIdx.x
     row = cuda.blockIdx.y
     out[0, row, column] = one
@@ -51,7 +51,7 @@ def test_every_launch_takes_its_own_arguments():
 
 @pytest.mark.kernel
 def test_launches_that_are_repeated():
-    """Each reads what lies in its arrays by then, whatever else has been launched between, one of the same kernel."""
+    """Each reads the current content of its arrays, whatever was launched in between, also of the same kernel."""
     x, by = np.arange(32, dtype=np.float32), cuda.to_device(np.ones(32, np.float32))
     line, outs = Line(cuda.to_device(x), by), [cuda.device_array(32, np.float32) for _ in range(2)]
     streams = None, cuda.stream()
@@ -86,7 +86,7 @@ def test_all_kinds_of_arguments(kind, strided):
 
 @pytest.mark.kernel
 def test_arrays_that_only_numba_can_hand_over():
-    """Arrays on the host go there and back, each time."""
+    """Arrays on the host are copied to the device and back, each time."""
     for turn in range(3):
         out = np.zeros(32, np.float32)
         launch(shift, 1, 32, Line(*np.ones((2, 32), np.float32)), np.float32(turn), out)
@@ -95,7 +95,7 @@ def test_arrays_that_only_numba_can_hand_over():
 
 @pytest.mark.kernel
 def test_small_copies():
-    """Whatever lies in an array arrives, converted; another shape is refused."""
+    """The content of an array is copied and converted; another shape is an error."""
     there = _driver.device_array((3, 4), np.float32)
     for array in (np.arange(12.0).reshape(3, 4), np.arange(24, dtype=np.int64).reshape(4, 6)[:3, ::-1][:, ::2][:, :3]):
         if array.shape != there.shape:
@@ -118,17 +118,17 @@ def test_numba_launches_the_first_time_alone(monkeypatch):
     line = Line(*(_driver.zeros(32, np.float32) for _ in range(2)))
     out, own = _driver.device_array(32, np.float32), kernel(shift.py_func)
     launch(own, 1, 32, line, np.float32(3), out)
-    monkeypatch.setattr(type(own), "call", None)  # whoever asks numba now fails
+    monkeypatch.setattr(type(own), "call", None)  # further requests to numba fail
     launch(own, 1, 32, line, np.float32(5), out)
     np.testing.assert_array_equal(out.copy_to_host(), np.full(32, 5))
 
 
 @pytest.mark.gpu
 def test_memory_goes_back_when_nothing_is_taken(monkeypatch):
-    """What is given back is kept for who takes next, and goes to the driver with the last array, or when asked."""
+    """Released memory is kept for the next request, and goes to the driver with the last array or on request."""
     _driver.release()
     context = cuda.current_context()
-    monkeypatch.setitem(context.extras, "gpukit", _driver.Pool(context))  # of which nobody else has anything
+    monkeypatch.setitem(context.extras, "gpukit", _driver.Pool(context))  # without further references
     free = cuda.current_context().get_memory_info()[0]
     one, other = _driver.device_array(1 << 28, np.uint8), _driver.device_array(16, np.uint8)
     assert cuda.current_context().get_memory_info()[0] <= free - (1 << 28)
@@ -147,7 +147,7 @@ def test_memory_goes_back_when_nothing_is_taken(monkeypatch):
 
 
 class Loads:
-    """A kernel whose code is loaded at its first launch, as numba-cuda does it: not by two threads at once."""
+    """A kernel whose code is loaded at its first launch, as in numba-cuda: not by two threads at the same time."""
 
     def __init__(self):
         self.loading, self.twice, self.launched = threading.Semaphore(1), 0, []

@@ -1,4 +1,4 @@
-"""Metrics as their definitions read: plain loops over pairs and documents."""
+"""Metrics by their definitions: plain loops over pairs and documents."""
 
 import math
 
@@ -59,7 +59,7 @@ def pairwise_accuracy(grades, scores, queries, ties):
 
 
 def pairs_by_grade(grades, scores):
-    """(in order, of equal scores, all) pairs of different grades of one long query, counted grade by grade."""
+    """Return (correct, tied, all) pairs of different grades of one long query, counted grade by grade."""
     right = tied = total = 0
     for grade in np.unique(grades):
         below, own = np.sort(scores[grades < grade]), scores[grades == grade]
@@ -85,7 +85,7 @@ def list_metrics(shown, relevant, k):
 
 
 def shown_to_all(lists, clicks, few):
-    """{fact: value} of everybody's lists of items and the clicks of each item."""
+    """Return {fact: value} of everybody's lists of items and the clicks of each item."""
     slots = [item for one in lists for item in one]
     counts = [slots.count(item) for item in range(len(clicks))]
     apart = sum(abs(a - b) for a in counts for b in counts)
@@ -98,7 +98,7 @@ def shown_to_all(lists, clicks, few):
 
 
 def sampled_metrics(click, others, k):
-    """(hr, ndcg) of a click's score among others', the mean over all orders of the ties."""
+    """Return (hr, ndcg) of a click's score among others, the mean over all orders of the ties."""
     above, tied = sum(score > click for score in others), sum(score == click for score in others)
     ranks = [above + 1 + place for place in range(tied + 1)]
     found = [rank for rank in ranks if rank <= k]
@@ -123,7 +123,7 @@ def knn_scores(clicked, neighbors, shrinkage):
 
 
 def flipped(change):
-    """p of all 2^n choices of signs of paired differences, at least as far from 0 as theirs."""
+    """Return p of all 2^n choices of signs of paired differences."""
     observed, reached = abs(sum(change)), 0
     for code in range(2 ** len(change)):
         signs = [1 if code >> place & 1 else -1 for place in range(len(change))]

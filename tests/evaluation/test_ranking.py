@@ -24,7 +24,7 @@ def ranking(name):
 
 
 def plain(y, scores, offsets, ndcg, relevant):
-    """The same by its definition; tau by scipy."""
+    """The same metrics by their definitions; tau by scipy."""
     queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
     found = {f"ndcg@{k}": metrics.ndcg(y, scores, queries, k, ndcg) for k in CUTS}
     found["map"] = metrics.mean_average_precision(y, scores, queries, relevant)
@@ -54,14 +54,14 @@ def test_every_metric_is_the_plain_one(name, ndcg):
     expected = plain(y, scores, offsets, ndcg, 2)
     assert list(found) == NAMES and {name for name in NAMES if math.isnan(found[name])} == set(found.reasons)
     for metric, value in expected.items():
-        undefined = value == 0 and metric in found.reasons  # what the definition makes of no grades, no long query
+        undefined = value == 0 and metric in found.reasons  # the value of the definition for no grades, no long query
         assert undefined or found[metric] == pytest.approx(value, rel=1e-12, abs=1e-12, nan_ok=True), metric
 
 
 @pytest.mark.parametrize("ndcg", NDCG_KINDS)
 @pytest.mark.parametrize("seed", range(6))
 def test_ties_are_averaged_over_all_their_orders(ndcg, seed):
-    """All orders of the rows in turn, each ranked in the file's order."""
+    """All orders of the rows, each ranked in the file's order."""
     rng = np.random.default_rng(seed)
     y, scores = rng.integers(0, 3, 5).astype(float), rng.integers(0, 1 + seed % 3, 5).astype(float)
     y[0] = 2

@@ -1,4 +1,4 @@
-"""Ranking metrics one by one against their definitions, on data full of ties and blank queries."""
+"""Ranking metrics one by one against their definitions, on data with many ties and queries without relevance."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ def test_ndcg(kind, k, seed):
 
 def test_ndcg_by_hand():
     assert ranking.ndcg([1, 0], [1.0, 2.0], k=2) == pytest.approx(1 / np.log2(3))
-    assert ranking.ndcg([1, 0], [1.0, 2.0], k=2, kind="letor") == 1.0  # ranks 1 and 2 weigh the same there
+    assert ranking.ndcg([1, 0], [1.0, 2.0], k=2, kind="letor") == 1.0  # ranks 1 and 2 have equal weights there
     assert np.isnan(ranking.ndcg([0, 0], [1.0, 2.0], kind="skip-blank"))
     assert ranking.ndcg([1, 0], [1.0, 1.0], k=1) == ranking.mean_average_precision([1, 0], [1.0, 1.0]) - 0.25 == 0.5
     with pytest.raises(ParameterError, match="'LETOR'"):

@@ -1,4 +1,4 @@
-"""Parts drawn at random: the numbers of numpy's generator, in order, whatever the threads."""
+"""Random splits: the numbers of numpy's generator, in order, for any number of threads."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def test_ratings_are_split_with_all_their_columns():
 
 
 def with_times(users, times):
-    """Ratings of these users at these times, an item a rating."""
+    """Return Ratings of these users at these times, an item per rating."""
     n = len(times)
     ids = np.arange(max(users) + 1), np.arange(n)
     columns = np.array(users, np.int32), np.arange(n, dtype=np.int32), np.ones(n, np.float32)

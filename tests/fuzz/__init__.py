@@ -1,18 +1,18 @@
-"""The fuzzer: every kind of input, mutated, read and used in a child with a memory limit; each answer is judged.
+"""The fuzzer: every kind of input is mutated, read and used in a child with a memory limit; each result is evaluated.
 
     PYTHONPATH=tests python -m fuzz --cases 200000        (make fuzz CASES=200000)
 
-| file          | what it does                                                                          |
+| file          | purpose                                                                               |
 |---------------|---------------------------------------------------------------------------------------|
 | registry.py   | `Kind`: a kind of input; all of them by name                                          |
-| kinds/        | the kinds: valid samples, what mutates them, how they are read and used, their judge   |
-| mutate/       | mutators: bytes, lines and fields, arrays, archives, containers, Parquet               |
-| judges/       | naive numpy: is an answer one that the table's description allows?                     |
-| cases.py      | (kind, mode, seed, index) -> the files of a case and how they are used                 |
-| verdicts.py   | one case run and judged                                                               |
-| child.py      | a process that runs cases until it is told to stop, or dies                            |
-| campaign.py   | the parent: children, time limits, progress that can be taken up again, the table      |
-| found.py      | what went wrong, kept as files that a test replays                                     |
+| kinds/        | the kinds: valid samples, mutators, reading and use, judges                           |
+| mutate/       | mutators: bytes, lines and fields, arrays, archives, containers, Parquet              |
+| judges/       | naive numpy checks of a result against the table's description                        |
+| cases.py      | (kind, mode, seed, index) -> the files of a case and their use                        |
+| verdicts.py   | one case, run and evaluated                                                           |
+| child.py      | a process that runs cases until its input ends or it dies                             |
+| campaign.py   | the parent: children, time limits, progress that can be resumed, the table            |
+| found.py      | findings, stored as files that a test replays                                         |
 
-A new kind of input joins by one entry in a file of kinds/. The judges import nothing of gpukit.
+A new kind of input is one entry in a file of kinds/. The judges import nothing from gpukit.
 """

@@ -1,6 +1,6 @@
 """The command: python -m fuzz [--cases N] [--seed S] [--kinds a,b] [--seconds T] [--again] [--replay FOLDER]
 
-What was done is kept in a file; the same command goes on from it, unless the code has changed since.
+Progress is stored in a file; the same command continues from it, unless the code has changed since.
 """
 
 import argparse
@@ -13,7 +13,7 @@ from fuzz.workers import Worker
 
 
 def main():
-    """Run a campaign and print its table; exit code 1 where something was found."""
+    """Run a campaign and print its table; exit code 1 for a finding."""
     options = _options()
     if options.replay:
         return _replay(options.replay)

@@ -1,4 +1,4 @@
-"""A campaign: units of cases shared out among children, progress that can be taken up again, the table."""
+"""A campaign: units of cases distributed over children, progress that can be resumed, the table."""
 
 import contextlib
 import json
@@ -16,12 +16,12 @@ from fuzz.cases import Case
 from fuzz.registry import kinds
 from fuzz.workers import Worker
 
-UNIT = 250  # cases that are done or not done
-CUTS, FLIPS = 0.2, 0.5  # truncations and flipped bits to a mutation
+UNIT = 250  # cases that are completed together
+CUTS, FLIPS = 0.2, 0.5  # truncations and flipped bits per mutation
 
 
 class Unit(NamedTuple):
-    """A stretch of cases."""
+    """A range of cases."""
 
     kind: str
     mode: str
@@ -31,7 +31,7 @@ class Unit(NamedTuple):
 
 
 def units(cases, seed, only=None):
-    """[Unit] of so many mutations, with CUTS and FLIPS besides, shared out among kinds; a kind's stand together."""
+    """Return [Unit] of a number of mutations, plus CUTS and FLIPS, divided over kinds; adjacent for a kind."""
     chosen = [kind for kind in kinds().values() if not only or kind.name in only]
     shares = sum(kind.share for kind in chosen)
     planned = []
@@ -43,19 +43,19 @@ def units(cases, seed, only=None):
 
 
 class Campaign:
-    """Units and what became of them; `progress` is the file that says so, or None."""
+    """Units and their results; `progress` is the file that stores them, or None."""
 
     def __init__(self, planned, progress=None, keep_in=None, echo=lambda line: None):
         self.planned, self.progress, self.keep_in, self.echo = planned, progress, keep_in, echo
         self.lock, self.done, self.findings, self.error = threading.Lock(), {}, [], None
         if progress is not None and Path(progress).exists():
             for line in Path(progress).read_text().splitlines():
-                with contextlib.suppress(ValueError):  # the line of the code; a last line cut short
+                with contextlib.suppress(ValueError):  # the line of the code; an incomplete last line
                     unit, counts = json.loads(line)
                     self.done[Unit(*unit)] = counts
 
     def run(self, processes, seconds=None):
-        """Run what is not done, in so many children, for so many seconds at most; True when all is done."""
+        """Run the remaining units in parallel children up to a time limit; return True when all are done."""
         left, begun = queue.SimpleQueue(), time.monotonic()
         for unit in self.planned:
             if unit not in self.done:
@@ -114,7 +114,7 @@ class Campaign:
 
 
 def table(done):
-    """The lines of the table, in Markdown: kind, tried, a column a verdict."""
+    """Return the lines of the table in Markdown: kind, tried, a column per verdict."""
     rows, modes = {}, {"cut": "truncations", "flip": "bits flipped"}
     for unit, counts in done.items():
         rows.setdefault(unit.kind if unit.mode == "mutate" else modes[unit.mode], Counter()).update(counts)
@@ -127,7 +127,7 @@ def table(done):
 
 
 def code():
-    """A checksum of the library and of the fuzzer: what was done by other code says nothing."""
+    """Return a checksum of the library and of the fuzzer: results of other code do not count."""
     import gpukit
 
     files = [file for home in (gpukit.__file__, __file__) for file in sorted(Path(home).parent.rglob("*.py"))]
@@ -138,10 +138,10 @@ def code():
 
 
 def is_of(progress, code):
-    """True for a file of progress that begins with this checksum."""
+    """Return True for a progress file that begins with this checksum."""
     return progress.exists() and progress.read_text().partition("\n")[0] == json.dumps(code)
 
 
 def cores():
-    """How many processes run side by side."""
+    """Return the number of parallel processes."""
     return len(os.sched_getaffinity(0))

@@ -1,4 +1,4 @@
-"""(kind, mode, seed, index) -> the files of a case and how they are used: the same bytes everywhere and always."""
+"""(kind, mode, seed, index) -> the files of a case and their use: the same bytes on every machine."""
 
 import functools
 from typing import NamedTuple
@@ -22,7 +22,7 @@ class Case(NamedTuple):
 
 
 class Input(NamedTuple):
-    """A case made: the Sample mutated, its use, and the Sample as it was."""
+    """A generated case: the mutated Sample, its use, and the original Sample."""
 
     sample: Sample
     use: dict
@@ -31,18 +31,18 @@ class Input(NamedTuple):
 
 @functools.lru_cache(None)
 def kind_of(name):
-    """The Kind of a name."""
+    """Return the Kind of a name."""
     return kinds((PLANTED,) if name.startswith(PLANTED) else ROOMS)[name]
 
 
 @functools.lru_cache(None)
 def samples(name):
-    """[Sample] of a kind, made once a process."""
+    """Return [Sample] of a kind, computed once per process."""
     return kind_of(name).samples()
 
 
 def made(case):
-    """The Input of a Case."""
+    """Return the Input of a Case."""
     kind = kind_of(case.kind)
     rng = np.random.default_rng([crc32(case.kind.encode()), MODES.index(case.mode), case.seed, case.index])
     whole = samples(case.kind)[rng.integers(len(samples(case.kind)))]
@@ -55,13 +55,13 @@ def made(case):
 
 
 def mutated(kind, mode, data, rng):
-    """Bytes after a flip, a cut, or one to four mutations."""
+    """Return bytes after a flip, a truncation, or one to four mutations."""
     if mode != "mutate":
         return (raw.flip if mode == "flip" else raw.truncate)(data, rng)
     for _ in range(int(rng.choice([1, 2, 3, 4], p=(0.55, 0.25, 0.12, 0.08)))):
         mutate = kind.mutators[rng.integers(len(kind.mutators))]
         try:
             data = mutate(data, rng)
-        except Exception:  # a structured mutator cannot read what the last one left
+        except Exception:  # a structured mutator cannot read the result of the previous one
             data = raw.BYTES[rng.integers(len(raw.BYTES))](data, rng)
     return data

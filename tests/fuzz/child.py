@@ -1,8 +1,8 @@
-"""A process that runs cases: a line of JSON in asks for a stretch of them, a line out tells of each.
+"""A process that runs cases: a line of JSON in requests a range of them, a line out reports each.
 
 In: {"kind", "mode", "seed", "first", "count"}, or {"folder"} of a finding. Out, for each case: [index, verdict,
-detail]; before a kind is first used, ["ready", kind] when its samples have been read. Memory is limited to what those
-took and ROOM more.
+detail]; before the first use of a kind, ["ready", kind] after its samples have been read. Memory is limited to theirs
+and ROOM more.
 """
 
 import faulthandler
@@ -13,12 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-ROOM = 512 << 20  # bytes of address space beyond what the samples of all kinds so far have taken
+ROOM = 512 << 20  # bytes of address space in addition to the samples of all kinds so far
 THREADS = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
 
 
 def serve(asked, told):
-    """Answer every line until there are no more."""
+    """Answer every line until the input ends."""
     known = set()
     for line in asked:
         job = json.loads(line)
@@ -42,7 +42,7 @@ def _answers(job):
 
 
 def _warm_up(name):
-    """Read every sample of a kind as it is, with all the memory there is, and allow ROOM more from then on."""
+    """Read every unmodified sample of a kind without a limit, and allow ROOM more memory afterwards."""
     import numpy as np
 
     from fuzz import cases, verdicts
@@ -71,7 +71,7 @@ def _tell(told, answer):
 
 
 def main():
-    """Talk over what were stdin and stdout; the library gets an empty one and stderr."""
+    """Communicate through the original stdin and stdout; the library gets an empty stdin and stderr."""
     faulthandler.enable()
     asked, told = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

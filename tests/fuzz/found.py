@@ -1,6 +1,6 @@
-"""What went wrong, kept: a folder a finding, with the files of the case and case.json; replayed by a test.
+"""Findings: a folder for each, with the files of the case and case.json; replayed by a test.
 
-found/<name>/case.json   {"kind", "mode", "use", "path", "sample", "verdict", "detail"}; beside it the files, in files/
+found/<name>/case.json   {"kind", "mode", "use", "path", "sample", "verdict", "detail"}; the files are in files/
 """
 
 import json
@@ -11,13 +11,13 @@ from pathlib import Path
 from fuzz import cases, verdicts
 
 FOUND = Path(__file__).resolve().parent / "found"
-LARGEST = 200_000  # bytes that are kept of a case
-FOLDERS = re.compile(r"(/[\w.-]+)+/")  # of the machine where it was found
-EACH = 2  # findings that are kept of one cause
+LARGEST = 200_000  # most bytes of a stored case
+FOLDERS = re.compile(r"(/[\w.-]+)+/")  # folders of the machine where it was found
+EACH = 2  # stored findings of one cause
 
 
 def keep(case, verdict, detail, folder=FOUND):
-    """Write a finding; returns its folder, None where there are EACH of its cause already, or it is too large."""
+    """Write a finding; return its folder, or None if EACH of its cause exist already or it is too large."""
     made = cases.made(case)
     name = _name(case.kind, verdicts.Verdict(verdict, detail))
     target = next((folder / f"{name}-{k}" for k in range(EACH) if not (folder / f"{name}-{k}").exists()), None)
@@ -34,7 +34,7 @@ def keep(case, verdict, detail, folder=FOUND):
 
 
 def replayed(folder):
-    """The Verdict on a finding, run in this process."""
+    """Return the Verdict on a finding, run in this process."""
     facts, files = json.loads((folder / "case.json").read_text()), folder / "files"
     held = {str(file.relative_to(files)): file.read_bytes() for file in files.rglob("*") if file.is_file()}
     whole = cases.samples(facts["kind"])[facts["sample"]]
@@ -43,12 +43,12 @@ def replayed(folder):
 
 
 def kind_of(folder):
-    """The kind of a finding."""
+    """Return the kind of a finding."""
     return json.loads((folder / "case.json").read_text())["kind"]
 
 
 def _name(kind, found):
-    """A short name of a cause, the same for all findings of it."""
+    """Return a short name of a cause, the same for all findings of it."""
     signature = verdicts.signature(kind, found)
     plain = re.sub(r"[^A-Za-z]+", "-", signature.partition("-")[2]).strip("-").lower()[:50].strip("-")
     return f"{kind}-{plain}-{zlib.crc32(signature.encode()) % 10_000:04d}"

@@ -1,4 +1,4 @@
-"""`Kind`: what a kind of input is to the fuzzer; all of them by name."""
+"""`Kind`: a kind of input for the fuzzer; all of them by name."""
 
 import importlib
 from dataclasses import dataclass
@@ -17,12 +17,15 @@ ROOMS = (
     "imputers",
     "checkpoints",
 )
-PLANTED = "planted"  # kinds with faults of their own, for tests of the fuzzer
+PLANTED = "planted"  # kinds with planted faults, for tests of the fuzzer
 
 
 class Sample(NamedTuple):
-    """A valid input: files {name: bytes}; path, what is read: the name of one of them, or "." for their folder;
-    targets: the names of those that are mutated."""
+    """A valid input.
+
+    files {name: bytes}; path: the name of the file to read, or "." for their folder; targets: the names of the files to
+    mutate.
+    """
 
     files: dict
     path: str
@@ -30,7 +33,7 @@ class Sample(NamedTuple):
 
 
 def single(name, data):
-    """The Sample of one file."""
+    """Return the Sample of one file."""
     return Sample({name: data}, name, (name,))
 
 
@@ -38,14 +41,14 @@ def single(name, data):
 class Kind:
     """A kind of input.
 
-    samples()           [Sample], made once a process
+    samples()           [Sample], computed once per process
     mutators            functions (bytes, rng) -> bytes, of a target
-    answer(path, use)   {name: array, str, number or None}: what reading and using it gives; raises gpukit's errors
-    judge(answer, files) None, or what is wrong with the answer to the mutated files
-    uses(rng)           {name: value of JSON}: how it is read and used
-    same                an answer to a file with a bit flipped must be that to the whole one
-    pipes               it may come through a pipe, with the same answer as from a file
-    share               how often it is tried, relative to others
+    answer(path, use)   {name: array, str, number or None}: results of reading and use; raises gpukit's errors
+    judge(answer, files) None, or the fault of the answer to the mutated files
+    uses(rng)           {name: value of JSON}: options of reading and use
+    same                True if a file with a flipped bit must give the answer of the intact one
+    pipes               True if a pipe must give the answer of a file
+    share               frequency relative to others
     """
 
     name: str
@@ -60,7 +63,7 @@ class Kind:
 
 
 def kinds(rooms=ROOMS):
-    """{name: Kind} of rooms, files of kinds/."""
+    """Return {name: Kind} of rooms, files of kinds/."""
     found = {}
     for room in rooms:
         for kind in importlib.import_module(f"fuzz.kinds.{room}").KINDS:

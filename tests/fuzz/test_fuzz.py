@@ -1,4 +1,4 @@
-"""The fuzzer with a fixed seed, for seconds and for a minute; every finding so far replayed. `make fuzz` does more."""
+"""The fuzzer with a fixed seed, for seconds and for a minute; all findings replayed. `make fuzz` does more."""
 
 import json
 

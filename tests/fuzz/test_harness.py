@@ -1,4 +1,4 @@
-"""The fuzzer itself: cases are the same everywhere, checksums are made right, faults are seen, judges bite."""
+"""The fuzzer itself: reproducible cases, valid checksums, detected faults, judges that fail on faults."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ FILES = ("ratings-gkr", "letor-gkl", "model-SimLSH", "model-RankSVM", "model-LSH
 
 
 def digest(chosen):
-    """A checksum of cases."""
+    """Return a checksum of cases."""
     total = 0
     for case in chosen:
         made = cases.made(cases.Case(*case))
@@ -52,7 +52,7 @@ def test_twelve_kinds_and_more_and_each_mutator_changes_something():
 
 
 def test_what_gpukit_writes_and_reads_is_a_kind():
-    """A new format, or a new estimator, wants an entry in kinds/."""
+    """A new format or a new estimator needs an entry in kinds/."""
     from gpukit.documents import copies as documents
     from gpukit.ratings import copies as ratings
 
@@ -71,7 +71,7 @@ def test_a_file_taken_apart_and_put_together_is_the_same(name):
 
 @pytest.fixture(scope="module")
 def planted_run():
-    """A campaign over faults."""
+    """A campaign over planted faults."""
     running = campaign.Campaign([campaign.Unit("planted-faults", "mutate", 1, 0, 24)])
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("fuzz.workers.PATIENCE", 1)
@@ -104,7 +104,7 @@ def test_a_finding_is_kept_once_a_cause_and_can_be_replayed(planted_run, tmp_pat
     for case, verdict, detail in planted_run.findings:
         found.keep(case, verdict, detail, tmp_path)
     kept = sorted(tmp_path.iterdir())
-    assert len(kept) == 2 * (len(planted.FAULTS) - 1)  # all but the own error
+    assert len(kept) == 2 * (len(planted.FAULTS) - 1)  # all except gpukit errors
     safe = [folder for folder in kept if "crash" not in folder.name and "hang" not in folder.name]
     assert {found.replayed(folder).verdict for folder in safe} == {"inconsistent", "other exception", "MemoryError"}
 
@@ -134,7 +134,7 @@ def test_a_campaign_goes_on_where_it_stopped(tmp_path):
     first = campaign.Campaign(planned[:2], tmp_path / "progress")
     assert first.run(1)
     with open(tmp_path / "progress", "a") as file:
-        file.write('[["planted-pipe", "mut')  # the power went off
+        file.write('[["planted-pipe", "mut')  # a power failure
     again, done = campaign.Campaign(planned, tmp_path / "progress"), []
     again.echo = done.append
     assert again.run(1) and len(done) == 1 and list(again.done) == planned

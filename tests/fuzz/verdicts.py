@@ -1,4 +1,4 @@
-"""One case run and judged. The memory limit and what kills a process are the child's and the parent's business."""
+"""One case, run and evaluated. The child and its parent handle the memory limit and crashes."""
 
 import contextlib
 import os
@@ -26,23 +26,23 @@ OWN, RESULT, OTHER, INCONSISTENT, MEMORY, CRASH, HANG = VERDICTS = (
     "hang",
 )
 GOOD = (OWN, RESULT)
-LONGEST = 1200  # letters of a message: a line, not a page
+LONGEST = 1200  # characters of a message: a line, not a page
 
 
 class Verdict(NamedTuple):
-    """verdict, one of VERDICTS; detail: the exception and where it came from, or what is wrong with the answer."""
+    """verdict, one of VERDICTS; detail: the exception and its place, or the fault of the answer."""
 
     verdict: str
     detail: str = ""
 
 
 def judged(case):
-    """The Verdict on a Case, run in this process."""
+    """Return the Verdict on a Case, run in this process."""
     return verdict_on(case.kind, cases.made(case), case.mode)
 
 
 def verdict_on(name, made, mode):
-    """The Verdict on an Input of a kind."""
+    """Return the Verdict on an Input of a kind."""
     kind = cases.kind_of(name)
     with laid_out(made.sample) as path:
         found, answer = _run(kind, path, made.use)
@@ -55,7 +55,7 @@ def verdict_on(name, made, mode):
 
 @contextlib.contextmanager
 def laid_out(sample, what="case"):
-    """The path to read of a Sample, whose files are there meanwhile. A folder of one's own costs more than a case."""
+    """Yield the path of a Sample's files, which exist meanwhile; a new folder costs more than a case."""
     folder = Path(tempfile.gettempdir()) / f"fuzz-{what}-{os.getpid()}"
     for name, data in sample.files.items():
         target = folder / name
@@ -69,7 +69,7 @@ def laid_out(sample, what="case"):
 
 
 def _run(kind, path, use):
-    """(Verdict, answer or None): own error, result, other exception or MemoryError."""
+    """Return (Verdict, answer or None): gpukit error, result, other exception or MemoryError."""
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):
             warnings.simplefilter("ignore")
@@ -78,12 +78,12 @@ def _run(kind, path, use):
         return _one_line(error), None
     except MemoryError as error:
         return Verdict(MEMORY, told(error)), None
-    except Exception as error:  # whatever it is, it is what is looked for
+    except Exception as error:  # any other exception is a finding
         return Verdict(OTHER, told(error)), None
 
 
 def _one_line(error):
-    """An own error must be one line that can be read."""
+    """A gpukit error must be one readable line."""
     text = str(error)
     if "\n" in text or "\r" in text or len(text) > LONGEST or not text.isprintable():
         shown = text if len(text) < 300 else f"{text[:200]} ... ({len(text):,} letters)"
@@ -92,10 +92,10 @@ def _one_line(error):
 
 
 def _looked_at(kind, made, mode, answer):
-    """The Verdict on an answer."""
+    """Return the Verdict on an answer."""
     try:
         wrong = kind.judge(answer, made.sample.files)
-    except Exception as error:  # an answer that a judge cannot follow
+    except Exception as error:  # an answer that crashes its judge
         wrong = f"the judge stumbles: {type(error).__name__}: {error}"
     if wrong:
         return Verdict(INCONSISTENT, wrong)
@@ -110,7 +110,7 @@ _WHOLE = {}
 
 
 def _whole(name, made):
-    """The answer to the sample as it was."""
+    """Compare with the answer to the original sample."""
     key = name, id(made.whole), str(made.use)
     if key not in _WHOLE:
         with laid_out(made.whole, "whole") as path:
@@ -119,7 +119,7 @@ def _whole(name, made):
 
 
 def _through_a_pipe(kind, path, use, from_file, answer):
-    """The same file through a pipe: the same answer, or an own error where the file has one too."""
+    """Compare with the same file through a pipe: the same answer, or an error for both."""
     with piped(path, use["pipe"]) as pipe:
         found, other = _run(kind, pipe, use)
     if found.verdict not in GOOD:
@@ -132,7 +132,7 @@ def _through_a_pipe(kind, path, use, from_file, answer):
 
 @contextlib.contextmanager
 def piped(path, how):
-    """A path to read the bytes of a file from: /dev/fd/N of a pipe, as <(command) gives, or a named pipe."""
+    """Yield a path to read the bytes of a file from: /dev/fd/N of a pipe, as in <(command), or a named pipe."""
     data = path.read_bytes()
     if how == "fifo":
         path = path.with_name("pipe-" + path.name)
@@ -142,7 +142,7 @@ def piped(path, how):
         try:
             yield path
         finally:
-            with contextlib.suppress(OSError):  # who was never opened waits still
+            with contextlib.suppress(OSError):  # release a writer whose pipe was never opened
                 os.close(os.open(path, os.O_RDONLY | os.O_NONBLOCK))
             writer.join(2)
         return
@@ -162,7 +162,7 @@ def _feed(target, data):
 
 
 def difference(one, other):
-    """None where two answers are the same, else where they differ first."""
+    """Return None for equal answers, else the first difference."""
     if set(one) != set(other):
         return f"{sorted(set(one) ^ set(other))} in one of the two"
     for name, value in one.items():
@@ -182,13 +182,13 @@ def _equal(one, other):
 
 
 def told(error):
-    """An exception in a line: its type, message, and the innermost place in gpukit."""
+    """Return an exception in a line: its type, message, and the innermost place in gpukit."""
     text = str(error).splitlines()
     return f"{type(error).__name__}: {(text[0] if text else '')[:300]} {where(error)}"
 
 
 def where(error):
-    """(file, line, function) of gpukit that an exception came through last."""
+    """Return the last (file, line, function) of gpukit in the traceback."""
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if "/gpukit/" in frame.filename]
     if not frames:
         return ""
@@ -197,7 +197,7 @@ def where(error):
 
 
 def signature(kind, found):
-    """What findings of one cause have in common: kind, verdict, type and place, without numbers."""
+    """Return the common part of findings of one cause: kind, verdict, type and place, without numbers."""
     place = re.search(r"\[(\S+?):\d+ (\S+)\]", found.detail)
     head = found.detail.split(":")[0] if place else re.sub(r"[\d.]+|'[^']*'", "", found.detail)[:60]
     return "-".join(word for word in (kind, found.verdict, head, *(place.groups() if place else ())) if word)

@@ -1,4 +1,4 @@
-"""The parent's side of a child: jobs sent, answers waited for, the time limit, crashes told."""
+"""The parent's side of a child: jobs, answers, the time limit, reports of crashes."""
 
 import json
 import os
@@ -11,20 +11,20 @@ from pathlib import Path
 from fuzz.child import THREADS
 from fuzz.verdicts import CRASH, HANG
 
-SECONDS = 20.0  # a case
-PATIENCE = 6  # times as long for a case that took too long: it may have been a compiler's time
-SECONDS_OF_SAMPLES = 300.0  # to start, and to compile what the samples of a kind need
+SECONDS = 20.0  # seconds of a case
+PATIENCE = 6  # factor for a case that took too long, possibly because of compilation
+SECONDS_OF_SAMPLES = 300.0  # seconds to start, and to compile for the samples of a kind
 TESTS = Path(__file__).resolve().parent.parent
 
 
 class Worker:
-    """A child, started when it is needed and again when it has died."""
+    """A child, started on demand and again after its death."""
 
     def __init__(self, seconds=SECONDS):
         self.seconds, self.process, self.known = seconds, None, set()
 
     def run(self, job):
-        """Yield (index, verdict, detail) of the cases of a job; after a crash or a hang the next child goes on."""
+        """Yield (index, verdict, detail) of the cases of a job; after a crash or a hang the next child continues."""
         job = dict(job)
         while job["count"] > 0:
             for index, verdict, detail in self._stretch(job):
@@ -34,7 +34,7 @@ class Worker:
                 job["first"], job["count"] = index + 1, job["count"] - 1
 
     def _confirmed(self, job, detail):
-        """(verdict, detail) of a case that took too long, tried again once what it uses is compiled."""
+        """Return (verdict, detail) of a slow case, repeated with compiled code."""
         for seconds in (PATIENCE * self.seconds, self.seconds):
             *_, verdict, detail = next(self._stretch(job, seconds))
             if verdict == HANG:
@@ -42,7 +42,7 @@ class Worker:
         return verdict, detail
 
     def replay(self, kind, folder):
-        """(verdict, detail) of a finding."""
+        """Return (verdict, detail) of a finding."""
         return next(self.run({"kind": kind, "folder": str(folder), "first": 0, "count": 1}))[1:]
 
     def close(self):
@@ -92,7 +92,7 @@ class Worker:
         self.process.stdin.flush()
 
     def _answer(self, seconds):
-        """The next line, or None when the child is dead or takes too long."""
+        """Return the next line, or None if the child is dead or takes too long."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.lines:
@@ -107,7 +107,7 @@ class Worker:
         return json.loads(line)
 
     def _end(self):
-        """(verdict, detail) of a child that is dead or takes too long; it is gone afterwards."""
+        """End a child that is dead or takes too long; return (verdict, detail)."""
         hangs = self.process.poll() is None
         self.process.kill()
         code = self.process.wait()

@@ -103,7 +103,7 @@ def faults_of(block, newest):
 
 
 def places_of(figures, numbers):
-    """Return the place of each figure in `numbers`, each behind the one before; None where it is not there."""
+    """Return the place of each figure in `numbers`, each after the previous one; None for a missing one."""
     places, begin = [], 0
     for figure in figures:
         place = next((i for i in range(begin, len(numbers)) if numbers[i] == figure), None)
@@ -113,7 +113,7 @@ def places_of(figures, numbers):
 
 
 def faults_of_exceptions(left, exceptions, section):
-    """Return what is wrong with the figures for which no row is named."""
+    """Return the faults of figures without a row."""
     faults = [f"{m['kind']} is none of {', '.join(KINDS)}" for m in exceptions if m["kind"] not in KINDS]
     if len(left) != sum(int(m["count"]) for m in exceptions):
         faults.append(f"{len(left)} figures have no row and are not marked so rightly: {' '.join(left)}")

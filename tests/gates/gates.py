@@ -1,4 +1,4 @@
-"""The gates: rules of the house as functions. Each takes a path and returns the faults it finds, as sentences."""
+"""The gates: project rules as functions. Each takes a path and returns the faults it finds, as sentences."""
 
 import ast
 import functools
@@ -13,18 +13,18 @@ COMPILERS = {"_jit.py", "_cuda.py", "_cache.py", "intrinsics.py", "_driver.py"}
 
 
 def tree_of(path):
-    """The syntax tree of a Python file."""
+    """Return the syntax tree of a Python file."""
     return parsed(Path(path).read_text(encoding="utf-8"), str(path))
 
 
 @functools.cache
 def parsed(text, name):
-    """The tree of a text: a dozen gates read each file."""
+    """Return the tree of a text, cached because many gates read each file."""
     return ast.parse(text, filename=name)
 
 
 def decorators(function):
-    """Names of a function's decorators, calls without their arguments."""
+    """Return the names of a function's decorators, calls without their arguments."""
     return [ast.unparse(d.func if isinstance(d, ast.Call) else d) for d in function.decorator_list]
 
 
@@ -35,14 +35,14 @@ def is_device_function(function):
 
 
 def jitted(path, names):
-    """{function name: node} of functions decorated with one of names, those inside factories too; device functions
-    not."""
+    """Return {function name: node} of functions decorated with one of names, also in factories; without device
+    functions."""
     functions = [n for n in ast.walk(tree_of(path)) if isinstance(n, ast.FunctionDef)]
     return {f.name: f for f in functions if names & set(decorators(f)) and not is_device_function(f)}
 
 
 def arguments(function):
-    """Names of the arguments that a function is called with: of a by_block without start and stop."""
+    """Return the names of the arguments at a call: for a by_block without start and stop."""
     names = [a.arg for a in function.args.args]
     return names[2:] if is_by_block(function) else names
 
@@ -53,30 +53,31 @@ def is_by_block(function):
 
 
 def holds_kernels(path):
-    """True for the files in which kernels stand: kernels.py, or any file of a folder kernels/."""
+    """Return True for files of kernels: kernels.py, or any file of a folder kernels/."""
     return path.name == "kernels.py" or path.parent.name == "kernels"
 
 
 def twin_file(path):
-    """Where the twins of a file of kernels stand: twins.py beside kernels.py, twins/<part>.py for kernels/<part>.py."""
+    """Return the file of the twins of a file of kernels: twins.py for kernels.py, twins/<part>.py for
+    kernels/<part>.py."""
     if path.name == "kernels.py":
         return path.with_name("twins.py")
     return path.parent.with_name("twins") / path.name
 
 
 def kernels_by_room(package):
-    """[(room, {name: kernel}, {name: twin})] of every file of kernels; the room is the folder that it serves."""
+    """Return [(room, {name: kernel}, {name: twin})] of every file of kernels; the room is the folder that it serves."""
     files = sorted(path for path in Path(package).rglob("*.py") if holds_kernels(path))
     return [(room_of(f), jitted(f, KERNEL_DECORATORS), twins_of(f)) for f in files]
 
 
 def room_of(path):
-    """The folder that a file of kernels serves."""
+    """Return the folder that a file of kernels serves."""
     return (path.parent if path.name == "kernels.py" else path.parent.parent).name
 
 
 def twins_of(path):
-    """{name: twin} of a file of kernels; none where the file of twins is missing. A plain function counts too."""
+    """Return {name: twin} of a file of kernels, plain functions included; {} if the file of twins is missing."""
     twins = twin_file(path)
     if not twins.exists():
         return {}
@@ -85,8 +86,10 @@ def twins_of(path):
 
 
 def twins_match(package):
-    """Kernel and twin: same names, same arguments, same order; launch scratch, last in a kernel, may lack in the
-    twin."""
+    """Kernels and twins have the same names and arguments in the same order.
+
+    Launch scratch is last in a kernel and may be missing in the twin.
+    """
     faults = []
     for room, kernels, twins in kernels_by_room(package):
         for name, kernel in kernels.items():
@@ -101,7 +104,7 @@ def twins_match(package):
 
 
 def kernels_live_in_kernels(package):
-    """No file but kernels.py and those of kernels/ launch work on the GPU, so that the other gates see every kernel."""
+    """Only kernels.py and the files of kernels/ contain kernels, so that the other gates see every kernel."""
     others = [f for f in sorted(Path(package).rglob("*.py")) if not holds_kernels(f)]
     return [
         f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py or kernels/"
@@ -128,7 +131,7 @@ def kernels_are_documented(package):
 
 
 def kernels_have_cases(package, cases):
-    """Every kernel has a compile case that builds it and no other of its name; a case is named after what it builds.
+    """Every kernel has a compile case that builds it and no other of its name; a case is named after its kernel.
 
     cases: [(name, module, function)], the name "room.kernel" or "room.kernel[variant]", module and function of the
     kernel that is built.
@@ -156,14 +159,14 @@ def kernels_are_sanitized(package, cases):
 
 
 def case_names(module, function):
-    """What the case of a kernel may be called: room.kernel, and room.folder.kernel for a kernel of a folder's own."""
+    """Return the possible case names of a kernel: room.kernel, and room.folder.kernel for a kernel in a subfolder."""
     room, *folders = module.split(".")[1:-1]
     folders = [folder for folder in folders if folder != "kernels"]
     return [f"{room}.{function}", *(f"{room}.{folder}.{function}" for folder in folders[-1:])]
 
 
 def kernels_by_module(package):
-    """[(module, {name: kernel})] of every file of kernels."""
+    """Return [(module, {name: kernel})] of every file of kernels."""
     package = Path(package)
     files = sorted(path for path in package.rglob("*.py") if holds_kernels(path))
     return [
@@ -189,8 +192,7 @@ def parameters_are_documented(package):
 
 
 def compilers_have_one_door(package):
-    """numba is imported by _jit.py, _cuda.py, the cache of both, the intrinsics and the calls of the driver
-    alone."""
+    """Only _jit.py, _cuda.py, the cache of both, the intrinsics and the driver's calls import numba."""
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
         if path.name in COMPILERS:
@@ -204,8 +206,10 @@ def compilers_have_one_door(package):
 
 
 def loops_are_shared_by_by_block(package):
-    """Nothing is compiled with parallel=True, whose threads are numba's own and end a forked child; and no compiled
-    function calls a by_block, which is called from Python."""
+    """Nothing is compiled with parallel=True, whose threads are numba's and end a forked child.
+
+    Compiled functions do not call a by_block, which is called from Python.
+    """
     compiled = {f: jitted(f, TWIN_DECORATORS) for f in sorted(Path(package).rglob("*.py"))}
     blocks = {name for nodes in compiled.values() for name, node in nodes.items() if is_by_block(node)}
     inner = [
@@ -223,13 +227,16 @@ def loops_are_shared_by_by_block(package):
 
 
 def calls_of(function):
-    """The plain names that a function calls."""
+    """Return the plain names that a function calls."""
     return {n.func.id for n in ast.walk(function) if isinstance(n, ast.Call) and isinstance(n.func, ast.Name)}
 
 
 def streams_have_one_registry(package):
-    """A stream's number is written in streams.py alone: none in a call of random.key or numpy's default_rng([seed, n]),
-    nor in an assignment to a name that ends in _STREAM."""
+    """Numbers of streams are only in streams.py.
+
+    There is none in a call of random.key or numpy's default_rng([seed, n]), nor in an assignment to a name that ends in
+    _STREAM.
+    """
     faults = []
     for path in sorted(Path(package).rglob("*.py")):
         for node in ast.walk(tree_of(path)):
@@ -241,7 +248,7 @@ def streams_have_one_registry(package):
 
 
 def numbers_of_streams(node):
-    """What a node says about a stream's number, to be searched for literals."""
+    """Return the parts of a node that determine a stream's number, to be searched for literals."""
     if isinstance(node, ast.Assign) and any(re.search(r"_STREAM\b", ast.unparse(t)) for t in node.targets):
         return ast.walk(node.value)
     if not isinstance(node, ast.Call):
@@ -255,7 +262,7 @@ def numbers_of_streams(node):
 
 
 def no_machine_paths(root, names):
-    """No file among names (relative to root) holds an absolute path of somebody's machine."""
+    """No file among names (relative to root) contains an absolute path of a particular machine."""
     pattern = re.compile(r"(?<![\w.$}/~])/(?:home|root|Users|work|tmp|mnt|opt/conda)/[\w.-]+")
     faults = []
     for name in names:
@@ -270,7 +277,7 @@ def no_machine_paths(root, names):
 
 
 def every_room_is_packaged(root):
-    """setup.cfg lists every folder of gpukit/ and cli/ (as gpukit.cli) that has an __init__.py, and no other."""
+    """setup.cfg lists exactly the folders of gpukit/ and cli/ (as gpukit.cli) that have an __init__.py."""
     import configparser
 
     config = configparser.ConfigParser()

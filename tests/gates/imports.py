@@ -1,4 +1,4 @@
-"""The gates of imports: rules of the house about who may import whom, and where. Each returns the faults it finds."""
+"""The gates of imports: rules for importers, modules and places. Each returns the faults it finds."""
 
 import ast
 import functools
@@ -31,8 +31,11 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
 
 
 class Import(NamedTuple):
-    """An import of module by the file of importer; within: the function it stands in, None at module level; on_demand:
-    the module makes the name when it is asked for (a package's __getattr__), and what that imports is not known."""
+    """An import of module by the file of importer.
+
+    within: its function, None at module level; on_demand: the module creates the name when it is requested (a package's
+    __getattr__), and the imports of that are not known.
+    """
 
     importer: str
     module: str
@@ -52,7 +55,7 @@ class House:
         self.imports = {module: self.imports_of(module) for module in self.files}
 
     def imports_of(self, module):
-        """[Import] of a module, in order."""
+        """Return [Import] of a module, in order."""
         found = []
         for node, within in statements(self.trees[module]):
             targets = [(a.name, False) for a in node.names] if isinstance(node, ast.Import) else self.targets(node)
@@ -60,7 +63,8 @@ class House:
         return found
 
     def targets(self, node):
-        """[(module, on demand)] of a `from ... import ...`: modules themselves, or the modules that names come from."""
+        """Return [(module, on demand)] of a `from ... import ...`: modules themselves, or the modules that define the
+        names."""
         found = []
         for name in (alias.name for alias in node.names):
             whole = f"{node.module}.{name}"
@@ -74,7 +78,7 @@ class House:
 
     @functools.cache  # noqa: B019 (a house lives as long as a test)
     def heavy(self, module):
-        """The packages of HEAVY that importing a module loads."""
+        """Return the packages of HEAVY that importing a module loads."""
         found, seen, queue = set(), set(), [module]
         while queue:
             one = queue.pop()
@@ -91,14 +95,14 @@ class House:
 
 
 def module_of(path, root):
-    """gpukit.room.file of a file; cli/ is gpukit.cli."""
+    """Return gpukit.room.file of a file; cli/ is gpukit.cli."""
     parts = list(path.relative_to(root).with_suffix("").parts)
     parts = parts if parts[0] == "gpukit" else ["gpukit", *parts]
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
 def homes_of(tree):
-    """{name: file} of a package that imports its names on demand from a table _HOMES."""
+    """Return {name: file} of a package that imports its names on demand from a table _HOMES."""
     for node in tree.body:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
             return ast.literal_eval(node.value)
@@ -106,14 +110,14 @@ def homes_of(tree):
 
 
 def is_on_demand(tree, name):
-    """True where a package has a __getattr__ and does not have the name itself."""
+    """Return True if a package has a __getattr__ and does not define the name itself."""
     own = own_names(tree)
     return "__getattr__" in own and name not in own
 
 
 @functools.cache
 def own_names(tree):
-    """What a module defines, assigns and imports at its top."""
+    """Return the names that a module defines, assigns and imports at module level."""
     own = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
     own |= {ast.unparse(t) for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
     own |= {(a.asname or a.name) for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
@@ -121,7 +125,7 @@ def own_names(tree):
 
 
 def statements(node, within=None):
-    """Yield (import statement, name of the function it stands in or None) of a tree."""
+    """Yield (import statement, name of its function or None) of a tree."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child, within
@@ -131,14 +135,14 @@ def statements(node, within=None):
 
 
 def imports_have_no_circle(root):
-    """No module imports itself by way of others, imports inside functions counted."""
+    """No module imports itself through others, imports inside functions included."""
     house = House(root)
     edges = {m: {i.module for i in found if i.module in house.files} for m, found in house.imports.items()}
     return [f"a circle of imports: {' -> '.join(circle)}" for circle in circles(edges)]
 
 
 def circles(edges):
-    """A circle of each knot of a graph {node: nodes}, found by walking down; each node is left for good once."""
+    """Return a cycle of each strongly connected part of a graph {node: nodes}, by depth-first search."""
     found, done = [], set()
 
     def walk(node, path):
@@ -155,15 +159,17 @@ def circles(edges):
 
 
 def order_of_rooms(page):
-    """{room: its line} of the table of rooms in docs/architecture.md, counted from below."""
+    """Return {room: its line} of the list of rooms in docs/architecture.md, counted from below."""
     text = Path(page).read_text(encoding="utf-8")
     lines = re.search(r"^## The order of rooms$[\s\S]*?\n\n((?:    .*\n)+)", text, re.M).group(1).splitlines()
     return {room: len(lines) - at for at, line in enumerate(lines) for room in line.split()}
 
 
 def imports_go_down(root, order):
-    """A room imports rooms on lower lines of the order alone, and every room stands in it; files called __main__.py
-    start what is above them."""
+    """A room imports only rooms on lower lines of the order, and every room is in it.
+
+    Files called __main__.py start what is above them.
+    """
     house = House(root)
     rooms = {room_of(module) for module in house.files} - {""}
     faults = [f"{room} is missing in the order of rooms" for room in sorted(rooms - set(order))]
@@ -180,7 +186,7 @@ def imports_go_down(root, order):
 
 
 def room_of(module):
-    """The file or folder of gpukit/ that a module is or lies in; "" for gpukit itself, its starters and others."""
+    """Return the file or folder of gpukit/ of a module; "" for gpukit itself, its starters and others."""
     parts = module.split(".")
     return "" if parts[0] != "gpukit" or is_start(module) or len(parts) == 1 else parts[1]
 
@@ -191,7 +197,7 @@ def is_start(module):
 
 
 def imports_in_functions_put_something_off(root):
-    """An import inside a function puts off a heavy package, or a module that loads one which its file does not."""
+    """An import inside a function defers a heavy package, or a module that loads one which its file does not."""
     house = House(root)
     return [
         f"{one.importer}:{one.line} imports {one.module} inside {one.within}(), which puts nothing off"
@@ -202,7 +208,7 @@ def imports_in_functions_put_something_off(root):
 
 
 def puts_nothing_off(house, one):
-    """True where a module is loaded already, or costs nothing beside what is."""
+    """Return True if a module is already loaded, or costs no further imports."""
     if any(other.module == one.module and other.within is None for other in house.imports[one.importer]):
         return True
     foreign = one.module not in house.files and house.heavy(one.module)  # parts of a heavy package count as heavy
@@ -223,7 +229,7 @@ OF_THE_HOUSE = {"compile", "cudasim", "fuzz", "gates", "golden", "limits", "reli
 
 
 def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
-    """A folder of tests/ has the place of a folder or a module of gpukit/; one of tests/cli/, of a folder of cli/."""
+    """A folder of tests/ mirrors a folder or a module of gpukit/; one of tests/cli/, a folder of cli/."""
     root, faults = Path(root), []
     for folder in sorted({path.parent for path in (root / "tests").rglob("test_*.py")}):
         place = folder.relative_to(root / "tests")
@@ -236,18 +242,18 @@ def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
     return faults
 
 
-STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one a device, and the Protocols of both
-ALIKE = {  # (room, class): kinds of one thing, each in the part of the room that has that kind
-    ("bench", "Course"),  # what a training went by: of ours, of a rival
-    ("factorization", "Contest"),  # what candidates are tried on: ratings, clicks
-    ("factorization", "Rating"),  # what a lane knows of the rating it walks: alone, in a batch
-    ("factorization", "Registers"),  # a lane's local arrays: alone, in a batch
-    ("parallel", "Messages"),  # the ways for ranks to talk
+STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one per device, and the Protocols of both
+ALIKE = {  # (room, class): kinds of one concept, each in the part of the room that has that kind
+    ("bench", "Course"),  # provenance of a training: ours, of a rival
+    ("factorization", "Contest"),  # data for trials of candidates: ratings, clicks
+    ("factorization", "Rating"),  # a lane's data of the current rating: single, in a batch
+    ("factorization", "Registers"),  # a lane's local arrays: single, in a batch
+    ("parallel", "Messages"),  # transports between ranks
 }
 
 
 def names_mean_one_thing(package, alike=ALIKE):
-    """Public classes of one room that share a name stand in files of one meaning: of one name, or a device's steps."""
+    """Public classes of one room with the same name are in files of one meaning: of one name, or a device's steps."""
     homes, package = {}, Path(package)
     for path in sorted(package.glob("*/**/*.py")):
         room = path.relative_to(package).parts[0]
@@ -262,8 +268,10 @@ def names_mean_one_thing(package, alike=ALIKE):
 
 
 def environment_is_read_when_asked(root):
-    """No file of gpukit/ or cli/ reads os.environ when it is imported: what is set later would not count. Files may set
-    what other packages read when they are imported (setdefault)."""
+    """No file of gpukit/ or cli/ reads os.environ at import, because later values would have no effect.
+
+    Files may set variables that other packages read at import (setdefault).
+    """
     root = Path(root)
     files = [f for name in ("gpukit", "cli") for f in sorted((root / name).rglob("*.py"))]
     return [
@@ -275,7 +283,7 @@ def environment_is_read_when_asked(root):
 
 
 def at_import(node):
-    """The nodes of a tree that are evaluated when it is imported, setdefault of the environment aside."""
+    """Return the nodes of a tree that are evaluated at import, except setdefault of the environment."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
             continue
@@ -285,15 +293,18 @@ def at_import(node):
         yield from at_import(child)
 
 
-STANDARD = {  # a room's files whose meaning docs/architecture.md says for all rooms
+STANDARD = {  # a room's files whose meaning docs/architecture.md defines for all rooms
     *("__init__", "__main__", "formulas", "kernels", "twins", "gpu", "cpu", "steps", "plan", "inputs", "run"),
     *("estimator", "serve", "saving"),
 }
 
 
 def cards_name_their_files(package):
-    """A folder's __init__.py, its card, names the files and folders in it; not those that mean the same in all rooms,
-    nor twins, which are named as their kernels are, nor what lies directly in the package."""
+    """A folder's __init__.py, its card, names the files and folders in it.
+
+    Exceptions are files with the same meaning in all rooms, twins (named like their kernels), and files directly in the
+    package.
+    """
     faults, package = [], Path(package)
     for card in sorted(package.glob("*/**/__init__.py")):
         folder, text = card.parent, card.read_text(encoding="utf-8")
@@ -306,8 +317,10 @@ def cards_name_their_files(package):
 
 
 def kernels_and_twins_have_equal_files(package):
-    """A folder kernels/ has a folder twins/ beside it with the same files, a kernels.py a twins.py; files of device
-    functions alone need none."""
+    """A folder kernels/ has a folder twins/ with the same files, and kernels.py has a twins.py.
+
+    Files with device functions only need none.
+    """
     package = Path(package)
     kernels = [f for f in sorted(package.rglob("*.py")) if holds_kernels(f) and f.name != "__init__.py"]
     faults = [

@@ -1,4 +1,4 @@
-"""Figures of the pages are rows of benchmarks.csv, and each kind of drift is seen."""
+"""Figures of the pages are rows of benchmarks.csv, and each kind of deviation is detected."""
 
 import pytest
 from gates import figures
@@ -7,7 +7,7 @@ GENERATED = {"docs/benchmarks.md", "docs/cli.md"}
 
 
 def pages(root):
-    """README.md and the pages of docs/ that people write."""
+    """README.md and the hand-written pages of docs/."""
     return [root / "README.md", *(p for p in sorted((root / "docs").glob("*.md")) if f"docs/{p.name}" not in GENERATED)]
 
 

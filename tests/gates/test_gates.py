@@ -1,4 +1,4 @@
-"""The house as it stands passes every gate, and every gate fails on a planted fault."""
+"""The code passes every gate, and every gate fails on a planted fault."""
 
 import subprocess
 
@@ -160,7 +160,7 @@ OWN_CASES = [
 
 @pytest.mark.parametrize("lost", range(len(OWN_CASES)))
 def test_kernels_have_cases_bites(tmp_path, lost):
-    """Each case is missed, though others build a kernel of the same name."""
+    """Each case is reported, although others build a kernel of the same name."""
     package = write(tmp_path, OTHER_ROOMS) / "gpukit"
     assert gates.kernels_have_cases(package, OWN_CASES) == []
     name, module, function = OWN_CASES[lost]

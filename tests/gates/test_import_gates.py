@@ -1,4 +1,4 @@
-"""The house's imports pass every gate, and every gate fails on a planted fault."""
+"""The imports pass every gate, and every gate fails on a planted fault."""
 
 import pytest
 from gates import imports
@@ -94,7 +94,7 @@ ORDER = {"b": 1, "a": 2, "cli": 3}
 
 
 def house(root, **faults):
-    """The house with files replaced: name_of_file=text, __ for /."""
+    """Return a House with replaced files: name_of_file=text, __ for /."""
     return write(root, HOUSE | {f"{name.replace('__', '/')}.py": text for name, text in faults.items()})
 
 
@@ -149,12 +149,12 @@ def test_the_order_is_read_from_below(tmp_path):
 @pytest.mark.parametrize(
     "text, is_fault",
     [
-        ("def f():\n    from gpukit.a import two\n", True),  # costs nothing
+        ("def f():\n    from gpukit.a import two\n", True),  # has no cost
         ("def f():\n    import json\n", True),
         ("import scipy\ndef f():\n    from gpukit.b import heavy\n", True),  # loaded already
         ("from gpukit.b import heavy\ndef f():\n    import scipy\n    from gpukit.b import heavy\n", True),
         ("from gpukit.b import g\ndef f():\n    from gpukit.b import heavy\n", False),
-        ("def f():\n    from gpukit.a import f\n", False),  # numpy, by way of gpukit.a.one
+        ("def f():\n    from gpukit.a import f\n", False),  # numpy, through gpukit.a.one
         ("def f():\n    import numba.cuda\n", False),
         ("import numba\ndef f():\n    import numba.cuda\n", False),
         ("import numba.cuda\ndef f():\n    import numba.cuda\n", True),
@@ -186,7 +186,7 @@ def test_folders_stay_small_bites(tmp_path):
 
 
 def test_tests_lie_as_what_they_test_bites(tmp_path):
-    """Folders, modules (_driver.py too), commands and the house's own are found; folders of helpers are not asked."""
+    """Folders, modules (_driver.py too), commands and shared folders are found; folders of helpers are exempt."""
     homes = ("gpukit/a/b/__init__.py", "gpukit/a/c.py", "gpukit/_d.py", "cli/e/f.py")
     places = ("", "a/", "a/b/", "a/c/", "d/", "cli/", "cli/e/", "fuzz/kinds/")
     files = dict.fromkeys((*homes, *(f"tests/{place}test_it.py" for place in places), "tests/a/helpers/inputs.py"), "")

@@ -1,4 +1,4 @@
-"""Any form of a graph becomes one adjacency; its Laplacians; what is refused, and in which words."""
+"""All forms of a graph become one adjacency; Laplacians; error messages."""
 
 import subprocess
 import sys

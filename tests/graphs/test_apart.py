@@ -1,4 +1,4 @@
-"""Tables with times in several columns and columns that are no sensors: what is read, and what comes back."""
+"""Tables with times in several columns and columns that are not sensors: reading and writing."""
 
 import numpy as np
 import pandas
@@ -21,7 +21,7 @@ CLOCKS = {
 
 
 def lines(form, header):
-    """A line a time: its columns of time, and three of values, some missing; words and nothing behind them."""
+    """A line per time: time columns, three value columns, some missing; a text column and an empty one at the end."""
     rows = [f"{form.format(one)};{at}.5;?;{'NA' if at == 2 else at}" for at, one in enumerate(HOURS.tolist())]
     rows[4] = rows[4].replace("?", "1e1")
     count = [f"{at + 1}{row[1:]}" if header.startswith("No") else row for at, row in enumerate(rows)]
@@ -30,7 +30,7 @@ def lines(form, header):
 
 
 def filled(path, out, **how):
-    """The text that is written of a table; what is missing becomes 7.25."""
+    """Return the text that is written for a table; missing values become 7.25."""
     data = read_graph(path, **how)
     seen = (data.mask if data.mask.ndim == 3 else data.mask[:, None, None] & np.ones(data.tensor.shape, bool))[:, 0]
     write_completed(out, path, np.where(seen, 0, 7.25), seen, data.vertices, alone=True, **how)
@@ -92,7 +92,7 @@ def test_lines_that_a_column_tells_apart_are_readings(tmp_path):
 
 
 def test_lines_of_few_names_beside_dates_are_readings(tmp_path):
-    """As those of daily summaries without a header: they would be series of dates and of flags."""
+    """Like daily summaries without a header, which would otherwise be series of dates and of flags."""
     rows = [
         f"{s},202001{day:02},TMAX,{day},,S,{700 if day == 2 else ''}\n" for s in ("US1", "CA2") for day in (1, 2, 3)
     ]
@@ -242,7 +242,7 @@ def test_a_first_line_that_is_like_the_second_is_no_header(tmp_path):
     ],
 )
 def test_what_mutated_files_showed(tmp_path, text, missing):
-    """What is written has the same columns of readings, with nothing missing."""
+    """The written table has the same columns of readings and no missing values."""
     (tmp_path / "t.csv").write_text(text)
     before = read_graph(tmp_path / "t.csv")
     assert filled(tmp_path / "t.csv", tmp_path / "o.csv").replace(",", ".").count("7.25") == missing
@@ -282,7 +282,7 @@ def test_ids_that_end_in_a_byte_of_0(tmp_path):
 
 @pytest.mark.parametrize("name", ["", "x", "id", "name", "time"])
 def test_years_above_labels_need_a_name_of_sensors(tmp_path, name):
-    """Labels that are numbers may be times too, and a name of times above words contradicts them."""
+    """Numeric labels may be times too, and a name of times above text labels contradicts them."""
     labels = "abc" if name == "time" else (7, 9, 8)
     lines = [f"{label},{at}.5,2,3" for at, label in enumerate(labels)]
     (tmp_path / "t.csv").write_text("\n".join([f"{name},1990,1991,1992", *lines]) + "\n")

@@ -1,4 +1,4 @@
-"""The graph Fourier basis: right, signed, kept on disk by content, cut or by Lanczos when only a part is wanted."""
+"""The graph Fourier basis: correct, signed, cached by content, truncated or by Lanczos for a part of it."""
 
 import contextlib
 import types
@@ -22,13 +22,13 @@ GPU = Device("cuda", 0, "a GPU", (9, 0))
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path, monkeypatch):
-    """The folder of bases of this test alone."""
+    """A separate folder of bases for this test."""
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
     return tmp_path / "cache" / "bases"
 
 
 def copies(A, count, isolated=0):
-    """The adjacency of `count` unconnected copies of a graph and some isolated vertices."""
+    """Return the adjacency of `count` disconnected copies of a graph and some isolated vertices."""
     N = len(A) * count
     B = np.zeros((N + isolated, N + isolated))
     B[:N, :N] = np.kron(np.eye(count), A)
@@ -85,7 +85,7 @@ def test_every_graph_and_size_has_its_own(folder):
         assert fourier_basis(adjacency).source == "cpu"
     assert fourier_basis(as_adjacency(A), 4).source == fourier_basis(as_adjacency(A), 5).source == "cpu"
     assert len(list(folder.iterdir())) == 6 and fourier_basis(as_adjacency(A), 4).source == "cache"
-    for edges in ([(0, 1), (2, 3), (4, 0)], [(0, 2), (1, 3), (4, 0)]):  # as many neighbours, others
+    for edges in ([(0, 1), (2, 3), (4, 0)], [(0, 2), (1, 3), (4, 0)]):  # the same number of neighbours, different ones
         assert fourier_basis(as_adjacency(edges)).source == "cpu"
     longer = as_adjacency((np.argwhere(np.triu(A)), None), vertices=31)
     assert fourier_basis(longer).source == "cpu"
@@ -190,7 +190,7 @@ PARTS = [
 @pytest.mark.parametrize("name, size", PARTS)
 @pytest.mark.parametrize("way", ["cut", "inverse", "complement"])
 def test_the_smoothest(monkeypatch, name, size, way):
-    """Lanczos gives the same eigenvalues, repeated ones as often, as LAPACK does."""
+    """Lanczos gives LAPACK's eigenvalues with the same multiplicities."""
     monkeypatch.setattr(room, "SMALL", 10**6 if way == "cut" else 0)
     monkeypatch.setattr(lanczos, "BAND", 1.0 if way == "inverse" else 0.0)
     monkeypatch.setattr(room, "CUT", 1)
@@ -220,7 +220,7 @@ def test_large_sizes_are_cut_from_the_whole(monkeypatch):
 
 @pytest.mark.parametrize("missed", [1, 12])
 def test_what_lanczos_misses_is_found_when_it_runs_again(monkeypatch, missed):
-    """A first run that leaves out some of the smoothest, as Lanczos may copies of a repeated eigenvalue."""
+    """The first run omits some of the smoothest vectors, as Lanczos may for copies of a repeated eigenvalue."""
     calls, run = [], lanczos._largest
 
     def forgetful(apply, known, count, rng, cupy):
@@ -297,16 +297,16 @@ def test_the_smoothest_on_a_gpu(monkeypatch, name, size):
     found = fourier_basis(GRAPHS[name], size, resolve("cuda"), cache=False)
     L = normalized_laplacian(GRAPHS[name]).toarray()
     U, mu = found.vectors, found.values
-    assert found.source == "cuda:0" or name in ("star", "copies")  # where cupy's iteration may break down
+    assert found.source == "cuda:0" or name in ("star", "copies")  # cupy's iteration may break down here
     assert np.allclose(mu, np.linalg.eigvalsh(L)[:size], rtol=0, atol=1e-10) and (np.diff(mu) >= 0).all()
     assert np.abs(L @ U - U * mu).max() < 1e-8 and np.abs(U.T @ U - np.eye(size)).max() < 1e-10
 
 
-# --- what is trusted
+# --- trusted files
 
 
 def of_another(monkeypatch, path):
-    """Let a file, folder or link be another user's; root gives nothing away here, so that it holds for every user."""
+    """Make a file, folder or link appear to belong to another user; also for root."""
     inode, owner_of = path.lstat().st_ino, private.owner_of
     monkeypatch.setattr(private, "owner_of", lambda status: 12345 if status.st_ino == inode else owner_of(status))
 

@@ -1,4 +1,4 @@
-"""Graph tensors made by hand: what is none is refused in one line, before anything relies on it."""
+"""Graph tensors created by hand: invalid ones are rejected in one line before use."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ TENSOR = np.arange(30.0).reshape(5, 2, 3)
 
 
 def forged(name, place, value):
-    """The ring with another number in one of its arrays."""
+    """Return the ring with another number in one of its arrays."""
     graph = RING.copy()
     broken = getattr(graph, name).copy()
     broken[place] = value

@@ -1,4 +1,4 @@
-"""The table that was read, filled in: labels, order, timestamps and what was observed survive, in every layout."""
+"""The completed table keeps labels, order, timestamps and observed values, in every layout."""
 
 import io
 
@@ -26,7 +26,7 @@ def text(separator=",", header=True, labels=True, turned=False, ids=IDS):
 
 
 def completed(path, out, **how):
-    """The words of the file that write_completed makes of a file; what is missing becomes 0.1, 1.1, ..."""
+    """Return the words of the file that write_completed makes of a file; missing values become 0.1, 1.1, ..."""
     found = read_table(path, 3, **how)
     observed = ~np.isnan(found.values)
     filled = np.where(observed, found.values, np.arange(observed.size).reshape(observed.shape) + 0.1)
@@ -53,7 +53,7 @@ def test_only_what_is_missing_changes(tmp_path, turned, separator, header, label
 
 @pytest.mark.parametrize("separator", [";", "\t", " ", ","])
 def test_decimal_commas_come_back(tmp_path, separator):
-    """What was observed keeps its comma, what is filled in gets one; 1,234 is no thousand beside 2,5."""
+    """Observed values keep their comma and imputed ones get one; 1,234 is not a thousand next to 2,5."""
     cells = [["279,250", "NA", "1e1"], ["280", "-0,5", "nan"], ["1,5e-1", "1,234", "8"], ["1", "2", "3"]]
     quote = '"{}"'.format if separator == "," else str
     lines = [["time", *IDS], *([time.replace(" ", "T"), *map(quote, row)] for time, row in zip(TIMES, cells))]

@@ -1,4 +1,4 @@
-"""Arrays as people have them become one checked GraphTensor."""
+"""Arrays in common forms become one validated GraphTensor."""
 
 import networkx
 import numpy as np
@@ -50,7 +50,7 @@ def test_masks(dtype):
     assert np.array_equal(found.mask, entries) and found.tensor[0, 1, 2] == 0 and found.tensor[0, 1, 1] == T[0, 1, 1]
     as_whole = as_graph_tensor(PATH, T, np.broadcast_to(whole[:, None, None], T.shape))
     assert as_whole.mask.shape == (4,) and np.array_equal(as_whole.mask, whole)
-    assert np.array_equal(as_graph_tensor(PATH, holes(2), whole).mask, whole)  # they say the same
+    assert np.array_equal(as_graph_tensor(PATH, holes(2), whole).mask, whole)  # both give the same mask
 
 
 def test_shapes():
@@ -189,7 +189,7 @@ def test_labels_of_networkx_and_numbers_as_labels():
     graph.add_edges_from([(3, 1), (1, 0), (0, 2)])
     found = as_graph_tensor(graph, pandas.DataFrame(T[:, 0]))  # rows 0 to 3 are the vertices 0 to 3
     assert np.array_equal(found.tensor[:, 0], T[[3, 1, 0, 2], 0]) and found.vertices.tolist() == [3, 1, 0, 2]
-    assert np.array_equal(as_graph_tensor(graph, T).tensor, T)  # no labels: as they stand
+    assert np.array_equal(as_graph_tensor(graph, T).tensor, T)  # no labels: by position
     places = networkx.relabel_nodes(graph, {at: (at, at) for at in range(4)})
     assert as_graph_tensor(places, pandas.DataFrame(T[:, 0])).vertices is None
 

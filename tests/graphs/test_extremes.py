@@ -1,4 +1,4 @@
-"""Numbers near the ends of float64: the same graph without a warning, or one line."""
+"""Numbers near the limits of float64: the same graph without a warning, or an error of one line."""
 
 import warnings
 

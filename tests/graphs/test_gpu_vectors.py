@@ -1,4 +1,4 @@
-"""A basis's vectors on a GPU: which are kept, and when they are made anew. numpy stands in for cupy."""
+"""A basis's vectors on a GPU: which are cached, and when they are copied again. numpy replaces cupy."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gpukit.graphs.basis import keep_vectors, vectors_on_gpu
 
 
 class Bring:
-    """Brings arrays to a GPU, and counts them."""
+    """Copies arrays to a GPU, and counts them."""
 
     def __init__(self):
         self.uploads = 0
@@ -40,5 +40,5 @@ def test_vectors_computed_there_need_not_go_up(workspace):
     assert vectors_on_gpu(vectors, np.float64, bring, workspace) is there
     single = vectors_on_gpu(vectors, np.float32, bring, workspace)
     assert single.dtype == np.float32 and (single == vectors.astype(np.float32)).all() and bring.uploads == 0
-    equal = vectors.copy()  # another array with the same numbers is not known to be the same
+    equal = vectors.copy()  # another array with the same numbers is not recognized
     assert vectors_on_gpu(equal, np.float32, bring, workspace) is not single and bring.uploads == 1

@@ -1,4 +1,4 @@
-"""Long tables: a line a reading; their columns, what is filled in, which lines are added, in what order."""
+"""Long tables, a line per reading: columns, imputed values, added lines and their order."""
 
 import io
 
@@ -12,11 +12,11 @@ from gpukit.graphs.completed import write_completed
 
 TIMES = ["2014-03-01 00:00", "2014-03-01 01:00", "2014-03-01 02:00", "2014-03-01 03:00"]
 IDS = ["s02", "s00", "s01"]  # in the order in which they appear
-EDGES = "s00 s01\ns01 s02\ns02 s03\n"  # of s03 there is no reading
+EDGES = "s00 s01\ns01 s02\ns02 s03\n"  # s03 has no reading
 
 
 def readings(sep=",", header="time,station,temp"):
-    """12 readings by time, one without a value; of s00 there is none at 01:00."""
+    """12 readings by time, one without a value; s00 has none at 01:00."""
     lines = [[t, s, f"{10 * j + i}.50"] for i, t in enumerate(TIMES) for j, s in enumerate(IDS)]
     lines[8][2] = "NA"
     del lines[4]
@@ -30,7 +30,7 @@ WANTED = {("s01", 2): np.nan, ("s00", 1): np.nan} | {
 
 
 def check(data):
-    """The values are where the labels and times say."""
+    """Check that values are at the places of their labels and times."""
     ids = data.vertices.tolist()
     for (sensor, time), value in WANTED.items():
         row = ids.index(sensor)
@@ -90,7 +90,7 @@ def test_vertices_without_labels_are_numbers(tmp_path):
 
 
 def filled(tmp_path, text, out="out.csv", edges=None, **how):
-    """The lines of the table that is written; what is missing becomes 7.25."""
+    """Return the lines of the written table; missing values become 7.25."""
     source = tmp_path / "l.csv"
     source.write_text(text)
     if edges:
@@ -109,10 +109,10 @@ def filled(tmp_path, text, out="out.csv", edges=None, **how):
 def test_lines_are_added_at_their_time(tmp_path):
     got = filled(tmp_path, readings()).read_text().splitlines()
     wanted = readings().replace("s01,NA", "s01,7.25").splitlines()
-    wanted.insert(5, "2014-03-01 01:00,s00,7.25")  # as sensors appear at other times
+    wanted.insert(5, "2014-03-01 01:00,s00,7.25")  # the order of sensors at other times
     assert got == wanted
     lines = readings().splitlines()
-    lines[2:4] = lines[3:1:-1]  # at one time in another order
+    lines[2:4] = lines[3:1:-1]  # another order at one time
     got = filled(tmp_path, "\n".join(lines) + "\n").read_text().splitlines()
     wanted = [line.replace("NA", "7.25") for line in lines]
     wanted.insert(6, "2014-03-01 01:00,s00,7.25")  # after the other lines of 01:00
@@ -125,7 +125,7 @@ def test_lines_are_added_at_their_time_among_the_sensors(tmp_path):
     got = filled(tmp_path, "\n".join([head, *lines]) + "\n", edges=EDGES).read_text().splitlines()
     wanted = [head, *[line.replace("NA", "7.25") for line in lines]]
     wanted.insert(6, "2014-03-01 01:00,s00,7.25")
-    assert got == wanted + [f"{time},s03,7.25" for time in TIMES]  # of whom the graph alone knows
+    assert got == wanted + [f"{time},s03,7.25" for time in TIMES]  # the graph alone has it
 
 
 def test_lines_in_no_order_stay_and_others_come_last(tmp_path):
@@ -172,7 +172,7 @@ def test_the_same_reading_twice_counts_once(tmp_path):
     line = f"{TIMES[0]},s02,0.5\n"
     (tmp_path / "l.csv").write_text(readings() + line)
     check(read_graph(tmp_path / "l.csv"))
-    (tmp_path / "l.csv").write_text(readings() + f"{TIMES[2]},s01,\n")  # twice without a value
+    (tmp_path / "l.csv").write_text(readings() + f"{TIMES[2]},s01,\n")  # repeated without a value
     check(read_graph(tmp_path / "l.csv"))
 
 

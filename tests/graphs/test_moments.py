@@ -1,4 +1,4 @@
-"""Times in the spellings of tables, by themselves and as the labels of tables that no graph is given with."""
+"""Times in the spellings of tables, alone and as the labels of tables without a graph."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -17,7 +17,7 @@ OF_DAYS = ("%Y%m%d", "%Y%m%d%H%M", "%d %B %Y", "%d-%b-%y", "%b %d %Y", "%B %d, %
 
 
 def table(labels, first, lack=(3,)):
-    """Two sensors by those labels, of which the first lacks some values."""
+    """Return two sensors with those labels; the first has missing values."""
     lines = [f"{label},{'' if at in lack else at + 0.5},{10 - at}" for at, label in enumerate(labels)]
     return "\n".join([f"{first},a,b", *lines]) + "\n"
 
@@ -106,7 +106,7 @@ def test_words_beside_times_that_repeat_are_refused_with_the_columns_to_type(tmp
 
 @pytest.mark.parametrize("order, days", [("dmy", 1), ("mdy", 31)])
 def test_months_or_days_first_where_both_could_be(tmp_path, order, days):
-    """Where all readings of them have the same steps, it makes no difference."""
+    """If all readings of them have the same steps, the choice has no effect."""
     (tmp_path / "t.csv").write_text("date,a,b\n01/03/2004,1,2\n02/03/2004,,3\n")
     with pytest.raises(DataError, match="'01/03/2004' may have the month first or the day.*time:mdy or time:dmy"):
         read_graph(tmp_path / "t.csv")

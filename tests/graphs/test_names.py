@@ -1,4 +1,4 @@
-"""Names of sensors in what is written and read: tables in every layout, lists of edges, coordinates, distances."""
+"""Names of sensors in output and input: tables in every layout, lists of edges, coordinates, distances."""
 
 import numpy as np
 import pandas
@@ -19,7 +19,7 @@ NAMES = list(dict.fromkeys([*WORDS, *drawn_words(0, 40)]))
 
 
 def table(names, layout):
-    """Lines of cells of readings, some of which are missing."""
+    """Return lines of readings with some missing ones."""
     cells = [[f"{20 + at + hour / 4}" if (at + hour) % 5 else "" for at in range(len(names))] for hour in range(12)]
     if layout == "columns":
         return [["time", *names], *([time, *row] for time, row in zip(TIMES, cells))]
@@ -35,7 +35,7 @@ def write(path, lines, separator=","):
 
 
 def fill_in(source, out, value=5.25):
-    """write_completed of a file; the names that it was read with."""
+    """write_completed of a file; return the names that it was read with."""
     data = read_graph(source)
     values = data.tensor.reshape(len(data.tensor), -1)
     mask = data.mask if data.mask.ndim == 3 else data.mask[:, None, None]

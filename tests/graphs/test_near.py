@@ -1,4 +1,4 @@
-"""Graphs that are made: of coordinates, of distances, of how alike series are."""
+"""Graphs from coordinates, from distances, and from the similarity of series."""
 
 import numpy as np
 import pandas
@@ -28,7 +28,7 @@ def weights(graph):
 def test_the_nearest_by_great_circles(index):
     found = weights(graph_from_coordinates(frame(index), neighbors=1))
     assert set(found) == {(a, b) for pair in FLIGHT for a, b in (pair, pair[::-1])}
-    scale = np.median([*FLIGHT.values()] * 2)  # each of the two is the other's nearest
+    scale = np.median([*FLIGHT.values()] * 2)  # each is the other's nearest
     for pair, distance in FLIGHT.items():
         assert found[pair] == found[pair[::-1]] == pytest.approx(np.exp(-((distance / scale) ** 2)), rel=0.03)
 

@@ -1,4 +1,4 @@
-"""read_graph and write_graph: archives, two files, text; what is refused."""
+"""read_graph and write_graph: archives, two files, text; errors."""
 
 import gzip
 import lzma

@@ -1,4 +1,4 @@
-"""Tokens of lists of edges and of tables: vertices keep the spelling of the file, numbers are right or one line."""
+"""Tokens of lists of edges and of tables: vertices keep their spelling, numbers are correct or an error of one line."""
 
 import numpy as np
 import pytest
@@ -84,11 +84,11 @@ def table(folder, text, count=3):
 @pytest.mark.parametrize(
     "text, ids",
     [
-        ("007,1\n8,2\n9,3\n", None),  # numbers all: values, unless the graph says otherwise
+        ("007,1\n8,2\n9,3\n", None),  # all numbers: values, unless the graph contradicts
         ("NA,1\nb,2\nc,NA\n", ["NA", "b", "c"]),
         ("v,t1\n007,1\n8,2\n9,3\n", None),
         (",t1\n007,1\n8,2\n9,3\n", ["007", "8", "9"]),
-        ("t1\n007,1\n8,2\n9,3\n", ["007", "8", "9"]),  # as R writes tables
+        ("t1\n007,1\n8,2\n9,3\n", ["007", "8", "9"]),  # as written by R
         (f",t1\n{2**63},1\n8,2\n9,3\n", [str(2**63), "8", "9"]),
         (f",t1\n{NINES},1\n8,2\n9,3\n", [NINES, "8", "9"]),
         (",t1\n1,1\n8,2\n9,3\n", [1, 8, 9]),

@@ -1,4 +1,4 @@
-"""Generated graph tensors: low rank in the spectral domain, the shapes of the graphs, what is missing, the seed."""
+"""Generated graph tensors: low rank in the spectral domain, shapes of the graphs, missing values, the seed."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from gpukit.graphs.basis import fourier_basis
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path_factory, monkeypatch):
-    """Bases of these tests are kept apart."""
+    """Bases of these tests are in a separate folder."""
     folder = tmp_path_factory.getbasetemp() / "bases"
     monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
@@ -72,7 +72,7 @@ def test_a_seed_is_a_promise():
     assert (first.adjacency != again.adjacency).nnz == 0 and (first.adjacency != other.adjacency).nnz > 0
     here, there = (synth_graph(**SMALL | {"vertices": None}, adjacency=first.adjacency, seed=seed) for seed in (5, 6))
     assert np.array_equal(here.truth, first.truth) and np.abs(here.truth - there.truth).mean() > 1
-    assert (synth_graph(**SMALL, seed=5).adjacency != first.adjacency).nnz == 0  # the graph is its own stream
+    assert (synth_graph(**SMALL, seed=5).adjacency != first.adjacency).nnz == 0  # the graph has its own stream
 
 
 def test_random_graphs():
@@ -97,7 +97,7 @@ def test_pairs_are_counted_right():
 
 
 def test_ego_facebooks_shape():
-    """Its vertices and edges exactly, degrees and communities nearly: 1, 25, 1,045; 75 leaves."""
+    """Its exact numbers of vertices and edges; approximate degrees and communities: 1, 25, 1,045; 75 leaves."""
     edges = planted.ego_edges(4039, np.random.default_rng([0, 0]))
     degrees = np.bincount(edges.ravel())
     assert edges.shape == (88234, 2) and len(np.unique(np.sort(edges, axis=1), axis=0)) == 88234

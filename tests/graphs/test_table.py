@@ -1,4 +1,4 @@
-"""Values as a table beside a file of edges: which side the vertices are, headers, ids, and whose is whose."""
+"""Values as a table with a file of edges: the side of the vertices, headers, ids, and their matching."""
 
 import numpy as np
 import pytest
@@ -126,7 +126,7 @@ def test_ids_of_the_table_are_those_of_an_adjacency_without_any(read):
 
 
 def test_rows_find_their_vertex_by_id(read):
-    """The order is the table's; edges go where their ids are."""
+    """The order is the table's; edges are matched by ids."""
     expected = read(PLAIN, NAMED)
     assert expected.vertices.tolist() == ["a", "b", "c", "d", "e"]
     order = np.array([3, 0, 4, 2, 1])
@@ -175,7 +175,7 @@ def test_both_sides_could_be_the_vertices(read):
         read(rows(table))
     check(read(rows(table), layout="rows"), table)
     check(read(rows(table), layout="columns"), table.T)
-    check(read([IDS, *rows(table.T)], NAMED), table)  # ids tell
+    check(read([IDS, *rows(table.T)], NAMED), table)  # ids decide
 
 
 def test_refused(read):

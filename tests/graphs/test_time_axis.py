@@ -1,4 +1,4 @@
-"""Times of columns, in an archive or in a file of their own."""
+"""Times of columns, in an archive or in a separate file."""
 
 import numpy as np
 import pytest

@@ -10,13 +10,13 @@ def basis(A):
 
 
 def low_rank(U, m, n, rank, rng):
-    """(N, m, n): the inverse transform of slices of that rank, each a product of two Gaussian matrices."""
+    """Return (N, m, n): the inverse transform of slices of that rank, each a product of two Gaussian matrices."""
     Z = rng.normal(size=(U.shape[1], m, rank)) @ rng.normal(size=(U.shape[1], rank, n))
     return np.einsum("ik,kab->iab", U, Z)
 
 
 def shrunk(X, lam, cap=None):
-    """U (S - lam)+ V' of one matrix, at most cap singular vectors kept, and the rank of that."""
+    """Return U (S - lam)+ V' of one matrix with at most cap singular vectors, and its rank."""
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     s = np.maximum(s - lam, 0)
     s[len(s) if cap is None else cap :] = 0
@@ -29,12 +29,12 @@ def observed_only(G, mask):
 
 
 def first_lambda(U, G, mask):
-    """(K,) the largest singular value of each spectral slice of P_Omega(G)."""
+    """Return (K,) the largest singular value of each spectral slice of P_Omega(G)."""
     return np.array([np.linalg.norm(Z, 2) for Z in np.einsum("ik,iab->kab", U, observed_only(G, mask))])
 
 
 def iteration(U, G, mask, estimate, lam, cap=None):
-    """Lines 7-10: (the next estimate (N, m, n), ranks (K,)) from one."""
+    """Lines 7-10: return (the next estimate (N, m, n), ranks (K,))."""
     seen = observed_only(np.ones(G.shape), mask)
     filled = observed_only(G, mask) + (1 - seen) * estimate
     Z = np.einsum("ik,iab->kab", U, filled)

@@ -1,4 +1,4 @@
-"""Oracles in float64 with dense matrices and plain loops; they import nothing of gpukit."""
+"""Oracles in float64 with dense matrices and plain loops; they import nothing from gpukit."""
 
 import numpy as np
 

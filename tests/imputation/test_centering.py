@@ -1,4 +1,4 @@
-"""Means taken off and put back, against plain loops."""
+"""Subtracted and restored means, against plain loops."""
 
 import numpy as np
 import pytest

@@ -31,7 +31,7 @@ def place_of(adjacency):
 
 
 def road(entries, seed=0):
-    """A ring whose signals are smooth, far from zero, with noise: (place, adjacency, truth, tensor, mask)."""
+    """Return a ring with smooth signals, far from zero, with noise: (place, adjacency, truth, tensor, mask)."""
     rng, N = np.random.default_rng(seed), 60
     A = np.zeros((N, N))
     A[np.arange(N), (np.arange(N) + 1) % N] = 1.0
@@ -81,7 +81,7 @@ def test_trials_share_what_they_have_in_common_and_find_the_same(entries, monkey
     made, transformed, start = [], cpu.transformed, choose.start
     monkeypatch.setattr(cpu, "transformed", lambda *arguments: made.append(1) or transformed(*arguments))
     shared, count = choose.choose(place, AUTO, of(tensor, mask), 0), len(made)
-    monkeypatch.setattr(choose, "start", lambda *arguments: start(*arguments[:4]))  # without what is known
+    monkeypatch.setattr(choose, "start", lambda *arguments: start(*arguments[:4]))  # without observed values
     alone = choose.choose(place, AUTO, of(tensor, mask), 0)
     assert shared.setting == alone.setting and len(made) - count == sum(len(trial.curves) for trial in alone.trials)
     for mine, other in zip(shared.trials, alone.trials, strict=True):
@@ -147,7 +147,7 @@ def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped(
 
 
 def test_paths_are_as_deep_as_their_laws_need():
-    """'common' ends at DEEP of its start; 'frequency' as far below as its smoothest slice begins above."""
+    """'common' ends at DEEP of its start; 'frequency' equally far below the start of its smoothest slice."""
     for weights, exponent, end in (("common", 1.0, choose.DEEP), ("frequency", 2.0, choose.DEEP * choose.FLOOR**2)):
         options = choose.with_path(Setting(weights, exponent, "none", Options(iterations=7))).options
         assert options.decay**7 == pytest.approx(end) and not options.accelerate and not options.rank_phase
@@ -165,7 +165,7 @@ def test_data_are_solved_where_the_first_split_recovers_them():
 
 @pytest.mark.parametrize("weights, sure", [("slice", 20 + choose.PATIENCE), ("common", 10)])
 def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, sure, monkeypatch):
-    """The patience starts after the path, for other weightings half-way."""
+    """The patience starts after the path; for other weightings half-way."""
     place, _, _, tensor, mask = road(False)
     watched = []
     monkeypatch.setattr(choose, "Watch", lambda *given: watched.append(given[2]) or Watch(*given))
@@ -223,7 +223,7 @@ def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
 @pytest.mark.data
 @pytest.mark.parametrize("entries", [False, True])
 def test_road_sensors_are_filled_better_than_by_any_baseline(entries):
-    """METR-LA, every 24th time: whole sensors or single entries missing; the baselines know the best setting."""
+    """METR-LA, every 24th time: whole sensors or single entries missing; baselines use their best settings."""
     speed = np.loadtxt(support.data("metr-la/speed.csv"), delimiter=",", skiprows=1, dtype=np.float32)
     adjacency = as_adjacency(np.loadtxt(support.data("metr-la/adjacency.csv"), delimiter=","))
     truth = np.ascontiguousarray(speed.T[:, ::24]).reshape(207, 7, 12)

@@ -14,7 +14,7 @@ GPU = Device("cuda", 0, "a GPU", (9, 0))
 
 
 class CupysError(MemoryError):
-    """As cupy.cuda.memory.OutOfMemoryError is one."""
+    """Like cupy.cuda.memory.OutOfMemoryError."""
 
 
 def fail(*arguments, **options):

@@ -24,7 +24,7 @@ ENTRIES[5] = False
 
 
 def sessions(mask, dtype):
-    """The same tensor in a session on the CPU and in one on the GPU."""
+    """Return sessions of one tensor on the CPU and on the GPU."""
     from gpukit.imputation.spectral import cpu, gpu
 
     observed = np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, 0).astype(dtype)
@@ -73,14 +73,16 @@ def test_imputers_agree():
 
 
 def fitted(seed, device, vertices=60, shape=(11, 6)):
-    """The imputer after fit on a graph of its own; nothing from disk but the basis."""
+    """Fit the imputer on a new graph; only the basis is from disk."""
     graph = synth_graph(vertices=vertices, shape=shape, rank=2, missing=0.2, seed=seed)
     return GraphImputer(weights="slice", center="none", device=device).fit(graph.adjacency, graph.tensor, graph.mask)
 
 
 def test_a_fit_gives_its_memory_back():
-    """Six fits of tensors of 8 MB leave less than one of them behind: what is loaded once, kernels and cuBLAS. The
-    driver's own count of free memory goes up and down by some MB, whatever the number of fits: the best of three."""
+    """Six fits of tensors of 8 MB keep less than one of them: what is loaded once, kernels and cuBLAS.
+
+    The driver's count of free memory varies by some MB for any number of fits, so this is the best of three.
+    """
     from gpukit.device import free_memory, resolve
 
     def free_after(fits):
@@ -94,7 +96,7 @@ def test_a_fit_gives_its_memory_back():
 
 
 def test_threads_that_fit_at_once_do_not_mix_their_tensors():
-    """On one GPU, and on two where there are two."""
+    """On one GPU, and on two if there are two."""
     from gpukit.device import gpu_count
 
     devices = [f"cuda:{number % gpu_count()}" for number in range(4)]
@@ -117,7 +119,7 @@ def test_the_basis_of_both_devices_spans_the_same():
 
 @pytest.mark.parametrize("library", ["cupy", "numba"])
 def test_an_array_on_a_gpu_comes_back_as_one(library):
-    """cupy's and numba's, from fit and from transform, with the values that an array of the host gets."""
+    """cupy's and numba's, from fit and from transform, with the values for a host array."""
     tensor = np.where(GRAPH.mask[:, None, None], GRAPH.truth, np.nan)
     given = array_library().asarray(tensor) if library == "cupy" else cuda.to_device(tensor)
     model, host = (GraphImputer(device="cuda").fit(GRAPH.adjacency, one) for one in (given, tensor))
@@ -144,12 +146,12 @@ def test_methods_in_two_threads_are_those_in_one(monkeypatch):
 
 
 def missing_in(mask, dtype=np.float64):
-    """GRAPH's truth, NaN where a mask misses."""
+    """Return GRAPH's truth, NaN where a mask is False."""
     return np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, np.nan).astype(dtype)
 
 
 def there(tensor, library):
-    """An array on the GPU."""
+    """Return an array on the GPU."""
     if library == "torch":
         return pytest.importorskip("torch").from_numpy(tensor).cuda()
     return array_library().asarray(tensor) if library == "cupy" else cuda.to_device(tensor)
@@ -230,8 +232,10 @@ def test_a_model_of_a_tensor_on_the_gpu_is_kept_and_extended(tmp_path):
 
 @pytest.mark.parametrize("settings", [{"center": "none"}, {"center": "entry", "holdout": 0.1}], ids=str)
 def test_a_tensor_on_the_gpu_is_not_copied_to_the_host(settings):
-    """While it is fitted the host takes less memory than half of it (means of its 40,000 entries); of one on the
-    host, a copy at least."""
+    """During the fit the host needs less memory than half of it (means of its 40,000 entries).
+
+    For a tensor on the host, it needs at least a copy.
+    """
     graph = synth_graph(vertices=40, shape=(200, 200), rank=2, missing=0.2, seed=3)
     tensor = np.where(graph.mask[:, None, None], graph.truth, np.nan)
     most = []

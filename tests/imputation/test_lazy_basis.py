@@ -42,7 +42,7 @@ def made(monkeypatch, tmp_path):
 
 
 def holes(truth, share=0.2):
-    """(the tensor with entries missing, where)."""
+    """Return (the tensor with missing entries, their mask)."""
     hidden = np.random.default_rng(1).random(truth.shape) < share
     return np.where(hidden, np.nan, truth), hidden
 

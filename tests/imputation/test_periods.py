@@ -18,14 +18,14 @@ def drift(count, stay, seed=0):
 
 
 def daily(count, day, seed=0):
-    """A sharp peak and a broad one each day, of a size that differs by vertex; and noise."""
+    """A sharp peak and a broad one each day, with sizes that differ by vertex, and noise."""
     hour, size = np.arange(count) % day / day, np.random.default_rng(seed).uniform(0.5, 2, (VERTICES, 1))
     shape = np.exp(-(((hour - 0.3) / 0.04) ** 2)) + 0.8 * np.exp(-(((hour - 0.7) / 0.1) ** 2))
     return 4 * size * shape + 0.5 * drift(count, 0.8, seed)
 
 
 def masked(values, seed=0):
-    """(values, 0 where missing; seen): a fifth missing, and two vertices whole."""
+    """Return (values, 0 where missing; seen): a fifth missing, and two whole vertices."""
     seen = np.random.default_rng(seed).random(values.shape) > 0.2
     seen[:2] = False
     return np.where(seen, values, 0.0), seen
@@ -102,7 +102,7 @@ def test_an_order_is_told_from_values_alone():
 
 
 def autoregress(coefficients, shape, seed=0):
-    """Series (N, T) of an autoregression with coefficients at lags 1, 2, ..., from noise."""
+    """Return series (N, T) of an autoregression with coefficients at lags 1, 2, ..., from noise."""
     values = np.random.default_rng(seed).normal(size=shape)
     for t in range(len(coefficients), shape[1]):
         values[:, t] += sum(one * values[:, t - lag] for lag, one in enumerate(coefficients, 1))
@@ -149,7 +149,7 @@ def test_ties_and_constants_are_no_order():
 
 
 def test_columns_a_period_apart_do_not_hide_the_order():
-    """Of 720 hours half, a third and a fifth are whole days."""
+    """Half, a third and a fifth of 720 hours are whole days."""
     profile = np.maximum(0, np.sin(2 * np.pi * (np.arange(720) % 24) / 24)) ** 4
     assert in_time(*masked(profile * np.linspace(1, 2, VERTICES)[:, None]))
 

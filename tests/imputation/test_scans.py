@@ -1,4 +1,4 @@
-"""Compiled passes along rows against numpy's tables, to the bit."""
+"""Compiled passes along rows against numpy, to the bit."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ every = pytest.mark.parametrize("shape, share", [(shape, share) for shape in SHA
 
 
 def table(shape, share):
-    """(rng, seen): seen in part, its last row not at all."""
+    """Return (rng, seen): partly observed, the last row not at all."""
     rng = np.random.default_rng(int(100 * share) + shape[1])
     seen = rng.random(shape) < share
     seen[-1] &= shape[0] == 1
@@ -21,7 +21,7 @@ def table(shape, share):
 
 
 def around(seen):
-    """(left, right) (n, T): the nearest columns seen at or before each and at or after it; -1 and T for none."""
+    """Return (left, right) (n, T): the nearest observed columns at or before, and at or after; -1 and T for none."""
     places, count = np.arange(seen.shape[1]), seen.shape[1]
     left = np.maximum.accumulate(np.where(seen, places, -1), axis=1)
     return left, np.minimum.accumulate(np.where(seen, places, count)[:, ::-1], axis=1)[:, ::-1]

@@ -1,4 +1,4 @@
-"""Sensors of unlike kinds: counted in their own spreads, given back as they were."""
+"""Sensors in different units: scaled by their own spreads, returned in their own units."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ LEVELS = np.array([5.0, 0.0, 2e7, -300.0])
 
 
 def series(columns=120, seed=0):
-    """(values (4, T) of like kinds, seen)."""
+    """Return (values (4, T) in one unit, seen)."""
     rng, t = np.random.default_rng(seed), np.arange(columns)
     common = np.sin(t / 7.0) + np.cumsum(rng.normal(size=columns)) / 8
     values = common * np.array([[1.0], [-1.0], [0.8], [1.2]]) + 0.1 * rng.normal(size=(4, columns))

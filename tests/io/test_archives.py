@@ -1,4 +1,4 @@
-"""Archives of numpy's that people hand in: nothing that they say of themselves is believed before it is seen."""
+"""External numpy archives: nothing in their headers is trusted before it is checked."""
 
 import contextlib
 import io
@@ -26,7 +26,7 @@ COLUMNS = ("users", "items", "values", "user_ids", "item_ids")
 
 
 def npy(array, **changes):
-    """The bytes of a .npy file, whose header says something else about the array."""
+    """Return the bytes of a .npy file with another header."""
     header = {"descr": array.dtype.str, "fortran_order": False, "shape": array.shape, **changes}
     out = io.BytesIO()
     np.lib.format.write_array_header_1_0(out, header)
@@ -42,7 +42,7 @@ def packed(path, members, how=zipfile.ZIP_DEFLATED):
 
 @contextlib.contextmanager
 def little_memory():
-    """What takes less than 64 MiB at its peak."""
+    """Assert that less than 64 MiB is allocated."""
     tracemalloc.start()
     try:
         yield
@@ -52,7 +52,7 @@ def little_memory():
 
 
 def refused(work, *arguments, match):
-    """What is refused in one line, without taking memory."""
+    """Assert an error of one line, with little memory."""
     with little_memory(), pytest.raises(DataError, match=match) as caught:
         work(*arguments)
     assert "\n" not in str(caught.value)
@@ -106,7 +106,7 @@ def test_other_ways_of_packing(tmp_path, how):
 
 
 def bomb(path, megabytes, name, others=None):
-    """An archive of which one member unpacks to so many megabytes of zeros; others: {name: array} in it."""
+    """An archive with a member that unpacks to many megabytes of zeros; others: {name: array} in it."""
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
         for one, array in ({"tensor": SMALL} if others is None else others).items():
             archive.writestr(f"{one}.npy", npy(array))
@@ -132,7 +132,7 @@ CSR = {"format": np.array(b"csr"), "shape": np.array([2, 2])}
 ROWS = {"indices": np.array([0, 1], np.int32), "indptr": np.array([0, 1, 2], np.int32)}
 COO = {"format": np.array(b"coo"), "shape": np.array([2, 2]), "col": np.arange(2)}
 RING = np.array([[0.0, 1], [1, 0]])
-CROWDED = {  # what else is in the archive, the member that is huge, what is said
+CROWDED = {  # other content, the huge member, the error
     "ratings without a format": (read_ratings, {}, "data", "no array named format. Found: data"),
     "ratings without a shape": (read_ratings, {"format": CSR["format"]}, "data", "no array named shape"),
     "ratings without pointers": (read_ratings, {**CSR, "indices": ROWS["indices"]}, "data", "no array named indptr"),
@@ -210,7 +210,7 @@ STEP = int(os.environ.get("GPUKIT_FLIPS", "0"))  # 1: every bit
 
 
 def survivors(path, read, same, step):
-    """The number of single-bit flips of a file that are read; each must give what the whole file gives."""
+    """Return the number of single-bit flips of a file that are read; each must give the content of the whole file."""
     raw, whole, count = path.read_bytes(), read(path), 0
     for bit in range(0, 8 * len(raw), STEP or step):
         flipped = bytearray(raw)
@@ -236,7 +236,7 @@ def test_no_bit_flip_of_a_graph_goes_unnoticed(tmp_path, save):
         arrays = ((one.adjacency.toarray(), other.adjacency.toarray()), *zip(one[1:4], other[1:4], strict=True))
         return all(np.array_equal(left, right) for left, right in arrays)
 
-    assert survivors(path, read_graph, same, step=11) > 0  # of dates, say
+    assert survivors(path, read_graph, same, step=11) > 0  # of dates, for example
 
 
 @pytest.mark.slow

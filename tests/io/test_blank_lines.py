@@ -1,4 +1,4 @@
-"""Lines without content at the end of a text: what they are, and that blocks do not change it."""
+"""Empty lines at the end of a text: their definition, and independence of blocks."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ def lines_without_content(sep):
 
 
 def lines_with_content(sep):
-    """Lines with something in a field, be it a quote, a quoted blank or a quoted separator."""
+    """Lines with a nonempty field, such as a quote, a quoted blank or a quoted separator."""
     return ["a", f"{sep}a{sep}", f'""""{sep}', f'" "{sep}', f'"{sep}"{sep}""', f'"{sep}', f'{sep}"" x', "0"]
 
 
@@ -31,7 +31,7 @@ def test_which_lines_have_content(sep, end):
 
 @pytest.mark.parametrize("count", [0, 1, 3, 5000])
 def test_blocks_of_any_size(count):
-    """Blank lines in the middle stay where they are; those at the end go, in however many blocks they are."""
+    """Blank lines in the middle are kept; those at the end are removed, in any number of blocks."""
     text = b"a,b\n,,\n\nc,d\n"
     raw, random = text + b',"",\n' * count, np.random.default_rng(0)
     ends = [at + 1 for at in range(len(raw)) if raw[at] == 10]

@@ -1,4 +1,4 @@
-"""Ids that lie close together are numbered by a table, as a search numbers them."""
+"""Adjacent ids are numbered by a table, with the result of a search."""
 
 import numpy as np
 import pytest

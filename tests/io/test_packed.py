@@ -1,4 +1,4 @@
-"""bzip2 and xz: streams one behind the other come back whole, and damage anywhere in them is told."""
+"""bzip2 and xz: consecutive streams are read completely, and damage anywhere is reported."""
 
 import bz2
 import lzma

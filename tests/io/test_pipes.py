@@ -1,4 +1,4 @@
-"""Whatever a reader reads, it reads from a pipe as from a file: the same answer or the same complaint, and no hang."""
+"""Every reader reads a pipe like a file: the same result or error, and no hang."""
 
 import bz2
 import contextlib
@@ -21,7 +21,7 @@ from gpukit.graphs.read import read_edges
 from gpukit.ratings import read_pairs, read_ratings, read_titles, synth_ratings, write_ratings
 from gpukit.ratings.copies import read_gkr
 
-ROWS = 6000  # their text is several times what a pipe holds
+ROWS = 6000  # their text is several times the size of a pipe's buffer
 EDGES = [(at, at + 1) for at in range(11)] + [(0, 11)]
 GRID = np.random.default_rng(5).normal(size=(12, 4))
 
@@ -40,7 +40,7 @@ def zipped(raw, name="data.txt"):
 
 
 def saved(suffix, write, thing):
-    """The bytes that a writer makes of a thing, as a function of a folder."""
+    """Return the bytes that a writer makes, as a function of a folder."""
 
     def bytes_in(folder):
         path = folder / f"made{suffix}"
@@ -69,7 +69,7 @@ def matrix(count=500):
 
 
 def beside(**others):
-    """Reads a graph whose values stand in one source and its edges in a file, or the other way round."""
+    """Return a reader of a graph with values in one source and edges in a file, or the reverse."""
 
     def read(path, folder):
         for name, raw in others.items():
@@ -142,7 +142,7 @@ CASES = {
     "values npy": (array(GRID), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
     "values npz": (arrays(tensor=GRID), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
     "values text": (b"".join(b"%d,%d,3\n" % (row, row) for row in range(12)), beside(edges=LIST.replace(b"v", b""))),
-    # what is refused
+    # errors
     "ratings of nothing": b"",
     "ratings with a bad line": CSV + b"1,2\n" + CSV,
     "ratings with a byte of 0": CSV + b"1,\0,2\n" + CSV,
@@ -159,7 +159,7 @@ CASES = {
 
 @contextlib.contextmanager
 def fed(raw, open_end):
-    """Write raw to what open_end opens, in pieces of awkward sizes, while the body runs."""
+    """Write raw in pieces of irregular sizes to the result of open_end, while the body runs."""
 
     def write():
         with contextlib.suppress(BrokenPipeError), open(open_end(), "wb", buffering=0) as file:
@@ -183,7 +183,7 @@ def fifo(raw, folder):
 
 @contextlib.contextmanager
 def substituted(raw, folder):
-    """/dev/fd/N, as the shell's <(command) has it."""
+    """Return /dev/fd/N, as in the shell's <(command)."""
     end, other = os.pipe()
     with fed(raw, lambda: other):
         try:
@@ -220,7 +220,7 @@ def redirected(raw, folder):
 
 @contextlib.contextmanager
 def redirected_further_on(raw, folder):
-    """A file of which another program has read the first line."""
+    """A file whose first line another program has read."""
     (folder / "input").write_bytes(b"first line\n" + raw)
     end = os.open(folder / "input", os.O_RDONLY)
     os.read(end, 11)
@@ -232,7 +232,7 @@ WAYS = [fifo, substituted, piped, redirected, redirected_further_on]
 
 
 def answer(read, path, folder):
-    """What comes of reading: plain values, or the complaint without the source's name."""
+    """Return the result of reading: plain values, or the error without the source's name."""
     try:
         found = read(path, folder)
     except DataError as error:

@@ -1,4 +1,4 @@
-"""Tables as frames: blocks of any size, the types of columns, and the lines of rows."""
+"""Tables as frames: blocks of any size, types of columns, lines of rows."""
 
 import numpy as np
 import pytest

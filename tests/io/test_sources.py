@@ -1,4 +1,4 @@
-"""Sources: what is no file, archives that cannot be unpacked, encodings, large and small blocks."""
+"""Sources: missing files, archives that cannot be unpacked, encodings, large and small blocks."""
 
 import gzip
 import io
@@ -25,7 +25,7 @@ def zipped(*members, method=zipfile.ZIP_DEFLATED, text=TEXT):
 
 
 def patched(raw, local, central, value):
-    """A zip of one member with a byte changed in both of its headers."""
+    """Return a zip of one member with a byte changed in both of its headers."""
     raw = bytearray(raw)
     for sign, place in ((b"PK\x03\x04", local), (b"PK\x01\x02", central)):
         raw[raw.index(sign) + place] = value
@@ -33,13 +33,13 @@ def patched(raw, local, central, value):
 
 
 def nameless(raw, name):
-    """A zip of one member, its name taken away."""
+    """Return a zip of one member without a name."""
     raw = bytearray(raw)
     for sign, place, size in ((b"PK\x03\x04", 26, 30), (b"PK\x01\x02", 28, 46)):
         start = raw.index(sign)
         raw[start + place] = 0
         del raw[start + size : start + size + len(name)]
-    end = raw.index(b"PK\x05\x06")  # the directory begins earlier now
+    end = raw.index(b"PK\x05\x06")  # the directory is now earlier
     raw[end + 16 : end + 20] = (int.from_bytes(raw[end + 16 : end + 20], "little") - len(name)).to_bytes(4, "little")
     raw[end + 12 : end + 16] = (int.from_bytes(raw[end + 12 : end + 16], "little") - len(name)).to_bytes(4, "little")
     return bytes(raw)
@@ -56,7 +56,7 @@ def test_zips_that_can_be_unpacked(tmp_path, method):
         (tmp_path / "a.zip").write_bytes(raw)
         assert text_of(tmp_path / "a.zip") == TEXT
     (tmp_path / "a.zip").write_bytes(zipped("f/a.csv", "f/.DS_Store", "__MACOSX/f/._a.csv", method=method))
-    assert text_of(tmp_path / "a.zip") == TEXT  # as macOS packs one file
+    assert text_of(tmp_path / "a.zip") == TEXT  # as macOS compresses one file
     (tmp_path / "a.zip").write_bytes(nameless(zipped("a.csv", method=method), "a.csv"))
     assert text_of(tmp_path / "a.zip") == TEXT
 
@@ -124,7 +124,7 @@ def test_blocks_are_whole_lines(tmp_path, monkeypatch, block, end):
     (tmp_path / "a").write_bytes(raw)
     with sources.opened(tmp_path / "a") as source:
         stream = source.stream()
-        assert stream.head(40) in raw  # what was looked at is read again
+        assert stream.head(40) in raw  # the inspected bytes are read again
         got = [each.tobytes() for each in stream.blocks(skip=3)]
         assert stream.unended is (not end)
     assert all(one.endswith(b"\n") for one in got) and b"".join(got) == (raw if end else raw + b"\n")[3:]

@@ -1,4 +1,4 @@
-"""Tables written as csv are what a naive writer makes of them, on any number of threads and in blocks of any size."""
+"""Tables written as csv equal those of a naive writer, for any number of threads and block size."""
 
 import csv
 import io
@@ -28,7 +28,7 @@ def threads(request):
 
 
 def naive_field(word):
-    """A field as the naive writer spells it: quoted if it is not printable, or has what a reader may heed."""
+    """Return a field in the naive writer's spelling: quoted if it is not printable or has special characters."""
     plain = word.isprintable() and not set(word) & set('",;|') and word == word.strip(" ")
     plain = plain and not word.startswith(("#", "%")) and " #" not in word
     return word if plain else '"' + word.replace('"', '""') + '"'

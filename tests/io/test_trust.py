@@ -1,4 +1,4 @@
-"""Checks of arrays from outside: the first fault is found wherever it lies, by one thread and by several."""
+"""Checks of external arrays: the first fault is found anywhere, by one thread and by several."""
 
 import threading
 
@@ -133,7 +133,7 @@ def test_pieces_of_rows_are_all_of_them(shape, monkeypatch):
     pieces = _pool.by_rows(lambda rows: np.arange(*rows.indices(shape[0])), shape)
     assert np.concatenate([*pieces, np.zeros(0, int)]).tolist() == list(range(shape[0]))
     monkeypatch.setattr(_pool, "cores", lambda: 1)
-    assert len(_pool.by_rows(lambda rows: 0, shape)) == len(pieces)  # whatever the machine
+    assert len(_pool.by_rows(lambda rows: 0, shape)) == len(pieces)  # on any machine
 
 
 def test_threads_that_share_work_begin_no_others(monkeypatch):
@@ -160,7 +160,7 @@ def test_threads_that_share_work_begin_no_others(monkeypatch):
     ],
 )
 def test_ids_that_come_twice(ids, twice):
-    """Also behind others that ascend, as those of rows that were added to a model."""
+    """Also after others that ascend, like those of rows added to a model."""
     assert trust.repeated(np.array(ids, np.int64)) == twice
     text = trust.repeated(np.array([f"{one:02d}" for one in ids], "U2"))
     assert text == (None if twice is None else f"{twice:02d}")
@@ -168,7 +168,7 @@ def test_ids_that_come_twice(ids, twice):
 
 @pytest.mark.parametrize("wrong", [-1, -(2**31), 7, 2**31 - 1])
 def test_the_first_row_outside(wrong):
-    """Below 0 or too large, in integers with a sign, which are looked at once for both; whatever comes behind."""
+    """Negative or too large numbers in signed integers, which are checked together, with any later numbers."""
     rows = np.arange(7, dtype=np.int32)
     assert trust.first_outside(rows, 0, 7) is None and trust.first_outside(rows.astype(np.uint8), 0, 7) is None
     for dtype in (np.int32, np.int64):
@@ -180,7 +180,7 @@ def test_the_first_row_outside(wrong):
 @pytest.mark.parametrize("spread", [1, trust.DENSE // 2, 10**6])
 @pytest.mark.parametrize("again", [False, True])
 def test_whole_numbers_in_any_order(kind, spread, again):
-    """Marked or sorted, from the lowest to the highest number of their type: the one that comes twice is found."""
+    """Marked or sorted, over the full range of their type: the repeated one is found."""
     low, high = np.iinfo(kind).min, np.iinfo(kind).max
     step = min(spread, (high - low) // 16)
     ids = np.array([*(low + step * place for place in range(8)), *(high - step * place for place in range(7))], kind)

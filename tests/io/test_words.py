@@ -1,4 +1,4 @@
-"""Bytes as text, whatever their encoding."""
+"""Bytes as text, in any encoding."""
 
 import pytest
 

@@ -1,15 +1,15 @@
-"""Arrays larger than the machine, of which a few pages are touched, and launches of which a few blocks run."""
+"""Arrays larger than the memory, with few accessed pages, and launches with few executed blocks."""
 
 import math
 import mmap
 
 import numpy as np
 
-NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # Linux's; Python knows its name since 3.13
+NO_RESERVE = getattr(mmap, "MAP_NORESERVE", 0x4000)  # Linux's; Python has its name since 3.13
 
 
 def sparse(shape, dtype):
-    """An array of zeros; only what is written takes memory."""
+    """Return an array of zeros; only written pages take memory."""
     shape, dtype = (shape,) if isinstance(shape, int) else shape, np.dtype(dtype)
     flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | NO_RESERVE
     memory = mmap.mmap(-1, math.prod(shape) * dtype.itemsize, flags=flags)
@@ -17,7 +17,7 @@ def sparse(shape, dtype):
 
 
 def with_tail(size, tail):
-    """An array of so many zeros and, behind them, the tail (along the first axis)."""
+    """Return an array of zeros followed by the tail (along the first axis)."""
     tail = np.asarray(tail)
     out = sparse((size + len(tail), *tail.shape[1:]), tail.dtype)
     out[size:] = tail
@@ -25,7 +25,7 @@ def with_tail(size, tail):
 
 
 def run_last(kernel, count, block, *arguments, blocks=1):
-    """The last blocks of a launch of `count` threads, in the simulator; the number of its first thread."""
+    """Run the last blocks of a launch of `count` threads in the simulator; return the number of its first thread."""
     from cudasim import run_blocks
 
     grid = -(-count // block)

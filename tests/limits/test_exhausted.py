@@ -1,4 +1,4 @@
-"""A GPU that runs out of memory at any allocation: one line with sizes, nothing kept, and the next try succeeds."""
+"""A GPU that runs out of memory at any allocation: one line with sizes, no leak, and the next attempt succeeds."""
 
 import copy
 import gc
@@ -25,11 +25,11 @@ from gpukit.svt import singular_value_threshold
 
 GPU = Device("cuda", 0, "simulator", (9, 0))
 LINE = r"ran out of memory on cuda:0 \(simulator\) \([\d.]+ GiB more asked for, 8\.00 GiB free\)\. Use --device cpu"
-MOST = 8  # of the allocations of a piece of work are refused, evenly among all
+MOST = 8  # refused allocations per computation, evenly spaced
 
 
 class OutOfMemory(Exception):
-    """As numba's of a driver's call, with what gpukit's pool notes."""
+    """numba's exception for a driver call, with the notes of gpukit's pool."""
 
     def __init__(self, size):
         super().__init__("[2] Call to cuMemAllocFromPoolAsync results in CUDA_ERROR_OUT_OF_MEMORY")
@@ -37,7 +37,7 @@ class OutOfMemory(Exception):
 
 
 class Allocator:
-    """Counts the device arrays that are made, refuses one of them, and knows which are still there."""
+    """Counts the created device arrays, refuses one of them, and tracks the existing ones."""
 
     def __init__(self, monkeypatch):
         self.made, self.refused = [], None
@@ -56,11 +56,11 @@ class Allocator:
         return made
 
     def begin(self, refused=None):
-        """Count from 0; refuse that one."""
+        """Count from 0; refuse the allocation with this number."""
         self.made, self.refused = [], refused
 
     def alive(self):
-        """How many of the arrays since `begin` are there."""
+        """Return the number of existing arrays since `begin`."""
         gc.collect()
         return sum(one() is not None for one in self.made)
 
@@ -84,7 +84,7 @@ def rated():
 
 
 def trained(kind, **options):
-    """The work of fitting, and of what a fitted model is asked."""
+    """The fit and the methods of fitted models."""
     model = kind(n_epochs=1, device=GPU, random_state=0, **options)
     return lambda: model.fit(rated()).user_bias_
 

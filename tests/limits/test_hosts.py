@@ -1,5 +1,4 @@
-"""What hosts plan and refuse where counts pass 2**16, 2**31 and 2**32, without the data: sizes alone, or one number
-that stands for all."""
+"""Plans and errors of hosts for counts beyond 2**16, 2**31 and 2**32: only sizes, or a broadcast number."""
 
 from types import SimpleNamespace
 
@@ -46,7 +45,7 @@ def test_keys_of_the_largest_tables():
 
 
 def test_more_documents_than_tables_can_count(monkeypatch):
-    """The limit lowered: what goes past the question must not fill the machine."""
+    """The limit is lowered, so that a missing check does not fill the memory."""
     assert level_tree.MOST == 2**31 - 1
     monkeypatch.setattr(level_tree, "MOST", 3)
     with pytest.raises(DataError, match=r"RankSVM takes up to 3 documents; there are 4"):
@@ -71,7 +70,7 @@ def test_the_queue_of_segments_far_back():
 
 
 def test_columns_are_cut_far_back():
-    """The longest column that there can be, 2**31 - 1 ratings, behind as many."""
+    """The longest possible column, 2**31 - 1 ratings, after another of this length."""
     most = 2**31 - 1
     units, joins, slots = work.work_units(np.array([0, 3, 3 + most, 4 + most]), chunk=2**20)
     own = units[units[:, 0] == 1]
@@ -82,7 +81,7 @@ def test_columns_are_cut_far_back():
 
 
 def test_chunks_of_the_longest_rows():
-    """So many chunks that 31 bits number them: four ratings each at least."""
+    """Chunks have at least four ratings each, so 31 bits suffice for their number."""
     lengths = chunk_lengths(np.array([1, 2**31 - 1, 2**31 - 1]), 10**5, 9.0)
     assert lengths.min() == SHORTEST == 4 and lengths.dtype == np.int64
     assert chunk_lengths(np.array([2**31 - 1] * 2), 1, 0.1).max() == LONGEST

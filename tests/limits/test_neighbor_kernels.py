@@ -1,4 +1,4 @@
-"""The neighbours' alternatives on ratings that lie beyond 2**32 and among many items."""
+"""The neighbours' alternatives on ratings beyond 2**32 and among many items."""
 
 import numpy as np
 import pytest
@@ -48,7 +48,7 @@ def test_distances_of_the_last_items(table):
 def test_minwise_codes_of_the_last_items(table):
     settings = Settings(1, 2, 3, 40)
     codes, starts = sparse((MANY + 4, settings.n_words), U32), with_tail(MANY, table.indptr + FAR)
-    blocks = codes.size  # of a warp each
+    blocks = codes.size  # per warp
     users, keys = with_tail(FAR, table.users), hashing_keys(0, 6)
     last = [(block, 0, 0) for block in range(blocks - 4 * settings.n_words, blocks)]
     run_blocks(minhash.hash_columns, blocks, BLOCK, last, starts, users, keys, settings.n_bits, codes)

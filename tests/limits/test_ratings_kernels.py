@@ -1,4 +1,4 @@
-"""Ratings, pairs and parameter tables beyond 2**31 and 2**32 numbers: kernels, by the blocks that see the end."""
+"""Ratings, pairs and parameter tables beyond 2**31 and 2**32 numbers: kernels, with the last blocks only."""
 
 import numpy as np
 import pytest
@@ -57,7 +57,7 @@ def test_keys_are_packed_and_taken_apart():
 def test_repeats_and_counts():
     keys, found = with_tail(MANY - 3, np.array([8, 9, 10], np.uint64)), np.array([MANY])
     run_last(orders.first_repeat, MANY, BLOCK, keys, 1, found)
-    assert found[0] == -(-MANY // BLOCK) * BLOCK - BLOCK + 1  # all are zeros, from the first that is looked at
+    assert found[0] == -(-MANY // BLOCK) * BLOCK - BLOCK + 1  # all are zeros, from the first inspected one
     keys[: -BLOCK - 1 : -1] = np.arange(2 * BLOCK, 0, -2)
     found[0] = MANY
     run_last(orders.first_repeat, MANY, BLOCK, keys, 1, found)
@@ -71,7 +71,7 @@ def test_repeats_and_counts():
 
 @pytest.mark.parametrize("n", [2**31 + 5, 2**32 + 5])
 def test_a_radix_pass(n):
-    """The last block of counting and of scattering; what lies before it is of digit 0."""
+    """The last block of counting and of scattering; all before it is of digit 0."""
     zeros, tail = n - 5, np.array([1, 0, 2, 1, 0], np.uint64) << np.uint64(40)
     keys, blocks = with_tail(zeros, tail), -(-n // group.TILE)
     counts, last = sparse((4, blocks), np.int64), [(blocks - 1, 0, 0)]
@@ -147,7 +147,7 @@ def test_pairs_and_errors():
 
 
 def test_a_sample_of_ratings():
-    """To the last of those that are sampled."""
+    """To the last of the sampled ones."""
     lanes, every, table = 8, 1 << 12, np.ones((2, 32 + EXTRA), np.float32)
     apart = RUN * every
     last = (MANY - 1) // apart * apart + min(RUN, (MANY - 1) % apart + 1) - 1
@@ -158,7 +158,7 @@ def test_a_sample_of_ratings():
 
 
 def test_parameter_tables():
-    """More than 2**32 factors: rows begin with what their numbers say, are moved and read."""
+    """More than 2**32 factors: rows are initialized by their numbers, moved and read."""
     rows, width = 2**25 + 3, 128
     table, seed_key = sparse((rows + 1, width + EXTRA), np.float32), U32(key(4, 104))
     base = with_tail(rows - 2, np.array([0.5, -0.25]))

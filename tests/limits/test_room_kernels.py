@@ -26,11 +26,11 @@ from gpukit.svt.kernels import products
 
 U32 = np.uint32
 BLOCK = 32
-DOCUMENTS = 2**31 - 1  # the most that RankSVM takes
+DOCUMENTS = 2**31 - 1  # the limit of RankSVM
 
 
 def test_codes_of_ratings_far_back_and_of_many_items():
-    """Whole columns and cut ones: the same codes as where they begin."""
+    """Whole and divided columns have the codes that they have at the start."""
     table, made, words, slots = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), [], 33, 2**22
     units, joins, n_slots = work.work_units(table.indptr, 7)
     weights, keys = work.level_weights(table.values, 2), plan.word_keys(1, words)
@@ -77,7 +77,7 @@ def test_tables_of_many_items():
     blocks = -(-items // BLOCK)
     run_blocks(buckets.table_hashes, q * blocks, BLOCK, [(q * blocks - 1, 0, 0)], codes, rated, 32, hashes)
     assert hashes[last, -1] == hashes[last, -3] != hashes[last, -2] and (hashes[last, -3:] > 0).all()
-    hashes[last, :-3] = 0  # as far as it was touched
+    hashes[last, :-3] = 0  # as far as it was accessed
     order = np.argsort(hashes[last, -3:], kind="stable")
     mates[last, -3:] = items - 3 + order
     grid = q * -(-8 * 3 // BLOCK)
@@ -129,8 +129,11 @@ def test_segments_far_back(dtype):
 
 @pytest.fixture
 def tree():
-    """(Ranks, documents, order, scores by rank, scores) of two queries at the end of as many documents as there may be,
-    and of the same two alone; what lies before them is one more query."""
+    """Return (Ranks, documents, order, scores by rank, scores) of two queries at the end of the largest number of
+    documents.
+
+    Also of the same two alone; all before them is one more query.
+    """
     at = inputs.queries([9, 6], 3, "margins", seed=1)
     made = sessions.problem_of(at, None, 3).tree
     first = DOCUMENTS - 15

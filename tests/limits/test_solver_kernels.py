@@ -1,4 +1,4 @@
-"""The solvers beside SGD on ratings that lie beyond 2**31."""
+"""Solvers other than SGD on ratings beyond 2**31."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, sca
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.kernels.gram import make_gram_of_pieces
 
-FAR = 2**32 - 99  # where the first rating stands
+FAR = 2**32 - 99  # position of the first rating
 U32 = np.uint32
 BLOCK = 32
 
@@ -63,7 +63,7 @@ def test_hogwild_epochs():
             batch,
             U32(1),
             workers,
-        )  # a turn in which two batches keep their order
+        )  # a round in which two batches keep their order
         run_blocks(epoch, workers, BLOCK, [(workers - 1, 0, 0)], *arguments)
         made.append(tables)
     assert all(np.array_equal(near, far) for near, far in zip(*made)) and not np.array_equal(made[0][0], P)

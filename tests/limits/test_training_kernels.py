@@ -1,4 +1,4 @@
-"""Training, codes and scores where ratings lie beyond 2**31 and tables have more than 2**32 numbers."""
+"""Training, codes and scores for ratings beyond 2**31 and tables of more than 2**32 numbers."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.random import key
 
-FAR = 2**32 - 99  # where the first rating stands
+FAR = 2**32 - 99  # position of the first rating
 U32 = np.uint32
 
 

@@ -1,4 +1,4 @@
-"""Compiled twins on ratings and keys that lie beyond 2**31 and 2**32, but for loops that would walk all of them."""
+"""Compiled twins on ratings and keys beyond 2**31 and 2**32, except loops over all of them."""
 
 import numpy as np
 from factorization.inputs import (
@@ -28,7 +28,7 @@ from gpukit.random import key
 from gpukit.sorting import twins as sorting
 from limits.sparse import sparse, with_tail
 
-FAR = 2**32 - 99  # where the first rating stands
+FAR = 2**32 - 99  # position of the first rating
 U32 = np.uint32
 
 

@@ -1,4 +1,4 @@
-"""Small awkward inputs that the twin tier and the simulator tier share."""
+"""Small irregular inputs for twins and the simulator."""
 
 import numpy as np
 
@@ -46,7 +46,7 @@ def columns(made):
 
 
 def columns_on_device(table):
-    """The Columns with users and levels on the GPU, as the kernels' host steps take them."""
+    """The Columns with users and levels on the GPU, for the kernels' host steps."""
     from gpukit.device.upload import to_device
 
     rows = table.by_user
@@ -56,7 +56,7 @@ def columns_on_device(table):
 
 
 def user_signs(n_users, settings):
-    """(n_users, n_bits) of -1 and +1: Phi(H_i), unpacked from the words that the library draws."""
+    """(n_users, n_bits) of -1 and +1: Phi(H_i), unpacked from the library's words."""
     keys = word_keys(settings.seed, settings.n_words)
     words = np.array([[bits(key, user) for key in keys] for user in range(n_users)], np.uint32)
     return 2 * unpack(words, settings.n_bits) - 1
@@ -82,7 +82,7 @@ def oracle_codes(made, settings):
 
 
 def codes(n_items, n_words, n_bits, seed=0):
-    """(codes (N, W) uint32 of which every third is nearly the one before it, rated (N,) bool: all but one)."""
+    """Return (codes (N, W) uint32, every third nearly equal to the previous one; rated (N,) bool: all but one)."""
     rng = np.random.default_rng(seed)
     made = rng.integers(0, 2**32, (n_items, n_words), dtype=np.uint32)
     made[1::3] = made[: len(made[1::3]) * 3 : 3] ^ np.uint32(1 << 9)
@@ -94,14 +94,14 @@ def codes(n_items, n_words, n_bits, seed=0):
 
 
 def random_orders(n_items, seed):
-    """Per item all items in the order in which the supplement offers them."""
+    """Return, per item, all items in the order of the supplement."""
     key, half = supplement_key(seed), permutation_half(n_items)
     own = [bits(key, item) for item in range(n_items)]
     return [[int(shuffled(k, index, half, n_items)) for index in range(n_items)] for k in own]
 
 
 def selection_of(n_items, k, worst, seed):
-    """(indices (N, k) int32, keys (N, k) uint32) as a selection gives them: ascending, 0 to k of them below worst."""
+    """Return (indices (N, k) int32, keys (N, k) uint32) like a selection: ascending, 0 to k of them below worst."""
     rng = np.random.default_rng(seed)
     keys = np.sort(rng.integers(0, worst + 1, (n_items, k)), axis=1).astype(np.uint32)
     keys[0], keys[-1] = worst, 0

@@ -1,4 +1,4 @@
-"""Oracle of simLSH: Eq. 3 and Algorithm 1 in plain loops and float64, and the exact similarities they estimate."""
+"""Oracle of simLSH: Eq. 3 and Algorithm 1 in plain loops and float64, and the exact similarities."""
 
 from collections import Counter, defaultdict
 
@@ -22,13 +22,16 @@ def projections(users, items, values, directions, n_items):
 
 
 def minima(users, items, hashes, n_items):
-    """(n_items, hashings): the least of hashes (n_users, hashings) over the raters of each item, None without any."""
+    """(n_items, hashings): the least of hashes (n_users, hashings) over the raters of each item (or None)."""
     raters = [{u for u, i in zip(users, items, strict=True) if i == j} for j in range(n_items)]
     return [[min(column[sorted(own)].tolist(), default=None) for column in hashes.T] for own in raters]
 
 
 def scores(bits, rated, search, q):
-    """{(a, b): share in (0, 1]} of all ordered pairs with any agreement, both rated; search: "hamming" or "buckets"."""
+    """Return {(a, b): fraction in (0, 1]} of all ordered pairs with any agreement, both rated.
+
+    search: "hamming" or "buckets".
+    """
     found = {}
     who = [j for j in range(len(bits)) if rated[j]]
     if search == "hamming":
@@ -49,7 +52,7 @@ def scores(bits, rated, search, q):
 
 
 def distances(bits, rated, q=None):
-    """(N, N) keys of all pairs: differing bits, or (q given) the fine hashings that miss; None where one has no
+    """Return (N, N) keys of all pairs: different bits, or (with q) different fine hashings; None for items without
     ratings."""
     tables = bits.reshape(len(bits), bits.shape[1] if q is None else q, -1)
     keys = [[int((one != other).any(axis=1).sum()) for other in tables] for one in tables]
@@ -58,7 +61,7 @@ def distances(bits, rated, q=None):
 
 
 def supplemented(selected, worst, orders):
-    """[(neighbours, how many are random)]: the selected with a key below worst, then what the item's order gives.
+    """Return [(neighbours, number of random ones)]: the selected with a key below worst, then items in random order.
 
     selected: per item a list of (other, key); orders: per item all items in its random order.
     """
@@ -71,7 +74,7 @@ def supplemented(selected, worst, orders):
 
 
 def neighbors(share, n_items, k):
-    """For each item the list of at most k (other, share), larger share first, then the lower item."""
+    """Return, for each item, the list of at most k (other, fraction), larger fraction first, then the lower item."""
     lists = [[] for _ in range(n_items)]
     for (a, b), value in share.items():
         lists[a].append((b, value))

@@ -1,4 +1,4 @@
-"""Columns: the order by item of ratings in orders; tests/ratings/orders/test_orders.py has what that order is."""
+"""Columns: the order by item of ratings in orders; see tests/ratings/orders/test_orders.py for the order."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""SimLSH from outside: parameters, errors, warnings, the control group, and real ratings."""
+"""SimLSH's public interface: parameters, errors, warnings, the control group, and real ratings."""
 
 import warnings
 
@@ -81,7 +81,7 @@ def random_lists(n_items, k, seed):
 
 def test_random_neighbors():
     with warnings.catch_warnings():
-        warnings.simplefilter("error")  # they were asked for
+        warnings.simplefilter("error")  # they were requested
         model = random_lists(40, 39, 2)
     assert model.random_share_ == 1 and np.isnan(model.scores_).all()
     for item, others in enumerate(model.neighbors_):

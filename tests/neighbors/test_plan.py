@@ -1,4 +1,4 @@
-"""What hash and search hand to each other; a further search is found by its name."""
+"""Data exchanged by hash and search; a further search is found by its name."""
 
 import sys
 from types import ModuleType
@@ -56,7 +56,7 @@ def test_a_search_has_its_steps(name):
 
 
 def test_a_further_search_is_an_addition(monkeypatch):
-    """One without codes, by how many ratings two items have."""
+    """A search without codes, by the numbers of ratings of two items."""
     card, steps = ModuleType("circle"), ModuleType("circle.cpu")
     card.READS_CODES, card.worst, steps.rows_together = False, lambda settings: 1000, lambda: 3
 

@@ -1,4 +1,4 @@
-"""simLSH and its search over ranks that have some users each: codes and lists to the bit those of one process."""
+"""simLSH and its search over ranks with parts of the users: codes and lists equal those of one process to the bit."""
 
 import numpy as np
 import pytest
@@ -17,7 +17,7 @@ SETTINGS = Settings(n_neighbors=4, p=2, q=9, bits=5, seed=3)
 
 
 def columns(table, team=None):
-    """The Columns of a table, or of the users of a rank: every size-th."""
+    """Return the Columns of a table, or of the users of a rank: every size-th."""
     if team is None:
         return columns_of(order_ratings(table, cpu()))
     return columns_of(order_ratings(table.take(table.users % team.size == team.rank), cpu(), team))
@@ -27,7 +27,7 @@ def columns(table, team=None):
 @pytest.mark.parametrize("chunk", [3, 4095])
 @pytest.mark.parametrize("values", [None, lambda n: np.arange(n) % 4 - 1.5], ids=["stars", "negative ones"])
 def test_codes_are_those_of_all_ratings(size, chunk, values, monkeypatch):
-    """Also of columns that are cut, and of stripes of a few items."""
+    """Also for divided columns, and for stripes of a few items."""
     table = ratings(values)
     expected = hash_codes(columns(table), SETTINGS)
     monkeypatch.setattr(shared, "SUM_BYTES", 5000)

@@ -1,4 +1,4 @@
-"""What grouping must return, by plain loops. Imports nothing of gpukit."""
+"""Results of grouping, by plain loops. Imports nothing from gpukit."""
 
 
 def digit(key, shift, width):
@@ -7,7 +7,7 @@ def digit(key, shift, width):
 
 
 def order(keys, shift, width):
-    """Numbers 0..n-1 in order of the keys' digit; equal digits keep their order."""
+    """Return numbers 0..n-1 in order of the keys' digit; equal digits keep their order."""
     bins = [[] for _ in range(1 << width)]
     for place, key in enumerate(keys):
         bins[digit(key, shift, width)].append(place)
@@ -15,7 +15,7 @@ def order(keys, shift, width):
 
 
 def counts(keys, shift, width, tile, tiles, blocks):
-    """[digit][block]: how many records of a block of `tiles` tiles have the digit."""
+    """Return [digit][block]: the number of records with the digit in a block of `tiles` tiles."""
     table = [[0] * blocks for _ in range(1 << width)]
     for place, key in enumerate(keys):
         table[digit(key, shift, width)][place // (tile * tiles)] += 1
@@ -23,5 +23,5 @@ def counts(keys, shift, width, tile, tiles, blocks):
 
 
 def starts(rows, n_rows):
-    """[n_rows + 1]: the first place whose row is r or more; rows ascend."""
+    """Return [n_rows + 1]: the first place with row r or more; rows ascend."""
     return [next((t for t, row in enumerate(rows) if row >= r), len(rows)) for r in range(n_rows + 1)]

@@ -1,4 +1,4 @@
-"""Sums and running sums over a block, and quads read at once, each in a kernel of a few lines."""
+"""Sums and running sums over a block, and reads of four numbers, each in a kernel of a few lines."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ U32 = np.uint32
 
 
 def make_prefix(warps):
-    """A kernel: two running sums one after the other, of the values and of what the first one gave."""
+    """Return a kernel of two consecutive running sums: of the values, and of the first sums."""
 
     @kernel(cache=False)
     def prefix(values, out):
@@ -37,7 +37,7 @@ def test_block_prefix(warps):
 
 
 def make_sum(warps):
-    """A kernel: every thread writes the block's sum of the values."""
+    """Return a kernel in which every thread writes the block's sum of the values."""
 
     @kernel(cache=False)
     def total(values, out):
@@ -57,7 +57,7 @@ def test_block_sum(warps):
 
 @kernel(cache=False)
 def copy_quads(source, plain, kept, left):
-    """Each thread a quad of each row."""
+    """Each thread copies four numbers of each row."""
     column = U32(U32(4) * U32(cuda.threadIdx.x))
     row = U32(cuda.blockIdx.x)
     keep, leave = keep_policy(), leave_policy()

@@ -11,7 +11,7 @@ pytestmark = pytest.mark.kernel
 
 def made_keys(n, seed=0, bits=40):
     keys = np.random.default_rng(seed).integers(0, 1 << bits, n, dtype=np.uint64)
-    keys[: n // 3] = keys[0]  # a digit that most records of a tile share
+    keys[: n // 3] = keys[0]  # a digit of most records of a tile
     return keys
 
 

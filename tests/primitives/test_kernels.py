@@ -15,7 +15,7 @@ LANES = [1, 2, 8, 16, 32]
 
 
 def make_groups(lanes, source):
-    """A kernel that writes sum, maximum and one lane's value of every group to out (3, n)."""
+    """Return a kernel that writes sum, maximum and one lane's value of every group to out (3, n)."""
 
     @kernel(cache=False)
     def groups(values, out):
@@ -40,7 +40,7 @@ def test_groups(lanes, dtype):
 
 
 def make_move(lanes, count, first, vector):
-    """A kernel: group g adds row g of one matrix, from `first` on, to another's, and writes their dot product."""
+    """Return a kernel: group g adds row g of one matrix, from `first` on, to another's and writes their dot product."""
 
     @kernel(cache=False)
     def move(source, target, dots):
@@ -73,7 +73,7 @@ def test_rows(lanes, count, first, vector):
 
 
 def make_move_halves(lanes, count, vector):
-    """A kernel: group g adds row g of a float32 matrix to one of halves and copies what stood there before."""
+    """Return a kernel: group g adds row g of a float32 matrix to one of halves and copies its previous content."""
 
     @kernel(cache=False)
     def move_halves(source, target, before):
@@ -92,7 +92,7 @@ def make_move_halves(lanes, count, vector):
 @pytest.mark.parametrize("vector", [False, True])
 @pytest.mark.parametrize("lanes, count", [(8, 4), (16, 8), (32, 4), (1, 8)])
 def test_rows_of_halves(lanes, count, vector):
-    """To the bit: sums that are no float16 numbers, ties, steps too small to count, subnormal numbers, signs."""
+    """To the bit: sums that are not float16 numbers, ties, steps too small to count, subnormal numbers, signs."""
     if vector and not (SIMULATED or tuple(cuda.get_current_device().compute_capability) >= (9, 0)):
         pytest.skip("vector additions need compute capability 9.0")
     rng, rows, n = np.random.default_rng(1), 64 // lanes, lanes * count

@@ -20,7 +20,7 @@ def compiled(x):
 
 @kernel(cache=False)
 def roots(x, out):
-    """out = inverse_root(x): arrays of one type, a thread a number."""
+    """out = inverse_root(x): arrays of one type, a number per thread."""
     out[cuda.threadIdx.x] = inverse_root(x[cuda.threadIdx.x])
 
 

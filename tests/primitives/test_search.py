@@ -12,7 +12,7 @@ SIZES = [0, 1, 2, 3, 31, 32, 33, 300]
 
 
 def runs(size):
-    """(values, keys): ascending with ties, and keys on, between, below and above them."""
+    """Return (values, keys): ascending with ties, and keys on, between, below and above them."""
     values = np.sort(np.random.default_rng(size).integers(0, max(size // 3, 1), size)).astype(np.float64)
     return values, np.arange(-1, size // 3 + 2, 0.5)
 
@@ -37,7 +37,7 @@ def _is_before(data, key, position):
 
 
 def test_positions_are_counted_in_the_number_asked_for():
-    """Positions near 2**32 fit 64 bits, whose sum would not fit 32."""
+    """Positions near 2**32 fit 64 bits, their sum would not fit 32."""
     first = 2**32 - 10
     search = make_partition_point(_is_before)
     assert search(0, first + 7, first, first + 20) == first + 7

@@ -16,12 +16,12 @@ class Set(NamedTuple):
     qid: np.ndarray
 
     def taken(self, rows):
-        """(X, y, qid) of these rows."""
+        """Return (X, y, qid) of these rows."""
         return self.X[rows], self.y[rows], self.qid[rows]
 
 
 def make(lengths=(12, 1, 30, 7, 33, 2), levels=3, n=5, seed=0):
-    """Queries of these lengths (levels 0: total orders); ids neither ascending nor dense."""
+    """Return queries of these lengths (levels 0: total orders); ids neither ascending nor dense."""
     at = inputs.queries(lengths, levels, seed=seed)
     ids = np.random.default_rng(seed).permutation(len(lengths)) * 7 - 3
     return Set(inputs.features(at, n, seed).astype(np.float64), at.y, at.offsets, np.repeat(ids, lengths))

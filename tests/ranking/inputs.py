@@ -1,4 +1,4 @@
-"""Queries that break pair statistics: one document, one level, total orders, ties, pairs exactly at the margin."""
+"""Difficult queries for pair statistics: one document, one level, total orders, ties, pairs exactly at the margin."""
 
 from typing import NamedTuple
 
@@ -9,8 +9,8 @@ SCORES = {
     "margins": lambda rng, n: rng.integers(-12, 13, n) / 4,  # many ties, many differences of exactly 1
     "equal": lambda rng, n: np.full(n, 0.3),
     "narrow": lambda rng, n: rng.uniform(0, 0.9, n),  # every pair is active
-    "wide": lambda rng, n: 50 * rng.normal(size=n),  # few are, on either side
-    "rounded": lambda rng, n: 1 / 3 * rng.integers(0, 60, n),  # s_i - s_j < 1 where s_i < s_j + 1 is not, by rounding
+    "wide": lambda rng, n: 50 * rng.normal(size=n),  # a few are, on both sides
+    "rounded": lambda rng, n: 1 / 3 * rng.integers(0, 60, n),  # s_i - s_j < 1 but not s_i < s_j + 1, by rounding
 }
 CASES = {  # lengths of the queries, levels of the labels (0: a total order), scores
     "no query": ([], 3, "normal"),
@@ -44,7 +44,7 @@ class Queries(NamedTuple):
 
 
 def queries(lengths, levels, scores="normal", seed=0):
-    """Queries of these lengths; labels of `levels` values, not whole numbers (0: no two of a query equal)."""
+    """Return queries of these lengths; labels of `levels` values, not whole numbers (0: all of a query different)."""
     rng = np.random.default_rng(seed)
     offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
     size = int(offsets[-1])
@@ -55,24 +55,24 @@ def queries(lengths, levels, scores="normal", seed=0):
 
 
 def case(name, seed=0):
-    """Queries of a case of CASES."""
+    """Return the Queries of a case of CASES."""
     return queries(*CASES[name], seed=seed)
 
 
 def features(at, n, seed=0):
-    """X (l, n) float32 for the queries, correlated and of uneven scale, a little of it in line with the labels."""
+    """Return X (l, n) float32 for the queries: correlated, of uneven scale, partly in agreement with the labels."""
     rng = np.random.default_rng(seed)
     X = rng.gamma(0.5, size=(len(at.y), n)) @ rng.normal(size=(n, n)) / n + 0.1 * at.y[:, None]
     return np.ascontiguousarray(X, np.float32)
 
 
 def ascending(s, offsets):
-    """Query-relative positions in ascending score, equal scores by position."""
+    """Return query-relative positions in ascending score, equal scores by position."""
     parts = [np.argsort(s[b:e], kind="stable") for b, e in zip(offsets[:-1], offsets[1:])]
     return np.concatenate([*parts, np.empty(0)]).astype(np.int32)
 
 
 def dense(y, offsets):
-    """Dense rank of each label in its query, 0 the lowest."""
+    """Return the dense rank of each label in its query, 0 the lowest."""
     parts = [np.unique(y[b:e], return_inverse=True)[1] for b, e in zip(offsets[:-1], offsets[1:])]
     return np.concatenate([*parts, np.empty(0)]).astype(np.int32)

@@ -1,10 +1,10 @@
-"""A LETOR file, read the short way; nothing of gpukit in it."""
+"""A short reader of LETOR files without gpukit."""
 
 import numpy as np
 
 
 def read(path):
-    """X (l, n) float64, y (l,), offsets (m + 1,) of an svmlight file with qid, features 1 ... n on every line."""
+    """Return X (l, n) float64, y (l,), offsets (m + 1,) of an svmlight file with qid and features 1 ... n."""
     with open(path) as file:
         lines = [line.split("#")[0].split() for line in file]
     qid = np.array([words[1] for words in lines])

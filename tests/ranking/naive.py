@@ -1,10 +1,10 @@
-"""Oracles of linear RankSVM: every pair of a query is looked at, in float64. Pairs (i, j): one query, y_i > y_j."""
+"""Oracles of linear RankSVM over every pair of a query, in float64. Pairs (i, j): one query, y_i > y_j."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-ROWS = 256  # documents whose pairs are looked at together
+ROWS = 256  # documents whose pairs are computed together
 
 
 class Point(NamedTuple):
@@ -16,7 +16,7 @@ class Point(NamedTuple):
 
 
 class Minimum(NamedTuple):
-    """w (n,), f(w), the Newton steps taken (accepted ones) and the conjugate gradient steps of all."""
+    """w (n,), f(w), the Newton steps (accepted ones) and all conjugate gradient steps."""
 
     w: np.ndarray
     f: float
@@ -25,7 +25,7 @@ class Minimum(NamedTuple):
 
 
 def pair_sums(y, s, u, offsets):
-    """(plus, minus), (l,) float64 each: for each document i the sum of u_j over the active pairs (j, i), and (i, j)."""
+    """Return (plus, minus), (l,) float64: for each i the sums of u_j over the active pairs (j, i), and (i, j)."""
     plus, minus = np.zeros(len(y)), np.zeros(len(y))
     for begin, end in zip(offsets[:-1], offsets[1:]):
         Y, S, U = y[begin:end], s[begin:end], u[begin:end]
@@ -39,7 +39,7 @@ def pair_sums(y, s, u, offsets):
 
 
 def pairs(y, offsets):
-    """(i, j), (p,) int64 each: all preference pairs."""
+    """Return (i, j), (p,) int64 each: all preference pairs."""
     found = [(np.empty(0, int), np.empty(0, int))]
     for begin, end in zip(offsets[:-1], offsets[1:]):
         high, low = np.nonzero(y[begin:end, None] > y[begin:end])
@@ -48,17 +48,17 @@ def pairs(y, offsets):
 
 
 def pair_count(y, offsets):
-    """|P|."""
+    """Return |P|."""
     return len(pairs(y, offsets)[0])
 
 
 def objective(w, X, y, offsets, C, query_weight=None):
-    """Point at w; query_weight (m,) multiplies C in the pairs of each query."""
+    """Return the Point at w; query_weight (m,) multiplies C in the pairs of each query."""
     return _point(w, np.asarray(X, np.float64), pairs(y, offsets), _costs(y, offsets, C, query_weight))
 
 
 def _costs(y, offsets, C, query_weight):
-    """(p,) what a pair's loss is multiplied by."""
+    """Return the factor (p,) of each pair's loss."""
     weight = np.ones(len(offsets) - 1) if query_weight is None else np.asarray(query_weight, np.float64)
     return C * np.repeat(weight, np.diff(offsets))[pairs(y, offsets)[0]]
 
@@ -69,7 +69,7 @@ def _point(w, X, of, costs):
     costs = np.where(slack > 0, costs, 0)
 
     def transposed(z):
-        """sum over pairs of z (x_i - x_j)."""
+        """Return the sum over pairs of z (x_i - x_j)."""
         return X.T @ (np.bincount(i, z, len(X)) - np.bincount(j, z, len(X)))
 
     def hessian_vector(v):
@@ -80,7 +80,7 @@ def _point(w, X, of, costs):
 
 
 def minimize(X, y, offsets, C, eps, query_weight=None, most=1000):
-    """Minimum of Eq. (1): TRON of LIBLINEAR 1.94 from w = 0, until ||g|| <= eps ||g0||."""
+    """Return the Minimum of Eq. (1): TRON of LIBLINEAR 1.94 from w = 0, until ||g|| <= eps ||g0||."""
     X, of, costs = np.asarray(X, np.float64), pairs(y, offsets), _costs(y, offsets, C, query_weight)
     w = np.zeros(X.shape[1])
     point = _point(w, X, of, costs)
@@ -114,7 +114,10 @@ def _next_radius(delta, length, bend, slope, actual, predicted):
 
 
 def _conjugate_gradients(point, delta):
-    """(s, residual -g - H s, steps): s approximates -H^-1 g within ||s|| <= delta, until ||residual|| <= 0.1 ||g||."""
+    """Return (s, residual -g - H s, steps), where s approximates -H^-1 g.
+
+    ||s|| <= delta; it ends when ||residual|| <= 0.1 ||g||.
+    """
     s, r = np.zeros_like(point.gradient), -point.gradient
     d, steps, goal = r.copy(), 0, 0.1 * np.linalg.norm(r)
     while np.linalg.norm(r) > goal:

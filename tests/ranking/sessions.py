@@ -1,4 +1,4 @@
-"""Problems with given scores, and what a session must answer, from all pairs."""
+"""Problems with given scores, and the expected results of a session, from all pairs."""
 
 import numpy as np
 
@@ -11,32 +11,32 @@ WITH_PAIRS = [name for name in inputs.CASES if name not in ("no query", "single 
 
 
 def documents(at, n, dtype=np.float64, seed=0):
-    """(X (l, n), w (n,)) with X w = at.s exactly (in float64): the first feature is the score."""
+    """Return (X (l, n), w (n,)) with X w = at.s exactly (in float64): the first feature is the score."""
     X = np.random.default_rng(seed).normal(size=(len(at.y), n)).astype(dtype)
     X[:, 0] = at.s
     return X, np.eye(n)[0]
 
 
 def problem_of(at, X, arity=None, weights=None):
-    """Problem of queries of `inputs`; arity: forced on the level tree."""
+    """Return the Problem of queries of `inputs`; arity: forced on the level tree."""
     weights = np.ones(len(at.offsets) - 1) if weights is None else weights
     return Problem(X, level_tree.build(at.y, at.offsets, arity), weights)
 
 
 def ranks_of(made):
-    """The arrays.Ranks of a LevelTree."""
+    """Return the arrays.Ranks of a LevelTree."""
     return Ranks(made.query, made.rank_level, made.first_group, made.group_starts)
 
 
 def weights_of(at, seed=0):
-    """(m,) weights, one of them 0."""
+    """Return (m,) weights, one of them 0."""
     weights = np.random.default_rng(seed).uniform(0.5, 2, len(at.offsets) - 1)
     weights[len(weights) // 2] *= len(weights) < 2
     return weights
 
 
 def sums_by_levels(y, s, u, offsets):
-    """naive.pair_sums of scores that are multiples of 1/4, a level at a time: for long queries."""
+    """Return naive.pair_sums of scores that are multiples of 1/4, one level at a time: for long queries."""
     plus, minus = np.zeros((2, len(y)))
     for begin, end in zip(offsets[:-1], offsets[1:]):
         own = np.arange(begin, end)
@@ -51,7 +51,7 @@ def sums_by_levels(y, s, u, offsets):
 
 
 def expected_walk(at, X, w, v, margin, weights, pair_sums=naive.pair_sums):
-    """(row (n + 1,), scale (n + 1,)): what walk(v, margin) gives after move(w), and the size of its summands."""
+    """Return (row (n + 1,), scale (n + 1,)): walk(v, margin) after move(w), and the size of its summands."""
     X = X.toarray().astype(np.float64) if hasattr(X, "toarray") else X.astype(np.float64)
     s, u, weight = X @ w, X @ v, np.repeat(weights, np.diff(at.offsets))
     above, below = pair_sums(at.y, s, np.ones(len(s)), at.offsets)
@@ -65,14 +65,14 @@ def expected_walk(at, X, w, v, margin, weights, pair_sums=naive.pair_sums):
 
 
 def assert_close(found, expected, relative=1e-12):
-    """found and expected_walk's, number by number."""
+    """Compare found with the result of expected_walk, number by number."""
     row, scale = expected
     error = np.abs(found - row) / np.maximum(scale, np.finfo(float).tiny)
     assert found.shape == row.shape and error.max() <= relative, f"relative error {error.max():.3g}"
 
 
 def sums_by_tables(session, u):
-    """(plus, minus) of a ScanSession's tables: sums of u over the ranges of documents above and below."""
+    """Return (plus, minus) of a ScanSession's tables: sums of u over the ranges of documents above and below."""
     level_tree, tables = session.problem.tree, np.asarray(session.partners.tables).astype(int)
     sums = np.zeros((2, len(u)))
     for t, height in enumerate(level_tree.heights):

@@ -1,4 +1,4 @@
-"""RankSVM on a real GPU: the known minima, and the CPU's weights, for every way that X and the levels can lie."""
+"""RankSVM on a real GPU: the known minima, and the CPU's weights, for every layout of X and the levels."""
 
 import numpy as np
 import pytest
@@ -70,7 +70,7 @@ def test_a_query_too_long_for_shared_memory_and_wide_data():
 @pytest.mark.parametrize("precondition", [True, False])
 @pytest.mark.parametrize("solver", ["scan", "p-swx"])
 def test_training_again_gives_the_same_bits(solver, precondition):
-    """Deterministic, says the room: with 70 features the covariance has tiles on the diagonal and beside it."""
+    """The room is deterministic: with 70 features the covariance has diagonal and other tiles."""
     noise = np.random.default_rng(1)
     X, y, lengths = noise.normal(size=(900, 70)).astype(np.float32), noise.integers(0, 5, 900), [100] * 9
     first, second = (

@@ -1,4 +1,4 @@
-"""C and the scale that are left open: what is tried, how it is judged, what is taken, and what is obeyed."""
+"""Automatic C and scale: trials, their evaluation, the choice, and explicit values."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ from gpukit.ranking.solvers import held_out
 
 
 def documents(queries=60, size=12, features=10, noise=1.0, seed=0, scales=1.0):
-    """(X, y, qid) of a linear relevance of half of the features, in five grades."""
+    """Return (X, y, qid) of a linear relevance of half of the features, in five grades."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(queries * size, features))
     score = X[:, : features // 2].sum(axis=1) + noise * np.sqrt(features / 2) * rng.normal(size=len(X))
@@ -66,7 +66,7 @@ def test_what_is_named_is_obeyed():
 
 @pytest.mark.parametrize("few", [False, True])
 def test_trials_are_judged_on_what_they_have_not_seen(few):
-    """Each trial's accuracy, found again with the estimator alone on folds made by hand."""
+    """Each trial's accuracy equals that of the estimator on folds made by hand."""
     X, y, qid = documents(queries=6 if few else 23, size=9, features=4, seed=5)
     weights = np.random.default_rng(0).integers(1, 4, qid[-1] + 1).astype(float)
     sample = held_out.drawn(inputs.read(X, y, qid, None), weights, None)
@@ -89,7 +89,7 @@ def test_trials_are_judged_on_what_they_have_not_seen(few):
 
 
 def in_order(held, scores):
-    """(weight of the pairs in order, equal ones half; of all pairs), pair by pair."""
+    """Return (weight of the correct pairs, equal ones half; weight of all pairs), pair by pair."""
     right = pairs = 0.0
     for i in range(len(held.y)):
         for j in range(len(held.y)):
@@ -208,7 +208,7 @@ def test_a_named_c_is_not_chosen_on_an_eval_set():
 )
 @pytest.mark.parametrize("validated", [False, True])
 def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monkeypatch):
-    """In passes over the documents, of all of which training consists."""
+    """In passes over the documents, which are the cost of training."""
     from gpukit.ranking.session import ScanSession
 
     rng, passes = np.random.default_rng(0), [0]

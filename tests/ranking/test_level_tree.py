@@ -1,4 +1,4 @@
-"""The level tree's tables, the sharing out of queries and the grouping of documents, against plain loops."""
+"""The level tree's tables, the assignment of queries to blocks and the grouping of documents, against plain loops."""
 
 import itertools
 
@@ -14,7 +14,7 @@ ARITIES = [None, 2, 3, 8]
 
 
 def queries_of(at):
-    """(query, begin, end) of every query."""
+    """Return (query, begin, end) of every query."""
     return [(t, int(b), int(e)) for t, (b, e) in enumerate(zip(at.offsets[:-1], at.offsets[1:]))]
 
 
@@ -86,7 +86,7 @@ def test_pair_counts(name):
 
 
 def meetings(session, begin, end):
-    """[(i, j)] of a query: document i, and j in one of its ranges of any plane."""
+    """Return [(i, j)] of a query: document i, and j in one of its ranges of any plane."""
     tables = session.partners.tables.astype(int)
     for plane in tables:
         for i in range(begin, end):
@@ -119,7 +119,7 @@ def test_share_out(blocks):
     assert sorted(walk.queries) == [t for t in range(43) if len(set(at.y[at.offsets[t] : at.offsets[t + 1]])) > 1]
     assert all(np.all(np.diff(part) > 0) for part in parts)
     costs = [sizes[part] + problem.QUERY_COST for part in parts]
-    fullest = max(costs, key=np.sum)  # without what it got last, its shortest, it had no more than any other
+    fullest = max(costs, key=np.sum)  # without its last and shortest query, it had no more than any other
     assert sum(fullest) - min(fullest) <= min(map(np.sum, costs))
     assert walk.queries.dtype == walk.firsts.dtype == np.int32
 
@@ -151,7 +151,7 @@ def test_group_rows_refuses_other_shapes(qid):
 
 
 def test_group_sizes():
-    """Queries without documents are left out."""
+    """Queries without documents are omitted."""
     offsets = problem.group_sizes([3, 0, 1, 2, 0], 6)
     np.testing.assert_array_equal(offsets, [0, 3, 4, 6])
     assert offsets.dtype == np.int64
@@ -175,6 +175,6 @@ def test_group_sizes_refuses(group, found):
 
 
 def test_more_documents_than_the_tables_count_are_refused():
-    count = level_tree.MOST + 1  # of which none is held in memory
+    count = level_tree.MOST + 1  # none of them in memory
     with pytest.raises(DataError, match=f"up to {count - 1:,} documents; there are {count:,}"):
         level_tree.build(np.broadcast_to(1.0, count), np.array([0, count]))

@@ -1,4 +1,4 @@
-"""What `require_memory` is asked for before RankSVM trains, against the bytes of the arrays that are there at once."""
+"""Arguments of `require_memory` before RankSVM trains, against the bytes of the arrays that exist at the same time."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The five folds of MQ2008 at C = 1: objective, pairwise accuracy and LETOR's scores as they are known."""
+"""The five folds of MQ2008 at C = 1: known objective, pairwise accuracy and LETOR's scores."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gpukit.ranking import RankSVM
 from ranking import letor
 from ranking.data import relative
 
-# f(w) exactly as Eq. (1) has it; pairwise accuracy in percent on train and test, equal scores counted as right
+# f(w) exactly as in Eq. (1); pairwise accuracy in percent on train and test, equal scores counted as correct
 KNOWN = {
     1: (29566.522846, 80.2408, 82.7171),
     2: (26650.339392, 79.9747, 79.1401),

@@ -1,4 +1,4 @@
-"""The oracles against each other, and against what the rivals' own programs found on MQ2008."""
+"""The oracles against each other, and against the results of reference programs on MQ2008."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def test_the_gradient_and_the_hessian_are_the_objectives(problem):
 
 
 def test_pair_sums_give_the_same_objective(problem):
-    """Eq. (6)-(8) out of beta, alpha and gamma of Eq. (5), against the loop over pairs."""
+    """Eq. (6)-(8) from beta, alpha and gamma of Eq. (5), against the loop over pairs."""
     X, y, offsets = problem
     rng, C = np.random.default_rng(2), 0.3
     w, v = rng.normal(size=5), rng.normal(size=5)

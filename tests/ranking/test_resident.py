@@ -1,4 +1,4 @@
-"""Documents that lie on a GPU already: read where they are, copied to the host only where they cannot stay."""
+"""Documents on a GPU: read there, and copied to the host only if necessary."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Features brought to a common range: none, minmax, query."""
+"""Features scaled to a common range: none, minmax, query."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ SHAPES = [(1, 1), (5, 3), (4096, 2), (4097, 3), (9000, 1)]
 
 
 def naive_minmax(X, low, high):
-    """(x - low) / (high - low) of each column, 0 for a constant one."""
+    """Return (x - low) / (high - low) of each column, 0 for a constant one."""
     out = np.zeros(X.shape)
     for f in range(X.shape[1]):
         if high[f] > low[f]:
@@ -119,7 +119,7 @@ def test_the_model_scales_by_query():
 
 
 def naive_spread(X, offsets):
-    """Root mean squared distance from the query's mean, of each column."""
+    """Return the root mean squared distance from the query's mean, of each column."""
     total = np.zeros(X.shape[1])
     for begin, end in zip(offsets[:-1], offsets[1:]):
         for i in range(begin, end):

@@ -1,4 +1,4 @@
-"""RankSVM over ranks: the queries shared out, the answer of one."""
+"""RankSVM over ranks: distributed queries, the result of one process."""
 
 import numpy as np
 import pytest

@@ -1,17 +1,17 @@
-"""Plain loops over lines: what a reader must return. Imports nothing of gpukit."""
+"""Plain loops over lines: the expected results of readers. Imports nothing from gpukit."""
 
 import math
 
 
 def triples(text, sep=",", places=(0, 1, 2), header=False):
-    """[(user text, item text, rating)] of the lines of a table."""
+    """Return [(user text, item text, rating)] of the lines of a table."""
     lines = [line for line in text.replace("\r\n", "\n").split("\n") if line.strip()][header:]
     words = [[word.strip() for word in line.split(sep)] for line in lines]
     return [(w[places[0]], w[places[1]], float(w[places[2]])) for w in words]
 
 
 def merged(rows, rule):
-    """rows [(user, item, number)] with pairs once, at their first place; rule 'last', 'mean' or 'sum'."""
+    """Return rows [(user, item, number)] with distinct pairs, at their first place; rule 'last', 'mean' or 'sum'."""
     seen = {}
     for user, item, rating in rows:
         seen.setdefault((user, item), []).append(rating)
@@ -20,7 +20,7 @@ def merged(rows, rule):
 
 
 def netflix(text):
-    """[(customer, movie, rating)] of lines `MovieID:` and `CustomerID,Rating,date`."""
+    """Return [(customer, movie, rating)] of lines `MovieID:` and `CustomerID,Rating,date`."""
     movie, rows = None, []
     for line in text.split():
         if line.endswith(":"):

@@ -1,4 +1,4 @@
-"""Bad files: one clear line that names the file, the line and what to do."""
+"""Invalid files: one clear line with the file, the line and the remedy."""
 
 import pandas
 import pytest
@@ -193,7 +193,7 @@ def test_a_table_of_users_by_items_is_told(tmp_path):
 
 @pytest.mark.parametrize("line", ["7,8,3,pv,1511", "7 8 3 11 15 19", "7::8::3::4::5"])
 def test_many_columns_without_names(tmp_path, line):
-    """As user, item, category, behaviour and time, or a user and all items: the third column is no rating."""
+    """As user, item, category, behaviour and time, or a user and all items: the third column is not a rating."""
     (tmp_path / "t.txt").write_text(f"{line}\n" * 3)
     with pytest.raises(
         DataError, match=r"line 1, has [56] columns, and no names .*--columns \(such as user,item,rating,-"

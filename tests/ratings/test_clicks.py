@@ -1,4 +1,4 @@
-"""Pairs without ratings: in every reader they are clicks, and what is repeated is counted."""
+"""Pairs without ratings: every reader reads them as clicks and counts repeats."""
 
 import numpy as np
 import pandas
@@ -14,13 +14,13 @@ COUNTED = {(1, 10): 2, (2, 10): 1, (1, 11): 1}
 
 
 def counts(ratings):
-    """{(user, item): count}."""
+    """Return {(user, item): count}."""
     ids = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
     return dict(zip(ids, ratings.counts.tolist()))
 
 
 def text(sep=",", header=None, extra=()):
-    """Lines of PAIRS."""
+    """Return the lines of PAIRS."""
     rows = [sep.join(map(str, (*pair, *(column[k] for column in extra)))) for k, pair in enumerate(PAIRS)]
     return "\n".join(([header] if header else []) + rows) + "\n"
 
@@ -45,7 +45,7 @@ def test_text(tmp_path, lines):
 
 @pytest.mark.parametrize("columns", ["-,user,item,-", "timestamp,user,item,-"])
 def test_a_header_above_pairs_whose_columns_are_named_is_no_pair(tmp_path, columns):
-    """Ids that are text look like the names above them."""
+    """Text ids look like the names above them."""
     (tmp_path / "sales.csv").write_text("t_dat,customer_id,article_id,price\n2018-09-20,c1,a1,1\n2018-09-21,c2,a1,2\n")
     ratings = read_ratings(tmp_path / "sales.csv", columns=columns)
     assert counts(ratings) == {("c1", "a1"): 1, ("c2", "a1"): 1}
@@ -127,7 +127,7 @@ def test_clicks_from_a_threshold_on():
 
 
 def test_clicks_of_what_comes_later():
-    """Ratings that are alike are all clicks or none; pairs without counts are clicks as they are."""
+    """Equal ratings are all clicks or none; pairs without counts are clicks."""
     five, pairs = as_ratings(([1, 1], [2, 3], [5.0, 5.0])), as_ratings(([1, 1], [2, 3]))
     assert len(clicks_after(five, 4)) == len(clicks_after(pairs, 4)) == len(clicks_after(five)) == 2
     with pytest.raises(DataError, match="positive_from=6 is more than the highest value, 5"):
@@ -154,7 +154,7 @@ def test_counts_that_add_up_to_more_than_32_bits(tmp_path):
 
 
 def table_of(values):
-    """Ratings of these values, each of another user."""
+    """Return Ratings of these values, each of another user."""
     users, items = np.arange(len(values), dtype=np.int32), np.zeros(len(values), np.int32)
     return Ratings(users, items, np.asarray(values, np.float32), np.arange(len(values)), np.array([1]))
 

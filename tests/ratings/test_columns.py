@@ -1,4 +1,4 @@
-"""Times, weights and counts: read where they are asked for, kept by all that keeps ratings."""
+"""Times, weights and counts: read on request, kept by all operations that keep ratings."""
 
 from datetime import UTC, datetime
 
@@ -15,7 +15,7 @@ OPTIONAL = ("times", "weights", "counts")
 
 
 def table(seed=0, n=300, shape=(17, 23), repeats=True):
-    """Ratings with all that they may have."""
+    """Return ratings with all optional columns."""
     rng = np.random.default_rng(seed)
     cells = rng.integers(0, shape[0] * shape[1], n) if repeats else rng.permutation(shape[0] * shape[1])[:n]
     users, items = (part.astype(np.int32) for part in np.divmod(cells, shape[1]))
@@ -66,7 +66,7 @@ def test_repeated_pairs(rule):
             latest = {pairs[at]: column[at] for at in np.argsort(ratings.times, kind="stable").tolist()}
             rows = [(*pair, latest[pair]) for pair in dict.fromkeys(pairs)]
         assert np.array_equal(getattr(merged, name), np.array([row[2] for row in rows], dtype=column.dtype)), name
-        assert np.array_equal(column, getattr(table(), name))  # left as it was
+        assert np.array_equal(column, getattr(table(), name))  # unchanged
     assert len(merged) == len(set(pairs)) < len(pairs)
 
 

@@ -1,4 +1,4 @@
-"""as_ratings: what people have at hand, and what is refused in one line."""
+"""as_ratings: common forms of data, and errors of one line."""
 
 import numpy as np
 import pandas
@@ -33,7 +33,7 @@ def by_hand(**changes):
 
 
 class Foreign:
-    """An array of another library; how it comes to the host is all that it offers."""
+    """An array of another library with one method of copying to the host."""
 
     __cuda_array_interface__ = {}
 
@@ -44,7 +44,7 @@ class Foreign:
 
 
 class Packed:
-    """An array that offers __dlpack__ alone."""
+    """An array with __dlpack__ only."""
 
     def __init__(self, array):
         self.array, self.ndim = array, array.ndim
@@ -245,7 +245,7 @@ def test_a_side_of_unequal_lists():
 @pytest.mark.parametrize("n", [2, 5, 50])
 @pytest.mark.parametrize("kind", [np.int64, np.uint8, np.float64, object, bool, str, list])
 def test_columns_in_a_dense_array_are_refused(width, n, kind):
-    """An array of a line a rating is no matrix of two to four items, whatever its size and dtype."""
+    """An array with a line per rating is not a matrix of two to four items, for any size and dtype."""
     X = np.array([(t % 7, t % 3, 1 + t % 5, 70 + t) for t in range(n)])[:, :width]
     as_kind = (lambda array: array.tolist()) if kind is list else lambda array: array.astype(kind)
     last = min(width, 3) - 1

@@ -1,4 +1,4 @@
-"""The binary copy: back as it was, and no damage unnoticed."""
+"""The binary copy: exact, and damage is detected."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Every format on small files: what is read equals a plain loop over the lines."""
+"""Every format on small files: results equal a plain loop over the lines."""
 
 import gzip
 import lzma
@@ -16,13 +16,13 @@ ROWS = [("3", "10", 4.0), ("1", "10", 3.5), ("3", "7", 0.0), ("20", "9000000000"
 
 
 def triples(ratings):
-    """[(user id, item id, rating)] as text and floats, in the order of the Ratings."""
+    """Return [(user id, item id, rating)] as text and floats, in the order of the Ratings."""
     users, items = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
     return list(zip(map(str, users), map(str, items), ratings.values.tolist(), strict=True))
 
 
 def table(rows=ROWS, sep=",", order=(0, 1, 2), header=None, end="\n", extra=""):
-    """The text of a table with its columns in an order."""
+    """Return the text of a table with its columns in an order."""
     lines = [header] if header else []
     lines += [sep.join([f"{row[at]:g}" if at == 2 else row[at] for at in order]) + extra for row in rows]
     return end.join(lines) + end
@@ -65,7 +65,7 @@ def test_decimal_commas(write, sep, header):
 
 
 def test_decimal_commas_of_long_files(write):
-    """Every block is read so, and counts and weights are too."""
+    """In every block, also for counts and weights."""
     rows = [(user, item, (user * item) % 7 / 2) for user in range(300) for item in range(300)]
     text = "".join(f"{user}\t{item}\t{value:g}\t0,5\n".replace(".", ",") for user, item, value in rows)
     read = read_ratings(write(text), columns="user,item,rating,weight")
@@ -178,12 +178,12 @@ def test_netflix_folder(tmp_path):
     ):
         (tmp_path / name).write_text(text)
     assert triples(read_ratings(tmp_path)) == [("5", "1", 3.0), ("5", "2", 4.0), ("7", "2", 1.0)]
-    (tmp_path / "combined_data_1.txt").write_text(NETFLIX)  # the same ratings in another cut: one of the two is read
+    (tmp_path / "combined_data_1.txt").write_text(NETFLIX)  # the same ratings in another form: one of them is read
     assert triples(read_ratings(tmp_path)) == naive.netflix(NETFLIX)
 
 
 def test_netflix_beside_items_that_are_text(tmp_path):
-    """Movies stand above their ratings: their names are not looked for in the lines."""
+    """Movies are above their ratings: the lines do not contain their names."""
     (tmp_path / "combined_data_1.txt").write_text("3,soap,4\n5,12,2\n")
     (tmp_path / "combined_data_2.txt").write_text("12:\n4,3,2005-05-11\n3,1,2005-05-11\n7:\n4,5,2005-05-11\n")
     found = read_ratings(tmp_path)
@@ -286,7 +286,7 @@ REPEATED = {
 @pytest.mark.parametrize("name", REPEATED)
 @pytest.mark.parametrize("times", [False, True])
 def test_the_later_rating_of_a_repeated_pair_wins(tmp_path, name, times):
-    """Whatever the order of lines; the times are kept only if they are asked for."""
+    """For any order of lines; the times are kept only on request."""
     (tmp_path / name).write_text(REPEATED[name])
     ratings = read_ratings(tmp_path / name, times=times)
     users = ratings.user_ids[ratings.users].tolist()

@@ -1,4 +1,4 @@
-"""A table that one rank has read is on all of them as it was."""
+"""A table read by one rank is equal on all of them."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Parquet: what other programs write comes in, a batch at a time; what is wrong is told with its row."""
+"""Parquet of other programs is read in batches; errors give the row."""
 
 import numpy as np
 import pandas
@@ -157,7 +157,7 @@ def test_ids_that_are_none(tmp_path, items, message):
 
 
 def repeated(path, *names):
-    """A file whose columns, of which the first two differ, have these names."""
+    """Return a file with these column names; the first two columns differ."""
     columns = [[5, 6, 7], *([[1, 2, 3]] * (len(names) - 2)), [4.0, 2.0, 1.0]]
     pyarrow.parquet.write_table(pyarrow.Table.from_arrays(list(map(pyarrow.array, columns)), names=list(names)), path)
     return path

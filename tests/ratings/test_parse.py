@@ -1,5 +1,4 @@
-"""Ratings in text: numbers as Python reads them, whatever the block that a line falls into; blocks that pyarrow reads
-are what they are line by line."""
+"""Ratings in text: numbers as in Python, for any division into blocks; pyarrow's blocks equal line-by-line reading."""
 
 import io
 
@@ -65,7 +64,7 @@ TIMES = ["0", "978300760", "2005-09-06", "1e9", "0x10", "0X1F", "1.5", "2005-09-
 
 
 def lines_of(rng, sep, odd):
-    """A few lines of user, item, rating and time, some of them odd with a chance."""
+    """Return a few lines of user, item, rating and time, some of them unusual with some probability."""
 
     def one(usual, strange):
         return rng.choice(strange if rng.random() < odd else usual)
@@ -79,7 +78,7 @@ def lines_of(rng, sep, odd):
 
 
 def contents(block):
-    """What a block holds, ids as text."""
+    """Return the content of a block, ids as text."""
     out = {}
     for name, column in block.columns.items():
         is_words = isinstance(column, delimited.Words)

@@ -1,4 +1,4 @@
-"""The real files, as they are handed round."""
+"""The real files, as distributed."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Repeated pairs: the later rating by time wins wherever ratings come from, and what was merged is counted."""
+"""Repeated pairs: the later rating by time is kept for every source, and merged pairs are counted."""
 
 import gzip
 import subprocess
@@ -20,7 +20,7 @@ MISSING = "user,item,rating,timestamp\n1,7,5,300\n1,7,2,\n1,7,3,200\n2,7,1,5\n"
 
 
 def pairs_of(ratings):
-    """{(user, item): rating} of Ratings."""
+    """Return {(user, item): rating} of Ratings."""
     users, items = ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist()
     return dict(zip(zip(map(int, users), map(int, items)), ratings.values.tolist()))
 

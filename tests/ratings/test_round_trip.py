@@ -1,4 +1,4 @@
-"""Ratings that are written as text are read back as they were, whatever their ids; ids that text loses are refused."""
+"""Ratings written as text are read back exactly for all ids; ids that text cannot represent are rejected."""
 
 import bz2
 import csv
@@ -19,7 +19,7 @@ PACKERS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
 
 
 def triples(ratings):
-    """[(user, item, value, time)] of ratings, ids as text, in order."""
+    """Return [(user, item, value, time)] of ratings, ids as text, in order."""
     times = ratings.times if ratings.times is not None else np.zeros(len(ratings))
     columns = (ratings.user_ids[ratings.users], ratings.item_ids[ratings.items], ratings.values, times)
     return sorted(
@@ -28,7 +28,7 @@ def triples(ratings):
 
 
 def of_words(words, seed=0):
-    """Ratings of users with these ids for items with the same in another order."""
+    """Return ratings of users with these ids for items with the same in another order."""
     values = np.random.default_rng(seed).integers(1, 6, len(words)).astype(np.float32)
     return as_ratings((np.array(words, str), np.array(words[::-1], str), values))
 
@@ -116,7 +116,7 @@ def test_titles_and_items_with_quoted_line_ends(tmp_path):
 
 
 def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):
-    """RFC 4180: quotes are doubled within quotes alone, so that these are two users."""
+    """RFC 4180: quotes are doubled only within quotes, so these are two users."""
     path = tmp_path / "quotes.csv"
     path.write_text('user,item,rating\na""b,x,1\n"a""b",x,2\n"a""""b",y,3\na"b,y,4\n"7",x,5\n7,y,1\n')
     assert triples(read_ratings(path)) == [
@@ -132,7 +132,7 @@ def test_quotes_within_an_unquoted_field_are_its_own(tmp_path):
 @pytest.mark.parametrize("word", [word for word in LOST if word], ids=ascii)
 @pytest.mark.parametrize("suffix", [".csv", ".gkr", ".npz", ".parquet"])
 def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix):
-    """Surrogates and bytes of 0: a copy that holds them gives them back, any other is not written."""
+    """Surrogates and null bytes: a copy represents them exactly, or rejects them."""
     ratings = as_ratings((np.array([word, "b"]), np.array(["x", word]), np.ones(2, np.float32)))
     path = tmp_path / f"a{suffix}"
     try:
@@ -145,7 +145,7 @@ def test_what_no_copy_holds_is_refused_in_one_line(tmp_path, word, suffix):
 
 @pytest.mark.slow
 def test_titles_come_back(tmp_path):
-    """Items and titles as commands write csv, many and one a file."""
+    """Items and titles in the commands' csv, many and one per file."""
     from gpukit.cli.outputs import write_csv
 
     words, path = [word for seed in range(4) for word in drawn_words(seed, 200)], tmp_path / "titles.csv"

@@ -1,4 +1,4 @@
-"""The table, its grouping by row, and what it can be made from."""
+"""The table, its grouping by row, and its sources."""
 
 import numpy as np
 import pandas
@@ -36,7 +36,7 @@ def test_repeated_pairs_stay_in_a_csr_in_their_order():
     ratings = Ratings(users, items, values, np.arange(3), np.arange(4))
     found = [[array.tolist() for array in arrays] for arrays in (ratings.csr(), ratings.csc())]
     assert found == [[[0, 1, 4, 4], [1, 0, 2, 2], [4, 3, 5, 2]], [[0, 1, 2, 4, 4], [1, 0, 1, 1], [3, 4, 5, 2]]]
-    assert values.tolist() == [5, 4, 3, 2]  # left as they were
+    assert values.tolist() == [5, 4, 3, 2]  # unchanged
     assert [array.tolist() for array in ratings.take(slice(0)).csr()] == [[0, 0, 0, 0], [], []]
 
 
@@ -68,7 +68,7 @@ def test_repeated_pairs(rule, n):
     rows = naive.merged(zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist(), strict=True), rule)
     assert list(zip(merged.users.tolist(), merged.items.tolist(), strict=True)) == [row[:2] for row in rows]
     assert np.array_equal(merged.values, np.array([row[2] for row in rows], dtype=np.float32))
-    assert np.array_equal(ratings.values, random_ratings(n, repeats=True).values)  # left as it was
+    assert np.array_equal(ratings.values, random_ratings(n, repeats=True).values)  # unchanged
 
 
 def test_a_pair_that_comes_twice_in_a_table_in_order():

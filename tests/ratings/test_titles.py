@@ -1,4 +1,4 @@
-"""Titles of items from the files that data sets bring."""
+"""Titles of items from the files of data sets."""
 
 import pytest
 

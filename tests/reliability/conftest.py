@@ -1,4 +1,4 @@
-"""What the tests of reliability share. GPUKIT_ROUNDS makes them longer: make reliability."""
+"""Shared fixtures of the reliability tests. GPUKIT_ROUNDS repeats them more often: make reliability."""
 
 import os
 import subprocess
@@ -9,12 +9,12 @@ from cli_support import planted, write_rows
 
 from reliability.verbs import arguments
 
-PATIENCE = 3000 if "GPUKIT_ROUNDS" in os.environ else 280  # seconds, compilation included
+PATIENCE = 3000 if "GPUKIT_ROUNDS" in os.environ else 280  # seconds, including compilation
 
 
 @pytest.fixture(scope="session")
 def rounds():
-    """rounds(few) -> how often to repeat: few in the suite, GPUKIT_ROUNDS where that is set."""
+    """Return rounds(few) -> number of repeats: few by default, or GPUKIT_ROUNDS."""
     return lambda few: int(os.environ.get("GPUKIT_ROUNDS", few))
 
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def python():
-    """python(script, *arguments, **environment) -> the finished process of a script beside this file."""
+    """Return python(script, *arguments, **environment) -> the finished process of a script in this folder."""
 
     def run(script, *arguments, **environment):
         command = [sys.executable, "-P", os.path.join(os.path.dirname(__file__), script), *map(str, arguments)]

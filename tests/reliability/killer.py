@@ -1,8 +1,8 @@
-"""Verbs killed at random moments: python killer.py KILLS SEED INPUTS FOLDER prints what came of it as JSON.
+"""Verbs killed at random times: python killer.py KILLS SEED INPUTS FOLDER prints the results as JSON.
 
-A process that has everything loaded forks a child for each run, so that a kill falls into the work of a verb, not into
-its start: the layer must bear forks. Each time the file is there already, or not; then the verb is killed, what is
-there is looked at, and it runs again.
+A process with all modules loaded forks a child for each run, so that a kill interrupts the computation of a verb, not
+its start; forks must therefore work. The file exists at the start or not; then the verb is killed, the files are
+checked, and the verb runs again.
 """
 
 import contextlib
@@ -29,7 +29,7 @@ LONGER = {"train-lshmf --checkpoint": ("--epochs", "40")}
 
 
 def child(words):
-    """The process id of a child that runs a verb, without a word."""
+    """Return the process id of a silent child that runs a verb."""
     pid = os.fork()
     if pid == 0:
         silent = os.open(os.devnull, os.O_RDWR)
@@ -40,14 +40,14 @@ def child(words):
 
 
 def finished(words):
-    """(exit code, seconds) of a verb that is left alone."""
+    """Return (exit code, seconds) of a verb that is not killed."""
     begun = time.perf_counter()
     _, status = os.waitpid(child(words), 0)
     return os.waitstatus_to_exitcode(status), time.perf_counter() - begun
 
 
 def killed(words, after):
-    """Whether a verb was killed before its end, so many seconds after its beginning."""
+    """Return True if a verb was killed before its end, after this number of seconds."""
     pid = child(words)
     time.sleep(after)
     os.kill(pid, signal.SIGKILL)
@@ -55,7 +55,7 @@ def killed(words, after):
 
 
 class Victim:
-    """A verb, the file it writes in a folder of its own, and what is found."""
+    """A verb, the file it writes in its own folder, and the results."""
 
     def __init__(self, name, inputs, folder, found):
         self.name, self.inputs, self.found = name, inputs, found
@@ -63,11 +63,11 @@ class Victim:
         self.out.parent.mkdir()
         self.words = [*arguments(name, inputs, self.out), *LONGER.get(name, ())]
         with contextlib.redirect_stdout(io.StringIO()):
-            assert run([*self.words, "--force"]) == 0, name  # here, so that its children find everything loaded
-        self.seconds = min(finished(self.words)[1] for _ in range(2))  # the first is slower
+            assert run([*self.words, "--force"]) == 0, name  # here, so that its children have everything loaded
+        self.seconds = min(finished(self.words)[1] for _ in range(2))  # the first run is slower
 
     def kill(self, chance):
-        """Kill it once and run it again; count what is wrong."""
+        """Kill the verb once and run it again; count faults."""
         if chance.random() < 0.5:
             self.out.unlink(missing_ok=True)
         before = self.out.exists()
@@ -78,13 +78,13 @@ class Victim:
         if self.name in LONGER and self.out.exists():
             self.resume()
         code, seconds = finished(self.words)
-        self.seconds = min(self.seconds, seconds)  # other processes may have slowed the ones before
+        self.seconds = min(self.seconds, seconds)  # other processes may have slowed the previous runs
         self.found["failed"] += code != 0
         self.found["left"] += any(name.startswith(".") for name in os.listdir(self.out.parent))
         self.found["tried"] += 1
 
     def resume(self):
-        """Go on from a checkpoint: the model must be the one of a training that nobody disturbed."""
+        """Resume a checkpoint: the model must equal that of an undisturbed training."""
         ends = [self.out.with_name(name) for name in ("whole.gpukit", "resumed.gpukit")]
         if not ends[0].exists():
             whole = [word if word != "--checkpoint" else "--model" for word in self.words]
@@ -98,8 +98,8 @@ class Victim:
 
 
 def main(kills, seed, inputs, folder):
-    """The whole of it."""
-    training.CHECKPOINT_SECONDS = 0.0  # one after each epoch
+    """Run all victims."""
+    training.CHECKPOINT_SECONDS = 0.0  # a checkpoint after each epoch
     chance, found = random.Random(seed), Counter()
     names = [name for name in CASES if "--plot" not in name]
     victims = {}

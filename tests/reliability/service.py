@@ -1,7 +1,7 @@
-"""A service in a process of its own: python service.py ROUNDS FOLDER.
+"""A service in a separate process: python service.py ROUNDS FOLDER.
 
-Prints one JSON object: how many of ROUNDS answers of each of eight threads were wrong, fits and readings of
-eight threads at once that went wrong, and what children forked and spawned then said.
+Prints one JSON object: the number of wrong results among ROUNDS results of each of eight threads, failed fits and reads
+of eight concurrent threads, and the results of forked and spawned children.
 """
 
 import json
@@ -24,7 +24,7 @@ PATIENCE = 60  # seconds
 
 
 class Service:
-    """Two models, a completed tensor, and the right answers of each request."""
+    """Two models, a completed tensor, and the correct results of each request."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -35,33 +35,33 @@ class Service:
         self.expected = [np.copy(answer) for answer in self.answers()]
 
     def recommender(self):
-        """A small LSHMF, the same however often it is fitted."""
+        """Return a small LSHMF, the same for each fit."""
         model = gpukit.LSHMF(4, 5, n_epochs=2, lsh_q=8, deterministic=True, device="cpu")
         return model.fit(self.ratings)
 
     def imputed(self):
-        """A small tensor completed."""
+        """Return a small completed tensor."""
         graph = gpukit.read_graph(self.folder / "g.npz")
         return gpukit.GraphImputer(iterations=5, weights="common", center="none", device="cpu").fit_transform(graph)
 
     def ranking(self):
-        """A small RankSVM."""
+        """Return a small RankSVM."""
         return gpukit.RankSVM(device="cpu").fit(self.documents)
 
     def answers(self):
-        """One answer of each kind, as arrays."""
+        """Return one result of each kind, as arrays."""
         items, scores = self.model.recommend(n=5)
         return items, scores, self.model.predict(self.pairs), self.ranker.rank(self.documents)
 
     def wrong(self, rounds):
-        """How many answers of so many rounds are not as expected."""
+        """Return the number of wrong results in a number of rounds."""
         count = 0
         for _ in range(rounds):
             count += not all(map(np.array_equal, self.answers(), self.expected))
         return count
 
     def refitted(self, number):
-        """Whether a model fitted anew answers as the first."""
+        """Return True if a new fit gives the results of the first."""
         if number % 3 == 1:
             return np.array_equal(self.ranking().coef_, self.ranker.coef_)
         if number % 3 == 2:
@@ -69,7 +69,7 @@ class Service:
         return np.array_equal(self.recommender().predict(self.pairs), self.expected[2])
 
     def reread(self, number):
-        """Whether a file read anew has the same content."""
+        """Return True if a file read again has the same content."""
         if number % 2:
             return np.array_equal(gpukit.read_letor(self.folder / "d.txt").X, self.documents.X)
         again, fields = gpukit.read_ratings(self.folder / "r.csv"), ("users", "items", "values", "user_ids", "item_ids")
@@ -77,7 +77,7 @@ class Service:
 
 
 def at_once(work):
-    """[work(number)] of eight threads that begin together."""
+    """Return [work(number)] of eight threads that start together."""
     ready = threading.Barrier(THREADS)
 
     def begin(number):
@@ -89,7 +89,7 @@ def at_once(work):
 
 
 def asked(service):
-    """What a child says: right, wrong, or the one line of an error."""
+    """Return a child's result: right, wrong, or the one line of an error."""
     try:
         return "wrong" if service.wrong(1) else "right"
     except GpukitError as error:
@@ -97,12 +97,12 @@ def asked(service):
 
 
 def tell(connection, make):
-    """In a child: asked() of the service that make() gives."""
+    """Send the result of asked() for the service of make(), in a child."""
     connection.send(asked(make()))
 
 
 class Spawned:
-    """Makes a Service anew, in a process that has none."""
+    """Makes a Service in a process that has none."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -112,7 +112,7 @@ class Spawned:
 
 
 def child(method, make):
-    """What a child process says; its exit code where it says nothing."""
+    """Return the result of a child process, or its exit code if it has none."""
     context = multiprocessing.get_context(method)
     ours, theirs = context.Pipe()
     process = context.Process(target=tell, args=(theirs, make))
@@ -128,19 +128,19 @@ def child(method, make):
 
 
 def child_of_a_thread(service):
-    """What a child says that another thread than the main one has forked."""
+    """Return the result of a child forked by another thread than the main one."""
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(child, "fork", lambda: service).result()
 
 
 def killed(service):
-    """In a child that is killed as it computes."""
+    """Loop in a child that is killed while it computes."""
     threading.Thread(target=lambda: os.kill(os.getpid(), signal.SIGKILL)).start()
     service.wrong(100_000)
 
 
 def child_beside_a_busy_thread(service):
-    """What a child says that is forked while another thread compiles."""
+    """Return the result of a child forked while another thread compiles."""
     taken, done = threading.Event(), threading.Event()
 
     def hold():
@@ -155,7 +155,7 @@ def child_beside_a_busy_thread(service):
 
 
 def main(rounds, folder):
-    """The whole of it."""
+    """Run all checks."""
     early = child("fork", Spawned(folder))  # before this process has computed anything
     service = Service(folder)
     report = {

@@ -1,4 +1,4 @@
-"""Lines without content at the end of every delimited file are left out and counted; elsewhere they are errors."""
+"""Empty lines at the end of every delimited file are ignored and counted; elsewhere they are errors."""
 
 import numpy as np
 import pytest
@@ -36,7 +36,7 @@ ENDS = {
 
 @pytest.fixture
 def counted():
-    """The numbers of empty lines that readers note."""
+    """Return the numbers of empty lines in the readers' notes."""
     found = []
     notes.listener, before = lambda file, text, facts: found.append(facts.get("empty_lines", 0)), notes.listener
     yield found
@@ -44,7 +44,7 @@ def counted():
 
 
 def told(found):
-    """What a reader gives, as text that two results can be compared by."""
+    """Return a reader's result as text, for comparison."""
     return str(
         [np.asarray(part).tolist() if not hasattr(part, "toarray") else part.toarray() for part in found]
         if isinstance(found, tuple)

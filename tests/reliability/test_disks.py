@@ -1,4 +1,4 @@
-"""Disks that are full, folders that are read-only, two who write one file, and standard streams that take nothing."""
+"""Full disks, read-only folders, two writers of one file, and closed or full standard streams."""
 
 import os
 import resource
@@ -9,7 +9,7 @@ import pytest
 
 from reliability.verbs import CASES, arguments, is_whole
 
-LARGEST = 100  # bytes that a file may have
+LARGEST = 100  # largest size of a file
 WRITERS = ["convert OUT", "recommend --output", "rank --output", "train-lshmf --model", "impute --output"]
 TO_STDOUT = {
     "predict": ("predict", "{in}/m.gpukit", "{in}/r.csv"),
@@ -20,7 +20,7 @@ TO_STDOUT = {
 
 
 def command(words, **options):
-    """A gpukit in a process of its own, begun; see subprocess.Popen."""
+    """Start gpukit in a separate process; see subprocess.Popen."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     return subprocess.Popen([sys.executable, "-P", "-m", "gpukit", *words], **{**pipes, **options})
 

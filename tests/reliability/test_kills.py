@@ -1,5 +1,7 @@
-"""kill -9 at random moments of every verb that writes: nothing lost, nothing half written, nothing left after the
-next run, and training that goes on from its checkpoint ends where it would have. `make reliability` kills 200 times."""
+"""kill -9 at random times in every verb that writes: no data are lost, incomplete or left behind.
+
+Resumed training ends with the result of an undisturbed one. `make reliability` kills 200 times.
+"""
 
 import json
 

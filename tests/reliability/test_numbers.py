@@ -1,4 +1,4 @@
-"""Numbers that hurt, for every option of every verb that takes one: an answer, or one line with exit code 1 or 2."""
+"""Difficult numbers for every numeric option of every verb: a result, or one line with exit code 1 or 2."""
 
 import click
 import pytest
@@ -8,7 +8,7 @@ from reliability.test_outputs import commands
 from reliability.verbs import CASES, arguments
 
 HURT = ("nan", "-inf", "1e300", "-1", "0", str(2**31), str(2**63), "")
-AS_LONG_AS_ASKED = {"--epochs", "--repeat", "--iterations", "--max-iter"}  # not tried with numbers that are allowed
+AS_LONG_AS_ASKED = {"--epochs", "--repeat", "--iterations", "--max-iter"}  # not tried with permitted numbers
 READERS = {
     "similar": ("similar", "{in}/m.gpukit", "--item", "1"),
     "explain": ("explain", "{in}/m.gpukit", "--user", "1", "--item", "1"),
@@ -17,14 +17,14 @@ READERS = {
 
 
 def is_number(option):
-    """Whether an option takes a number, or a range of one."""
+    """Return True if an option takes a number, or a range of one."""
     return isinstance(option, click.Option) and isinstance(
         option.type, click.types.IntParamType | click.types.FloatParamType
     )
 
 
 def base(verb, folder, out):
-    """Arguments with which a verb works: its first case of those that write, else of those that read."""
+    """Return valid arguments of a verb: its first case of those that write, else of those that read."""
     name = next((name for name in CASES if name.rpartition(" ")[0] == verb), None)
     if name is None:
         return [word.replace("{in}", str(folder)) for word in READERS[verb]]
@@ -32,7 +32,7 @@ def base(verb, folder, out):
 
 
 NUMBERED = {verb: options for verb, one in commands().items() if (options := list(filter(is_number, one.params)))}
-APART = {"bench", "doctor"}  # what bench measures takes its time
+APART = {"bench", "doctor"}  # measurements of bench take long
 
 
 @pytest.mark.slow

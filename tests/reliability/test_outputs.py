@@ -1,4 +1,4 @@
-"""One rule for files that are there already, held against every file that any verb writes: kept, unless --force."""
+"""One rule for existing files, for every file that any verb writes: kept, unless --force."""
 
 import importlib
 import os
@@ -14,7 +14,7 @@ WHILE_IT_LASTS = {"train-lshmf --checkpoint"}  # short trainings end before they
 
 
 def commands():
-    """{'synth graph': click command} of all verbs."""
+    """Return {'synth graph': click command} of all verbs."""
     found = {
         verb: getattr(importlib.import_module(f"gpukit.cli.{file}"), name) for verb, (_, file, name) in VERBS.items()
     }
@@ -26,7 +26,7 @@ def commands():
 
 
 def files(verb, command):
-    """The names under which a command takes files."""
+    """Return the names of a command's file options."""
     for parameter in command.params:
         name = (
             parameter.opts[0] if isinstance(parameter, click.Option) else parameter.make_metavar(click.Context(command))
@@ -47,7 +47,7 @@ def test_every_verb_that_writes_has_force():
 
 @pytest.fixture
 def there(tmp_path):
-    """there(name) -> a link to a file of that name with the content 'old' and mode 600, in folders of their own."""
+    """Return there(name) -> a link to a file of that name with the content 'old' and mode 600, in separate folders."""
 
     def make(name):
         real, link = tmp_path / "real" / name, tmp_path / "link" / name

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM at random moments from the first line of gpukit on: 128 + n and one line, or the work is done."""
+"""SIGINT and SIGTERM at random times after the first line of gpukit: 128 + n and one line, or a completed command."""
 
 import os
 import random
@@ -17,13 +17,13 @@ CODES = {signal.SIGINT: 130, signal.SIGTERM: 143}
 
 
 def heed_signals():
-    """A parent in the background hands down that SIGINT is ignored."""
+    """Restore SIGINT, which a parent in the background passes on as ignored."""
     for number in CODES:
         signal.signal(number, signal.SIG_DFL)
 
 
 def begun(words, **environment):
-    """A command that has come to the line from which on it heeds requests."""
+    """Start a command and wait until it handles signals."""
     process = subprocess.Popen(
         [sys.executable, "-P", "-m", "gpukit", *words],
         stdout=subprocess.PIPE,
@@ -38,14 +38,14 @@ def begun(words, **environment):
 
 
 def catches(pid, number):
-    """Whether a process has a handler of its own for a signal."""
+    """Return True if a process has a handler for a signal."""
     with open(f"/proc/{pid}/status") as file:
         mask = next(line.split()[1] for line in file if line.startswith("SigCgt"))
     return bool(int(mask, 16) >> (number - 1) & 1)
 
 
 def judge(process, number):
-    """Whether a command that was signalled has ended as it should; whether it was stopped."""
+    """Check the end of a command after a signal; return True if it was stopped."""
     out, err = process.communicate(timeout=PATIENCE)
     last = err.splitlines()[-1] if err else ""
     if process.returncode == 0:
@@ -56,7 +56,7 @@ def judge(process, number):
 
 
 def commands(folder, out):
-    """Words of two commands, and the file that each writes."""
+    """Return the arguments of two commands and the file that each writes."""
     training = [*arguments("train-lshmf --checkpoint", folder, out / "ck"), "--epochs", "2000", "--quiet"]
     yield training, out / "ck"
     yield [*arguments("recommend --output", folder, out / "r.csv"), "--quiet"], out / "r.csv"

@@ -1,4 +1,4 @@
-"""Eight threads at once, forked and spawned children, in a process of their own."""
+"""Eight concurrent threads, forked and spawned children, in a separate process."""
 
 import json
 

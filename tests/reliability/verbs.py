@@ -1,4 +1,4 @@
-"""Every verb that writes, as the tests of reliability call it: what it writes, and its arguments."""
+"""Every verb that writes, with its output and arguments for the reliability tests."""
 
 from pathlib import Path
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from gpukit.persist import load_arrays
 
 
 class Case(NamedTuple):
-    """arguments: with {in} for the folder of inputs, and {out} for the file written, which has the name `output`."""
+    """arguments: with {in} for the folder of inputs and {out} for the file written, which is named `output`."""
 
     output: str
     arguments: tuple
@@ -46,8 +46,8 @@ CASES = {
     "synth letor OUT": Case("o.gkl", ("synth", "letor", "{out}", "--scale", "0.001")),
     "synth graph --output": Case("g.npz", (*GRAPH, "-o", "{out}")),
 }
-ELSE = {"bench --output": "rows are added to the file"}  # what commands write otherwise
-READ = {  # what commands read
+ELSE = {"bench --output": "rows are added to the file"}  # other output of commands
+READ = {  # input of commands
     *("train-lshmf RATINGS", "train-lshmf --test", "predict MODEL", "predict PAIRS", "recommend MODEL"),
     *("recommend --titles", "similar MODEL", "similar --titles", "explain MODEL", "explain --titles", "export MODEL"),
     *("recommend --ratings", "recommend --categories"),
@@ -70,12 +70,12 @@ READ = {  # what commands read
 
 
 def arguments(name, inputs, out):
-    """The arguments of a case as text."""
+    """Return the arguments of a case as text."""
     return [str(word).replace("{in}", str(inputs)).replace("{out}", str(out)) for word in CASES[name].arguments]
 
 
 def is_whole(path):
-    """Whether a file that a verb has written is readable to its end."""
+    """Return True if a written file is readable to its end."""
     path, content = Path(path), Path(path).read_bytes()
     if path.suffix in (".csv", ".txt"):
         return content.endswith(b"\n")

@@ -1,12 +1,12 @@
-"""compute-sanitizer over every kernel, once each, at a small awkward shape: python -m sanitize --help
+"""compute-sanitizer over every kernel, once each, with a small irregular shape: python -m sanitize --help
 
-cases.py      which test of the simulator's tier launches which kernel; and whose races are meant
-kernels.py    the kernels there are, and those with shared memory, read from the source
-launched.py   what a test launches; the tier's fixture holds each case to its word
-planted.py    faults that a tool must see before it is believed
-report.py     what the tool's output says
-campaign.py   the planned runs side by side, and a file of those done
-choose.py     lines for cases.py
+cases.py      a test of the simulator tier for each kernel; intended races
+kernels.py    all kernels, and those with shared memory, from the source
+launched.py   the kernels that a test launches; the tier's fixture checks each case
+planted.py    faults that a tool must report before its result counts
+report.py     the tool's output
+campaign.py   the planned runs in parallel, and a progress file
+choose.py     proposed lines for cases.py
 
-No tier collects it, but for its tests.
+Only its own tests belong to a tier.
 """

@@ -1,8 +1,7 @@
 """The command: python -m sanitize [--tool T] [--part i/n] [--only NAME] [--jobs N] [--resume FILE]
 
-Launches each kernel under a tool of compute-sanitizer; exit code 1 where one is to blame, 2 where the tool is not there
-or does not see a fault that was planted, 3 where something is left to be done. The same command goes on where it
-stopped, unless the code has changed.
+Launches each kernel under a tool of compute-sanitizer. Exit code 1: a finding; 2: the tool is missing or does not see a
+planted fault; 3: runs are left. The same command continues after a stop, unless the code has changed.
 """
 
 import argparse
@@ -16,7 +15,7 @@ from sanitize.campaign import PLANTED, Campaign, Run, planned
 
 
 def main():
-    """Run what is planned and print a summary."""
+    """Run the planned tests and print a summary."""
     options = _options()
     if options.choose:
         return choose.main(options.choose)
@@ -42,7 +41,7 @@ def main():
 
 
 def _summary(campaign, runs):
-    """Print what was found, by kernel; the exit code."""
+    """Print the findings by kernel; return the exit code."""
     outcomes = [(run, campaign.done[run]) for run in runs if run in campaign.done]
     for run, outcome in outcomes:
         for kernel, what in outcome.findings:
@@ -58,7 +57,7 @@ def _summary(campaign, runs):
 
 
 def _part(text):
-    """(i, n) of "i/n"."""
+    """Return (i, n) of "i/n"."""
     number, _, of = text.partition("/")
     if not (number.isdecimal() and of.isdecimal() and 1 <= int(number) <= int(of)):
         raise argparse.ArgumentTypeError(f"{text!r} is not a part such as 1/4")

@@ -1,4 +1,4 @@
-"""Runs of a tool over tests, side by side on one GPU, and a file of those that are done."""
+"""Runs of a tool over tests, in parallel on one GPU, and a file of completed ones."""
 
 import json
 import time
@@ -12,7 +12,7 @@ from sanitize import cases, child
 from sanitize.kernels import kernels, uses_shared_memory
 from sanitize.report import Finding, counted, findings, passed
 
-OF_SHARED_MEMORY = ("racecheck", "synccheck")  # tools that have nothing to say of kernels without
+OF_SHARED_MEMORY = ("racecheck", "synccheck")  # tools that only apply to kernels with shared memory
 PLANTED = {tool: f"sanitize/planted.py::test_{tool}" for tool in ("memcheck", "racecheck", "initcheck")}
 
 
@@ -24,7 +24,7 @@ class Run(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """How a run ended: "clean", "found", "failed" (the test or the tool), "too long"; what was found; seconds."""
+    """The result of a run: "clean", "found", "failed" (the test or the tool) or "too long"; findings; seconds."""
 
     verdict: str
     findings: list
@@ -32,7 +32,7 @@ class Outcome(NamedTuple):
 
 
 def planned(tool, part=(1, 1), only=""):
-    """[Run] of a tool, each test once: those of part i of n, for kernels whose name has `only` in it."""
+    """Return [Run] of a tool, each test once: those of part i of n, for kernels whose name contains `only`."""
     wanted = [
         name
         for name, node in kernels().items()
@@ -43,8 +43,10 @@ def planned(tool, part=(1, 1), only=""):
 
 
 def judged(tool, ended, text, seconds):
-    """The Outcome of a run: whether it ended in time, what it wrote. Silence counts only where the tool was at work to
-    the end and the test passed."""
+    """Return the Outcome of a run from its time and output.
+
+    A silent run counts only if the tool ran to the end and the test passed.
+    """
     found = [one for one in findings(text, kernels()) if (tool, one.kernel) not in cases.EXCEPTED]
     if found:
         return Outcome("found", found, seconds)
@@ -54,8 +56,10 @@ def judged(tool, ended, text, seconds):
 
 
 class Campaign:
-    """Runs and what became of them. progress: the file that says so; logs: a folder for what they wrote; limit: seconds
-    that a run may take."""
+    """Runs and their outcomes.
+
+    progress: the file that stores them; logs: a folder for their output; limit: seconds of a run.
+    """
 
     def __init__(self, progress, logs, limit, echo=print):
         self.progress, self.logs, self.limit, self.echo = Path(progress), Path(logs), limit, echo
@@ -66,11 +70,11 @@ class Campaign:
             self.progress.write_text(json.dumps(code()))
 
     def left(self, runs):
-        """Those that are not done."""
+        """Return the runs that are not done."""
         return [run for run in runs if run not in self.done]
 
     def run(self, runs, jobs, seconds=None):
-        """Do what is left, so many at once; after so many seconds nothing more is begun."""
+        """Run the rest in `jobs` parallel processes; start nothing after the time limit."""
         last = time.monotonic() + (seconds or float("inf"))
         with ThreadPoolExecutor(jobs) as pool:
             list(pool.map(lambda run: time.monotonic() < last and self._one(run), self.left(runs)))
@@ -79,24 +83,24 @@ class Campaign:
         outcome = self.tried(run)
         self.echo(f"{run.tool} {outcome.verdict} in {outcome.seconds:.0f} s: {run.test}")
         self.done[run] = outcome
-        if outcome.verdict != "too long":  # which the next attempt begins anew
+        if outcome.verdict != "too long":  # which the next attempt starts again
             with self.progress.open("a") as file:
-                file.write("\n" + json.dumps([run, outcome]))  # behind what a kill has cut short
+                file.write("\n" + json.dumps([run, outcome]))  # after a line that a kill truncated
 
     def tried(self, run):
-        """The Outcome of a run; what it wrote is kept."""
+        """Return the Outcome of a run; store its output."""
         begun = time.monotonic()
         ended, text = child.sanitized(run.tool, run.test, self.limit)
         self.log(run).write_text(f"{run.test}\n{text}")
         return judged(run.tool, ended, text, time.monotonic() - begun)
 
     def log(self, run):
-        """The file of what a run wrote."""
+        """Return the file of a run's output."""
         return self.logs / f"{run.tool}-{zlib.crc32(run.test.encode()):08x}.txt"
 
 
 def done_before(progress):
-    """{Run: Outcome} of a file of progress; none where the code has changed since. Lines may be cut short."""
+    """Return {Run: Outcome} of a progress file; {} if the code has changed. Lines may be truncated."""
     done = {}
     lines = progress.read_text().splitlines() if progress.exists() else []
     for line in lines[1:] if lines[:1] == [json.dumps(code())] else []:
@@ -109,7 +113,7 @@ def done_before(progress):
 
 
 def code():
-    """A checksum of the library and of the cases: what was found in other code says nothing."""
+    """Return a checksum of the library and of the cases: results for other code do not count."""
     total = 0
     for home in (gpukit.__file__, __file__):
         for file in sorted(Path(home).parent.rglob("*.py")):

@@ -1,5 +1,8 @@
-"""The smallest awkward launch of each kernel: one test of the simulator's tier, below tests/, or several where a kernel
-has several ways. The tier holds each test to it (conftest.py). `python -m sanitize --choose TESTS` proposes lines."""
+"""The smallest irregular launch of each kernel: a test of the simulator tier, below tests/.
+
+A kernel with several modes has several. The tier checks each test (conftest.py). `python -m sanitize --choose TESTS`
+proposes lines.
+"""
 
 LIVE = "factorization/live/test_kernels.py::test_"
 PREPARE = "factorization/prepare/test_kernels.py::test_"
@@ -247,18 +250,18 @@ CASES = {
     "svt.kernels.subspace.whiten": "svt/test_subspace.py::test_whiten_kernel_is_its_twin[9-float32]",
 }
 
-# Findings that are meant. (tool, kernel): why. The races of Hogwild (sgd_epoch, hogwild_epoch, paper_epoch) are on rows
-# in global memory, of which racecheck says nothing.
+# Intended findings. (tool, kernel): reason. The races of Hogwild (sgd_epoch, hogwild_epoch, paper_epoch) are on rows
+# in global memory, which racecheck does not cover.
 EXCEPTED = {}
 
 
 def tests_of(name):
-    """The tests of a kernel."""
+    """Return the tests of a kernel."""
     tests = CASES.get(name, ())
     return (tests,) if isinstance(tests, str) else tests
 
 
-STANDS_FOR = {}  # test: names of the kernels that it stands for
+STANDS_FOR = {}  # test: names of its kernels
 for name in CASES:
     for test in tests_of(name):
         STANDS_FOR.setdefault(test, set()).add(name)

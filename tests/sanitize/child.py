@@ -1,4 +1,4 @@
-"""A test in a process of its own, under compute-sanitizer or without; and what such a process changes in gpukit.
+"""A test in a separate process, under compute-sanitizer or without, and the changes to gpukit in such a process.
 
 pytest loads this file there as a plugin.
 """
@@ -12,7 +12,7 @@ from sanitize.kernels import ROOT
 
 SANITIZER = "compute-sanitizer"
 OPTIONS = {
-    "memcheck": ["--padding", "32"],  # bytes behind each array that belong to nobody
+    "memcheck": ["--padding", "32"],  # unused bytes after each array
     "racecheck": [],
     "initcheck": [],
     "synccheck": [],
@@ -22,14 +22,13 @@ PYTEST = ["-m", "pytest", "-m", "kernel", "-p", "no:cacheprovider", "-p", "sanit
 
 
 def sanitized(tool, test, limit):
-    """(whether it ended within so many seconds, what it wrote) of one test under a tool."""
+    """Return (True if it ended in time, output) of one test under a tool."""
     command = [SANITIZER, "--tool", tool, *OPTIONS[tool], *ALWAYS, sys.executable, *PYTEST, f"tests/{test}"]
     return _ended(command, limit)
 
 
 def warm(tests, jobs, limit):
-    """Run tests as they are, so many processes side by side, so that their kernels are compiled and kept; what the
-    processes wrote whose tests failed."""
+    """Run tests in parallel processes to compile and cache their kernels; return the output of failed ones."""
     commands = [[sys.executable, *PYTEST, *(f"tests/{test}" for test in tests[job::jobs])] for job in range(jobs)]
     with ThreadPoolExecutor(jobs) as pool:
         ends = pool.map(lambda command: _ended(command, limit), [c for c in commands if c[-1] != PYTEST[-1]])
@@ -37,7 +36,7 @@ def warm(tests, jobs, limit):
 
 
 def _ended(command, limit):
-    """(whether a command ended within so many seconds, its output and errors)."""
+    """Return (True if a command ended in time, its output and errors)."""
     process = subprocess.Popen(
         command,
         cwd=ROOT,
@@ -57,13 +56,12 @@ def _ended(command, limit):
 
 
 def _search_path():
-    """PYTHONPATH with the folder of tests in it."""
+    """Return PYTHONPATH with the folder of tests."""
     return os.pathsep.join(filter(None, [str(ROOT / "tests"), os.environ.get("PYTHONPATH")]))
 
 
 def pytest_collection_finish(session):
-    """Each array gets memory of its own from the driver: of what lies side by side in gpukit's pool the tools cannot
-    tell the ends."""
+    """Give each array its own memory from the driver: the tools cannot see the ends of arrays in gpukit's pool."""
     from gpukit import _driver
 
     _driver.pool = lambda: None

@@ -1,5 +1,7 @@
-"""Lines for cases.py: tests are run in the simulator, and for each kernel without a case the quickest that launches it
-is printed. Loaded there as a plugin of pytest, which writes down what each test launches and how long that takes."""
+"""Proposed lines for cases.py: for each kernel without a case, the fastest test that launches it.
+
+Tests run in the simulator. pytest loads this file as a plugin, which records each test's launches and time.
+"""
 
 import json
 import os
@@ -14,12 +16,12 @@ import pytest
 from sanitize.kernels import ROOT, kernels
 from sanitize.launched import launches
 
-NOTES = "GPUKIT_SANITIZE_NOTES"  # the file for what is written down
+NOTES = "GPUKIT_SANITIZE_NOTES"  # the file of the records
 SIMULATOR = {"NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1", "PYTHONPATH": str(ROOT / "tests")}
 
 
 def main(tests):
-    """Run tests (as pytest names them) and print the lines; exit code 1 where a kernel still lacks one."""
+    """Run tests (as pytest names them) and print the lines; exit code 1 if a kernel still has none."""
     from sanitize.cases import CASES
 
     with tempfile.TemporaryDirectory() as folder:
@@ -36,7 +38,7 @@ def main(tests):
 
 
 def quickest(notes):
-    """{kernel: test} of [(test, seconds, kernels)]."""
+    """Return {kernel: test} of [(test, seconds, kernels)]."""
     best = {}
     for test, seconds, names in notes:
         for name in names:
@@ -46,7 +48,7 @@ def quickest(notes):
 
 @pytest.hookimpl(hookwrapper=True)
 def pytest_runtest_call(item):
-    """Write down a test's kernels, where one is asked for."""
+    """Record a test's kernels if requested."""
     begun = time.monotonic()
     with launches() as names:
         yield

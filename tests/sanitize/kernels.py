@@ -1,4 +1,4 @@
-"""The kernels of gpukit, by name: "sorting.kernels.first_nan"; and those of them with shared memory."""
+"""The kernels of gpukit by name, "sorting.kernels.first_nan", and those with shared memory."""
 
 import ast
 import functools
@@ -11,7 +11,7 @@ ROOT = Path(__file__).resolve().parent.parent.parent
 
 @functools.cache
 def kernels(package=ROOT / "gpukit"):
-    """{name: syntax tree} of all kernels."""
+    """Return {name: syntax tree} of all kernels."""
     return {
         f"{module.partition('.')[2]}.{name}": node
         for module, found in gates.kernels_by_module(package)
@@ -20,10 +20,10 @@ def kernels(package=ROOT / "gpukit"):
 
 
 def uses_shared_memory(node):
-    """Whether a kernel declares shared arrays; device functions do not, they are handed them."""
+    """Return True if a kernel declares shared arrays; device functions do not, but take them as arguments."""
     return any(isinstance(n, ast.Attribute) and ast.unparse(n) == "cuda.shared.array" for n in ast.walk(node))
 
 
 def short(function):
-    """The name of a kernel's Python function."""
+    """Return the name of a kernel's Python function."""
     return f"{function.__module__.removeprefix('gpukit.')}.{function.__name__}"

@@ -1,4 +1,4 @@
-"""Which kernels a test launches, in the simulator and on a GPU."""
+"""The kernels that a test launches, in the simulator and on a GPU."""
 
 import contextlib
 import functools
@@ -12,7 +12,7 @@ SIMULATED = os.environ.get("NUMBA_ENABLE_CUDASIM") == "1"
 
 @contextlib.contextmanager
 def launches():
-    """A set that fills with the names of the kernels that are launched meanwhile."""
+    """Yield a set to which the names of launched kernels are added."""
     names = set()
     with contextlib.ExitStack() as stack:
         for owner, method, kernel_of in _doors():
@@ -21,7 +21,7 @@ def launches():
 
 
 def _noted(names, function, kernel_of):
-    """The function, which first adds the name of the kernel that it launches."""
+    """Return the function with a wrapper that adds the name of the launched kernel."""
 
     @functools.wraps(function)
     def noted(first, *arguments, **options):
@@ -33,7 +33,8 @@ def _noted(names, function, kernel_of):
 
 
 def _doors():
-    """[(owner, the name of its function, the kernel's Python function by the first argument)] of all ways to launch."""
+    """Return [(owner, the name of its function, the kernel's Python function by the first argument)] of all launch
+    functions."""
     if SIMULATED:
         from greenlet import getcurrent
 

@@ -1,5 +1,7 @@
-"""Faults that a tool of compute-sanitizer must report before its silence about others counts. Named one by one by the
-driver; no tier collects this file."""
+"""Faults that a tool of compute-sanitizer must report before its result counts.
+
+The driver names them one by one; no tier collects this file.
+"""
 
 import numpy as np
 import pytest
@@ -14,14 +16,14 @@ SIZE = 33
 
 @kernel
 def write_beyond(out):
-    """out (n,) float32: out[n + 2] = 1, where nothing is."""
+    """out (n,) float32: out[n + 2] = 1, beyond its end."""
     if cuda.threadIdx.x == 0:
         out[out.shape[0] + 2] = np.float32(1)
 
 
 @kernel
 def share_in_haste(out):
-    """out (64,) float32: each thread reads what another warp writes, without a barrier between."""
+    """out (64,) float32: each thread reads a number of another warp without a barrier."""
     shared = cuda.shared.array(64, np.float32)
     i = cuda.threadIdx.x
     shared[i] = np.float32(i)
@@ -30,7 +32,7 @@ def share_in_haste(out):
 
 @kernel
 def read_nothing(x, out):
-    """out = x, x (n,) float32 that nobody has written."""
+    """out = x, x (n,) uninitialized float32."""
     i = cuda.threadIdx.x
     if i < x.shape[0]:
         out[i] = x[i]

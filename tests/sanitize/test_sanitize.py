@@ -1,4 +1,4 @@
-"""The driver of compute-sanitizer: cases are there, output is read right, what is done is not done again."""
+"""The driver of compute-sanitizer: cases exist, output is read correctly, completed runs are not repeated."""
 
 import json
 import os
@@ -38,7 +38,7 @@ CLEAN = "1 passed in 3.27s\n========= COMPUTE-SANITIZER\n========= ERROR SUMMARY
 
 
 def test_cases_are_fast_tests_of_kernels():
-    """pytest finds each by its name; that it launches the kernel is asked where it runs."""
+    """pytest finds each by its name; the simulator tier checks that it launches the kernel."""
     environment = {**os.environ, "NUMBA_ENABLE_CUDASIM": "1", "NUMBA_DISABLE_JIT": "1"}
     command = [sys.executable, "-m", "pytest", "-m", "kernel and fast", "--collect-only", "-p", "no:cacheprovider"]
     tests = [f"tests/{test}" for test in cases.STANDS_FOR]
@@ -90,7 +90,7 @@ def test_the_compilers_own_spelling_of_every_kernel():
         (True, MEMCHECK.replace("1 passed", "1 failed"), "found"),
         (True, CLEAN.replace("1 passed", "1 failed"), "failed"),
         (True, CLEAN.replace("1 passed", "1 deselected"), "failed"),
-        (True, "1 passed in 3 s\n", "failed"),  # the tool did not speak
+        (True, "1 passed in 3 s\n", "failed"),  # the tool wrote nothing
         (False, "========= COMPUTE-SANITIZER\n", "too long"),
         (False, MEMCHECK, "found"),
     ],
@@ -116,8 +116,10 @@ def test_parts_are_all_and_none_twice():
 
 @pytest.fixture
 def made(tmp_path, monkeypatch):
-    """make() -> (a Campaign on files of its own, the tests that were run under a tool). make.says[test] is what that
-    gives; else all is well."""
+    """Return make() -> (a Campaign with its own files, the tests run under a tool).
+
+    make.says[test] is its result; the default is a clean run.
+    """
     says, run = {}, []
 
     def sanitized(tool, test, limit):
@@ -142,7 +144,7 @@ def test_what_is_done_is_not_done_again(made):
     first.run(RUNS[:3], 2)
     assert sorted(run) == [r.test for r in RUNS[:3]]
     with made.file.open("a") as file:
-        file.write('\n[["memcheck", "a.py::te')  # killed while it wrote
+        file.write('\n[["memcheck", "a.py::te')  # killed during a write
     again, run = made()
     assert again.left(RUNS) == RUNS[3:]
     again.run(RUNS, 2)
@@ -197,7 +199,7 @@ echo "========= ERROR SUMMARY: 0 errors"
 
 
 def command(folder, *options, found="========= Invalid write"):
-    """python -m sanitize in the simulator, with a compute-sanitizer of our own if `found` says what it sees."""
+    """python -m sanitize in the simulator, with a fake compute-sanitizer that reports `found`."""
     if found is not None:
         tool = folder / child.SANITIZER
         tool.write_text(FAKE)
@@ -217,7 +219,7 @@ def command(folder, *options, found="========= Invalid write"):
 
 @pytest.mark.slow
 def test_the_command(tmp_path):
-    """A kernel of one line, from its name to the summary; the second time nothing is run."""
+    """A one-line kernel, from its name to the summary; the second time nothing runs."""
     first = command(tmp_path, "--only", TRIAL)
     assert first.returncode == 0 and "1 of 1 tests are done: 1 clean." in first.stdout, first.stdout + first.stderr
     log = next(Path(tmp_path / "logs").glob("memcheck-*.txt"))

@@ -1,4 +1,4 @@
-"""Loops over rows that threads share: results, exceptions, requests to stop, forks, the end of a process."""
+"""Loops over rows on several threads: results, exceptions, stop requests, forks, the end of a process."""
 
 import ctypes
 import gc
@@ -29,7 +29,7 @@ from gpukit.scheduler.intrinsics import fetch_add, load, nanoseconds, store
 
 @intrinsic
 def thread_id(context):
-    """What threading.get_ident() returns."""
+    """Return threading.get_ident()."""
 
     def generate(context, builder, signature, arguments):
         kind = ir.FunctionType(ir.IntType(64), [])
@@ -48,7 +48,7 @@ def _harmonic(terms):
 
 @by_block(lambda sums: sums.size)
 def uneven_sums(start, stop, lengths, sums, visits):
-    """Sums of different lengths; each row notes how often it was processed."""
+    """Compute sums of different lengths; each row counts its executions."""
     for row in range(start, stop):
         sums[row] = _harmonic(lengths[row])
         visits[row] += 1
@@ -67,7 +67,7 @@ def products(start, stop, A, caller, multiplied, out):
 
 @by_block(lambda visits: visits.size)
 def fail_at(start, stop, bad, visits):
-    """Raise ValueError at row `bad`, and take some microseconds elsewhere."""
+    """Raise ValueError at row `bad`; take some microseconds elsewhere."""
     for row in range(start, stop):
         if row == bad:
             raise ValueError("a bad row")
@@ -76,9 +76,9 @@ def fail_at(start, stop, bad, visits):
 
 @by_block(lambda visits: visits.size)
 def meet(start, stop, caller, failing, places, visits):
-    """The thread that is, or is not, the caller fails as soon as another is at work too, which goes on for long.
+    """Fail in the calling thread, or in another one, while another thread runs a long loop.
 
-    places: addresses of three words, of the caller's beginning, a helper's beginning, the failure.
+    places: addresses of three words: of the caller's start, a helper's start, the failure.
     """
     for row in range(start, stop):
         is_caller = thread_id() == caller
@@ -96,7 +96,7 @@ def meet(start, stop, caller, failing, places, visits):
 
 @by_block(lambda out: out.size)
 def pass_time(start, stop, cheap, each, out):
-    """Take `each` nanoseconds for a row, nothing for the first `cheap` rows; count."""
+    """Take `each` nanoseconds for a row, none for the first `cheap` rows; count."""
     for row in range(start, stop):
         end = nanoseconds() + (each if row >= cheap else 0)
         while nanoseconds() < end:
@@ -106,7 +106,7 @@ def pass_time(start, stop, cheap, each, out):
 
 @by_block(lambda visits: visits.size, heavy=True)
 def both_begin(start, stop, begun, visits):
-    """No row ends before two have begun."""
+    """No row ends before two have started."""
     for row in range(start, stop):
         fetch_add(begun, 1)
         while load(begun) < 2:
@@ -116,7 +116,7 @@ def both_begin(start, stop, begun, visits):
 
 @by_block(lambda limit, out: min(limit, out.size), fastmath=False)
 def count_up(start, stop, limit, out, pool, first):
-    """Arguments called as the loop's own might be."""
+    """Arguments named like the loop's own."""
     for k in range(stop - start):
         out[start + k] = pool + first + start + k
     return
@@ -132,13 +132,13 @@ def invert(start, stop, rows, out):
 
 
 def word(place):
-    """A word of the pool."""
+    """Return a word of the pool."""
     return ctypes.c_int64.from_address(workers.pool.ready() + place)
 
 
 @pytest.fixture
 def settings():
-    """The pool, whose settings are restored; nobody has been asked for help, and four threads may work."""
+    """Restore the settings of the pool; no pending requests, and four threads."""
     before, threads = {place: word(place).value for place in workers.DEFAULTS}, thread_count._setting.count
     word(workers.HELPERS).value = 0
     for function in (uneven_sums, fail_at, meet, pass_time, count_up, invert):
@@ -153,7 +153,7 @@ def settings():
 
 @pytest.fixture
 def eager(settings):
-    """Wake helpers after the first chunk, whatever the work; four threads."""
+    """Wake helpers after the first chunk of any loop; four threads."""
     hurry()
 
 
@@ -163,13 +163,13 @@ def hurry():
 
 
 def asked():
-    """How many helpers the last loop asked for; forgotten."""
+    """Return and reset the number of helpers of the last loop."""
     found, word(workers.HELPERS).value = word(workers.HELPERS).value, 0
     return found
 
 
 def is_at_rest():
-    """Whether no caller has the pool and no worker is in its job."""
+    """Return True if no caller has the pool and no worker is in its job."""
     return word(workers.BUSY).value == word(workers.STATE).value == 0
 
 
@@ -178,7 +178,7 @@ def lengths_of(rows):
 
 
 def sums_of(rows):
-    """The bytes of uneven_sums."""
+    """Return the bytes of uneven_sums."""
     sums = np.zeros(rows)
     with thread_count.limited(1):
         uneven_sums(lengths_of(rows), sums, np.zeros(rows, np.int64))
@@ -214,7 +214,7 @@ def test_arguments_may_be_called_anything_and_options_are_njits():
 
 
 def rows_of(function):
-    """The compiled function of a loop's rows."""
+    """Return the compiled function of a loop's rows."""
     return function.launcher.py_func.__globals__["_rows"]
 
 
@@ -225,7 +225,7 @@ def test_a_small_loop_wakes_nobody(settings):
 
 
 def test_heavy_rows_begin_with_all_threads(settings):
-    """Two rows, each begun while the other runs; so does the next, though these turned out small."""
+    """Two rows run at the same time; so do the next ones, although these were short."""
     begun, visits = np.zeros(1, np.int64), np.zeros(2, np.int64)
     both_begin(begun.ctypes.data, visits)
     assert visits.tolist() == [1, 1] and asked() == 1
@@ -238,7 +238,7 @@ def test_heavy_rows_begin_with_all_threads(settings):
     [(4, 5, 0), (4, 6, 1), (4, 12, 2), (4, 1000, 3), (1, 1000, 0), (0, 1000, 0)],
 )
 def test_helpers_are_woken_for_what_is_worth_it(threads, left, helpers):
-    """Rows of 5 microseconds: another thread for each 30 of the rest."""
+    """Rows of 5 microseconds: another thread for each 30 of the remaining rows."""
     assert workers.plan(left, 5000, 10_000, 30_000, threads)[0] == helpers
 
 
@@ -248,7 +248,7 @@ def test_a_chunk_is_a_share_of_the_rows_and_of_time():
 
 
 def test_work_that_turns_out_longer_is_shared_later(eager):
-    """First rows that cost nothing promise little; the calling thread asks again when its time is up."""
+    """First rows without cost predict a short loop; the calling thread requests helpers when its time is up."""
     word(workers.WORTH).value = 1_000_000
     out = np.zeros(40, np.int64)
     pass_time(3, 5_000_000, out)
@@ -256,7 +256,7 @@ def test_work_that_turns_out_longer_is_shared_later(eager):
 
 
 def test_a_long_loop_lets_other_threads_run(settings):
-    """The calling thread keeps the interpreter for 5 ms of work, no longer."""
+    """The calling thread keeps the interpreter for 5 ms at most."""
     ticks, over = [], threading.Event()
 
     def tick():
@@ -289,7 +289,7 @@ def test_an_exception_is_raised_in_the_caller(eager, threads, bad):
 @pytest.mark.parametrize("failing", ["caller", "helper"])
 def test_who_fails_stops_the_others_and_the_call_waits_for_them(eager, failing):
     words, visits = np.zeros(3, np.int64), np.zeros(1000, np.int64)
-    word(workers.PATIENCE).value = 10**11  # a caller that looks up would stop all by itself
+    word(workers.PATIENCE).value = 10**11  # a caller that checks for stop requests would stop all alone
     gpukit.set_num_threads(2)
     with pytest.raises(ValueError) as raised:
         meet(threading.get_ident(), failing == "caller", words.ctypes.data + 8 * np.arange(3), visits)
@@ -453,7 +453,7 @@ BEGIN = "import scheduler.test_scheduler; globals().update(vars(scheduler.test_s
 
 
 def run(code, **environment):
-    """Standard output of a script with the functions of this file, which must end by itself."""
+    """Return the standard output of a script with the functions of this file, which must end by itself."""
     done = subprocess.run(
         [sys.executable, "-c", f"{BEGIN}\n{inspect.cleandoc(code)}"],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), **environment},
@@ -497,7 +497,7 @@ def test_a_signal_ends_a_long_loop(threads, heed, number, name):
 
 @pytest.mark.slow
 def test_forked_children_compute():
-    """While other threads of the parent are in loops and compile; a child has no workers, and starts its own."""
+    """While other threads of the parent run loops and compile; a child has no workers, and starts its own."""
     code = """
         hurry()
         lengths, kinds = lengths_of(300), [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32]
@@ -533,7 +533,7 @@ def test_forked_children_compute():
 @pytest.mark.slow
 @pytest.mark.parametrize("caller", ["main", "daemon", "atexit"])
 def test_the_process_ends(caller):
-    """After loops; while another thread is in one; and loops as it ends."""
+    """After loops, during a loop of another thread, and with loops at the end."""
     code = """
         import atexit
         hurry()
@@ -571,7 +571,7 @@ def test_without_the_compiler_a_loop_is_one_block():
 
 @pytest.mark.slow
 def test_a_worker_may_be_the_first_to_call_a_function_of_blas():
-    """Which looks it up in Python: a caller that kept the interpreter would wait for the worker for ever."""
+    """Python looks it up: a caller that kept the interpreter would wait for the worker forever."""
     code = """
         gpukit.set_num_threads(2)
         workers.pool.ready()

@@ -1,4 +1,4 @@
-"""Rows that break selections: ties, few distinct keys, extremes, k = 1 and k = n."""
+"""Difficult rows for selections: ties, few distinct keys, extremes, k = 1 and k = n."""
 
 import numpy as np
 
@@ -24,6 +24,6 @@ CASES = {
 
 
 def keys(case):
-    """(keys (B, n) uint32, k, limit) of a case."""
+    """Return (keys (B, n) uint32, k, limit) of a case."""
     make, k, limit = CASES[case]
     return np.asarray(make(np.random.default_rng(5)), np.uint32), k, limit

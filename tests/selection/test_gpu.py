@@ -1,4 +1,4 @@
-"""The host step of the selection on the GPU: any number of winners, and what is left on the device."""
+"""The host step of the selection on the GPU: any number of results, and remaining memory."""
 
 import numpy as np
 import pytest

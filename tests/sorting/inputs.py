@@ -1,4 +1,4 @@
-"""Segments and keys that break sorts: lengths around every boundary, ties, order, zeros of both signs, extremes."""
+"""Difficult segments and keys: lengths around every boundary, ties, order, zeros of both signs, extremes."""
 
 import numpy as np
 

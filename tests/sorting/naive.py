@@ -2,7 +2,7 @@
 
 
 def argsort(keys, offsets):
-    """Positions within each segment in ascending order of its keys, one list; equal keys by position."""
+    """Return positions within each segment in ascending order of its keys, one list; equal keys by position."""
     order = []
     for begin, end in zip(offsets[:-1], offsets[1:], strict=True):
         values = [float(key) for key in keys[begin:end]]

@@ -1,4 +1,4 @@
-"""`segmented_argsort` as people call it: kinds of keys, and what is refused."""
+"""The public function `segmented_argsort`: kinds of keys, and errors."""
 
 import numpy as np
 import pytest

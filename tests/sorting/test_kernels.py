@@ -1,4 +1,4 @@
-"""The sorting kernels against Python's stable sort. Small blocks, so that short segments take every way."""
+"""The sorting kernels against Python's stable sort. Small blocks, so that short segments use every method."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ DTYPES = [np.float32, np.float64]
 
 
 def argsort(keys, offsets, block_size, seed=0):
-    """The kernel's order, every place of which it must write."""
+    """Return the kernel's order; it must write every element."""
     segments, blocks, room = plan.work(offsets, block_size)
     order = np.full(len(keys), -1, np.int32)
     buffers = np.zeros((2, max(room, 1)), np.uint64), np.zeros((2, max(room, 1)), np.uint32)
@@ -50,21 +50,21 @@ def test_runs_are_merged_in_pairs(dtype):
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_a_part_does_not_see_the_one_before_it(dtype):
-    """A part of three runs after one of four smaller ones: what these left in shared memory."""
+    """A part of three runs after one of four smaller ones, whose keys remain in shared memory."""
     keys, offsets = inputs.keys("normal", 2100, dtype, 1), np.array([0, 2100], np.int64)
     np.testing.assert_array_equal(argsort(keys, offsets, 128), naive.argsort(keys, offsets))
 
 
 def test_the_stack_of_pieces_stays_low(monkeypatch):
-    """The shorter part is sorted first: 2,000 keys, halved three times, fit a block; so many pieces wait at most."""
-    monkeypatch.setattr(kernels, "DEPTH", 3)  # as the simulator reads it
+    """The shorter part is sorted first: 2,000 keys, halved three times, fit a block, which bounds the stack."""
+    monkeypatch.setattr(kernels, "DEPTH", 3)  # as in the simulator
     keys, offsets = inputs.keys("normal", 2000, np.float32, 2), np.array([0, 2000], np.int64)
     np.testing.assert_array_equal(argsort(keys, offsets, 32), naive.argsort(keys, offsets))
 
 
 @pytest.mark.parametrize("rank", [6, 7, 8, 15])
 def test_two_keys_that_only_their_last_bits_tell_apart(rank):
-    """Within a lane's eight keys of a rank, and between two lanes'."""
+    """Within a lane's eight keys of a rank, and between two lanes."""
     keys = np.arange(17.0)
     keys[rank], keys[rank + 1] = np.nextafter(keys[rank], 99), keys[rank]
     offsets = np.array([0, 17])

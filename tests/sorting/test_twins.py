@@ -10,7 +10,7 @@ DTYPES = [np.float32, np.float64]
 
 
 def argsort(keys, offsets):
-    """The twin's order, every place of which it must write."""
+    """Return the twin's order; it must write every element."""
     order = np.full(len(keys), -1, np.int32)
     cpu.argsort(keys, cpu.plan(offsets, keys.dtype), order)
     return order

@@ -4,12 +4,12 @@ import numpy as np
 
 
 def decompose(X):
-    """[(U, S, V)] of every slice."""
+    """Return [(U, S, V)] of every slice."""
     return [np.linalg.svd(matrix, full_matrices=False) for matrix in np.asarray(X, np.float64)]
 
 
 def thresholded(U, S, V, bound, cap=None):
-    """U (S - bound)+ V, with at most cap nonzero singular values."""
+    """Return U (S - bound)+ V, with at most cap nonzero singular values."""
     left = np.maximum(S - bound, 0)
     if cap is not None:
         left[cap:] = 0
@@ -17,18 +17,21 @@ def thresholded(U, S, V, bound, cap=None):
 
 
 def threshold(X, lam):
-    """[(U (S - lam)+ V', S)] of every slice."""
+    """Return [(U (S - lam)+ V', S)] of every slice."""
     bounds = np.broadcast_to(np.asarray(lam, np.float64), len(X))
     return [(thresholded(U, S, V, bound), S) for (U, S, V), bound in zip(decompose(X), bounds)]
 
 
 def bidiagonal(d, e):
-    """The matrix of a diagonal d (p,) and e (p + 1,), e[k] above d[k]."""
+    """Return the matrix of a diagonal d (p,) and e (p + 1,), e[k] above d[k]."""
     return np.diag(np.asarray(d, np.float64)) + np.diag(np.asarray(e, np.float64)[1:-1], 1)
 
 
 def turned(V, spans, turns):
-    """V after sweeps: spans [(lo, hi)], turns [(c, s)], rows k and k + 1 become c x + s y and c y - s x."""
+    """Return V after sweeps.
+
+    spans [(lo, hi)], turns [(c, s)]: rows k and k + 1 become c x + s y and c y - s x.
+    """
     V, turns = np.array(V, np.float64), iter(turns)
     for lo, hi in spans:
         for k in range(lo, hi):

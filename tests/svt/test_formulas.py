@@ -11,7 +11,7 @@ real_types = pytest.mark.parametrize("real", REALS)
 
 
 def eps(real):
-    """The spacing of numbers at 1."""
+    """Return the spacing of numbers at 1."""
     return float(np.finfo(real).eps)
 
 
@@ -92,7 +92,7 @@ def test_smallest_of_two(real):
     ]:
         f, g, h = real(f), real(g), real(h)
         S = np.linalg.svd([[np.float64(f), np.float64(g)], [0, np.float64(h)]], compute_uv=False)
-        right = abs(np.float64(f) * np.float64(h)) / S[0] if S[0] > 0 else 0  # numpy's own is right to eps * S[0] only
+        right = abs(np.float64(f) * np.float64(h)) / S[0] if S[0] > 0 else 0  # numpy's is accurate to eps * S[0] only
         assert formulas.smallest_of_two(f, g, h) == pytest.approx(right, rel=10 * eps(real))
 
 
@@ -145,7 +145,7 @@ def test_a_sweep_without_shift_takes_a_zero_off_the_diagonal(real, zero):
 
 @real_types
 def test_a_sweep_turns_the_columns_as_it_says(real):
-    """B with its columns turned has the Gram matrix of the new B: the others are rotations of rows."""
+    """B with rotated columns has the Gram matrix of the new B: the other rotations are of rows."""
     rng = np.random.default_rng(5)
     d, e = rng.normal(size=9).astype(real), np.r_[0, rng.normal(size=8), 0].astype(real)
     before = naive.bidiagonal(d, e)

@@ -38,7 +38,7 @@ orders = pytest.mark.parametrize("order", ["forward", "reversed"] if SIMULATED e
 
 
 def threshold(X, lam, whole, cap=None):
-    """(out, values, ranks) of the kernels."""
+    """Return (out, values, ranks) of the kernels."""
     out = cuda.to_device(np.full_like(X, np.nan))
     cap = None if cap is None else cuda.to_device(cap)
     values, ranks = gpu.threshold(cuda.to_device(X), cuda.to_device(lam), out, whole, cap)
@@ -46,7 +46,7 @@ def threshold(X, lam, whole, cap=None):
 
 
 def check(X, lam, whole=True, cap=None):
-    """The kernels' answer is LAPACK's and the twins', but for rounding."""
+    """The kernels' result equals LAPACK's and the twins', except for rounding."""
     out, values, ranks = threshold(X, lam, whole, cap)
     twin = np.full_like(X, np.nan)
     twin_values, twin_ranks = cpu.threshold(X, lam, twin, whole, cap)
@@ -79,7 +79,7 @@ def test_lam_0_and_caps():
 
 @dtypes
 def test_values_alone(dtype, monkeypatch):
-    """Without out nothing is multiplied and the values are equal; batches of two."""
+    """Without out there are no products and the values are equal; batches of two."""
     X = np.random.default_rng(6).normal(size=(5, 4, 3)).astype(dtype)
     there, lam = cuda.to_device(X), cuda.to_device(np.ones(5, dtype))
     both = gpu.Thresholding(there, lam, cuda.device_array(X.shape, dtype), whole=True)
@@ -166,7 +166,7 @@ def test_a_thresholding_is_run_again():
 
 
 def launched(kernel, grid, block, shared, *arrays):
-    """Copies of the arrays, after a launch."""
+    """Return copies of the arrays after a launch."""
     there = [cuda.to_device(array) for array in arrays]
     gpu.with_shared_memory(kernel, grid, block, shared)(*there)
     return [array.copy_to_host() for array in there]
@@ -180,7 +180,7 @@ def beside(twin, kernel, grid, block, shared, *arrays):
 
 
 def workspace(N, p, dtype):
-    """d, e, scales, states, spans, turns, V, seats, weights: NaN or -1."""
+    """Return d, e, scales, states, spans, turns, V, seats, weights: NaN or -1."""
     work = cpu.workspace(N, p, dtype)
     for array in work:
         array.fill(np.nan if array.dtype.kind == "f" else -1)
@@ -274,7 +274,7 @@ def test_a_chase_that_has_ended_changes_nothing(dtype):
 @dtypes
 @pytest.mark.parametrize("p", [3, 35])
 def test_rotate_and_its_twin(p, dtype):
-    """Pairs of sweeps at once and sweeps alone; more rows than a warp has lanes, spans longer than it."""
+    """Pairs of sweeps and single sweeps; more rows than lanes, longer spans than a warp."""
     rng, last = np.random.default_rng(10), p - 1
     pairs = [(0, last), (0, last), (0, last), (0, last - 1), (1, last), (1, last), (1, 2), (0, 1), (0, 1), (0, last)]
     count = sum(hi - lo for lo, hi in pairs)

@@ -1,4 +1,4 @@
-"""Large slices on the CPU, by LAPACK: the same answers as the twins', from the Gram matrix where lam allows it."""
+"""Large slices on the CPU, by LAPACK: the results of the twins, from the Gram matrix if lam permits it."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ RNG = np.random.default_rng(0)
 
 
 def check(X, lam, whole):
-    """Y, values and ranks are the oracle's."""
+    """Y, values and ranks equal the oracle's."""
     out = np.full_like(X, np.nan)
     values, ranks = lapack.threshold(X, lam, out, whole)
     for k, (expected, S) in enumerate(naive.threshold(X, lam)):

@@ -51,7 +51,7 @@ def test_nearest_is_off_alike_at_four_places(least, most):
 
 
 def close(X, lam, dtype, ranks=True):
-    """Thresholded X is LAPACK's, but for rounding; so are the ranks."""
+    """Thresholded X equals LAPACK's, except for rounding; so do the ranks."""
     X, lam = np.ascontiguousarray(X, dtype), np.asarray(lam, dtype)
     Y = np.full_like(X, np.nan)
     found = ProductThresholding(X, lam, Y).run()

@@ -19,13 +19,13 @@ REALS = (np.float32, np.float64)
 
 @pytest.fixture(autouse=True)
 def one_thread():
-    """The slices here are few and small: waiting for another thread takes longer than they do."""
+    """The slices here are few and small: waiting for another thread takes longer."""
     with limited(1):
         yield
 
 
 def exact(X, lam, cap=None):
-    """(Y, ranks) by LAPACK in float64."""
+    """Return (Y, ranks) by LAPACK in float64."""
     U, S, V = np.linalg.svd(np.asarray(X, np.float64), full_matrices=False)
     kept = np.maximum(S - np.reshape(lam, (-1, 1)), 0)
     if cap is not None:
@@ -34,13 +34,13 @@ def exact(X, lam, cap=None):
 
 
 def error(Y, expected):
-    """The largest relative error of a slice."""
+    """Return the largest relative error of a slice."""
     lengths = np.linalg.norm(expected, axis=(1, 2))
     return (np.linalg.norm(np.asarray(Y, np.float64) - expected, axis=(1, 2)) / np.maximum(lengths, 1e-300)).max()
 
 
 def stack(m, n, count=6, rank=3, noise=1e-3, seed=0):
-    """(count, m, n) float64 of a rank, and noise."""
+    """Return (count, m, n) float64 of a rank, and noise."""
     rng = np.random.default_rng(seed)
     return np.stack([inputs.low_rank(m, n, rank, noise, rng) for _ in range(count)])
 
@@ -54,7 +54,7 @@ def work_on(X, lam, cap=None, k=8, **options):
 
 
 def grams(k, real):
-    """Grams (4, k, k): of good columns, of graded ones, with a column twice and one of zeros, and of nothing."""
+    """Return Grams (4, k, k): of good columns, of graded ones, with a repeated column and a zero one, and of zeros."""
     rng = np.random.default_rng(k)
     A = rng.normal(size=(4, 12, k))
     A[1] *= np.logspace(0, -5, k)
@@ -110,7 +110,7 @@ def test_whitened_columns_are_orthonormal_or_zero(k, real):
     out = whiten(gram)
     stays = np.ones((4, k), bool)
     stays[2, [k - 1, k // 2]], stays[3] = False, False
-    stays[2, 0] = k > 1  # the first of two that are equal stays, unless it is the column of zeros
+    stays[2, 0] = k > 1  # the first of two equal ones stays, unless it is the zero column
     products = (A.astype(np.float64) @ out).transpose(0, 2, 1) @ (A.astype(np.float64) @ out)
     np.testing.assert_allclose(products, stays[:, :, None] * np.eye(k), atol=1e-4 if real == np.float32 else 1e-9)
     assert not np.tril(out, -1).any()
@@ -158,7 +158,7 @@ def test_slices_that_move_slowly(m, n, real, rounds, bound):
 
 
 def test_a_warm_basis_helps():
-    """Where values fall slowly, every call comes closer."""
+    """With slowly decreasing values, every call is more accurate."""
     rng = np.random.default_rng(5)
     X = np.stack([inputs.rotated(0.85 ** np.arange(40), 40, 40, rng) for _ in range(4)])
     expected, _ = exact(X, 0.5)

@@ -10,7 +10,7 @@ from gpukit.svt import plan as plans
 from svt import inputs, naive
 
 RNG = np.random.default_rng(0)
-ROOMS = [size << 10 for size in (48, 64, 99, 163, 227)]  # shared memory a block of GPUs may have
+ROOMS = [size << 10 for size in (48, 64, 99, 163, 227)]  # largest shared memory of a block
 LACKING = {
     *((512, 4, room) for room in ROOMS[:2]),
     *((512, 8, room) for room in ROOMS[:4]),
@@ -18,7 +18,7 @@ LACKING = {
 
 
 def threshold(X, lam, **options):
-    """singular_value_threshold on the CPU."""
+    """Return singular_value_threshold on the CPU."""
     return singular_value_threshold(X, lam, device="cpu", **options)
 
 
@@ -173,7 +173,7 @@ def test_slices_that_do_not_converge_are_told(monkeypatch):
 @pytest.mark.parametrize("p", [1, 2, 50, 512])
 def test_there_is_room_for_sweeps(p):
     rotations, sweeps = plans.rotation_capacity(p)
-    assert rotations >= p and sweeps >= 1  # a launch runs one sweep at least
+    assert rotations >= p and sweeps >= 1  # a launch runs at least one sweep
     how = plans.plan(p, p, np.float32)
     work = sum(
         array[0].nbytes if array.shape[0] == 1 else array[..., 0].nbytes for array in cpu.workspace(1, p, np.float32)

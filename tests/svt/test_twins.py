@@ -13,17 +13,17 @@ dtypes = pytest.mark.parametrize("dtype", BOUND)
 
 
 def norms(X):
-    """Frobenius norms of slices."""
+    """Return the Frobenius norms of slices."""
     return np.sqrt((np.asarray(X, np.float64) ** 2).sum(axis=(1, 2)))
 
 
 def largest(X):
-    """The largest singular value of every slice, of X's type."""
+    """Return the largest singular value of every slice, of X's type."""
     return np.array([S[0] for _, S, _ in naive.decompose(X)], X.dtype)
 
 
 def check(X, share=0.0, whole=True, parts=None):
-    """The twins' slices, values and ranks for lam = a share of the largest value are LAPACK's."""
+    """The twins' slices, values and ranks for lam = a fraction of the largest value equal LAPACK's."""
     parts = naive.decompose(X) if parts is None else parts
     S = np.array([values for _, values, _ in parts])
     first, bound = S[:, :1], BOUND[X.dtype.type]
@@ -94,7 +94,7 @@ def test_a_lam_far_above_gives_zeros(dtype):
 
 @dtypes
 def test_caps(dtype):
-    """With lam 0 a cap is the truncated decomposition; with more, the smaller of both counts."""
+    """With lam 0 a cap gives the truncated decomposition; with larger lam, the smaller rank applies."""
     X, cap = inputs.slices("gaussian 50", dtype), np.array([0, 3, 50], np.int32)
     parts = naive.decompose(X)
     for share in (0, 0.6):
@@ -145,7 +145,7 @@ def workspace(X):
 
 
 def tall(X):
-    """Slices or their transposes, whichever are tall, in float64."""
+    """Return slices or their transposes, whichever are tall, in float64."""
     return (X.transpose(0, 2, 1) if X.shape[1] < X.shape[2] else X).astype(np.float64)
 
 
@@ -183,7 +183,7 @@ def test_bidiagonalize(name, dtype):
 
 
 def chased(d, e, spans, turns):
-    """(V, launches) of chase and rotate, from the identity, launched until finished."""
+    """Return (V, launches) of chase and rotate, from the identity, launched until finished."""
     (p, N), launches = d.shape, 0
     states, V = np.array([[0, p - 1, 0]] * N, np.int32), np.stack([np.eye(p, dtype=d.dtype)] * N)
     while states[:, 1].any():
@@ -195,7 +195,7 @@ def chased(d, e, spans, turns):
 
 
 def bidiagonals(N, p, dtype):
-    """d (p, N), e (p + 1, N) of Gaussian numbers."""
+    """Return d (p, N), e (p + 1, N) of Gaussian numbers."""
     rng = np.random.default_rng(p)
     d, e = rng.normal(size=(p, N)).astype(dtype), rng.normal(size=(p + 1, N)).astype(dtype)
     e[0], e[p] = 0, 0
@@ -223,7 +223,7 @@ def test_chase_and_rotate(p, dtype):
 
 
 def test_rotate_turns_rows_by_rows():
-    """Spans of all kinds, one after the other; two that begin at the same row and two that do not."""
+    """Spans of all kinds, one after the other; two that start at the same row and two that do not."""
     rng = np.random.default_rng(8)
     spans = [(0, 8), (0, 8), (0, 7), (2, 5), (2, 5), (3, 8), (7, 8), (0, 1)]
     count = sum(hi - lo for lo, hi in spans)
@@ -259,7 +259,7 @@ def test_a_chase_that_is_cut_off_says_what_is_left():
 
 
 def arranged(d, lam, cap, whole=True, left=()):
-    """(seats, weights, ranks, values) of the twin, the scales 2; left: unfinished slices."""
+    """Return (seats, weights, ranks, values) of the twin, the scales 2; left: unfinished slices."""
     N, p = len(lam), len(d)
     results = (
         np.full((N, p), -1, np.int32),

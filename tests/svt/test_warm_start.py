@@ -14,7 +14,7 @@ DRIFT = 0.05 * RNG.normal(size=(N, m, n))
 
 
 def whole(X, lam):
-    """LAPACK's answer, and the ranks."""
+    """Return LAPACK's result, and the ranks."""
     answer, values = (np.array(part) for part in zip(*naive.threshold(X, lam)))
     return answer, (values > lam[:, None]).sum(axis=1)
 

@@ -1,12 +1,11 @@
-"""Hashes: what makes an item's code of its ratings. A folder each, with the files of a room; the name of a further one
-is added to HASHES.
+"""Hashes: codes of items from their ratings. Each is a folder with the files of a package and a name in HASHES.
 
-A code is settings.n_bits bits (p * q * G: q fine hashings of p * G bits, one behind the other) in n_words 32-bit words,
-lowest bit first, unused high bits zero; items that are alike agree in many of them. cpu.py and gpu.py have
+A code is settings.n_bits bits (p * q * G: q fine hashings of p * G bits, one after the other) in n_words 32-bit words,
+lowest bit first, unused high bits zero. Similar items agree in many bits. cpu.py and gpu.py have
 
-    hash_codes(columns, settings) -> codes (N, n_words) uint32, all zero or anything else for an item without ratings
+    hash_codes(columns, settings) -> codes (N, n_words) uint32, all zero or undefined for an item without ratings
 
-work.py has what those share that add up columns: weights of ratings, and long columns cut into units.
+work.py is for hashes that add columns: weights of ratings, and long columns divided into units.
 """
 
 import importlib
@@ -15,5 +14,5 @@ HASHES = ("simlsh", "minhash", "projection")
 
 
 def steps(name, device):
-    """The host steps of a hash: its cpu.py or gpu.py (device "cpu" or "gpu")."""
+    """Return the host steps of a hash: its cpu.py or gpu.py (device "cpu" or "gpu")."""
     return importlib.import_module(f"{__name__}.{name}.{device}")

@@ -1,16 +1,16 @@
-"""What hashes that add up columns decide before: the ratings' weights, and which columns are cut. Integers."""
+"""Host preparation of hashes that add columns: the ratings' weights, and the division of columns. Integers only."""
 
 import numpy as np
 
 from gpukit.neighbors.columns import whole_multiples
 
-CHUNK = 4095  # most ratings a unit of work: what 12 counter slices of simLSH hold
+CHUNK = 4095  # most ratings of a unit, which 12 counter slices of simLSH can count
 WEIGHT_LIMIT = 1 << 31
 ROUNDED_WEIGHT = 1 << 20
 
 
 def level_weights(values, psi):
-    """Psi(r) = r**psi of each level as int64 weights; a common factor changes no sign in Eq. (3).
+    """Return Psi(r) = r**psi of each level as int64 weights; a common factor changes no sign in Eq. (3).
 
     Exact for ratings that are multiples of 2**-8 while the weights stay below 2**31; else rounded to 2**20 steps.
     """
@@ -22,11 +22,10 @@ def level_weights(values, psi):
 
 
 def work_units(indptr, chunk=CHUNK):
-    """Columns cut into pieces of at most `chunk` ratings, longest first.
+    """Divide columns into units of at most `chunk` ratings, longest first.
 
     Returns units (U, 4) int64 rows (item, begin, end, slot), an empty column being one empty unit; joins (J, 3) int64
-    rows (item, first slot, last slot + 1) of the columns that were cut; and the number of slots. Whole columns have
-    slot -1.
+    rows (item, first slot, last slot + 1) of the divided columns; and the number of slots. Whole columns have slot -1.
     """
     units, pieces, first_unit = cut_columns(indptr, np.maximum(-(-np.diff(indptr) // chunk), 1))
     cut = pieces[units[:, 0]] > 1
@@ -39,8 +38,10 @@ def work_units(indptr, chunk=CHUNK):
 
 
 def sum_units(indptr, chunk=CHUNK):
-    """As work_units, of sums that are to be added to others: units (U, 4), one or more of every column that is not
-    empty, unit u with slot u; joins (J, 3) of these columns."""
+    """Return work_units of sums that are added to stored ones.
+
+    units (U, 4): one or more of every nonempty column, unit u with slot u; joins (J, 3) of these columns.
+    """
     units, pieces, first_unit = cut_columns(indptr, -(-np.diff(indptr) // chunk))
     units[:, 3] = np.arange(len(units))
     there = np.flatnonzero(pieces)
@@ -48,8 +49,10 @@ def sum_units(indptr, chunk=CHUNK):
 
 
 def cut_columns(indptr, pieces):
-    """(units (U, 4) int64, column by column, with no slots yet, pieces (N,), the first unit of each column (N,)) of
-    columns cut into so many pieces of about equal length."""
+    """Divide columns into the given numbers of pieces of about equal length.
+
+    Returns units (U, 4) int64, column by column, without slots; pieces (N,); and the first unit of each column (N,).
+    """
     first_unit = np.cumsum(pieces) - pieces
     item = np.repeat(np.arange(len(pieces)), pieces)
     units = np.empty((len(item), 4), np.int64)

@@ -1,3 +1,5 @@
-"""The end of every search (lines 10 to 12 of Algorithm 1): those that were selected become neighbours with a score, and
-the slots left over distinct random items with the score NaN. Integers and one exact division: equal on all devices.
+"""The end of every search (lines 10 to 12 of Algorithm 1): scores of the selected items, and random items in empty
+slots.
+
+Random items of a row are distinct and have the score NaN. Integers and one exact division: equal on all devices.
 """

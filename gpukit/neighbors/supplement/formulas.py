@@ -1,4 +1,4 @@
-"""Scalar maths of the supplement: a random order of the items, and the scores of those that were found."""
+"""Scalar functions of the supplement: a random order of the items, and the scores of the selected ones."""
 
 import numpy as np
 
@@ -9,14 +9,14 @@ U32 = np.uint32
 
 @njit
 def in_list(item, ids, row, size):
-    """Whether item is among the first `size` of ids[row]."""
+    """Return True if item is among the first `size` of ids[row]."""
     for slot in range(size):
         if ids[row, slot] == item:
             return True
     return False
 
 
-@njit(fastmath=False)  # an exact division: with any liberty the GPU would take the approximate one
+@njit(fastmath=False)  # an exact division: with fastmath the GPU would use the approximate one
 def agreement(key, worst):
-    """The score of a neighbour: the share of bits (or of fine hashings) that agree, float32 in (0, 1]."""
+    """Return the score of a neighbour: the fraction of equal bits (or fine hashings), float32 in (0, 1]."""
     return np.float32(np.float32(U32(worst - key)) / np.float32(worst))

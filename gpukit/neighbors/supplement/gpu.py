@@ -10,13 +10,13 @@ BLOCK = 64
 
 
 def empty_lists(n_items, n_neighbors):
-    """Lists to be filled, without meaning so far."""
+    """Return uninitialized Lists."""
     shape, empty = (n_items, n_neighbors), device_array
     return Lists(empty(shape, np.int32), empty(shape, np.float32), empty(n_items, np.int32))
 
 
 def fill_slots(selected, first, worst, seed, lists):
-    """As cpu.fill_slots."""
+    """See cpu.fill_slots."""
     n_items = lists.neighbors.shape[0]
     key, half = plan.supplement_key(seed), plan.permutation_half(n_items)
     grid = blocks(selected[0].shape[0], BLOCK)
@@ -24,7 +24,7 @@ def fill_slots(selected, first, worst, seed, lists):
 
 
 def random_lists(n_items, n_neighbors, seed):
-    """As cpu.random_lists."""
+    """See cpu.random_lists."""
     lists = empty_lists(n_items, n_neighbors)
     shape = lists.neighbors.shape
     fill_slots((zeros(shape, np.int32), zeros(shape, np.uint32)), 0, 0, seed, lists)

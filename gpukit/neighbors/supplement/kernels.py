@@ -13,9 +13,9 @@ U32 = np.uint32
 def fill_slots(indices, values, first, worst, key, half, n_items, neighbors, scores, random_slots):
     """Lines 10-12 of Algorithm 1: the selected items with a key below worst, their scores, and the random supplement.
 
-    indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int, the key from which
-    on a pair is no neighbour; key uint32 and half int: of random.shuffled; n_items int, N > K; neighbors (N, K)
-    int32, scores (N, K) float32 in (0, 1] or NaN and random_slots (N,) int32, rows first..first + B written.
+    indices (B, K) int32 and values (B, K) uint32: the selection of rows first..first + B; worst int: the first key of a
+    pair that is not a pair of neighbours; key uint32 and half int: of random.shuffled; n_items int, N > K; neighbors
+    (N, K) int32, scores (N, K) float32 in (0, 1] or NaN and random_slots (N,) int32, rows first..first + B written.
     Launch: grid ceil(B / block), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
     """
     row = cuda.grid(1)

@@ -1,4 +1,4 @@
-"""What the host decides before the supplement: the random order that an item's free slots are filled in."""
+"""Host preparation of the supplement: the random order for an item's empty slots."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from gpukit.streams import Keyed
 
 
 def supplement_key(seed):
-    """The uint32 key of the random supplement."""
+    """Return the uint32 key of the random supplement."""
     return np.uint32(key(seed, Keyed.SUPPLEMENT[0]))
 
 
 def permutation_half(n_items):
-    """Half the bits of the permutation that `random.shuffled` walks."""
+    """Return half the number of bits of the permutation of `random.shuffled`."""
     return max(1, -(-(n_items - 1).bit_length() // 2))

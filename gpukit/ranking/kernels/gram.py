@@ -1,7 +1,7 @@
-"""GPU kernels of the preconditioner: the weighted covariance of the documents inside their queries.
+"""GPU kernels of the preconditioner: the weighted covariance of the documents within their queries.
 
-twins/gram.py has them for the CPU. A block has a tile of 64 x 64 features and a share of the documents; a thread 4 x 4
-of them in registers.
+twins/gram.py has them for the CPU. A block has a tile of 64 x 64 features and a share of the documents; a thread has 4
+x 4 of them in registers.
 """
 
 import numpy as np
@@ -10,8 +10,8 @@ from gpukit._cuda import cuda, device, kernel
 
 F64 = np.float64
 U32 = np.uint32
-SIDE = 16  # threads a side of a block
-PER = 4  # numbers a thread along each side
+SIDE = 16  # threads per side of a block
+PER = 4  # numbers per thread along each side
 TILE = 64
 STEP = 16  # documents staged at a time
 PITCH = TILE + 1
@@ -28,7 +28,7 @@ def pair_pulls(ranks, level, offsets, weights, pulls):
     """
     i = cuda.grid(1)
     if i < pulls.size:
-        t = ranks.query[i]  # a query's documents are its ranks
+        t = ranks.query[i]  # ranks of a query are its documents
         group = ranks.first_group[t] + level[i]
         same = ranks.group_starts[group + 1] - ranks.group_starts[group]
         pulls[i] = weights[t] * F64(offsets[t + 1] - offsets[t] - same)
@@ -52,7 +52,7 @@ def query_means(X, offsets, pulls, means):
 
 @device
 def _stage(X, means, query, pulls, first, feature, thread, with_pull, rows):
-    """rows[k, c] = x - mean of document first + k and feature `feature` + c, times its pull where that is asked for."""
+    """rows[k, c] = x - mean of document first + k and feature `feature` + c, optionally times its pull."""
     for step in range(STEP * TILE // (SIDE * SIDE)):
         slot = U32(thread + U32(step * SIDE * SIDE))
         k, c = U32(slot // U32(TILE)), U32(slot % U32(TILE))

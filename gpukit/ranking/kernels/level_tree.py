@@ -1,7 +1,7 @@
-"""GPU kernels of the level tree: where every document's partners begin and end, once a Newton step.
+"""GPU kernels of the level tree: start and end of every document's partners, once per Newton step.
 
-twins/level_tree.py has them for the CPU. A thread a rank; positions by binary search in sorted runs, which lie in the
-caches.
+twins/level_tree.py has them for the CPU. One thread per rank; positions by binary search in sorted runs, which are
+cached.
 """
 
 import numpy as np
@@ -32,7 +32,7 @@ def start_planes(order, keys, ranks, documents, tables, values):
 
 @device
 def _is_smaller(values, limit, position):
-    """Whether the score at a position is below that of limit, (score, whether equal ones count as below)."""
+    """Return True if the score at a position is below limit, (score, True to count equal scores as below)."""
     score, with_equal = limit
     value = values[U32(position)]
     return value < score or (with_equal and value == score)
@@ -40,13 +40,13 @@ def _is_smaller(values, limit, position):
 
 @device
 def _is_partner_above(values, score, position):
-    """Whether the score at a position is SV(w)'s partner from above of `score`."""
+    """Return True if the score at a position is a partner from above of `score` in SV(w)."""
     return active(values[U32(position)], score)
 
 
 @device
 def _is_no_partner_below(values, score, position):
-    """Whether the score at a position is not SV(w)'s partner from below of `score`."""
+    """Return True unless the score at a position is a partner from below of `score` in SV(w)."""
     return not active(score, values[U32(position)])
 
 
@@ -57,17 +57,18 @@ begin_of_active = make_partition_point(_is_no_partner_below)
 
 @kernel
 def search_plane(plane, width, ranks, partners, values, next_values):
-    """One plane of the level tree: every document's partners among its siblings' documents, and the next plane's order.
+    """One plane of the level tree: partners of every document in sibling nodes, and the order of the next plane.
 
     Sibling slot c of document i: tables[plane, 1 + 2 c, i] = bound, tables[plane, 2 + 2 c, i] = position, both counted
     from the query's first rank. bound < position: partners above, ranks bound : position; else partners below, ranks
     position : bound. counts[0, i] += |bound - position| (beta+ + beta- of Eq. 5), counts[1, i] += bound - position
     (beta- - beta+ of Eq. 6); plane 0 sets them.
+
     plane, width = arity**plane: int; ranks: arrays.Ranks; partners: arrays.Partners, whose tables[plane, 0] is read,
     the rest of tables[plane], tables[plane + 1, 0] and counts written; values (l,) float64, scores in the order of
     tables[plane, 0]; next_values (l,) float64, the same for plane + 1, written when there is one.
     Launch: grid ceil(l / block), any block.   Deterministic: yes, exact.
-    Source: Eq. (4)-(6); margins found once a Newton step as Lee and Lin 2014 do, in a tree of levels.
+    Source: Eq. (4)-(6); margins are searched once per Newton step, as in Lee and Lin 2014, in a tree of levels.
     """
     rank = I32(cuda.grid(1))
     if rank >= values.size:

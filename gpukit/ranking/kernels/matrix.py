@@ -19,7 +19,7 @@ U32 = np.uint32
 
 @functools.cache
 def make_document_scores(lanes, quads):
-    """document_scores for `lanes` threads a row, `quads` quads each."""
+    """Return document_scores for `lanes` threads per row with `quads` groups of four numbers each."""
     room = lanes * 4 * quads
 
     @kernel
@@ -38,7 +38,7 @@ def make_document_scores(lanes, quads):
         rows_a_warp = 32 // lanes
         first = U32(cuda.grid(1) // 32 * rows_a_warp)
         stride = U32(cuda.gridsize(1) // lanes)
-        for start in range(first, U32(scores.size), stride):  # the same for the whole warp
+        for start in range(first, U32(scores.size), stride):  # equal for the whole warp
             row = U32(start + U32(U32(cuda.threadIdx.x) % U32(32)) // U32(lanes))
             dot = F64(0.0)
             if row < U32(scores.size):
@@ -52,7 +52,7 @@ def make_document_scores(lanes, quads):
 
 @functools.cache
 def make_transposed_product(lanes, quads):
-    """transposed_product for `lanes` threads a row, `quads` quads each."""
+    """Return transposed_product for `lanes` threads per row with `quads` groups of four numbers each."""
     width = 4 * quads
     room = lanes * width
 
@@ -144,7 +144,7 @@ def pad_rows(X, out):
 
 @functools.cache
 def make_add_rows(width, height):
-    """add_rows for blocks of (width, height) threads, height a power of two: tall ones where rows are many."""
+    """Return add_rows for blocks of (width, height) threads, height a power of two; tall blocks for many rows."""
     half = height // 2
 
     @kernel

@@ -1,7 +1,7 @@
 """P-SWX, the paper's GPU kernel for sums over active pairs; twins/p_swx.py has it for the CPU.
 
-Algorithm 2 prints `while x_j in SV_i`, which would end at the first document whose label does not fit. Here the margin
-bounds the loop (scores are sorted), and the label is tested inside.
+Algorithm 2 prints `while x_j in SV_i`, which would end at the first document with a wrong label. Here the margin bounds
+the loop (scores are sorted), and the label is tested inside.
 """
 
 import numpy as np
@@ -12,19 +12,19 @@ from gpukit.ranking.formulas import active
 F64 = np.float64
 I32 = np.int32
 U32 = np.uint32
-THREADS = 256  # also the documents that are staged in shared memory at a time
+THREADS = 256  # also the documents in shared memory at a time
 
 
 @device
 def _stage(order, scores, level, u, begin, rank, sign, s, c, v, slot):
-    """Put the document at this rank in its query into shared memory; sign -1: score and level upside down."""
+    """Put the document at this rank of its query into shared memory; sign -1: score and level negated."""
     i = U32(begin + order[U32(begin + rank)])
     s[slot], c[slot], v[slot] = sign * scores[i], I32(sign) * level[i], u[i]
 
 
 @device
 def _add_tile(s, c, v, count, score, level, total):
-    """total + the sum of v over the tile's documents of a higher level within the margin, which begins at its front."""
+    """Return total + the sum of v over the tile's documents of a higher level within the margin."""
     j = U32(0)
     while j < count and active(s[j], score):
         total += v[j] if c[j] > level else F64(0.0)
@@ -59,7 +59,7 @@ def p_swx(order, scores, level, offsets, u, sums):
     """sums: above_i = sum of u_j over SV_i^+ and below_i over SV_i^- of Eq. (9).
 
     For u = 1, X v and X w these are beta, alpha and gamma of Eq. (10), from which f, its gradient and the product with
-    its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, of which there may be any number.
+    its Hessian follow, Eq. (11)-(13). O(n) for each of a query's n documents, for any n.
     order (l,) int32: positions in their query of its documents in ascending score; scores (l,) float64;
     level (l,) int32: dense ranks of the labels of a query, 0 the lowest; offsets (m + 1,) int64; u (l,) float64;
     sums: arrays.Sums, overwritten.

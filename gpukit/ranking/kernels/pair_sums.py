@@ -1,8 +1,8 @@
-"""GPU kernels of a pass over the queries: the product with the Hessian, or gradient and loss, in one walk over X.
+"""GPU kernels of a pass over the queries: the product with the Hessian, or gradient and loss, reading X once.
 
-twins/pair_sums.py has them for the CPU. A block walks a list of queries, one after the other. `lanes` threads share a
-row of X, each with `quads` quads of it; the running X'z stays in their registers for the whole walk, v and the query's
-u, prefix sums and z in shared memory (the last three, for queries too long for it, in a workspace).
+twins/pair_sums.py has them for the CPU. A block processes a list of queries one after the other. `lanes` threads share
+a row of X, each with `quads` groups of four numbers. The running X'z stays in their registers for the whole list; v and
+the query's u, prefix sums and z are in shared memory (the last three in a workspace for queries that do not fit).
 """
 
 import functools
@@ -18,14 +18,16 @@ from gpukit.ranking.kernels.rows import THREADS, WARPS, add_row, clear, flush, r
 
 F64 = np.float64
 U32 = np.uint32
-REGISTERS = 64  # of a thread, so that a processor holds four blocks: what a product in float32 needs, nearly
-PATIENCE = 64  # rows that a thread adds up in float32, and those of a query, before the sum moves on to float64
+REGISTERS = 64  # per thread, for four blocks per multiprocessor: nearly what a product in float32 needs
+PATIENCE = 64  # rows that a thread, and a query, adds in float32 before the sum moves to float64
 
 
 @device
 def _centre(size, space, parts):
-    """space[:size] -= its mean, by the block, with a barrier: the mean is in no difference of two documents, and its
-    digits would push out others where prefix sums grow large."""
+    """space[:size] -= its mean, by the block, with a barrier.
+
+    No difference of two documents contains the mean, whose digits would displace others in large prefix sums.
+    """
     thread, own = U32(cuda.threadIdx.x), F64(0.0)
     for i in range(thread, size, U32(THREADS)):
         own += space[i]
@@ -54,7 +56,7 @@ def _prefix_sums(table, begin, size, space, sums, parts):
 
 @device
 def _subtract_partners(table, begin, size, space, sums, z):
-    """space[z + i] -= the partners' sum of u in one plane."""
+    """space[z + i] -= the sum of u over the partners in one plane."""
     for i in range(U32(cuda.threadIdx.x), size, U32(THREADS)):
         total, document = F64(0.0), U32(begin + i)
         for slot in range(U32(1), U32(table.shape[0]), U32(2)):
@@ -86,7 +88,7 @@ def _pair_sums(margin, begin, size, height, partners, weight, space, sums, z, pa
 
 @device
 def _hold(partners, document, slots, held):
-    """held = (order, counts, bounds and positions) of a document in plane 0: asked for early, needed late."""
+    """Return (order, counts, bounds and positions) of a document in plane 0, loaded early and used late."""
     tables, counts = partners.tables, partners.counts
     held[0], held[1], held[2] = tables[0, 0, document], counts[0, document], counts[1, document]
     for slot in range(slots):
@@ -96,9 +98,10 @@ def _hold(partners, document, slots, held):
 
 @device
 def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
-    """`_pair_sums` of a query of one plane with at most a document a thread, whose numbers are held.
+    """`_pair_sums` of a query of one plane with at most one document per thread, from loaded numbers.
 
-    Centred on its first score instead of the mean, which would take two barriers: sums of so few stay small.
+    It is centred on its first score instead of the mean, which would take two barriers: sums of a few scores stay
+    small.
     """
     thread = U32(cuda.threadIdx.x)
     own = space[U32(held[0])] - space[0] if thread < size else F64(0.0)
@@ -123,26 +126,25 @@ def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
 
 @functools.cache
 def make_pair_product(lanes, quads, slots, capacity, exact):
-    """pair_product for `lanes` threads a row, `quads` quads each, and trees of slots + 1 children a node.
+    """Return pair_product for `lanes` threads per row, `quads` groups of four each, and slots + 1 children per node.
 
-    capacity: most documents of a query that shared memory has room for; 0: u, sums and z lie in the workspace. exact:
-    products with X in float64; else in float32, PATIENCE rows of a thread and a query at a time, further sums in
-    float64.
+    capacity: documents of the longest query in shared memory; 0: u, sums and z are in the workspace. exact: products
+    with X in float64; otherwise in float32 for PATIENCE rows of a thread and a query, then sums in float64.
     """
     width, size_of_space, room, numbers = 4 * quads, 3 * capacity + 1, lanes * 4 * quads, 3 + 2 * slots
     real = np.float64 if exact else np.float32
 
     @kernel(max_registers=REGISTERS if quads <= 3 and not exact else 2 * REGISTERS)
     def pair_product(X, v, margin, walk, partners, partial, workspace):
-        """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one walk over the queries.
+        """X' W (A'A X v - margin A'e) and v'X' W (A'A X v - 2 margin A'e) + margin p_w, in one pass over the queries.
 
-        margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w.
-        X (l, p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin
-        float64; walk: arrays.Walk; partners: arrays.Partners; partial (blocks, n + 1) float64, written; workspace
-        (blocks, 3 cap + 1) float64, used when no shared memory is.
-        A query's rows are read twice, the second time backwards: the last ones are still in the caches. Memory is
-        read ahead: where a query lies, one query early; its tables, before its scores; so that no barrier waits for a
-        load.
+        margin 0: Eq. (8)'s product; margin 1 and v = w: Eq. (7)'s gradient and Eq. (6)'s loss, without 2 C and w. X (l,
+        p) float32 or float64, rows padded with zeros to p, a multiple of 4; v (n,) float64, n <= p; margin float64;
+        walk: arrays.Walk; partners: arrays.Partners; partial (blocks, n + 1) float64, written; workspace (blocks, 3 cap
+        + 1) float64, used when no shared memory is.
+
+        A query's rows are read twice, the second time backwards, because the last ones are still cached. Positions of a
+        query are loaded one query early and its tables before its scores, so that no barrier waits for a load.
         Launch: grid len(walk.firsts) - 1, block 256.   Deterministic: yes.
         Source: Eq. (5)-(8) of Jin and Lin 2014; sums by level after Lee and Lin 2014.
         """
@@ -171,7 +173,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
             next_begin, next_end = U32(offsets[following]), U32(offsets[U32(following + U32(1))])
             size, height, weight = U32(end - begin), walk.heights[t], walk.weights[t]
             _hold(partners, U32(begin + min(thread, U32(size - U32(1)))), slots, held)
-            for start in range(U32(0), size, groups):  # the same for the whole block, as shuffles need
+            for start in range(U32(0), size, groups):  # equal for the whole block, as shuffles require
                 i = U32(start + group)
                 row = U32(begin + min(i, U32(size - U32(1))))
                 dot = group_sum(row_dot(X, row, lane, lanes, quads, direction, real(0.0), keep), lanes)
@@ -206,12 +208,12 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
 
 @functools.cache
 def make_pair_sums(capacity):
-    """pair_sums for queries of at most `capacity` documents; 0: of any length, through the workspace."""
+    """Return pair_sums for queries of at most `capacity` documents; 0: of any length, through the workspace."""
     size_of_space = 3 * capacity + 1
 
     @kernel
     def pair_sums(u, margin, walk, partners, z, loss, workspace):
-        """z = W (A'A u - margin A'e), and its part in the loss: what lies between X v and X' z.
+        """z = W (A'A u - margin A'e) and its part of the loss, between X v and X' z.
 
         u, z (l,) float64, z written where a query has pairs; margin float64; loss (blocks,) float64, written: adds up
         to pair_product's last number; walk, partners, workspace: see pair_product.
@@ -242,11 +244,11 @@ def make_pair_sums(capacity):
 
 @kernel
 def combine(u, margin, counts, sums, weights, z, loss):
-    """z = W (A'A u - margin A'e) and its parts in the loss, from sums that are already there.
+    """z = W (A'A u - margin A'e) and its parts of the loss, from existing sums.
 
     u (l,) float64; margin float64; counts, sums: arrays.Sums, beta+ and beta-, alpha+ and alpha- of Eq. (5) for u;
-    weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to
-    pair_product's last number.
+    weights of each document's query: (l,) float64; z, loss (l,) float64, written; loss adds up to pair_product's last
+    number.
     Launch: grid ceil(l / block), any block.   Deterministic: yes.   Source: Eq. (6)-(8) of Jin and Lin 2014.
     """
     i = cuda.grid(1)

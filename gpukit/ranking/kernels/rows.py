@@ -1,7 +1,7 @@
-"""Device functions for rows of X spread over `lanes` threads, `quads` quads of numbers each, in float64 registers.
+"""Device functions for rows of X over `lanes` threads with `quads` groups of four numbers each, in float64 registers.
 
-Constant at compile time in the caller, both; a lane has the quads lane, lane + lanes, ...; rows are padded with zeros
-to whole quads.
+Both are constants at compile time. A lane has the groups lane, lane + lanes, ...; rows are padded with zeros to whole
+groups.
 """
 
 import numpy as np
@@ -13,11 +13,11 @@ F64 = np.float64
 U32 = np.uint32
 THREADS = 256
 WARPS = 8
-LIMIT = 1024  # most features of a dense matrix; quads a lane: 6 and 8 have been looked at
+LIMIT = 1024  # most features of a dense matrix; 6 and 8 groups per lane were measured
 
 
 def shape(n):
-    """(lanes, quads) for n features: at most three quads a lane, as long as there are lanes."""
+    """Return (lanes, quads) for n features: at most three groups of four per lane, while there are lanes."""
     quads = -(-n // 4)
     lanes = next(lanes for lanes in (4, 8, 16, 32) if lanes == 32 or quads <= 3 * lanes)
     return lanes, -(-quads // lanes)
@@ -32,9 +32,10 @@ def stage_vector(v, out):
 
 @device
 def row_dot(X, row, lane, lanes, quads, v, zero, policy):
-    """The lane's part of X[row] . v, v staged, in the precision of v; zero: 0 of that kind; policy: of primitives.wide.
+    """Return the lane's part of X[row] . v, v staged, in the precision of v.
 
-    Lanes beyond the row's end read its last quad (against zeros of v), so that no branch stands between two loads.
+    zero: 0 of that type; policy: of primitives.wide. Lanes beyond the end of the row read its last group (times zeros
+    of v), so that there is no branch between two loads.
     """
     total, last = zero, U32(U32(X.shape[1] >> 2) - U32(1))
     for q in range(quads):
@@ -47,7 +48,7 @@ def row_dot(X, row, lane, lanes, quads, v, zero, policy):
 
 @device
 def add_row(X, row, lane, lanes, quads, factor, total, policy):
-    """total += factor * the lane's numbers of X[row], in the precision of factor; beyond the row's end, anything.
+    """total += factor * the lane's numbers of X[row], in the precision of factor; undefined beyond the row's end.
 
     policy: of primitives.wide.
     """
@@ -62,7 +63,7 @@ def add_row(X, row, lane, lanes, quads, factor, total, policy):
 
 @device
 def flush(total, lane, lanes, quads, zero, sums):
-    """sums += the block's sum of total, zero afterwards; sums: float64 in shared memory, a number a feature."""
+    """sums += the block's sum of total, then total = 0; sums: float64 in shared memory, one number per feature."""
     thread = U32(cuda.threadIdx.x)
     for e in range(4 * quads):
         reach = lanes

@@ -1,4 +1,4 @@
-"""Which device, which solver."""
+"""Choice of the device and the solver."""
 
 from gpukit import device as devices
 from gpukit.base import check_choice
@@ -6,12 +6,12 @@ from gpukit.errors import ParameterError
 
 SOLVERS = ("auto", "scan", "p-swx", "dcm", "ost")
 CPU_ONLY = ("dcm", "ost")
-FOR_THE_CPU = 4_000_000  # stored features up to which the CPU is done before the GPU has begun
-DEEP = 6  # planes of a level tree; more take the CPU longer to make than it then saves in a few CG steps
+FOR_THE_CPU = 4_000_000  # stored features up to which the CPU ends before a GPU begins
+DEEP = 6  # planes of a level tree; on the CPU, more cost more than they save in a few CG steps
 
 
 def check(solver, device):
-    """ParameterError for a solver that is unknown, or that the device asked for does not have."""
+    """Raise ParameterError for an unknown solver, or one that the requested device does not have."""
     check_choice("solver", solver, SOLVERS)
     kind = device.kind if isinstance(device, devices.Device) else str(device).partition(":")[0]
     if solver in CPU_ONLY and kind == "cuda":
@@ -22,7 +22,8 @@ def check(solver, device):
 
 
 def choose_device(solver, device, stored):
-    """The device.Device for X with so many stored values; 'auto': the CPU for small problems and its own solvers."""
+    """Return the device.Device for X with this number of stored values; 'auto': the CPU for small problems and its
+    solvers."""
     check(solver, device)
     if device == "auto" and (solver in CPU_ONLY or stored < FOR_THE_CPU):
         device = "cpu"
@@ -30,11 +31,11 @@ def choose_device(solver, device, stored):
 
 
 def choose_solver(solver, device, planes, preconditioned):
-    """The name of the solver on a device.Device for a level tree with so many planes.
+    """Return the solver on a device.Device for a level tree with this number of planes.
 
-    'auto' is scan: the level tree costs more to make than a tree of sums, and each product costs less. Only on the CPU,
-    with many levels and few products, that does not pay: docs/ranking.md has the times. Direct counting and P-SWX are
-    not faster than both for any data measured.
+    'auto' is scan: the level tree costs more to make than a tree of sums, and each product costs less. Only on the CPU
+    with many levels and few products this does not pay off: docs/ranking.md has the times. Direct counting and P-SWX
+    are not faster than both for any measured data.
     """
     if solver != "auto":
         return solver
@@ -42,5 +43,5 @@ def choose_solver(solver, device, planes, preconditioned):
 
 
 def stored_values(X):
-    """How many numbers a matrix keeps."""
+    """Return the number of stored values of a matrix."""
     return int(X.nnz if hasattr(X, "indptr") else X.size)

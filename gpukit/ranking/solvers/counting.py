@@ -1,11 +1,11 @@
-"""The CPU rivals of the paper: sums over active pairs by direct counting (DCM) and by an order-statistic tree (OST).
+"""CPU solvers for sums over active pairs: direct counting (DCM) and an order-statistic tree (OST).
 
-Both sweep a query's documents in ascending score. A document comes in when the margin of the one at hand reaches it,
-and adds its u to the sum of its relevance level; what stands above the level at hand is the sum over SV+ of Eq. (5).
-With score and level turned upside down the same sweep gives SV-.
+Both process a query's documents in ascending score. A document is inserted when the margin of the current one reaches
+it, and adds its u to the sum of its relevance level; the sum above the current level is the sum over SV+ of Eq. (5).
+With score and level negated, the same pass gives SV-.
 
-DCM adds up the levels above one by one, O(l k) for k levels: Joachims 2006, "Training linear SVMs in linear time". OST
-keeps sums of levels in the nodes of an implicit binary tree (Fenwick 1994), O(l log k): Airola et al. 2011, "Training
+DCM adds the levels above one by one, O(l k) for k levels: Joachims 2006, "Training linear SVMs in linear time". OST
+stores sums of levels in the nodes of an implicit binary tree (Fenwick 1994), O(l log k): Airola et al. 2011, "Training
 linear ranking SVMs in linearithmic time using red-black trees"; Lee and Lin 2014, "Large-scale linear rankSVM".
 """
 
@@ -16,8 +16,8 @@ from gpukit.primitives.search import lower_bound
 from gpukit.ranking.formulas import active
 from gpukit.scheduler import by_block
 
-MOST_VISITS = 50_000_000  # of pairs, one by one: a tenth of a second
-BLOCKS = 64  # runs of queries with about as many documents each, which the threads share
+MOST_VISITS = 50_000_000  # pairs visited one by one: a tenth of a second
+BLOCKS = 64  # runs of queries with similar numbers of documents, for the threads
 
 
 def dcm(order, scores, level, offsets, u, sums):
@@ -37,7 +37,7 @@ def ost(order, scores, level, offsets, u, sums):
 
 @by_block(lambda: BLOCKS)
 def _pair_sums(start, stop, order, scores, level, offsets, u, tree, sums):
-    """See `ost`; tree: whether sums stand in a tree."""
+    """See `ost`; tree: True to store sums in a tree."""
     queries, documents = offsets.size - 1, offsets[-1]
     for block in range(start, stop):
         first = lower_bound(offsets, documents * block // BLOCKS, 0, queries)
@@ -81,7 +81,7 @@ def _query(order, scores, level, u, tree, numbers, c, plus, minus):
 
 @njit
 def _turn(s, c, v, levels):
-    """Scores and levels upside down, still in ascending score."""
+    """Negate scores and levels, still in ascending score."""
     last = s.size - 1
     for r in range((s.size + 1) // 2):
         s[r], s[last - r] = -s[last - r], -s[r]
@@ -106,7 +106,8 @@ def _sweep(s, c, v, tree, sums, above):
 
 @njit
 def _insert(tree, node, value):
-    """Add a value at level `node`: every node on the way to the root (0) holds a run of levels it ends."""
+    """Add a value at level `node`: every node on the way to the root (0) has the sum of a run of levels that ends
+    there."""
     while node > 0:
         tree[node] += value
         node &= node - 1
@@ -114,7 +115,7 @@ def _insert(tree, node, value):
 
 @njit
 def _sum_above(tree, node):
-    """Sum of the values inserted at levels above `node`."""
+    """Return the sum of the values inserted at levels above `node`."""
     total, node = 0.0, node + 1
     while node < tree.size:
         total += tree[node]
@@ -123,7 +124,7 @@ def _sum_above(tree, node):
 
 
 def loss_of_pairs(scores, tree, weights):
-    """Return the loss of all active pairs, each added by itself, so that nothing cancels; None for too many to visit.
+    """Return the loss of all active pairs, added pair by pair to avoid cancellation; None for too many pairs.
 
     scores (l,) float64; tree: a level_tree.LevelTree; weights (m,) float64 of the queries.
     """

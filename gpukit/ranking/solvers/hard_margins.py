@@ -1,19 +1,19 @@
-"""The minimum where a trust region crawls: Newton's method along a path of C, each minimum the start of the next.
+"""The minimum for slow trust regions: Newton's method along a path of C, each minimum the start of the next.
 
-Where a model can order nearly all pairs, the features' units decide how hard the margins are: the loss of features of
-size 1e9 weighs 1e18 times as much against w'w / 2. Few pairs stay active, they change with every step, and what w'w / 2
-decides is hidden by rounding of the gradient. Four things help.
+If a model can order nearly all pairs, the features' units determine the hardness of the margins: the loss of features
+of size 1e9 weighs 1e18 times as much against w'w / 2. Few pairs stay active, they change with every step, and rounding
+of the gradient hides the effect of w'w / 2. Four methods help.
 
-A softer C comes first. Its minimum is near the next one's, and its floors are floors of every larger C.
+A smaller C comes first. Its minimum is near the next one's, and its lower bounds hold for every larger C.
 
 The Newton point x of the active pairs solves H x = 2 C X'A'e from x = 0, without a preconditioner. So x is a sum of
-differences of documents at every step, and directions that no active pair has stay exactly 0, however large C is. Only
-where that does not reach a minimum, as for features of very different units, is there a preconditioner.
+differences of documents at every step, and directions without an active pair stay exactly 0, for any C. A
+preconditioner is used only if that does not reach a minimum, as for features of very different units.
 
-A line search finds the lowest point on the way to x, by the slope: f is convex, and piecewise a parabola.
+A line search finds the lowest point towards x, by the slope: f is convex, and piecewise a parabola.
 
-Where pairs can all be ordered, w of a softer C is lengthened until no pair is active. There f = w'w / 2 without a sum
-that rounding could spoil, for any C.
+If all pairs can be ordered, w of a smaller C is lengthened until no pair is active. Then f = w'w / 2 without sums that
+rounding affects, for any C.
 """
 
 from typing import NamedTuple
@@ -22,21 +22,21 @@ import numpy as np
 
 from gpukit.ranking.solvers import tron
 
-TRUSTED = 20  # steps of the trust region before it is left, then of line searches before they are
-RATIO = 30.0  # of each C of the path to the last
-SOLVED = 1e-3  # of f, the gap at which a softer C is left; above it the preconditioner is tried, or no more
+TRUSTED = 20  # steps of the trust region before the path, then of line searches
+RATIO = 30.0  # ratio of each C of the path to the previous one
+SOLVED = 1e-3  # of f: the gap at which a smaller C ends; above it the preconditioner is tried, or the path ends
 HARD = 1e-12  # relative fall of f at which Newton steps at one C end
-ENERGY = 1e-4  # of the gap allowed: conjugate gradients end when their last steps lowered the model by less
-LAST = 6  # steps that are looked at
+ENERGY = 1e-4  # of the allowed gap: conjugate gradients end when their last steps lower the model by less
+LAST = 6  # steps for this check
 MOST = 1000  # conjugate gradient steps
-SEARCHES, FLAT = 20, 0.1  # evaluations of a line search; the share of the slope at which it ends
-NOISY = 10.0  # of f, a bound of rounding above which a harder C is not tried: the bound is far above most errors
-ORDERED = 0.01  # of f, up to which the loss of a softer C may be nothing after lengthening w
-SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the gap allowed; its multiples that are tried
+SEARCHES, FLAT = 20, 0.1  # evaluations of a line search; the fraction of the slope at which it ends
+NOISY = 10.0  # of f: a bound of rounding above which a larger C is not tried; the bound is far above most errors
+ORDERED = 0.01  # of f: the largest loss of a smaller C that may vanish after lengthening w
+SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the allowed gap; its multiples that are tried
 
 
 class Point(NamedTuple):
-    """w, with f and its gradient there."""
+    """w with its f and gradient."""
 
     w: np.ndarray
     f: float
@@ -44,7 +44,7 @@ class Point(NamedTuple):
 
 
 class Place(NamedTuple):
-    """w, f and ||g|| there, and what rounding makes of f."""
+    """w with f, ||g|| and the rounding error of f."""
 
     w: np.ndarray
     f: float
@@ -53,9 +53,9 @@ class Place(NamedTuple):
 
 
 def find_minimum(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None, loose=False):
-    """Return the tron.Result of tron.minimize, helped by line searches and the path where it does not end in time.
+    """Return the tron.Result of tron.minimize, with line searches and the path if it is too slow.
 
-    loose: see there; the path is not taken.
+    loose: see tron.minimize; the path is not used.
     """
     result = tron.minimize(problem, w, eps, min(max_iter, TRUSTED), start_norm, progress, loose)
     search_on = Searches(problem, eps, max_iter, progress).go_on
@@ -83,7 +83,7 @@ class Searches(NamedTuple):
     progress: object
 
     def go_on(self, result):
-        """Return the tron.Result after TRUSTED more steps; 'settled' where rounding hides what they bring."""
+        """Return the tron.Result after TRUSTED more steps; 'settled' if rounding hides their effect."""
         problem, history, floor = self.problem, list(result.history), result.objective - result.gap
         at, gap, hidden, stopped = Point(result.w, *problem.evaluate(result.w)), np.inf, False, "max_iter"
         for left in range(min(TRUSTED, self.max_iter - len(history)), -1, -1):
@@ -114,7 +114,7 @@ class Path:
         self.inverses = [lambda C: lambda r: r, problem.preconditioner.inverse]
 
     def follow(self):
-        """Return the tron.Result of the lowest place found: on the path, lengthened, or the one before."""
+        """Return the tron.Result of the lowest point: on the path, lengthened, or the previous one."""
         w, before = np.zeros_like(self.before.w), self.before
         noise = self.problem.noise(before.w, before.objective)
         places = [Place(before.w, before.objective, before.gradient, noise)]
@@ -142,7 +142,7 @@ class Path:
         return kept._replace(w=place.w, objective=place.f, gradient=place.gradient, stopped=stopped, gap=gap)
 
     def best(self, stage, w):
-        """Return the lowest Point of `solve`, without a preconditioner or with it: what the last C did well with."""
+        """Return the lowest Point of `solve`, without or with a preconditioner: the better one for the last C."""
         points = []
         for _ in self.inverses:
             points.append(self.solve(stage, w))
@@ -152,10 +152,10 @@ class Path:
         return min(points, key=lambda point: point.f)
 
     def solve(self, stage, w):
-        """Return the Point where Newton steps at one C end: certified, or lowering f by next to nothing."""
+        """Return the Point at which Newton steps for one C end: certified, or with a negligible decrease of f."""
         at, inverse = Point(w, *stage.evaluate(w)), self.inverses[0](stage.C)
         while len(self.history) < self.most:
-            self.scale = max(self.scale, stage.floor(*at))  # of softer C too: minima rise with C
+            self.scale = max(self.scale, stage.floor(*at))  # of smaller C too: minima increase with C
             self.floor = max(self.floor, stage.floor(*at, self.problem.C))
             last = stage.C == self.problem.C or is_ordered(at)
             if at.f + stage.noise(at.w, at.f) - self.scale <= (tron.GAP * self.eps if last else SOLVED) * at.f:
@@ -189,7 +189,7 @@ def norm(vector):
 
 
 def path_of(problem):
-    """Return the C of the path: from where no feature's loss curves f more than w'w / 2 does."""
+    """Return the C of the path, from the value at which no feature's loss curves f more than w'w / 2."""
     grid, C = [], problem.softest()
     while C < problem.C:
         grid.append(C)
@@ -198,9 +198,9 @@ def path_of(problem):
 
 
 def newton_point(problem, small, inverse):
-    """Return (the minimum of the quadratic model, the conjugate gradient steps it took), of the point last evaluated.
+    """Return (the minimum of the quadratic model, the number of conjugate gradient steps) at the last evaluated point.
 
-    It ends when LAST steps lowered the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
+    It ends when LAST steps lower the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
     """
     x, residual = np.zeros(problem.n), problem.target()
     direction, falls = inverse(residual), []
@@ -221,9 +221,9 @@ def newton_point(problem, small, inverse):
 
 
 def search(problem, at, x):
-    """Return the Point on the way to x, or beyond, where f is about lowest.
+    """Return the Point near the minimum of f on the way to x, or beyond.
 
-    Newton's method, in a bracket that is halved where a step does not halve it.
+    Newton's method, in a bracket that is halved if a step does not halve it.
     """
     step = x - at.w
     first, low, high, length, width = float(at.g @ step), 0.0, np.inf, 1.0, np.inf
@@ -244,20 +244,20 @@ def search(problem, at, x):
 
 
 def is_ordered(at):
-    """Return True if the loss at a Point is so small a part of f that all pairs may be in order."""
+    """Return True if the loss at a Point is such a small part of f that all pairs may be in order."""
     return at.f - 0.5 * float(at.w @ at.w) <= ORDERED * at.f
 
 
 def sharp(problem, w):
-    """Return [the Place of a problem at w, f added pair by pair], or [] where that is not possible."""
+    """Return [the Place of a problem at w, f added pair by pair], or [] if this is not possible."""
     found = problem.sharp(w)
     return [] if found is None else [Place(w, found[0], norm(problem.evaluate(w)[1]), found[1])]
 
 
 def lengthened(problem, at, slack):
-    """Return [the Place of a problem on the ray through a Point of a softer one where no pair is active], or [].
+    """Return [the Place on the ray through a Point of a smaller C where no pair is active], or [].
 
-    slack: what is tried first for the largest slack of a pair.
+    slack: the first value to try for the largest slack of a pair.
     """
     noise = 4.0 * problem.score_noise(at.w)
     for longer in LENGTHS:

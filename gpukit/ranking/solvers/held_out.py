@@ -1,12 +1,12 @@
-"""C and the scale of features where they are left open: chosen on queries held out of the training set.
+"""Choice of C and of the scale 'auto' on queries held out of the training set.
 
-C = 1 with features as they are is where it begins. Paths of C, with features as they are and brought to deviation 1,
-are trained on four fifths of the queries and judged by the pairs (or another metric) of the last fifth. Each fifth is
-held out once; of more than SMALL documents only C = 1 and the best on the first fifth see the others, so that choosing
-costs less than ten trainings. The best of all is taken if it is better by more than a standard error of the difference.
-It is done on the CPU, so that the choice is the same everywhere.
+The baseline is C = 1 with unchanged features. Paths of C, with unchanged features and with features of deviation 1, are
+trained on four fifths of the queries and evaluated by the pairs (or another metric) of the last fifth. Each fifth is
+held out once; with more than SMALL documents only C = 1 and the best of the first fifth are evaluated on the others, so
+that choosing costs less than ten trainings. The best is chosen if it is better by more than one standard error of the
+difference. All is computed on the CPU, so that the choice is the same on every device.
 
-With a validation set the paths are trained on the whole training set, and the best there is taken.
+With a validation set the paths are trained on the whole training set, and the best there is chosen.
 """
 
 import contextlib
@@ -27,21 +27,21 @@ from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
 AUTO, USUAL = "auto", 1.0
-OPEN = ("none", "deviation")  # scales that are tried where the scale is left open
+OPEN = ("none", "deviation")  # scales to try for the scale "auto"
 FOLDS = 5
 FEW = 10  # queries below which documents are held out instead
-ENOUGH = 50  # queries that are drawn whole of a large set; of one with fewer documents are
-MOST = 1_000_000  # stored features that a choice looks at
-LONG = 10_000  # documents that are drawn of fewer queries than ENOUGH; they have millions of pairs
-SMALL = 2_000  # documents up to which all trials are judged on all parts
-CERTAIN = 1.0  # standard errors from which on a gain is taken
+ENOUGH = 50  # queries of a sample of whole queries; for fewer, documents are sampled
+MOST = 1_000_000  # stored features for a choice
+LONG = 10_000  # documents sampled from fewer queries than ENOUGH, which have millions of pairs
+SMALL = 2_000  # documents up to which all trials are evaluated on all folds
+CERTAIN = 1.0  # standard errors above which a gain is accepted
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 EPS, MOST_STEPS = 1e-2, 50
-WIDE = 2  # documents a feature below which eigenvectors cost more than the steps they save
+WIDE = 2  # documents per feature below which eigenvectors cost more than the steps they save
 
 
 class Chosen(NamedTuple):
-    """What was chosen: RankSVM.chosen_ and trials_, and how long it took."""
+    """The choice: RankSVM.chosen_ and trials_, and its seconds."""
 
     facts: dict
     trials: list
@@ -49,7 +49,7 @@ class Chosen(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """Documents, query by query: X (l, n), y (l,), query (l,) rising, weight (l,) of the query."""
+    """Documents in the order of queries: X (l, n), y (l,), query (l,) ascending, weight (l,) of the query."""
 
     X: object
     y: np.ndarray
@@ -58,26 +58,29 @@ class Sample(NamedTuple):
 
     @property
     def offsets(self):
-        """(m + 1,) of its queries."""
+        """Offsets (m + 1,) of its queries."""
         return np.append(np.flatnonzero(np.diff(self.query, prepend=-1)), len(self.query))
 
     def part(self, rows):
-        """Sample of the documents `rows`."""
+        """Return the Sample of the documents `rows`."""
         return Sample(*(array[rows] for array in self))
 
     def has_pairs(self):
-        """Whether a query has two levels."""
+        """Return True if a query has two levels."""
         return bool(((np.diff(self.y) != 0) & (np.diff(self.query) == 0)).any())
 
     def run(self, settings):
-        """run.Run on these documents."""
+        """Return the run.Run on these documents."""
         offsets = self.offsets
         return run.Run(Inputs(self.X, self.y, Queries(None, offsets, None), None), settings, self.weight[offsets[:-1]])
 
 
 class Trial(NamedTuple):
-    """scale, C; right (k,): the weight of the pairs of each held-out query that are in order, of equal scores half;
-    pairs (k,): of all its pairs. For a metric that is a mean over queries: the weighted value, the weight."""
+    """Result of one scale and C.
+
+    right (k,): the weight of the correctly ordered pairs of each held-out query, equal scores half; pairs (k,): of all
+    its pairs. For a metric that is a mean over queries: the weighted value, the weight.
+    """
 
     scale: str
     C: float
@@ -86,26 +89,26 @@ class Trial(NamedTuple):
 
     @property
     def accuracy(self):
-        """The metric (pairwise accuracy) on what was held out."""
+        """The metric (pairwise accuracy) on the held-out data."""
         return float(self.right.sum() / self.pairs.sum())
 
     def and_on(self, rows):
-        """Trial judged on other parts too: rows of (right, pairs)."""
+        """Return the Trial with further folds: rows of (right, pairs)."""
         return Trial(self.scale, self.C, *map(np.concatenate, zip((self.right, self.pairs), *rows)))
 
     def gain(self, other):
-        """(by how much it is more accurate than another Trial, the standard error of that over queries)."""
+        """Return (the gain in accuracy over another Trial, its standard error over queries)."""
         more = self.right - other.right
         mean = more.sum() / self.pairs.sum()
         return float(mean), float(np.sqrt(((more - mean * self.pairs) ** 2).sum()) / self.pairs.sum())
 
 
 def settled(inputs, settings, weights, group, team, choose=True, validation=None, question=None):
-    """estimator.Settings with nothing left open: what is "auto" is chosen for inputs.Inputs, what is named stays.
+    """Return estimator.Settings with "auto" replaced by choices for inputs.Inputs.
 
-    C is the usual one where choose is False, X stays on a GPU, or nothing can be held out; an open scale is "none"
-    then, and where C is named. weights, group, team: as run.Run takes them; all ranks have what rank 0 chooses.
-    validation: path.Validation or None; question: path.Question, by which metric it is chosen.
+    C is the usual one if choose is False, X stays on a GPU, or nothing can be held out; the scale "auto" is then
+    "none", as for an explicit C. weights, group, team: as in run.Run; all ranks get the choice of rank 0. validation:
+    path.Validation or None; question: path.Question with the metric.
     """
     question = question or Question("pa")
     usual = settings._replace(
@@ -127,7 +130,7 @@ def settled(inputs, settings, weights, group, team, choose=True, validation=None
 
 
 def check_defined(inputs, question):
-    """Raise DataError where the labels do not define the metric by which C is chosen; pairs are checked later."""
+    """Raise DataError if the labels do not define the metric for choosing C; pairs are checked later."""
     y = inputs.queries.ordered(inputs.y)
     reasons = evaluate(
         y, np.zeros(len(y)), inputs.queries.offsets, ndcg=question.ndcg, relevant=question.relevant
@@ -139,7 +142,7 @@ def check_defined(inputs, question):
 def judge_of(validation, eval_sets, question):
     """Return the path.Validation on which C is chosen: of Documents or (X, y, qid), else of the last inputs.Inputs.
 
-    None where there is none, or, with a warning, where the labels of the last do not define the metric.
+    None if there is none, or, with a warning, if the labels of the last do not define the metric.
     """
     if validation is not None:
         return Validation(read_set(validation), question).check_defined()
@@ -152,7 +155,7 @@ def judge_of(validation, eval_sets, question):
 
 
 def told(chosen, team):
-    """What rank 0 chose, on all ranks."""
+    """Return the choice of rank 0, on all ranks."""
     if team.size == 1:
         return chosen
     text = bytes(team.broadcast(np.frombuffer(json.dumps(chosen).encode(), np.uint8)))
@@ -161,9 +164,9 @@ def told(chosen, team):
 
 
 def chosen_on(validation, inputs, settings, scales, weights, group):
-    """Return Chosen of some scales, trained on the whole of inputs.Inputs and judged on a path.Validation.
+    """Return Chosen of several scales, trained on all of inputs.Inputs and evaluated on a path.Validation.
 
-    None where the features are too large for products, whatever the scale.
+    None if the features are too large for products with every scale.
     """
     begun, trials = work_clock(), []
     for scale in scales:
@@ -191,12 +194,12 @@ def trials_on(validation, trained, scale):
 
 
 def grid_of(curvature):
-    """Return the values of C that are tried, the usual one first."""
+    """Return the values of C to try, the usual one first."""
     return [USUAL, *(STEPS / curvature).tolist()] if curvature else [USUAL]
 
 
 def chosen_of(sample, settings, scales, question=None):
-    """Chosen of some scales on a Sample, or None where nothing can be held out of it."""
+    """Return Chosen of several scales on a Sample, or None if nothing can be held out."""
     question = question or Question("pa")
     begun = work_clock()
     folds = [] if sample is None else folds_of(sample)
@@ -226,19 +229,20 @@ def chosen_of(sample, settings, scales, question=None):
 
 
 def best_of(trials):
-    """Return the first of the most accurate Trials, or None of none."""
+    """Return the first of the most accurate Trials, or None for an empty list."""
     return max(trials, key=lambda trial: trial.accuracy, default=None)
 
 
 def further(trial, folds, settings, question):
-    """Return a Trial judged on further folds."""
+    """Return a Trial evaluated on further folds."""
     settings = settings._replace(scale=trial.scale)
     return trial.and_on([judge(train.run(settings), held, [trial.C], question)[0] for train, held in folds])
 
 
 def drawn(inputs, weights, group):
-    """Sample of the queries that have pairs, or None: all, or so many, or so many of their documents, that MOST
-    features are stored.
+    """Return the Sample of the queries that have pairs, or None.
+
+    It has all of them, or a random part of the queries or of their documents with MOST stored features.
     """
     queries, y = inputs.queries, inputs.queries.ordered(inputs.y)
     lengths = np.diff(queries.offsets)
@@ -259,7 +263,7 @@ def drawn(inputs, weights, group):
 
 
 def folds_of(sample):
-    """[(Sample that trains, Sample that judges)] of those FOLDS parts that have pairs on both sides."""
+    """Return [(Sample for training, Sample for evaluation)] of those FOLDS folds with pairs on both sides."""
     rng = np.random.default_rng([1, Numpy.QUERY_JUDGES.start])
     number = np.cumsum(np.diff(sample.query, prepend=-1) != 0) - 1
     by_query = number[-1] + 1 >= FEW
@@ -269,7 +273,7 @@ def folds_of(sample):
 
 
 def path(sample, folds, settings, question):
-    """[Trial] of one scale: the usual C, then the path. None at all where the features are too large for products."""
+    """Return [Trial] of one scale: the usual C, then the path; [] if the features are too large for products."""
     try:
         first = curvature(sample.run(settings._replace(precondition=False)).session)
         grid = grid_of(first) if first else []
@@ -280,7 +284,7 @@ def path(sample, folds, settings, question):
 
 
 def curvature(session):
-    """g'A'A g / g'g of the gradient g at w = 0 in the features; 0 where there is no gradient."""
+    """Return g'A'A g / g'g of the gradient g at w = 0 in the features; 0 if the gradient is 0."""
     session.move(np.zeros(session.n))
     gradient = session.walk(np.zeros(session.n), 1.0)[:-1]
     square = float(gradient @ gradient)
@@ -288,7 +292,7 @@ def curvature(session):
 
 
 def judge(trained, held, grid, question):
-    """[(right, pairs) of a Trial] for each C of a grid, each training from the last one's w."""
+    """Return [(right, pairs) of a Trial] for each C of a grid, each training from the previous w."""
     offsets, found, w = held.offsets, [], None
     X, weight = trained.scaling.apply(held.X, offsets), held.weight[offsets[:-1]]
     for C in grid:
@@ -304,8 +308,10 @@ def judged(question, y, scores, offsets):
 
 
 def decided(finalists, trials, queries, part, metric, seconds):
-    """Chosen: the most accurate of the finalists, or, without a validation set, the first where it is not better by
-    more than chance."""
+    """Return Chosen of the most accurate finalist.
+
+    Without a validation set, it is the first finalist unless another is significantly better.
+    """
     best = best_of(finalists)
     gain, error = best.gain(finalists[0])
     if part != "validation" and gain <= CERTAIN * error:

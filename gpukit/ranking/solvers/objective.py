@@ -1,4 +1,4 @@
-"""The objective (1) for one C, in the terms of tron.minimize, on top of a session that answers for the documents."""
+"""The objective (1) for one C, with the methods of tron.minimize, computed by a session of the documents."""
 
 from typing import NamedTuple
 
@@ -12,11 +12,11 @@ ROUNDING = 1e-15  # of a matrix of unit scale, per row
 
 
 class Preconditioner:
-    """M(C) = I + 2 C G for every C, G a weighted covariance inside queries: (n, n), or its diagonal (n,) alone.
+    """M(C) = I + 2 C G for every C, G a weighted covariance within queries: (n, n), or its diagonal (n,) alone.
 
-    G is the generalized Hessian at w = 0, where every pair is active, but for a part of low rank a query. On judged
-    documents it is so close to the Hessian that conjugate gradients need one or two steps in place of twenty; where
-    few pairs stay active (orders that a linear model gets right) it brings little. Its diagonal makes conjugate
+    G is the generalized Hessian at w = 0, where every pair is active, except for a part of low rank per query. On
+    judged documents it is so close to the Hessian that conjugate gradients need one or two steps instead of twenty; if
+    few pairs stay active (orders that a linear model represents), it has little effect. Its diagonal makes conjugate
     gradients independent of the features' units.
     """
 
@@ -53,9 +53,9 @@ class Preconditioner:
 def _solver(scaled, ridge):
     """Return the function r -> (scaled + diag(ridge))^-1 r of a positive semidefinite matrix of unit scale.
 
-    The ridge that is added for rounding keeps the factor positive definite where columns depend on each other.
+    A ridge added for rounding keeps the factor positive definite if columns are linearly dependent.
     """
-    from scipy.linalg import cho_factor, cho_solve  # numpy's wakes BLAS threads that then wait busily
+    from scipy.linalg import cho_factor, cho_solve  # numpy's version wakes BLAS threads, which then wait busily
 
     added = ROUNDING * len(ridge)
     while True:
@@ -67,7 +67,7 @@ def _solver(scaled, ridge):
 
 
 def check_not_too_large(C, numbers):
-    """Raise DataError where C made numbers overflow."""
+    """Raise DataError if numbers overflowed because of C."""
     if not np.isfinite(numbers).all():
         raise DataError(
             f"With C={C:g} the objective is beyond the largest number of float64. Choose a smaller C or smaller "
@@ -76,9 +76,9 @@ def check_not_too_large(C, numbers):
 
 
 class Objective:
-    """f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2, Eq. (1); tron.py has the four questions.
+    """f(w) = w'w / 2 + C sum over pairs of max(0, 1 - w'(x_i - x_j))^2, Eq. (1); see tron.py for the methods.
 
-    size: what is known of the documents, a Size.
+    size: the Size of the documents.
     """
 
     def __init__(self, session, C, preconditioner=None, size=None):
@@ -88,7 +88,7 @@ class Objective:
         self.exact = preconditioner is None or preconditioner.is_diagonal
 
     def evaluate(self, w):
-        """(f, gradient (n,)): Eq. (6), (7)."""
+        """Return (f, gradient (n,)): Eq. (6), (7)."""
         self.session.move(w)
         row = self._walk(w, 1.0)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -97,9 +97,9 @@ class Objective:
         return f, gradient
 
     def product(self, v):
-        """(H v (n,), v'H v): Eq. (8) at the last point evaluated.
+        """Return (H v (n,), v'H v): Eq. (8) at the last evaluated point.
 
-        Two or three preconditioned steps bear products in float32; hundreds of plain ones would become more.
+        Two or three preconditioned steps tolerate products in float32; hundreds of plain ones would become more.
         """
         row = self._walk(v, 0.0, self.exact)
         with np.errstate(over="ignore", invalid="ignore"):
@@ -107,12 +107,12 @@ class Objective:
         return image, curvature
 
     def target(self):
-        """Return 2 C X'A'e (n,) at the last point evaluated: H times the Newton point."""
+        """Return 2 C X'A'e (n,) at the last evaluated point: H times the Newton point."""
         return -2.0 * self.C * self._walk(np.zeros(self.n), 1.0)[:-1]
 
     def _walk(self, v, margin, exact=True):
         row = self.session.walk(v, margin, exact=exact)
-        row[self.size.constant] = 0.0  # what rounding makes of a feature that is in no pair's difference
+        row[self.size.constant] = 0.0  # rounding errors of a feature that is in no pair's difference
         return row
 
     def floor(self, w, f, gradient, C=None):
@@ -130,21 +130,21 @@ class Objective:
         return max(0.5 * t * total - 2.0 * t * noise - t * t * (cross + 2.0 * share * noise), 0.0)
 
     def score_noise(self, w):
-        """Return a bound of the error that rounding makes in scores, relative to a margin of 1."""
+        """Return a bound of the rounding error of scores, relative to a margin of 1."""
         return EPSILON * self.size.score(w)
 
     def noise(self, w, f):
-        """Return a bound of the error that rounding makes in f(w): of scores, and of sums over pairs that cancel."""
+        """Return a bound of the rounding error of f(w): of scores, and of sums over pairs that cancel."""
         loss, pairs, score = max(f - 0.5 * float(w @ w), 0.0), self.C * self.size.pairs, self.size.score(w)
         sums = self.C * self.size.squares(w)
         return EPSILON * (f + sums + self.score_error(pairs, loss, score))
 
     def score_error(self, pairs, loss, score):
-        """Return what rounding of scores makes of the loss, over EPSILON."""
+        """Return the effect of rounding of scores on the loss, over EPSILON."""
         return 4.0 * score * float(np.sqrt(pairs) * np.sqrt(loss)) + 4.0 * EPSILON * pairs * score * score
 
     def sharp(self, w):
-        """Return (f(w), a bound of its error), where f is added pair by pair; None where that is not possible."""
+        """Return (f(w), a bound of its error), with f added pair by pair; None if this is not possible."""
         self.session.move(w)
         loss = self.session.pair_loss()
         if loss is None:
@@ -154,7 +154,7 @@ class Objective:
         return f, EPSILON * (2.0 * f + self.score_error(pairs, loss, score))
 
     def softest(self):
-        """Return the C at which the loss curves f in no feature more than w'w / 2 does."""
+        """Return the C at which no feature's loss curves f more than w'w / 2."""
         return 1.0 / max(2.0 * float(self.preconditioner.variances.max()), 1e-300)
 
     def at(self, C):
@@ -163,9 +163,12 @@ class Objective:
 
 
 class Size(NamedTuple):
-    """pairs: the weights of all pairs, added up; largest (n,): the largest value of each feature, without its sign;
-    spread (n,): the root of its squares, added up over both documents of all pairs; constant (k,): the columns that are
-    in no pair's difference."""
+    """Bounds of the documents.
+
+    pairs: the sum of the weights of all pairs; largest (n,): the largest magnitude of each feature; spread (n,): the
+    root of its squares, added over both documents of all pairs; constant (k,): the columns that are in no pair's
+    difference.
+    """
 
     pairs: float
     largest: np.ndarray

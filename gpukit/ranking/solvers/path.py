@@ -20,7 +20,7 @@ GRIDS = 'Write "2^-15:2^8", "2^-15:2^8:2^2" (each 2^2 times the last) or a list 
 
 
 class Question(NamedTuple):
-    """metric: of METRICS; ndcg, relevant, ties: as evaluation.evaluate takes them."""
+    """A metric of METRICS with ndcg, relevant, ties: the arguments of evaluation.evaluate."""
 
     metric: str
     ndcg: str = "letor"
@@ -29,7 +29,7 @@ class Question(NamedTuple):
 
 
 class Best(NamedTuple):
-    """at: the place on the path; C; result: tron.Result."""
+    """The best C: at: its position on the path; C; result: tron.Result."""
 
     at: int
     C: float
@@ -37,7 +37,7 @@ class Best(NamedTuple):
 
 
 def regularization_path(model, train, validation, grid, question, query_weight=None, progress=None, team=None):
-    """See RankSVM.fit_path; model is fitted and returned."""
+    """See RankSVM.fit_path; fit and return model."""
     values, judge = checked_grid(grid), Validation(read_set(validation), question).check_defined()
     run = model.prepare(*arguments(train), query_weight=query_weight, team=team, choose=False)
     judge.stand_by(run)
@@ -57,7 +57,7 @@ def regularization_path(model, train, validation, grid, question, query_weight=N
 
 
 def arguments(documents):
-    """What fit takes, of Documents or (X, y, qid)."""
+    """Return the arguments of fit for Documents or (X, y, qid)."""
     if isinstance(documents, Documents):
         return (documents,)
     if isinstance(documents, tuple) and len(documents) == 3:
@@ -72,7 +72,7 @@ def read_set(documents):
 
 
 def entry(run, C, result, seconds, metrics):
-    """A row of path_."""
+    """Return a row of path_."""
     return {
         "C": C,
         "objective": float(result.objective),
@@ -85,7 +85,7 @@ def entry(run, C, result, seconds, metrics):
 
 
 def value(row, question):
-    """The value of the metric asked for, in a row of path_."""
+    """Return the value of the requested metric in a row of path_."""
     return row["validation"][question.metric]
 
 
@@ -108,28 +108,32 @@ class Validation:
         return self
 
     def stand_by(self, run):
-        """Take the scaling and the columns of the training set (run.Run)."""
+        """Use the scaling and the columns of the training set (run.Run)."""
         X = serve.in_order(self.inputs.X, self.inputs.names, run.session.n, run.names)
         self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
 
     def evaluate(self, w):
-        """{metric: value} of the scores X w; no metric sees what all lack where a sparse X could not be shifted."""
+        """Return {metric: value} of the scores X w.
+
+        Metrics do not depend on the constant that is missing if a sparse X could not be shifted.
+        """
         return self.measure(self.scores(w))
 
     def scores(self, w):
-        """X w, (l,)."""
+        """Return X w, (l,)."""
         return serve.product(self.X, w)
 
     def measure(self, scores):
-        """{metric: value} of scores (l,)."""
+        """Return {metric: value} of scores (l,)."""
         asked = self.question
         return evaluate(self.y, scores, self.offsets, ndcg=asked.ndcg, relevant=asked.relevant, ties=asked.ties)
 
 
 def parse_grid(text):
-    """(k,) float64, ascending, each once: "2^-15:2^8" (each twice the last), "2^-15:2^8:2^2" (a factor) or "0.1,1,10".
+    """Return the values of a grid, (k,) float64, ascending, without repeats.
 
-    Raises ParameterError for anything else, for values that are not above 0 and for more than 1,000 of them.
+    Forms: "2^-15:2^8" (each twice the last), "2^-15:2^8:2^2" (a factor) or "0.1,1,10". Raises ParameterError for
+    anything else, for values that are not positive and for more than 1,000 of them.
     """
     if ":" not in text:
         return np.unique([number(part, text) for part in text.split(",")])
@@ -144,7 +148,7 @@ def parse_grid(text):
 
 
 def number(text, grid):
-    """A number above 0 from "0.5" or "2^-3"; ParameterError naming the grid."""
+    """Return a positive number of "0.5" or "2^-3"; ParameterError with the grid."""
     word = text.strip()
     try:
         found = POWER.fullmatch(word)
@@ -157,7 +161,7 @@ def number(text, grid):
 
 
 def checked_grid(grid):
-    """A grid as ascending floats, each once; ParameterError for what is not above 0."""
+    """Return a grid as ascending floats without repeats; ParameterError for a value that is not positive."""
     if isinstance(grid, str):
         return parse_grid(grid).tolist()
     values = np.unique([check_real("grid", value, 0.0, strict=True) for value in np.ravel(grid)])

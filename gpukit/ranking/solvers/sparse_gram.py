@@ -1,4 +1,4 @@
-"""The preconditioner's matrix for a sparse X, on the host: scipy's sparse products are made for it."""
+"""The preconditioner's matrix for a sparse X, on the host by scipy's sparse products."""
 
 import numpy as np
 
@@ -6,7 +6,8 @@ from gpukit.ranking.scaling import inverse
 
 
 def sparse_gram(X, offsets, query, pulls):
-    """As twins.gram.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n) float64.
+    """Return twins.gram.weighted_gram for a CSR matrix X (l, n): X'BX - sum over queries of s s' / b, dense (n, n)
+    float64.
 
     B = diag(pulls), s = the query's sum of pulls_i x_i, b = its sum of pulls.
     """
@@ -21,7 +22,7 @@ def sparse_gram_diagonal(X, offsets, pulls):
 
 
 def _by_query(X, offsets, pulls):
-    """(X in float64, its rows times pulls, the sums of those in each query, the weighted means of each query)."""
+    """Return (X in float64, its rows times pulls, their sums in each query, the weighted means of each query)."""
     import scipy.sparse
 
     X = scipy.sparse.csr_array(X, dtype=np.float64)

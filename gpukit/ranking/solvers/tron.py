@@ -1,30 +1,30 @@
 """TRON: the trust-region Newton method with conjugate gradients (Algorithm 1), preconditioned.
 
-The problem is seen through five questions, the first two answered on whatever device holds the documents:
+A problem has five methods; the first two run on the device of the documents:
 
     evaluate(w)    -> f, gradient        moves the point at which products are taken
     product(v)     -> H v, v'H v         generalized Hessian at that point (Eq. 8)
     inverse(r)     -> M^-1 r             of a fixed preconditioner, or None
     floor(w, f, g) -> a lower bound of min f, from one evaluation
-    noise(w, f)    -> a bound of what rounding makes of f
+    noise(w, f)    -> a bound of the rounding error of f
 
-Vectors have one number a feature, so they stay on the host. Rules: Lin, Weng and Keerthi 2008, as Lee and Lin's
-rankSVM runs them; the radius starts at ||g|| (Algorithm 1's printed 0 would never move). With a preconditioner all
-lengths but the stopping rule's are those of M: ||s||_M, ||g||_M^-1.
+Vectors have one number per feature and stay on the host. Rules: Lin, Weng and Keerthi 2008, as in Lee and Lin's
+rankSVM; the radius starts at ||g|| (Algorithm 1's printed 0 would never move). With a preconditioner all lengths except
+those of the stopping rule are in the norm of M: ||s||_M, ||g||_M^-1.
 
-Stopping. The gap, f with its noise less the highest of the floors, certifies a point: f(w) - min f is at most that.
+Stopping. The gap is f plus its noise minus the largest lower bound: f(w) - min f is at most the gap.
 """
 
 from typing import NamedTuple
 
 import numpy as np
 
-ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # eta_0..2: of the actual over the predicted reduction
+ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # eta_0..2: thresholds of the actual over the predicted reduction
 SHRINK, KEEP, GROW = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
 CG_TOLERANCE = 0.1
-SETTLED = 1e-12  # relative reductions that rounding leaves
-HIDDEN = 1e-9  # up to which rounding may hide a relative reduction: sums over pairs cancel
-GAP = 0.1  # the gap allowed, relative to f, over eps
+SETTLED = 1e-12  # relative reductions within rounding errors
+HIDDEN = 1e-9  # relative reductions that rounding may hide: sums over pairs cancel
+GAP = 0.1  # the allowed gap, relative to f, over eps
 CERTIFIED = 1e-6  # the gap, relative to f, up to which a point is a minimum
 
 
@@ -38,8 +38,11 @@ class Step(NamedTuple):
 
 
 class Result(NamedTuple):
-    """w, f(w), ||g||, why it stopped ('converged', 'settled', 'max_iter'), a dict per iteration, ||g|| at w = 0, the
-    gap: an upper bound of f(w) - min f."""
+    """Result of a minimization.
+
+    w, f(w), ||g||, the reason it stopped ('converged', 'settled', 'max_iter'), a dict per iteration, ||g|| at w = 0,
+    and the gap: an upper bound of f(w) - min f.
+    """
 
     w: np.ndarray
     objective: float
@@ -56,10 +59,11 @@ class Result(NamedTuple):
 
 
 def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: None, loose=False):
-    """Minimize from w until ||g|| <= eps * start_norm (None: ||g|| at w = 0, an evaluation more unless w is 0) and the
-    gap is at most GAP * eps * |f|, or until rounding hides what is left of f and ||g|| no longer halves.
+    """Minimize from w until ||g|| <= eps * start_norm and the gap is at most GAP * eps * |f|.
 
-    loose: the fall of the last step stands in for the gap where that is smaller, and nothing is certified.
+    It also ends if rounding hides the rest of f and ||g|| no longer halves. start_norm: None for ||g|| at w = 0, which
+    is one more evaluation unless w is 0. loose: the decrease of the last step replaces a larger gap, and nothing is
+    certified.
     """
     w = np.array(w, np.float64)
     if start_norm is None and w.any():
@@ -89,7 +93,7 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
         floor = max(floor, problem.floor(w + found.step, trial, trial_gradient))
         actual = f - trial
         if 0 < predicted <= HIDDEN * abs(f) and preconditioned_norm(problem, trial_gradient) < norm:
-            actual = predicted  # a step that cannot be seen in f must not shrink the radius to its own length
+            actual = predicted  # a step without a visible effect on f must not shrink the radius to its own length
         radius = next_radius(radius, found.length, actual, predicted, trial - f - slope, slope)
         if actual > ACCEPT * predicted:
             w, f, g = w + found.step, trial, trial_gradient
@@ -103,17 +107,17 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
 
 
 def settled(f, actual, predicted):
-    """Whether both reductions are within rounding error."""
+    """Return True if both reductions are within rounding errors."""
     return (abs(actual) <= SETTLED * abs(f) and abs(predicted) <= SETTLED * abs(f)) or (actual <= 0 and predicted <= 0)
 
 
 def preconditioned_norm(problem, g):
-    """||g|| in the norm of M^-1."""
+    """Return ||g|| in the norm of M^-1."""
     return float(np.sqrt(g @ (problem.inverse(g) if problem.inverse else g)))
 
 
 def next_radius(radius, length, actual, predicted, curvature, slope):
-    """The radius after a step of this length: rules of Lin and More 1999."""
+    """Return the radius after a step of this length: rules of Lin and More 1999."""
     scale = GROW if curvature <= 0 else max(SHRINK, -0.5 * slope / curvature)
     if actual < ACCEPT * predicted:
         return min(max(scale, SHRINK) * length, KEEP * radius)
@@ -127,14 +131,15 @@ def next_radius(radius, length, actual, predicted, curvature, slope):
 def conjugate_gradients(problem, g, radius, allowed=0.0):
     """Minimize g's + s'Hs / 2 within ||s||_M <= radius, until the residual is a tenth of g (Eq. 2).
 
-    Where the fall so far is within `allowed`, go on until ||residual||^2 / 2 is too, which then certifies the point.
+    If the decrease so far is within `allowed`, continue until ||residual||^2 / 2 is too, which then certifies the
+    point.
     """
     step, residual = np.zeros_like(g), -g
     z = problem.inverse(residual) if problem.inverse else residual
-    direction, image = z.copy(), residual.copy()  # image = M direction, so that no M is needed
+    direction, image = z.copy(), residual.copy()  # image = M direction, so that M is not needed
     size = float(residual @ z)
     target, square, fall = CG_TOLERANCE * np.sqrt(size), 0.0, 0.0  # square = ||step||_M^2
-    most = max(2 * len(g), 5)  # rounding takes more steps than unknowns where features depend on each other
+    most = max(2 * len(g), 5)  # rounding takes more steps than unknowns if features are dependent
     for done in range(most):
         left = 0.5 * float(residual @ residual)
         if size == 0.0 or np.sqrt(size) <= target and (fall > 0.5 * allowed or left <= 0.5 * allowed):
@@ -157,7 +162,7 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
 
 
 def to_boundary(square, cross, own, radius):
-    """alpha >= 0 with ||step + alpha direction||_M = radius, by the root formula that does not cancel."""
+    """Return alpha >= 0 with ||step + alpha direction||_M = radius, by the root formula that does not cancel."""
     room = radius * radius - square
     root = np.sqrt(max(cross * cross + own * room, 0.0))
     return room / (cross + root) if cross >= 0 else (root - cross) / own

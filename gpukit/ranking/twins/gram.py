@@ -5,8 +5,8 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.scheduler import by_block
 
-MOST_ROWS, LEAST_ROWS = 256, 8  # documents of one product
-ONE_THREAD = 250_000  # multiplications of a product up to which BLAS keeps to the thread that asks
+MOST_ROWS, LEAST_ROWS = 256, 8  # documents per product
+ONE_THREAD = 250_000  # multiplications of a product up to which BLAS uses the calling thread
 
 
 @by_block(lambda pulls: pulls.size)
@@ -49,9 +49,9 @@ def _centred(X, means, query, pulls, first, rows):
 
 @by_block(lambda partial: partial.shape[0], blas=True)
 def weighted_gram(start, stop, X, means, query, pulls, tiles, partial):
-    """Twin of kernels.gram.weighted_gram, by matrix products; a thread for every share, tiles not needed.
+    """Twin of kernels.gram.weighted_gram, by matrix products; a thread for every share, without tiles.
 
-    Products are small on purpose: BLAS's own threads would wait for more, busily, while those of the training work.
+    Products are small, because BLAS's own threads would wait busily while those of the training run.
     """
     n, shares = means.shape[1], partial.shape[0]
     count = max(LEAST_ROWS, min(MOST_ROWS, ONE_THREAD // (n * n)))

@@ -19,7 +19,7 @@ def start_planes(start, stop, order, keys, ranks, documents, tables, values):
 
 @njit
 def _look_up(values, begin, end, low, high, places, found):
-    """Where documents begin:end stand among those of a sibling, low:high, of higher levels; both sorted by score."""
+    """Positions of documents begin:end among those of a sibling, low:high, of higher levels; both sorted by score."""
     at = order = low
     for k in range(end - begin):
         value = values[begin + k]
@@ -32,7 +32,7 @@ def _look_up(values, begin, end, low, high, places, found):
 
 @njit
 def _look_down(values, begin, end, low, high, places, found):
-    """As `_look_up`, for a sibling of lower levels."""
+    """`_look_up` for a sibling of lower levels."""
     at = order = low
     for k in range(end - begin):
         value = values[begin + k]
@@ -45,7 +45,7 @@ def _look_down(values, begin, end, low, high, places, found):
 
 @njit
 def _note(table, slot, begin, end, base, bound, found, counts):
-    """What was found for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; counts grow."""
+    """Store results for documents begin:end: table[1 + 2 slot] = bound, table[2 + 2 slot] = found; add to counts."""
     for k in range(end - begin):
         document = base + table[0, begin + k]
         table[1 + 2 * slot, document] = bound - base
@@ -56,7 +56,7 @@ def _note(table, slot, begin, end, base, bound, found, counts):
 
 @njit
 def _search_child(plane, own, width, query, ranks, partners, values, places, found):
-    """All siblings of one child of a query."""
+    """Process all siblings of one child of a query."""
     arity = (partners.tables.shape[1] + 1) // 2
     node, base = own // arity * arity, ranks.group_starts[ranks.first_group[query]]
     begin, end = child_start(ranks, query, own, width), child_start(ranks, query, own + 1, width)
@@ -79,7 +79,7 @@ def _search_child(plane, own, width, query, ranks, partners, values, places, fou
 
 @njit
 def _search_query(plane, width, query, ranks, partners, values, next_values, places, found):
-    """One query's documents in one plane; the next plane's order and values when there is one."""
+    """Process one query in one plane; write the order and values of the next plane if there is one."""
     first, last = ranks.first_group[query], ranks.first_group[query + 1]
     for own in range((last - first + width - 1) // width):
         _search_child(plane, own, width, query, ranks, partners, values, places, found)

@@ -8,7 +8,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def row_dot(row, v):
-    """Sum of row * v in float64 over v's length (a row may be padded)."""
+    """Return the sum of row * v in float64 over v's length (a row may be padded)."""
     total = 0.0
     for f in range(v.size):
         total += row[f] * v[f]
@@ -57,7 +57,7 @@ def by_rank(start, stop, scores, place, keys):
 
 @by_block(lambda faults: faults.size)
 def first_faults(start, stop, X, faults):
-    """Twin of kernels.matrix.first_faults: a thread for every place of faults."""
+    """Twin of kernels.matrix.first_faults: a thread for every entry of faults."""
     share = (X.shape[0] + faults.size - 1) // faults.size
     for run in range(start, stop):
         for row in range(run * share, min(run * share + share, X.shape[0])):

@@ -7,7 +7,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def _above(s, c, v, r):
-    """Sum of v over the documents of a higher level than that at rank r within its margin; s ascending."""
+    """Return the sum of v over the documents of a higher level than that at rank r within its margin; s ascending."""
     total, j = 0.0, 0
     while j < s.size and active(s[j], s[r]):
         total += v[j] if c[j] > c[r] else 0.0
@@ -17,7 +17,7 @@ def _above(s, c, v, r):
 
 @njit
 def _below(s, c, v, r):
-    """As `_above`, for lower levels, from the top down."""
+    """`_above` for lower levels, from the top down."""
     total, j = 0.0, s.size - 1
     while j >= 0 and active(s[r], s[j]):
         total += v[j] if c[j] < c[r] else 0.0
@@ -27,7 +27,7 @@ def _below(s, c, v, r):
 
 @njit
 def _add_up(s, c, v, rows, sums):
-    """The sums of one query, whose documents are `rows`, in ascending score s."""
+    """Compute the sums of one query, whose documents are `rows`, in ascending score s."""
     for r in range(rows.size):
         sums.above[rows[r]] = _above(s, c, v, r)
         sums.below[rows[r]] = _below(s, c, v, r)

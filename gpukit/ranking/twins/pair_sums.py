@@ -10,8 +10,11 @@ from gpukit.scheduler import by_block
 
 @njit
 def _centred(u, size, out):
-    """out[:size] = u[:size] less its mean, which is in no difference of two documents: its digits would push out
-    others where prefix sums grow large. u and out may be one array."""
+    """out[:size] = u[:size] minus its mean.
+
+    No difference of two documents contains the mean, whose digits would displace others in large prefix sums. u and out
+    may be one array.
+    """
     total = 0.0
     for i in range(size):
         total += u[i]
@@ -32,7 +35,7 @@ def _prefix_sums(table, begin, size, u, sums):
 
 @njit
 def _subtract_partners(table, begin, size, sums, z):
-    """z[i] -= the partners' sum of u in one plane."""
+    """z[i] -= the sum of u over the partners in one plane."""
     for slot in range(table.shape[0] // 2):
         for i in range(size):
             a, b = table[1 + 2 * slot, begin + i], table[2 + 2 * slot, begin + i]
@@ -49,7 +52,7 @@ def pair_sums_of_query(margin, begin, size, height, partners, weight, u, sums, z
         _prefix_sums(tables[plane], begin, size, u, sums)
         _subtract_partners(tables[plane], begin, size, sums, z)
     total = 0.0
-    for i in range(size):  # nothing is written here: else where the arrays lie would decide how the sum is vectorized
+    for i in range(size):  # writing here would let the arrays' positions change the vectorization
         total += loss_share(u[i], z[i], margin, counts[0, begin + i], counts[1, begin + i])
     for i in range(size):
         z[i] = weight * (z[i] - margin * counts[1, begin + i])
@@ -73,7 +76,7 @@ def _walk_query(X, v, margin, begin, size, height, partners, weight, scratch, to
 
 @njit
 def _longest(walk, start, stop):
-    """Documents of the longest query of blocks start to stop."""
+    """Return the number of documents of the longest query of blocks start to stop."""
     longest = 0
     for at in range(walk.firsts[start], walk.firsts[stop]):
         t = walk.queries[at]

@@ -1,4 +1,4 @@
-"""Clicks through the commands: learned, listed, explained, updated, judged, refused."""
+"""Clicks through the commands: trained, listed, explained, updated, evaluated, rejected."""
 
 import json
 
@@ -12,7 +12,7 @@ QUICK = ("--solver", "ials", "--factors", 8, "--epochs", 5, "--regularization", 
 
 
 def text(ratings, header="user,item"):
-    """Lines of Ratings as pairs, users named u..."""
+    """Return lines of Ratings as pairs, users named u..."""
     pairs = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
     return "\n".join([header, *(f"u{user},{item}" for user, item in pairs)]) + "\n"
 
@@ -40,7 +40,7 @@ def model(verb, files):
 
 
 def kin(listed):
-    """Whether most of the first items of a list are of the group of item 0."""
+    """Return True if most of the first items of a list are of the group of item 0."""
     return sum(row["item"] % 4 == 0 for row in listed[:5]) >= 3
 
 
@@ -80,7 +80,7 @@ def test_who_is_not_known_and_what_is_new(verb, files, model):
 
 
 def test_what_comes_after_a_threshold(verb, files, tmp_path):
-    """Good ratings are clicks in updates, lists and tests, as they were in training."""
+    """Good ratings are clicks in updates, lists and tests, as in training."""
     rows = [f"{u},{i},{5 if u and (u + i) % 3 else 1}" for u in range(12) for i in range(20) if (u * i) % 4 != 1]
     for name, some in (("rated", rows), ("alike", ["0,3,5"]), ("later", ["1,1,5", "2,1,5", "3,1,1", "5,1,1"])):
         (tmp_path / f"{name}.csv").write_text("user,item,rating\n" + "\n".join(some) + "\n")

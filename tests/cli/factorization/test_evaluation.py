@@ -1,4 +1,4 @@
-"""The closing table against plain loops."""
+"""The final table against plain loops."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def train():
 
 @pytest.fixture
 def test():
-    """Ids of its own, in another order of rows; user 7 and item new are unknown to train."""
+    """Own ids in another order of rows; user 7 and item new are not in train."""
     ids = np.array([7, 100, 101]), np.array(["a03", "a39", "new"])
     places = np.array([0, 1, 1, 2, 2], np.int32), np.array([0, 0, 2, 1, 2], np.int32)
     return Ratings(*places, np.array([5, 1, 2, 4, 3], np.float32), *ids)
@@ -44,13 +44,13 @@ def test_the_three_rows(train, test):
     for name, ratings in (("train", train), ("test", test)):
         pairs = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
         off = np.array([biased(train, *pair) for pair in pairs]) - ratings.values
-        assert bias[f"{name}_rmse"] == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-5)  # biases are kept in float32
+        assert bias[f"{name}_rmse"] == pytest.approx(np.sqrt(np.mean(off**2)), rel=1e-5)  # biases are float32
         assert bias[f"{name}_mae"] == pytest.approx(np.mean(np.abs(off)), rel=1e-5)
         assert average[f"{name}_mae"] == pytest.approx(np.mean(np.abs(train.values.mean(dtype=float) - ratings.values)))
 
 
 def test_predictions_stay_on_the_scale(train):
-    """A user and an item liked by all: mean and biases together leave the scale."""
+    """A user and an item with high means: mean and biases together exceed the scale."""
     users, items = np.nonzero(np.ones((30, 30)))
     loved = (users < 5) | (items < 5)
     ids = np.arange(30), np.arange(30)
@@ -65,4 +65,4 @@ def test_without_a_test_set(train):
 
 def test_unknown_means_without_a_training_rating(train, test):
     assert count_unknown(train, test) == (1, 2)
-    assert count_unknown(train.take(train.users != 0), test) == (3, 2)  # user 100 keeps its id and has no rating left
+    assert count_unknown(train.take(train.users != 0), test) == (3, 2)  # user 100 keeps its id and has no rating

@@ -1,4 +1,4 @@
-"""Odd tables of ratings through `train-lshmf` and `tune`: what is said is true of them."""
+"""Unusual tables of ratings through `train-lshmf` and `tune`: messages are true."""
 
 import json
 import warnings
@@ -14,7 +14,7 @@ FEW = ("--epochs", 2, *CPU)
 
 @pytest.fixture
 def table(tmp_path):
-    """A function that writes (user, item, rating) rows and gives the path."""
+    """Return a function that writes (user, item, rating) rows and returns the path."""
 
     def written(rows):
         path = tmp_path / "ratings.csv"
@@ -25,7 +25,7 @@ def table(tmp_path):
 
 
 def square(rating, users=12, items=10):
-    """A full table; rating(user, item, number): of a pair."""
+    """Return a full table; rating(user, item, number): the rating of a pair."""
     return [(f"u{k % users}", f"i{k // users}", rating(k % users, k // users, k)) for k in range(users * items)]
 
 

@@ -1,4 +1,4 @@
-"""What commands of a model write as csv is read back to the letter, whatever the ids and titles; surrogates are not."""
+"""The csv output of a model's commands is read back exactly for all ids and titles except surrogates."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ def words():
 
 @pytest.fixture(scope="module")
 def files(words, tmp_path_factory):
-    """A model of users and items with odd ids, its ratings, and titles that are odd, too."""
+    """A model of users and items with unusual ids, its ratings, and unusual titles."""
     from gpukit.cli.outputs import write_csv
 
     folder, rng = tmp_path_factory.mktemp("odd"), np.random.default_rng(0)
@@ -48,7 +48,7 @@ def test_lists_with_titles(verb, files, words):
 
 
 def read_titles_of(path):
-    """{item: title} in a file of lists."""
+    """Return {item: title} of a file of lists."""
     from gpukit.io.records import lines_of, words_of
 
     lines = [words_of(line, ",") for _, line in lines_of(path.read_bytes().decode(), ",") if line]

@@ -1,4 +1,4 @@
-"""Numbers among ratings that probably are no ratings."""
+"""Numbers among ratings that are probably not ratings."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ TEN = np.tile(np.arange(1, 11), 5).astype(np.float32)
         (np.r_[TEN, 11, 11], None),
         ([-1, 0, 1] * 9, None),  # votes
         ([0.5, 1, 2, 3, 4, 5] * 9, None),
-        ([1, 2, 4, 8, 16, 32], None),  # what comes once is no sign
+        ([1, 2, 4, 8, 16, 32], None),  # a single value is not an indication
         (np.random.default_rng(0).standard_cauchy(1000), None),
     ],
 )

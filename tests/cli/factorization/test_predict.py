@@ -12,7 +12,7 @@ from gpukit.persist import load_arrays, load_model, save_arrays
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Known pairs, one with an unknown item, one with an unknown user; a third column that must not matter."""
+    """Known pairs, one with an unknown item, one with an unknown user; an ignored third column."""
     return write_rows(tmp_path / "pairs.csv", [(100, "a01", 9), (104, "a39", 9), (101, "new", 9), (7, "a02", 9)])
 
 
@@ -54,7 +54,7 @@ def test_what_they_rest_on(verb, model_file, pairs, monkeypatch):
     assert [int(row["item_ratings"]) for row in rows] == counts[1].tolist() and counts[1][2] == 0
 
 
-# --- refusals, in one line
+# --- errors in one line
 
 
 def test_pairs_that_cannot_be_read(refused, model_file, tmp_path):
@@ -76,7 +76,7 @@ USES = [("predict", "pairs.csv"), ("recommend", "--user", "100"), ("similar", "-
 
 @pytest.mark.parametrize("verb_and_options", USES)
 class TestModelsThatCannotBeLoaded:
-    """The three verbs that load a model refuse the same files alike."""
+    """The three verbs that load a model reject the same files equally."""
 
     def ask(self, refused, path, verb_and_options):
         return refused(verb_and_options[0], path, *verb_and_options[1:])

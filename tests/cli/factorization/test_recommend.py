@@ -1,4 +1,4 @@
-"""`gpukit recommend`: what users have not rated and would rate best."""
+"""`gpukit recommend`: unrated items that users would rate best."""
 
 import csv
 import json
@@ -82,7 +82,7 @@ def test_what_they_rest_on(verb, model_file, tmp_path):
 
 
 def test_what_lists_rest_on(verb, model_file, tmp_path):
-    """On the ratings in the file of items that are known, also of a user whom the model has."""
+    """On the ratings of known items in the file, also for a user of the model."""
     listed = [("ann", "a01", 5), ("ann", "a02", 1), ("ann", "new", 3), (103, "a05", 4)]
     file = write_rows(tmp_path / "lists.csv", listed)
     found = json.loads(verb("recommend", model_file, "--ratings", file, "-n", 3, "--evidence", "--json").out)
@@ -104,7 +104,7 @@ def test_refusals(refused, model_file, tmp_path):
     assert "--json" in refused("recommend", model_file, "--all", "--json", "--output", tmp_path / "out.csv")
 
 
-# --- for users who need not be known
+# --- for unknown users
 
 
 def test_for_a_list_of_ratings(verb, model_file, tmp_path):

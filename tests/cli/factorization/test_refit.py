@@ -1,4 +1,4 @@
-"""The saved model knows all ratings; the errors are those of the model without the held-out ones."""
+"""The saved model contains all ratings; the errors are those of the model without the held-out ones."""
 
 import csv
 import json
@@ -34,7 +34,7 @@ REFITS = ("with the same settings", "was not trained on")
 
 
 def listed_again(verb, model, by):
-    """The pairs of the planted file among the lists of all users."""
+    """Return the pairs of the planted file in the lists of all users."""
     assert (
         verb("recommend", model, "--all", "-n", 10, "--by", by, "--output", f"{model}.csv", "--force", *CPU).code == 0
     )
@@ -106,7 +106,7 @@ def test_a_test_file_is_never_trained_on(verb, ratings_file, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize("stop", [1, 2])
 def test_a_stop_in_the_second_training(verb, ratings_file, tmp_path, monkeypatch, stop):
-    """The same command with --resume ends with the same report and the same model."""
+    """The same command with --resume gives the same report and the same model."""
     fitting = MatrixFactorization.refit
 
     def interrupted(self, X, *, progress, **more):
@@ -133,7 +133,7 @@ def test_a_stop_in_the_second_training(verb, ratings_file, tmp_path, monkeypatch
 
 
 class Counting:
-    """run.Judge, with the number of epochs that were done when a training began."""
+    """run.Judge with the number of completed epochs at the start of a training."""
 
     def __init__(self):
         self.starts, self.kind = [], run.Judge

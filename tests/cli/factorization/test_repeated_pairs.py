@@ -1,4 +1,4 @@
-"""Every command that reads ratings counts the pairs that were merged, in a line and in --json."""
+"""Every command that reads ratings reports the number of merged pairs, in a line and in --json."""
 
 import json
 
@@ -9,7 +9,7 @@ from cli_support import CPU, SMALL
 
 @pytest.fixture
 def repeated(ratings_file, tmp_path):
-    """The ratings of ratings_file with their first two pairs again, at the end."""
+    """The ratings of ratings_file with their first two pairs repeated at the end."""
     lines = ratings_file.read_text().splitlines()
     path = tmp_path / "repeated.csv"
     path.write_text("\n".join([*lines, *lines[:2]]) + "\n")
@@ -51,7 +51,7 @@ def test_ratings_of_one_user(verb, model_file, tmp_path):
 
 @pytest.mark.slow
 def test_estimators_take_the_later_rating(ratings_file):
-    """fit, partial_fit and recommend_for, of a DataFrame with a column of times, in any order of lines."""
+    """fit, partial_fit and recommend_for with a DataFrame with a column of times, in any order of lines."""
     pandas = pytest.importorskip("pandas")
     from gpukit.factorization import MatrixFactorization
 

@@ -1,4 +1,4 @@
-"""`gpukit train-lshmf`: what it prints and writes, and how it refuses what cannot work."""
+"""`gpukit train-lshmf`: output, files and errors."""
 
 import json
 import re
@@ -34,7 +34,7 @@ PARTS = (
 )
 
 
-# --- what it prints and writes
+# --- output and files
 
 
 def test_the_closing_table_and_every_part_of_the_time(verb, ratings_file, tmp_path):
@@ -161,7 +161,7 @@ def test_the_picture(verb, ratings_file, tmp_path):
     assert picture.read_bytes().startswith(b"\x89PNG") and list(tmp_path.iterdir()) == [picture]
 
 
-# --- what it refuses, in one line, before the work
+# --- errors in one line, before the computation
 
 
 def csv(tmp_path, text):
@@ -196,7 +196,7 @@ def test_a_share_that_holds_out_nothing(refused, tmp_path):
 
 
 def test_half_precision_without_a_gpu(refused, tmp_path):
-    """Before anything is read: the file is not there."""
+    """Rejected before reading: the file does not exist."""
     line = refused("train-lshmf", tmp_path / "ratings.csv", "--precision", "half", "--device", "cpu")
     assert "precision='half' needs a GPU" in line
 

@@ -1,4 +1,4 @@
-"""`gpukit tune`: the table, the command that trains the winner, its test; what it refuses."""
+"""`gpukit tune`: the table, the command that trains the best settings, their test, and errors."""
 
 import json
 import os

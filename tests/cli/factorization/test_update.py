@@ -1,4 +1,4 @@
-"""`gpukit update`: a model and new ratings in, the model with them out."""
+"""`gpukit update`: a model and new ratings in, an updated model out."""
 
 import json
 
@@ -12,7 +12,7 @@ from gpukit.ratings import read_ratings, write_ratings
 
 @pytest.fixture
 def new(tmp_path):
-    """A known pair or two, new users, a new item."""
+    """One or two known pairs, new users, a new item."""
     rows = [(100, f"a{i:02d}", 1 + i % 5) for i in range(6)] + [(900, f"a{i:02d}", 5) for i in range(12)]
     return write_rows(tmp_path / "new.csv", [*rows, (901, "a03", 2), (101, "zz", 4), (102, "zz", 5)])
 
@@ -90,7 +90,7 @@ def test_twice_as_many_ratings_are_trained_on_anew(verb, model_file, tmp_path):
 
 
 def test_a_night_without_ratings(verb, model_file, tmp_path):
-    """A header alone: the model is handed on as it is, with or without --json."""
+    """Only a header: the model is written unchanged, with or without --json."""
     night, out = write_rows(tmp_path / "night.csv", [("user", "item", "rating")]), tmp_path / "out.gpukit"
     result = verb("update", model_file, night, "--model", out, *CPU)
     assert result.code == 0 and result.out.startswith("0 new ratings, 0 corrected; 0 new users, 0 new items; 0 ratings")

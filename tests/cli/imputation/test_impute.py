@@ -1,4 +1,4 @@
-"""`gpukit impute`: what it prints, writes and draws."""
+"""`gpukit impute`: output, files and pictures."""
 
 import json
 import os
@@ -32,7 +32,7 @@ STRETCHES = (
 
 @pytest.fixture(autouse=True)
 def bases(tmp_path_factory, monkeypatch):
-    """The Fourier bases of these tests stay in a folder of their own."""
+    """The Fourier bases of these tests are in a separate folder."""
     folder = tmp_path_factory.getbasetemp() / "bases"
     monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
@@ -67,17 +67,17 @@ def as_json(verb, *arguments):
 
 
 def written(path):
-    """{name: array} of an output; loading fails for objects."""
+    """Return {name: array} of an output; loading fails for objects."""
     with np.load(path, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}
 
 
 def smooth(count=30, shape=(6, 5), seed=0):
-    """(N, m, n): near 50 everywhere, so that a mean is hard to beat without one taken off."""
+    """(N, m, n) near 50 everywhere, so that the mean is hard to beat without centering."""
     return 50 + np.random.default_rng(seed).normal(size=(count, *shape))
 
 
-# --- what it prints
+# --- output
 
 
 def test_the_closing_table(verb, graph, tmp_path):
@@ -105,7 +105,7 @@ def test_the_closing_table(verb, graph, tmp_path):
 
 @pytest.mark.parametrize("entries", [False, True])
 def test_rows_of_numbers_come_back_as_rows(verb, tmp_path, entries):
-    """(N, n) in, (N, n) out; slices are written where --slice makes some."""
+    """(N, n) in, (N, n) out; slices are written with --slice."""
     rng = np.random.default_rng(0)
     values = rng.normal(size=(30, 1)) + 0.1 * rng.normal(size=(30, 12))
     lacking = rng.random((30, 12) if entries else 30) < 0.2
@@ -133,7 +133,7 @@ def test_json_holds_all_that_there_is(verb, graph, tmp_path):
     errors = found["holdout_history"]["error"]
     assert found["holdout"] == {"share": 0.2, "error": min(errors), "iteration": errors.index(min(errors)) + 1}
     assert len(found["comparison"]) == 5 and found["hidden"]["kind"] == "entries"
-    assert found["hidden"]["count"] == round(0.2 * data.mask.sum())  # the share of --holdout
+    assert found["hidden"]["count"] == round(0.2 * data.mask.sum())  # the fraction of --holdout
     assert found["confidence"]["worst_tenth"]["by"] == "truth" and len(found["confidence"]["values"]) == 30
     assert found["rank"]["slices"] and found["rank"]["phase"] == "off"
     assert set(STRETCHES) == set(found["seconds"])
@@ -166,7 +166,7 @@ def test_confidences_next_to_1_can_be_told_apart(confidence, words):
 def test_the_tenth_with_the_least_confidence():
     confidence = np.array([0.9, 0.1, 0.5] + [0.8] * 18)
     errors = steps.Errors(np.arange(21.0), np.arange(21.0) ** 2, np.r_[0, np.full(20, 2)])
-    tail = steps.worst_tenth("truth", confidence, errors)  # vertex 0 is not judged; the worst are 1 and 2
+    tail = steps.worst_tenth("truth", confidence, errors)  # vertex 0 is not evaluated; the worst are 1 and 2
     assert tail[:3] == ("truth", 2, 3 / 4)
     assert tail.rest == pytest.approx(sum(range(3, 21)) / 36) and tail.share == pytest.approx(5 / 2870)
     assert steps.worst_tenth("truth", confidence[:2], steps.Errors(*(np.array([0, 1]),) * 3)) is None
@@ -204,7 +204,7 @@ def test_quiet_prints_the_result_alone(verb, graph):
     assert "Nothing was written; --output FILE keeps" in loud.err
 
 
-# --- what it computes
+# --- results
 
 
 def test_options_reach_the_library(verb, graph):
@@ -275,7 +275,7 @@ def test_holdout_stops_where_the_error_was_least(verb, graph, tmp_path):
 
 
 def test_what_an_archive_may_hold(verb, arrays, tmp_path):
-    """Edges with weights, a tensor (N, n), a mask, ids: as the same things in other forms."""
+    """Edges with weights, a tensor (N, n), a mask, ids: equal to the same data in other forms."""
     tensor, seen = smooth(shape=(8,)), np.ones(30, bool)
     seen[[2, 9]] = False
     ids = np.array([f"v{i}" for i in range(30)])
@@ -387,7 +387,7 @@ def test_the_spectrum_is_that_of_the_completed_tensor(graph):
 
 @pytest.fixture
 def heeded():
-    """A SIGINT raises KeyboardInterrupt, also where tests run in the background."""
+    """SIGINT raises KeyboardInterrupt, also if tests run in the background."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)
@@ -429,7 +429,7 @@ def test_ctrl_c_after_writing_says_that_the_file_is_whole(verb, graph, tmp_path,
 
 @pytest.mark.slow
 def test_metr_la(verb, data, tmp_path):
-    """Half a day of road speeds, ten sensors of 207 without them: ids kept, better than the mean."""
+    """Half a day of road speeds, ten of 207 sensors missing: ids kept, better than the mean."""
     lines = data("metr-la/speed.csv").read_text().splitlines()[:145]
     words = [line.split(",") for line in lines]
     for row in words[1:]:

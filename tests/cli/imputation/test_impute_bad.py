@@ -1,4 +1,4 @@
-"""What `gpukit impute` refuses: one line, exit code 2, nothing written, no work begun where that can be known."""
+"""Errors of `gpukit impute`: one line, exit code 2, nothing written, before the computation if possible."""
 
 import os
 import pickle
@@ -14,14 +14,14 @@ TENSOR[1] = np.nan
 
 @pytest.fixture(autouse=True)
 def bases(tmp_path_factory, monkeypatch):
-    """The Fourier bases of these tests stay in a folder of their own."""
+    """The Fourier bases of these tests are in a separate folder."""
     folder = tmp_path_factory.getbasetemp() / "bases"
     monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
 
 @pytest.fixture
 def untouched(refused, tmp_path):
-    """untouched(arguments) -> the one line of the refusal; no file has appeared or changed."""
+    """Return untouched(arguments) -> the one line of the error; no file has appeared or changed."""
 
     def check(*arguments):
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}
@@ -35,7 +35,7 @@ def untouched(refused, tmp_path):
 
 @pytest.fixture
 def arrays(tmp_path):
-    """arrays(tensor=..., edges=...) -> an .npz with these arrays; without words a good one."""
+    """Return arrays(tensor=..., edges=...) -> an .npz with these arrays; valid by default."""
 
     def make(**found):
         np.savez(tmp_path / "a.npz", **(found or {"edges": RING, "tensor": TENSOR}))
@@ -45,14 +45,14 @@ def arrays(tmp_path):
 
 
 def changed(place, value, size=4):
-    """A ring's adjacency with one entry changed."""
+    """Return a ring's adjacency with one entry changed."""
     A = np.roll(np.eye(size), 1, axis=0) + np.roll(np.eye(size), -1, axis=0)
     A[place] = value
     return A
 
 
 def at(place, value):
-    """TENSOR with one value changed."""
+    """Return TENSOR with one value changed."""
     tensor = TENSOR.copy()
     tensor[place] = value
     return tensor
@@ -110,7 +110,7 @@ def test_wrong_keys(untouched, arrays, found):
 
 
 class Trap:
-    """What a pickle could run."""
+    """Code that a pickle could run."""
 
     def __reduce__(self):
         return os.mkdir, ("sprung",)

@@ -22,7 +22,7 @@ SPELLED = {
 
 
 def cells():
-    """Times by sensors as words, '' where missing."""
+    """Return times by sensors as words, '' for missing ones."""
     columns = {
         name: ["" if hole else spell(one) for one, hole in zip(BASE[:, at], HOLES[:, at])]
         for at, (name, spell) in enumerate(SPELLED.items())
@@ -50,7 +50,7 @@ def test_a_csv_without_points_has_none_afterwards(verb, tmp_path, turned):
     impute(verb, tmp_path / "in.csv", tmp_path / "out.csv")
     after = pandas.read_csv(tmp_path / "out.csv", index_col=0, dtype=str)
     observed = before != ""
-    assert (after == before)[observed].equals(before.where(observed).notna().where(observed))  # to the letter
+    assert (after == before)[observed].equals(before.where(observed).notna().where(observed))  # exactly
     filled = {
         name: (after.T if turned else after)[name][HOLES[:, at]]
         for at, name in enumerate(SPELLED)

@@ -1,4 +1,4 @@
-"""The picture of series: which gaps are drawn, lines, bands, errors and the map; slices without an empty third."""
+"""The picture of series: the displayed gaps, lines, bands, errors and map; slices without an empty third panel."""
 
 import contextlib
 
@@ -18,7 +18,7 @@ TIMES = 1_583_000_000 + 3600 * np.arange(T)
 
 @pytest.fixture
 def figure(monkeypatch):
-    """The figure that is drawn next, not written."""
+    """The next figure, not written."""
     made = Figure(figsize=(11, 8), layout="constrained")
 
     @contextlib.contextmanager
@@ -30,7 +30,7 @@ def figure(monkeypatch):
 
 
 def done(truth=False, order=None, **how):
-    """A steps.Done of a small week; of sensor 2 nothing is known, 5 and 3 have long gaps."""
+    """A steps.Done of a small week; sensor 2 has no values, 5 and 3 have long gaps."""
     rng = np.random.default_rng(0)
     values = np.sin(np.arange(T) / 4) + rng.normal(size=(N, 1)) + 0.1 * rng.normal(size=(N, T))
     given = values.copy()
@@ -116,7 +116,7 @@ def test_a_picture_of_a_table_that_misses_nothing(verb, tmp_path):
 
 @pytest.mark.parametrize("noise", [0.0, 1e-16, 1e-9])
 def test_no_colour_bar_over_rounding(figure, noise):
-    """Slices and deviations that differ by rounding alone have one colour and are named, not scaled."""
+    """Slices and deviations that differ only by rounding have one colour and a label, not a scale."""
     rng = np.random.default_rng(0)
     tensor = 5 * (1 + noise * rng.normal(size=(N, 3, 4)))
     A = np.eye(N, k=1) + np.eye(N, k=2)
@@ -140,7 +140,7 @@ def test_a_colour_bar_over_what_differs(figure):
 
 
 def test_bands_of_single_places_are_bars(figure):
-    """No polygon narrows to the observed neighbours of a value alone, or has no width."""
+    """No polygon narrows to the observed neighbours of a single value, or has no width."""
     axis, at = figure.subplots(), np.arange(8)
     lines.draw_band(axis, at, np.zeros(8), np.array([0, 1, 0, 0, 1e-17, 0, 0, 2.0]))
     (bars,) = axis.collections

@@ -1,4 +1,4 @@
-"""`gpukit impute` on tables: every layout comes back as it was, filled in."""
+"""`gpukit impute` on tables: every layout is written in its own form, with imputed values."""
 
 import re
 
@@ -14,13 +14,13 @@ NAMES = ["s3", "s1", "s2", "s9"]
 
 @pytest.fixture(autouse=True)
 def bases(tmp_path_factory, monkeypatch):
-    """The Fourier bases of these tests stay in a folder of their own."""
+    """The Fourier bases of these tests are in a separate folder."""
     folder = tmp_path_factory.getbasetemp() / "bases"
     monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: folder)
 
 
 def frame():
-    """Times by sensors; interpolation recovers what is missing."""
+    """Times by sensors; interpolation recovers the missing values."""
     values = np.arange(24.0)[:, None] / 2 + np.array([0.0, 100, 200, 300])
     table = pandas.DataFrame(values, index=TIMES.rename("time"), columns=NAMES)
     hidden = table.copy()
@@ -36,7 +36,7 @@ def places(tmp_path):
 
 
 def long(table):
-    """Readings, without those that are missing."""
+    """Readings, without the missing ones."""
     out = table.reset_index().melt("time", var_name="station", value_name="temp").dropna()
     return out.sort_values(["time", "station"], kind="stable").reset_index(drop=True)
 

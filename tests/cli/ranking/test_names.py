@@ -1,4 +1,4 @@
-"""Tables whose columns have names: matched by name by every command; files next to the data."""
+"""Tables with named columns: matched by name by every command; files next to the data."""
 
 import json
 
@@ -14,7 +14,7 @@ NAMES = [f"f{k}" for k in range(5)]
 
 
 def write_table(path, X, y, qid, names, order):
-    """A csv, or Parquet, of documents whose feature columns are in an order."""
+    """Write a csv or Parquet of documents with feature columns in a given order."""
     columns = {"label": y, "qid": qid, **{names[at]: X[:, at] for at in order}}
     if path.suffix == ".parquet":
         pandas.DataFrame(columns).to_parquet(path)

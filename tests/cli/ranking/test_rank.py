@@ -1,4 +1,4 @@
-"""`gpukit rank`: scores of documents, one a line; and models that are for something else."""
+"""`gpukit rank`: scores of documents, one per line; models of other kinds."""
 
 import json
 
@@ -82,7 +82,7 @@ def test_a_binary_copy(verb, ranking_model, test_file, tmp_path):
     assert results[0] == results[1]
 
 
-# --- refusals
+# --- errors
 
 
 def test_documents_that_cannot_be_scored(refused, ranking_model, tmp_path):

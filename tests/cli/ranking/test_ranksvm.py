@@ -1,4 +1,4 @@
-"""`gpukit ranksvm`: what it prints and writes."""
+"""`gpukit ranksvm`: output and files."""
 
 import json
 import re
@@ -21,7 +21,7 @@ def as_json(verb, *arguments):
 
 
 def rows_of(out, first):
-    """The words of each line of a table from the one that begins with `first`, up to the seconds."""
+    """Return the words of each line of a table from the one that begins with `first`, up to the seconds."""
     lines = out.split(f"  {first}", 1)[1].split("Seconds:")[0].split("The same")[0].splitlines()
     return [line.split() for line in [first + lines[0], *lines[1:]]]
 
@@ -108,7 +108,7 @@ def test_a_file_alone_and_with_a_test_set(verb, letor_folder):
     assert both["metrics"]["test"] == whole["metrics"]["test"] and both["objective"] == whole["objective"]
 
 
-# --- what it computes
+# --- results
 
 
 def test_metrics_are_those_of_the_scores(verb, letor_folder, tmp_path):
@@ -166,7 +166,7 @@ def test_null_and_scale_reach_the_library(verb, tmp_path):
     zero = as_json(verb, train, "--null", "zero", "--scale", "minmax")
     assert lowest["folds"][0]["objective"] != zero["folds"][0]["objective"]
     test = read_letor(train, null="min")
-    shifted = test._replace(X=test.X * 2)  # other ranges: those of training count
+    shifted = test._replace(X=test.X * 2)  # other ranges: those of the training set apply
     model = load_model(tmp_path / "m")
     assert np.allclose(model.predict(shifted) - model.predict(test), ((test.X / [4, 30]) @ model.coef_), atol=1e-6)
 
@@ -187,7 +187,7 @@ def test_labels_of_a_total_order_have_no_ndcg(verb, tmp_path):
     assert row[:5] == ["train", "1", "60", "1.0000", "1.0000"] and row[5:10] == ["-"] * 5
 
 
-# --- what it writes
+# --- files
 
 
 @pytest.mark.slow
@@ -231,7 +231,7 @@ def test_a_training_cut_short_is_said(verb, letor_folder, monkeypatch):
     found = as_json(verb, letor_folder, "--fold", 1)["folds"][0]
     assert len(found["warnings"]) == 1 and "stopped after" in found["warnings"][0]
     path = verb("ranksvm", letor_folder, "--fold", 1, "--c-grid", "2").err
-    assert path.count("Warning: ") == 1  # the path's fit and the one that is kept say the same
+    assert path.count("Warning: ") == 1  # the path's fit and the saved one agree
     assert "Warning" not in verb("ranksvm", letor_folder, "--quiet").err
 
 
@@ -272,7 +272,7 @@ def test_ctrl_c_says_what_is_there(verb, letor_folder, tmp_path, monkeypatch):
     assert [path.name for path in tmp_path.iterdir()] == ["m.Fold1"]
 
 
-# --- C and the scale, left open or named
+# --- C and the scale, automatic or named
 
 
 def wild(path, seed):
@@ -351,7 +351,7 @@ def test_a_grid_leaves_features_as_they_are(verb, letor_folder):
 
 @pytest.mark.slow
 def test_mq2008(verb, data):
-    """MQ2008, C = 1: f* and PA of the rivals' own program, means as LETOR's script scores them."""
+    """MQ2008, C = 1: f* and PA of the reference program, means as in LETOR's script."""
     result = as_json(verb, data("MQ2008"), "--eps", "1e-7", "--c", 1)
     objectives = [fold["objective"] for fold in result["folds"]]
     wanted = [29566.522846, 26650.339392, 22576.419192, 24334.240528, 28285.101148]

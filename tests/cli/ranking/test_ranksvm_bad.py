@@ -1,4 +1,4 @@
-"""What `gpukit ranksvm` refuses: one line, exit code 2, nothing written."""
+"""Errors of `gpukit ranksvm`: one line, exit code 2, nothing written."""
 
 import os
 import shutil
@@ -11,7 +11,7 @@ GOOD = "2 qid:1 1:0.5 2:1\n1 qid:1 1:0.2 2:3\n0 qid:2 1:1 2:0\n1 qid:2 1:3 2:1\n
 
 @pytest.fixture
 def file(tmp_path):
-    """file("text") -> a file with it."""
+    """Return file("text") -> a file with this text."""
 
     def write(text, name="train.txt"):
         path = tmp_path / name
@@ -23,7 +23,7 @@ def file(tmp_path):
 
 @pytest.fixture
 def untouched(refused, tmp_path):
-    """untouched(PATH, ...) -> the one line of the refusal; no file has appeared."""
+    """Return untouched(PATH, ...) -> the one line of the error; no file has appeared."""
 
     def check(path, *options, scores=False):
         before = sorted(os.walk(tmp_path))

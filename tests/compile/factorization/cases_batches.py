@@ -22,7 +22,7 @@ LAYOUTS = {  # most registers of walk_major and walk_minor, shared bytes of a te
 
 
 def cases_of(layout, major, minor, shared):
-    """Both walks of a layout."""
+    """Both kernels of a layout."""
     size = ", ".join(map(str, layout))
     for warps in (1, 4):
         room = shared if warps > 1 else 0

@@ -1,6 +1,6 @@
 """gpukit.factorization: layouts (lanes, factors and neighbours of a lane) of layout.gpu_layout, up to 512 of each.
 
-Quad additions need compute capability 9.0; below it the same kernels add one number at a time.
+Additions of four numbers need compute capability 9.0; below it the same kernels add single numbers.
 """
 
 import numpy as np
@@ -50,7 +50,7 @@ LAYOUTS = {  # most registers of sgd_epoch with plain and with quad additions, p
     (16, 16, 16): (255, 240, 80),
     (32, 16, 16): (255, 240, 80),
 }
-WEIGHED = {(8, 4, 0): 80, (8, 4, 4): 112}  # most registers of sgd_epoch over ratings that count differently
+WEIGHED = {(8, 4, 0): 80, (8, 4, 4): 112}  # most registers of sgd_epoch with weights of ratings
 ADDITIONS = {False: ("plain", ("sm_75", "sm_80", "sm_86", "sm_89")), True: ("quad", ("sm_90", "sm_120"))}
 
 
@@ -134,7 +134,7 @@ PREPARING = [
         "factorization.cut_runs", prepare.cut_runs, f"{STARTS}, int32[::1], int64, int64, int64[:, ::1]", registers=64
     ),
     Case("factorization.raise_codes", prepare.raise_codes, "uint8[::1], uint8[::1]", registers=32),
-    Case(  # sums of as many ratings as there are, and of what they leave of one another
+    Case(  # a sum per rating, and their residuals
         "factorization.residual_means",
         prepare.residual_means,
         f"{STARTS}, {RATED}, float64[::1], float64, float64[::1]",
@@ -209,7 +209,7 @@ CHUNKING = [
     Case("factorization.take_quads", chunks.take_quads, f"{CHUNKS}, uint32[:, ::1], {CHUNKS}", registers=48),
 ]
 
-# 1024 factors and 1024 neighbours, the most there can be: the one layout that does not fit into registers.
+# the maximum of 1024 factors and 1024 neighbours, the only layout that does not fit into registers.
 LARGEST = Case(
     "factorization.sgd_epoch[32, 32, 32, quad]",
     sgd.make_sgd_epoch(32, 32, 32, False, True),

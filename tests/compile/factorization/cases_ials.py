@@ -1,5 +1,7 @@
-"""gpukit.factorization.solvers.ials: a group of lanes for one quad of factors and for eight; rows in shared memory;
-rows of few clicks; an inverse in float64."""
+"""gpukit.factorization.solvers.ials: lanes for one and for eight groups of factors, rows in shared memory.
+
+Also rows of few clicks and an inverse in float64.
+"""
 
 from compile.usage import Case
 
@@ -20,7 +22,7 @@ LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"
 
 
 def cases_of(lanes, count):
-    """The steps of conjugate gradients for rows of so many factors."""
+    """Steps of conjugate gradients for rows of this number of factors."""
     width = lanes * count
     arguments = f"{LINES}, int32[::1], {LIST}, float32, {TABLE}, {TABLE}, {TABLE}"
     kernel = make_products_of_pieces(lanes, count)
@@ -31,7 +33,7 @@ def cases_of(lanes, count):
 
 
 def cases_of_few(width):
-    """Rows of few clicks, of so many factors."""
+    """Rows of few clicks with this number of factors."""
     arguments = f"{LINES}, int32[::1], {LIST}, {LIST}, {LIST}, {TABLE}, float32[:, :, ::1]"
     shape = shape_of(FEW)
     yield Case("factorization.grams_of_few", make_grams_of_few(*shape[:3], shape.whole), arguments, registers=112)
@@ -42,7 +44,7 @@ def cases_of_few(width):
 
 
 def cases_of_blocks(width, size):
-    """Blocks of so many of a row's factors."""
+    """Blocks of this number of factors of a row."""
     shape, lanes = shape_of(size), 8 if size <= 64 else 16
     arguments = f"{LINES}, int32[::1], boolean, {TABLE}, {TABLE}, {LIST}"
     name = f"factorization.errors_of_pieces[{lanes} x {size // lanes}]"

@@ -1,5 +1,8 @@
-"""gpukit.factorization.solvers: the normal equations of als for each way that a block shares the tiles; hogwild's steps
-and steps over clicks for lanes, factors (and neighbours) of a lane, by plain and by quad additions."""
+"""gpukit.factorization.solvers: normal equations of als, steps of hogwild and steps over clicks.
+
+als: each division of the tiles over a block; the others: lanes, factors (and neighbours) of a lane, by plain and by
+quad additions.
+"""
 
 import numpy as np
 from compile.usage import Case, named
@@ -21,7 +24,7 @@ GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
 
 
 def cases_of(n_factors):
-    """Sums and solution for so many factors."""
+    """Sums and solution for this number of factors."""
     shape = plan.shape_of(n_factors)
     arguments = f"{LINES}, int32[::1], float32[::1], float32[::1], {TABLE}, boolean, {GRAMS}"
     yield Case(

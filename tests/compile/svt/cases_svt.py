@@ -33,8 +33,11 @@ def signature(name, dtype):
 
 
 def launches(n, dtype):
-    """{(name, kernel, dynamic): targets}: what is launched for slices of n x n numbers on which devices. How a slice
-    lies, and thereby the kernel, goes by the shared memory there is; where a slice cannot be held, nothing does."""
+    """Return {(name, kernel, dynamic): targets}: the launches for slices of n x n numbers on each device.
+
+    The memory layout of a slice, and so its kernel, depends on the shared memory; targets without a layout have no
+    launch.
+    """
     found = {}
     for target, (_, room) in TARGETS.items():
         with contextlib.suppress(DeviceError):
@@ -46,8 +49,11 @@ def launches(n, dtype):
 
 
 def cases(n, dtype, registers, spills=None, **limits):
-    """The cases of slices of n x n numbers; registers: of each kernel, at most; spills: {name: bytes}, 0 for those that
-    it leaves out. Where devices differ, a case's name ends with the first of its targets."""
+    """Return the cases of slices of n x n numbers.
+
+    registers: most of each kernel; spills: {name: bytes}, 0 for omitted ones. If devices differ, a case's name ends
+    with the first of its targets.
+    """
     registers, found = dict(zip(NAMES, registers)), launches(n, dtype)
     kinds = collections.Counter(name for name, _, _ in found)
     for (name, kernel, dynamic), targets in found.items():

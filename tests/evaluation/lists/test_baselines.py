@@ -1,4 +1,4 @@
-"""Popularity and item kNN against plain loops; their lists hide what is known and break ties by the lower row."""
+"""Popularity and item kNN against plain loops; lists omit known items, ties are resolved by the lower row."""
 
 import numpy as np
 import pytest

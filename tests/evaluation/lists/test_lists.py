@@ -1,4 +1,4 @@
-"""Lists over the full ranking, against their definitions: clicks, metrics, what is shown, the judge."""
+"""Lists over the full ranking against their definitions: clicks, metrics, exposure, the judge."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ def random():
 
 @pytest.fixture
 def relevant(random):
-    """Clicks of 0 to all items a user."""
+    """Clicks of 0 to all items per user."""
     mask = random.random((USERS, ITEMS)) < random.random(USERS)[:, None]
     mask[3], mask[4] = False, True
     return clicks_of(*np.nonzero(mask), mask.shape)
@@ -28,7 +28,7 @@ def relevant(random):
 
 @pytest.fixture
 def lists(random):
-    """(USERS, LENGTH) item rows, the last ones of some users missing."""
+    """(USERS, LENGTH) item rows, with the last ones of some users missing."""
     out = np.array([random.permutation(ITEMS)[:LENGTH] for _ in range(USERS)], np.int32)
     out[5, 4:], out[6] = -1, -1
     return out

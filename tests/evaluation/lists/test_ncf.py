@@ -1,4 +1,4 @@
-"""NCF's MovieLens 1M: what the docs say of popularity and item kNN by the protocol of its authors."""
+"""NCF's MovieLens 1M: the documented results of popularity and item kNN by its authors' protocol."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""The protocol of 99 negatives: its ties, its rules, its files."""
+"""The protocol of 99 negatives: ties, rules, files."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_nan_is_behind_all_that_is_known():
 def test_what_is_dropped_of_the_candidates():
     known = Clicks(np.array([0, 1, 1]), np.array([3], np.int32))
     there = np.array([[True] * 5, [True] * 4 + [False]])
-    negatives = np.array([[7, 3, 2, 2, 9], [3, 12, 12, 13, 1]])  # 3 is known of user 0; 10 and above: unknown items
+    negatives = np.array([[7, 3, 2, 2, 9], [3, 12, 12, 13, 1]])  # user 0 knows 3; 10 and above: unknown items
     found, dropped = candidates(np.array([0, 1]), np.array([7, 12]), negatives, there, known, 10)
     assert found.items.tolist() == [[7, 7, 3, 2, 2, 9], [10, 3, 10, 10, 10, 1]]
     assert found.there.tolist() == [[True, False, False, True, False, True], [True, True, False, False, True, False]]

@@ -1,4 +1,4 @@
-"""Is the difference chance? Against all choices of signs of few users, and on models that are alike."""
+"""Significance of differences: against all choices of signs for few users, and for equal models."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def test_alike_and_far_apart():
 
 
 def test_models_that_are_alike_seldom_differ():
-    """Of pairs drawn alike, p is below 0.1 about every tenth time."""
+    """For pairs from one distribution, p is below 0.1 in about every tenth case."""
     random = np.random.default_rng(7)
     below = sum(compare(*(random.random((2, 200)) < 0.3), seed).p < 0.1 for seed in range(300))
     assert 12 <= below <= 48

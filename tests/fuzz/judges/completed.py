@@ -1,4 +1,4 @@
-"""A table that was completed: what was observed kept to the letter, what was missing filled in, nothing lost."""
+"""Judge of a completed table: observed values are unchanged text, missing ones are filled, nothing is lost."""
 
 import re
 
@@ -8,8 +8,11 @@ BETWEEN = re.compile(r"[,;\s\"]+")
 
 
 def completed(answer, files):
-    """answer: before (N, T) and seen, as read; filled (N, T) float32; after and whole, as read from what was written;
-    text, its bytes (b'' of Parquet); ids and times, and those read again."""
+    """Judge an answer.
+
+    before (N, T) and seen, as read; filled (N, T) float32; after and whole, as read from the written file; text, its
+    bytes (b'' for Parquet); ids and times, and those read again.
+    """
     before, seen, after = answer["before"], answer["seen"], answer["after"]
     if after.shape != before.shape or not answer["whole"].all():
         return f"{before.shape} values were read, and {after.shape} again, {int((~answer['whole']).sum())} missing"
@@ -24,17 +27,17 @@ def completed(answer, files):
 
 
 def spelled(answer, files):
-    """Each word of the text is one of the file that was read, or a number that was filled in."""
+    """Each word of the text is from the input file or is an imputed number."""
     raw = files["v.csv"]
     known = {
         word for code in ("utf-8", "latin-1", "cp1252") for word in BETWEEN.split(bare(raw.decode(code, "replace")))
     }
     numbers = [np.format_float_positional(number, trim="-") for number in answer["filled"][~answer["seen"]]]
-    known |= {*numbers, *(part for number in numbers for part in number.split("."))}  # of decimal commas
+    known |= {*numbers, *(part for number in numbers for part in number.split("."))}  # for decimal commas
     strange = [word for word in BETWEEN.split(bare(answer["text"].decode())) if word and word not in known]
     return f"{strange[0]!r} is not in the file" if strange else None
 
 
 def bare(text):
-    """A text without byte order marks."""
+    """Return a text without byte order marks."""
     return text.replace("\ufeff", "")

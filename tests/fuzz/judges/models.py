@@ -1,13 +1,13 @@
-"""Models: are answers those of the formulas that the docstrings give, from the numbers that the model shows?"""
+"""Judges of models: results follow the formulas of the docstrings with the model's numbers."""
 
 import numpy as np
 
-LARGE = 100.0  # beyond it float32 sums say little
+LARGE = 100.0  # above it float32 sums are inaccurate
 CLOSE = 2e-2
 
 
 def asked(answer, files):
-    """Ids asked of a model: items that it knows, best first; predictions within its scale."""
+    """Results for requested ids: known items, best first; predictions within the scale."""
     if "predicted" in answer:
         found, (low, high) = answer["predicted"], answer["scale"]
         return (
@@ -20,13 +20,13 @@ def asked(answer, files):
 
 
 def filtered(answer, files):
-    """As asked; items that are shown alone stand in the file, those that are not may."""
+    """`asked`, and items are those of the file, or not those of the file."""
     known = set(answer["known"].tolist())
     shown = b"\n".join(files.values()).decode("utf-8", "replace")
     strange = [one for one in known if one not in shown] if answer["how"] in ("only", "only_category") else []
     if strange or not answer["diverse"]:
         return f"{strange[0]!r} is not in the file" if strange else asked(answer, files)
-    for row in answer["items"].tolist():  # scores need not fall: an item is held back for those before it
+    for row in answer["items"].tolist():  # scores need not decrease: an item may be delayed by those before it
         there = [item for item in row if item is not None]
         if len(set(there)) < len(there) or not set(there) <= known:
             return f"{there} are not items that may be shown, each once"
@@ -34,7 +34,7 @@ def filtered(answer, files):
 
 
 def _lists(items, scores, known):
-    """Rows of known items, each once, best first, what is lacking at the end."""
+    """Rows of distinct known items, best first, missing ones at the end."""
     if items.shape != scores.shape or items.ndim != 2:
         return f"{items.shape} items and {scores.shape} scores"
     known = set(known.tolist())
@@ -51,7 +51,7 @@ def _lists(items, scores, known):
 
 
 def facts(answer):
-    """What a model says of how it was made; it is saved as it was."""
+    """Facts of a model's training; they are saved unchanged."""
     if not answer.get("saved_alike", True):
         return "saved, loaded and saved again it is another file"
     history, timings = answer["facts"].get("history_"), answer["facts"].get("timings_")
@@ -66,7 +66,7 @@ def facts(answer):
 
 
 def factorization(answer, files):
-    """Finite, within the scale, Eq. (1) to float32; recommendations leave out what was rated."""
+    """Finite, within the scale, Eq. (1) to float32; recommendations omit rated items."""
     users, items = answer["users"], answer["items"]
     for name, ids in (("user_ids_", users), ("item_ids_", items)):
         if ids.ndim != 1 or len(set(ids.tolist())) < len(ids):
@@ -99,7 +99,7 @@ def _unrated(answer):
 
 
 def _explained(answer):
-    """Predictions and their explanations, which add up the same numbers in another order."""
+    """Predictions equal their explanations, which add the same numbers in another order."""
     found, told = answer["explained_by_predict"].astype(np.float64), answer["explained"]
     largest = _largest(answer)
     if largest < LARGE and not np.allclose(found, told, rtol=0, atol=CLOSE * largest):
@@ -125,7 +125,7 @@ def _exported(answer):
 
 
 def _largest(answer):
-    """The largest of the numbers that a model shows, 1 at least."""
+    """Return the largest number of the model, at least 1."""
     names = ("user_factors_", "item_factors_", "user_bias_", "item_bias_", "rated_levels", "explicit_influences_")
     more = ("implicit_influences_", "user_baseline_", "item_baseline_")
     arrays = [np.abs(answer[name]).max(initial=0) for name in (*names, *more) if name in answer]
@@ -133,7 +133,7 @@ def _largest(answer):
 
 
 def _predicted(answer):
-    """The predictions by the formula, from the numbers that the model shows."""
+    """Return the predictions by the formula, from the model's numbers."""
     shown = [answer[name] for name in ("user_factors_", "item_factors_", "user_bias_", "item_bias_")]
     near = [
         answer[name]
@@ -157,7 +157,7 @@ def _predicted(answer):
 
 
 def _near(answer, i, j):
-    """The neighbours' part of Eq. (1)."""
+    """Return the neighbours' part of Eq. (1)."""
     start, stop = answer["rated_indptr"][i : i + 2]
     rated = dict(zip(answer["rated_items"][start:stop].tolist(), answer["rated_codes"][start:stop].tolist()))
     known, unknown = [], []
@@ -174,7 +174,7 @@ def _near(answer, i, j):
 
 
 def resumed(answer, files):
-    """As a model, and the epochs are those that were asked for."""
+    """A model whose epochs are those that were requested."""
     epochs = answer["facts"]["epochs"]
     if epochs != list(range(1, len(epochs) + 1)) or not epochs:
         return f"the history has the epochs {epochs}"
@@ -182,7 +182,7 @@ def resumed(answer, files):
 
 
 def neighbors(answer, files):
-    """Rows of other items, scores that are shares, ids each once."""
+    """Rows of other items, scores that are fractions, distinct ids."""
     near, scores, items = answer["neighbors"], answer["scores"], answer["items"]
     n = len(items)
     if near.ndim != 2 or len(near) != n or near.shape != scores.shape or near.dtype != np.int32:
@@ -195,7 +195,7 @@ def neighbors(answer, files):
     share = answer["share"]
     if isinstance(share, bool) or not isinstance(share, (int, float)) or not 0 <= share <= 1:
         return f"random_share_ is {share!r}"
-    known = ~np.isnan(scores)  # of a random neighbour nothing is known
+    known = ~np.isnan(scores)  # a random neighbour has no score
     return facts(answer) if ((scores[known] >= 0) & (scores[known] <= 1)).all() else "a score is no share"
 
 
@@ -219,7 +219,7 @@ def ranker(answer, files):
 
 
 def imputed(answer, files):
-    """Finite, as handed in where observed; confidence from 0 to 1."""
+    """Finite, unchanged where observed; confidence from 0 to 1."""
     values, filled, confidence = answer["values"], answer["filled"], answer["confidence"]
     seen = np.isfinite(values)
     if filled.shape != values.shape or not np.isfinite(filled).all() or not np.array_equal(filled[seen], values[seen]):
@@ -232,7 +232,7 @@ def imputed(answer, files):
 
 
 def planned(answer, files):
-    """As imputed, within the bounds that the model shows; deviations of 0 and more, or NaN, of what was completed."""
+    """`imputed`, within the model's bounds; deviations of completed values are nonnegative or NaN."""
     low, high = (limit if bound is None else bound for bound, limit in zip(answer["bounds"], (-np.inf, np.inf)))
     put = answer["filled"][~np.isfinite(answer["values"])]
     if not ((put >= low - 1e-6) & (put <= high + 1e-6)).all():

@@ -1,6 +1,6 @@
-"""Tables: do answers keep what the docstrings of Ratings, Documents and GraphTensor say? Numpy, nothing of gpukit.
+"""Judges of tables by the docstrings of Ratings, Documents and GraphTensor, with numpy only.
 
-A judge returns None, or one line that says what is wrong.
+A judge returns None, or one line that describes the fault.
 """
 
 import re
@@ -8,11 +8,11 @@ import re
 import numpy as np
 
 WORDS = re.compile(rb"[^\s,;|:\"]+")
-COMMAS = re.compile(rb"(?<![^;|\s\"])[^;|\s\",]*,[^;|\s\",]*(?![^;|\s\"])")  # 3,5 where fields are so parted
+COMMAS = re.compile(rb"(?<![^;|\s\"])[^;|\s\",]*,[^;|\s\",]*(?![^;|\s\"])")  # 3,5 with other field separators
 
 
 def ratings(answer, files):
-    """answer: users, items, values, user_ids, item_ids, times, weights, counts; and the parts of csr and csc."""
+    """Judge users, items, values, user_ids, item_ids, times, weights, counts; and the parts of csr and csc."""
     users, items, values = answer["users"], answer["items"], answer["values"]
     n, shape = len(values), (len(answer["user_ids"]), len(answer["item_ids"]))
     return (
@@ -59,7 +59,7 @@ def _ids(name, ids):
 
 
 def _compressed(name, answer, rows, columns, values, shape):
-    """The table as csr (or, turned, csc): by rows, each row's columns ascending."""
+    """The table as csr (or, transposed, csc): by rows, each row's columns ascending."""
     order = np.lexsort((columns, rows))
     indptr = np.zeros(shape[0] + 1, np.int64)
     np.add.at(indptr, rows + 1, 1)
@@ -72,14 +72,16 @@ def _compressed(name, answer, rows, columns, values, shape):
 
 
 def distinct(answer, files):
-    """Pairs stand in a table once. Binary copies are believed in this: looking for it takes longer than reading."""
+    """Pairs are distinct. Binary copies are exempt, because the check takes longer than reading."""
     pairs = set(zip(answer["users"].tolist(), answer["items"].tolist()))
     return None if len(pairs) == len(answer["users"]) else "a pair stands in the table twice"
 
 
 def spelled(answer, files):
-    """Ids and ratings of a table that was read from text stand in the text, ids sorted: nothing is invented. Pairs
-    without ratings have ones, and counts."""
+    """Ids and ratings of a table read from text are in the text, ids sorted.
+
+    Pairs without ratings have ones, and counts.
+    """
     text = b"\n".join(files.values())
     shown = text.decode("utf-8", "replace") + text.decode("latin-1") + text.decode("cp1252", "replace")
     for name in ("user_ids", "item_ids"):
@@ -94,7 +96,7 @@ def spelled(answer, files):
 
 
 def numbers_stand_in(values, text):
-    """True when each of the values is float32(float(word)) of a word in the text, or of a part of one in quotes."""
+    """Return True if each value is float32(float(word)) of a word in the text, or of a part of a quoted one."""
     known = set()
     text = text.replace(b"\0", b" ")
     for word in WORDS.findall(text) + pointed(text):
@@ -106,15 +108,15 @@ def numbers_stand_in(values, text):
 
 
 def pointed(text):
-    """The numbers in a text that have decimal commas, with points."""
+    """Return the numbers in a text that have decimal commas, with points."""
     return [word.replace(b",", b".") for word in COMMAS.findall(text)]
 
 
-FEATURES, FIELDS = rb":([^ \t\n:#]+)", rb"[^,;\t \r\n\"]+"  # words behind a colon; between separators
+FEATURES, FIELDS = rb":([^ \t\n:#]+)", rb"[^,;\t \r\n\"]+"  # words after a colon; between separators
 
 
 def features_stand_in(values, text, words=FEATURES):
-    """True when each value is float(word) of the words in the text, which a regular expression finds."""
+    """Return True if each value is float(word) of the words in the text, which a regular expression finds."""
     known = set()
     for word in re.findall(words, text) + pointed(text):
         try:
@@ -126,7 +128,7 @@ def features_stand_in(values, text, words=FEATURES):
 
 
 def pairs(answer, files):
-    """answer: users, items: ids, one of each a pair."""
+    """Judge an answer: users, items: ids, one of each per pair."""
     users, items = answer["users"], answer["items"]
     if users.ndim != 1 or users.shape != items.shape or not len(users):
         return f"{users.shape} users and {items.shape} items"
@@ -139,7 +141,7 @@ def pairs(answer, files):
 
 
 def titles(answer, files):
-    """answer: ids, titles: lists."""
+    """Judge an answer: ids, titles: lists."""
     ids, words = answer["ids"], answer["titles"]
     if not ids or len(ids) != len(words):
         return f"{len(ids)} ids and {len(words)} titles"
@@ -151,7 +153,7 @@ def titles(answer, files):
 
 
 def categories(answer, files):
-    """answer: categories, items: lists of words of the file; no categories where items alone were read."""
+    """Judge an answer: categories, items: lists of words of the file; no categories if only items were read."""
     words = [*answer["categories"], *answer["items"]]
     if not answer["items"] or not all(isinstance(word, str) and word for word in words):
         return f"{len(answer['items'])} items, or an empty word"
@@ -162,7 +164,7 @@ def categories(answer, files):
 
 
 def documents(answer, files):
-    """answer: X or data, indices, indptr; shape; y, offsets, qids, comments, weights."""
+    """Judge an answer: X or data, indices, indptr; shape; y, offsets, qids, comments, weights."""
     (l, n), y, offsets, qids = answer["shape"], answer["y"], answer["offsets"], answer["qids"]
     m = len(qids)
     fitting = (
@@ -198,7 +200,7 @@ def _features(answer, l, n):
 
 
 def csr(name, data, indices, indptr, shape):
-    """A compressed matrix: pointers from 0 up, indices in range, finite. A column may stand twice, as in scipy's."""
+    """A compressed matrix: pointers from 0 up, indices in range, finite. Columns may repeat, as in scipy's."""
     if indptr.shape != (shape[0] + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any():
         return f"{name}: indptr does not rise from 0"
     stored = int(indptr[-1])
@@ -210,7 +212,7 @@ def csr(name, data, indices, indptr, shape):
 
 
 def graph(answer, files):
-    """answer: adjacency dense (N, N); tensor, mask, vertices, truth, times; fourier: the smallest eigenvalues."""
+    """Judge adjacency, dense (N, N); tensor, mask, vertices, truth, times; fourier: the smallest eigenvalues."""
     A, tensor, mask = answer["adjacency"], answer["tensor"], answer["mask"]
     N = len(A)
     if A.shape != (N, N) or A.dtype != np.float64 or not np.array_equal(A, A.T):

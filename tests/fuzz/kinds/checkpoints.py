@@ -1,4 +1,4 @@
-"""Checkpoints of both factorizations, resumed on the ratings that they were made from."""
+"""Checkpoints of both factorizations, resumed on the ratings of their training."""
 
 import copy
 import shutil
@@ -34,7 +34,7 @@ def samples(name):
 
 
 def resumed(name):
-    """A function that goes on from a checkpoint to the end."""
+    """Return a function that resumes a checkpoint to the end."""
 
     def answer(path, use):
         import gpukit

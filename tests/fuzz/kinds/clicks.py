@@ -1,4 +1,4 @@
-"""Models and checkpoints of clicks: least squares, sampled negatives, both mixed, with a neighbourhood beside."""
+"""Models and checkpoints of clicks: least squares, sampled negatives, ensembles, models with neighbours."""
 
 import functools
 import shutil
@@ -23,8 +23,11 @@ def clicks():
 
 @functools.lru_cache(None)
 def estimators():
-    """Fitted models: of least squares, with item kNN and with popularity beside, of negatives with neighbours and
-    without, of both mixed, updated with further clicks."""
+    """Fitted models: least squares, with item kNN and with popularity; negatives with and without neighbours;
+    ensembles.
+
+    One is updated with further clicks.
+    """
     import gpukit
 
     squares = gpukit.LSHMF(**SQUARES).fit(clicks())
@@ -45,7 +48,7 @@ def estimators():
 
 
 def joined(**how):
-    """A model of least squares with something beside, as if that had been chosen."""
+    """Return a model of least squares with a second predictor, as if it had been chosen."""
     from unittest import mock
 
     import gpukit
@@ -76,7 +79,7 @@ def checkpoints():
 
 
 def resumed(path, use):
-    """A training that goes on from a checkpoint to its end."""
+    """Resume a checkpoint to its end."""
     import gpukit
 
     squares = path.name.startswith("LSHMF")

@@ -1,4 +1,4 @@
-"""Tables of values written again, filled in: what was observed to the letter, and read back as it is."""
+"""Tables of values, read, imputed, written and read again; observed text is unchanged."""
 
 import csv
 import io
@@ -17,7 +17,7 @@ DAYS = [f"2014-01-01 {hour:02}:00:00" for hour in range(14)]
 
 
 def table(sep=",", head=(), side=(), turned=False):
-    """Text of values as people write them, labels before and above."""
+    """Return text of values in common layouts, with row and column labels."""
     values = graphs.tensor(14)
     empty = "nan" if sep == " " else ""
     rows = [[empty if np.isnan(x) else f"{x:.3f}" for x in row] for row in (values.T if turned else values)]
@@ -29,7 +29,7 @@ def table(sep=",", head=(), side=(), turned=False):
 
 
 def text_samples():
-    """Tables in every layout beside a list of edges; the tables are mutated."""
+    """Tables in every layout with a list of edges; the tables are mutated."""
     words, edges = [f"s{k}" for k in range(graphs.N)], graphs.edge_lines(name="s{}")
     named = [
         table(head=["time", *words], side=DAYS, turned=True),
@@ -53,7 +53,7 @@ def parquet_samples():
 
 
 def answer(path, use):
-    """What is read of a table, of the one that is written of it, and that one's bytes."""
+    """Return the data of a table, of the imputed table that is written, and the bytes of the latter."""
     from gpukit.graphs.completed import write_completed
     from gpukit.graphs.read import read_graph
 
@@ -75,14 +75,14 @@ def answer(path, use):
 
 
 def flat(data):
-    """(values (N, T), where they are observed) of a GraphTensor."""
+    """Return (values (N, T), mask of observed ones) of a GraphTensor."""
     N = len(data.tensor)
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
     return data.tensor.reshape(N, -1), mask.reshape(N, -1)
 
 
 def uses(rng):
-    """A form, and a layout now and then."""
+    """Return a form, and sometimes a layout."""
     suffix = (".csv", ".csv", ".parquet")[rng.integers(3)]
     return {"suffix": suffix, "layout": (None, None, None, "rows", "columns")[rng.integers(5)]}
 

@@ -1,4 +1,4 @@
-"""Documents: svmlight text with query ids, with a file of groups beside it, packed, folders of folds, .gkl, tables."""
+"""Documents: svmlight text with query ids, with a file of groups, compressed, folders of folds, .gkl, tables."""
 
 import gzip
 import lzma
@@ -17,7 +17,7 @@ NULLS = ("error", "zero", "min")
 
 
 def lines(qids=True, sparse=False, comments=True, seed=0):
-    """Text of 24 documents in 5 queries with 6 features, or 300 of which few are there."""
+    """Text of 24 documents in 5 queries with 6 features, or with 300 sparse ones."""
     rng, out = np.random.default_rng(seed), []
     for row, query in enumerate(np.repeat([10, 3, 77, 8, 9], (6, 1, 9, 5, 3))):
         features = sorted(rng.choice(300, 4, replace=False) + 1) if sparse else range(1, 7)
@@ -40,7 +40,7 @@ def text_samples():
 
 
 def table_samples():
-    """Tables under a header: csv, tabs with weights and names, values missing."""
+    """Tables with a header: csv, tabs with weights and names, missing values."""
     found = [(10, 2, 0.25, -3), (10, 0, 1e-7, 4), (3, 1, 5, 0.1), (77, 1, 7.125, 8), (77, 2, 0.5, -2.5e3), (8, 0, 1, 1)]
     plain = "".join(f"{q},{y},{a},{b}\n" for q, y, a, b in found)
     named = "".join(f"q{q}\tdoc {a}\t{y}\t{q / 2}\t{b}\n" for q, y, a, b in found)
@@ -56,13 +56,13 @@ def table_samples():
 
 
 def group_samples():
-    """Text without ids and the file of groups beside it."""
+    """Text without ids, and its file of groups."""
     data = {"rank.train": lines(qids=False), "rank.train.query": b"6\n1\n9\n5\n3\n"}
     return [Sample(data, "rank.train", ("rank.train", "rank.train.query", "rank.train.query"))]
 
 
 def packed_samples():
-    """Samples of packed text."""
+    """Samples of compressed text."""
     one = archive.zipped([("train.txt", lines())], zipfile.ZIP_DEFLATED)
     return [
         single("train.txt.gz", gzip.compress(lines(), mtime=0)),
@@ -91,7 +91,7 @@ def documents(sparse):
 
 
 def written(suffix, sparse=False):
-    """The bytes that write_letor writes."""
+    """Return the bytes that write_letor writes."""
     from gpukit.documents import write_letor
 
     with tempfile.TemporaryDirectory() as folder:
@@ -106,13 +106,13 @@ def gkl_samples():
 
 
 def parquet_samples():
-    """Parquet: a column a feature; one of lists."""
+    """Parquet: a column per feature; a column of lists."""
     table = parquet.read(written(".parquet"))
     return [single("d.parquet", parquet.written(table)), single("lists.parquet", parquet.written(in_lists()))]
 
 
 def in_lists():
-    """A table with the features as lists."""
+    """Return a table with the features as lists."""
     import pyarrow
 
     found = documents(False)
@@ -121,14 +121,14 @@ def in_lists():
 
 
 def answer(path, use):
-    """Read; and what a ranker needs of it."""
+    """Return documents and the arrays that a ranker needs."""
     from gpukit.documents import read_letor
 
     return told(read_letor(path, null=use.get("null", "error")))
 
 
 def told(found):
-    """{name: array} of Documents; ranks by the first feature, query by query."""
+    """Return {name: array} of Documents; ranks by the first feature, query by query."""
     from gpukit.documents.table import take_queries
     from gpukit.evaluation.ranking import evaluate
 
@@ -144,7 +144,7 @@ def told(found):
 
 
 def first_column(X):
-    """(l,) of a CSR matrix, however wide it is."""
+    """Return the first column (l,) of a CSR matrix of any width."""
     values = np.zeros(X.shape[0])
     there = X.indices[: X.indptr[-1]] == 0
     values[np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))[there]] = X.data[: X.indptr[-1]][there]
@@ -152,7 +152,7 @@ def first_column(X):
 
 
 def folder(path, use):
-    """Every part of every fold, one after the other."""
+    """Return every part of every fold, one after the other."""
     from gpukit.documents import find_folds, read_letor
 
     found = {}
@@ -163,12 +163,12 @@ def folder(path, use):
 
 
 def each(found, files):
-    """The judge of a folder."""
+    """Return the judge of a folder."""
     return next((f"{name}: {wrong}" for name, one in found.items() if (wrong := judge(one, files))), None)
 
 
 def judge(found, files):
-    """Sound, and what was taken of it has as many rows as the queries."""
+    """Valid, and derived arrays have a row per document."""
     wrong = tables.documents(found, files)
     sizes = np.diff(found["offsets"])
     if not wrong and found["taken"] != sizes[-1] + sizes[0]:
@@ -177,7 +177,7 @@ def judge(found, files):
 
 
 def text_judge(found, files, words=tables.FEATURES):
-    """Sound, and nothing invented; words: where numbers stand in a text."""
+    """Valid, and all content is from the text; words: the places of numbers in a text."""
     wrong = judge(found, files)
     if wrong:
         return wrong
@@ -188,13 +188,13 @@ def text_judge(found, files, words=tables.FEATURES):
 
 
 def table_judge(found, files):
-    """Sound, and nothing invented: a table's fields are numbers, or true and false."""
+    """Valid, and all content is from the table: fields are numbers, or true and false."""
     truth = b" 1 0" if b"true" in b"".join(files.values()).lower() else b""
     return text_judge(found, {**files, "truth": truth}, tables.FIELDS)
 
 
 def uses(rng):
-    """What NULL stands for."""
+    """Return the meaning of NULL."""
     return {"null": NULLS[rng.choice(3, p=(0.6, 0.2, 0.2))]}
 
 

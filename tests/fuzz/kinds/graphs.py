@@ -1,4 +1,4 @@
-"""Graphs: archives, lists of edges and adjacencies as text and Parquet, each beside a table of values."""
+"""Graphs: archives, lists of edges and adjacencies as text and Parquet, each with a table of values."""
 
 import gzip
 import io
@@ -21,7 +21,7 @@ def adjacency(seed=0):
 
 
 def tensor(*shape, seed=1):
-    """(N, ...) float64 with a few missing."""
+    """(N, ...) float64 with a few missing values."""
     values = np.random.default_rng(seed).normal(size=(N, *shape)).round(3)
     values.reshape(-1)[[2, -1]] = np.nan
     return values
@@ -61,7 +61,7 @@ def edge_lines(sep=" ", name="{}", weights=True, header=""):
 
 
 def value_lines(sep=",", names=None, turned=False):
-    """Text of values: a vertex a row, or a column."""
+    """Text of values: a vertex per row or per column."""
     values = tensor(14)
     rows = [["nan" if np.isnan(x) else f"{x:g}" for x in row] for row in (values.T if turned else values)]
     if names and turned:
@@ -87,7 +87,7 @@ def text_samples():
 
 
 def npy_samples():
-    """Files of single arrays, a list of edges or an adjacency beside a tensor."""
+    """Files of single arrays: a list of edges or an adjacency, with a tensor."""
     edges = np.argwhere(np.triu(adjacency()))
     pairs = ((edges, tensor(3, 4)), (adjacency(), tensor(5)), (edges, tensor(14)))
     return [Sample({"e.npy": archive.npy(e), "v.npy": archive.npy(v)}, "e.npy", ("e.npy", "v.npy")) for e, v in pairs]
@@ -109,7 +109,7 @@ def parquet_samples():
 
 
 def edit_npy(data, rng):
-    """An array of a .npy mutated, or its header."""
+    """Mutate an array of a .npy, or its header."""
     if rng.random() < 0.3:
         inside = archive.edit_npy_header(archive.zipped([("a.npy", data)]), rng)
         return archive.unzip(inside)[0][1]
@@ -119,7 +119,7 @@ def edit_npy(data, rng):
 
 
 def told(found):
-    """{name: array} of a GraphTensor, and the smallest eigenvalues of its Laplacian."""
+    """Return {name: array} of a GraphTensor, and the smallest eigenvalues of its Laplacian."""
     from gpukit.graphs.adjacency import normalized_laplacian
 
     A = found.adjacency
@@ -146,7 +146,7 @@ def from_files(path, use):
 
 
 def edges(path, use):
-    """read_graph_text: a list of edges or an adjacency by itself."""
+    """read_graph_text: a list of edges or an adjacency."""
     from gpukit.graphs.text import read_graph_text
 
     A, ids = read_graph_text(path)
@@ -159,7 +159,7 @@ def edges(path, use):
 
 
 def judge(found, files):
-    """Sound; the spectrum of a normalized Laplacian lies in [0, 2]."""
+    """Valid; the spectrum of a normalized Laplacian is in [0, 2]."""
     spectrum = found["spectrum"]
     if len(spectrum) and not (spectrum.min() > -1e-6 and spectrum.max() < 2 + 1e-6):
         return f"eigenvalues from {spectrum.min()} to {spectrum.max()}"
@@ -169,7 +169,7 @@ def judge(found, files):
 
 
 def judge_edges(found, files):
-    """Sound; every id stands in the file."""
+    """Valid; every id is in the file."""
     tensor = np.ones((len(found["adjacency"]), 1, 1))
     alone = {
         "tensor": tensor,
@@ -189,7 +189,7 @@ def judge_edges(found, files):
 
 
 def uses(rng):
-    """A layout, and slices, now and then."""
+    """Return a layout, and sometimes slices."""
     draw = rng.random()
     if draw < 0.8:
         return {}
@@ -197,7 +197,7 @@ def uses(rng):
 
 
 def edge_samples():
-    """Lists of edges and an adjacency, alone."""
+    """Lists of edges and an adjacency, without values."""
     return [single(sample.path, sample.files[sample.path]) for sample in text_samples()[:5]]
 
 

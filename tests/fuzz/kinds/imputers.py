@@ -1,4 +1,4 @@
-"""Fitted imputers whatever fills in: by single methods, by what the data show, by means of several, by bent ones."""
+"""Fitted imputers of every plan: single methods, data-dependent choices, ensembles, calibrated ones."""
 
 import functools
 import warnings
@@ -26,7 +26,7 @@ PLANS = (
 
 
 def series(seed=11, columns=COLUMNS):
-    """(VERTICES, columns) in time, smooth on the ring, some of it missing: stretches, and a vertex."""
+    """(VERTICES, columns) in time, smooth on the ring, with missing intervals and a missing vertex."""
     rng = np.random.default_rng(seed)
     time, vertex = np.arange(columns), np.arange(VERTICES)[:, None]
     values = np.sin(0.5 * time + 0.4 * vertex) + 0.2 * np.cos(vertex) + rng.normal(size=(VERTICES, columns)) / 20
@@ -36,7 +36,7 @@ def series(seed=11, columns=COLUMNS):
 
 
 def unordered(seed=13):
-    """(VERTICES, 5): too few columns to tell an order from."""
+    """(VERTICES, 5): too few columns to determine an order."""
     values = np.random.default_rng(seed).normal(size=(VERTICES, 5)).round(3)
     values[2], values[5, 1] = np.nan, np.nan
     return values
@@ -44,7 +44,8 @@ def unordered(seed=13):
 
 @functools.lru_cache(None)
 def fitted():
-    """An imputer a plan: of PLANS on series in time, with bounds, without an order, and one that mixes and bends."""
+    """An imputer per plan: of PLANS on series in time, with bounds, without an order, and one ensemble with
+    calibration."""
     import gpukit
 
     with warnings.catch_warnings():
@@ -62,7 +63,7 @@ def fitted():
 
 
 def mixed(model):
-    """An imputer that serves by a mean of all kinds of methods, and bends it."""
+    """An imputer with an ensemble of all kinds of methods, calibrated."""
     plan = model.plan_
     members = [(name, setting) for part in fitted_members() for name, setting in part]
     shares = np.full((len(plan.shares), len(members)), 1 / len(members))
@@ -72,7 +73,7 @@ def mixed(model):
 
 
 def fitted_members():
-    """The members of plans of one method each: those that have a setting."""
+    """Members of plans of one method each, for methods with a setting."""
     import gpukit
 
     names = ("local", "kriging", "smoothness", "time-mean")
@@ -81,7 +82,7 @@ def fitted_members():
 
 
 def spectral_member():
-    """The spectral method as a member of a mean."""
+    """The spectral method as a member of an ensemble."""
     from gpukit.imputation.auto.spectral import packed
     from gpukit.imputation.spectral.path import Options
     from gpukit.imputation.spectral.run import Setting
@@ -90,7 +91,7 @@ def spectral_member():
 
 
 def answer(path, use):
-    """Tensors on the same graph filled in: as long, shorter, of too few columns for an order."""
+    """Impute tensors on the same graph: of equal length, shorter, and with too few columns for an order."""
     model, out = models.loaded(path)
     values = {"same": series(5), "short": series(5, 9), "unordered": unordered(5)}[use["data"]]
     with warnings.catch_warnings():
@@ -108,7 +109,7 @@ def answer(path, use):
 
 
 def uses(rng):
-    """What is filled in."""
+    """Return the tensor to impute."""
     return {"data": ("same", "short", "unordered")[rng.integers(3)]}
 
 

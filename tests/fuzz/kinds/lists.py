@@ -1,4 +1,4 @@
-"""Ratings of users that a model need not know: what recommend --ratings and update read."""
+"""Ratings of users whom a model may not know, for recommend --ratings and update."""
 
 import copy
 
@@ -11,18 +11,18 @@ from fuzz.registry import Kind, single
 
 
 def samples():
-    """Lists of one user, with a heading and without, and of several."""
+    """Lists of one user, with and without a header, and of several users."""
     one = b"1,4\n2,3.5\n3,1\n"
     text = {"one.csv": one, "headed.csv": b"item,rating\n" + one, "tabs.tsv": one.replace(b",", b"\t")}
     return [single(name, data) for name, data in {**text, "several.csv": ratings.lines(",")}.items()]
 
 
 def answer(path, use):
-    """The recommendations for the users of a file, by a model that takes it as new ratings before, or not."""
+    """Return recommendations for the users of a file, by a model that is updated with it or not."""
     from gpukit.cli.factorization.listing.given import read_lists
 
     lists, model = read_lists(path, "auto", None, "last", None), models.fitted(use["model"])
-    if use["learn"] and lists.user_ids.dtype.kind == "i":  # as the model's are
+    if use["learn"] and lists.user_ids.dtype.kind == "i":  # the model's types
         model = copy.copy(model).partial_fit(lists, rows=use["rows"])
     tiles = list(model.recommend_for_batches(lists, 3, unknown="skip"))
     items, scores = ([row for tile in tiles for row in tile[part].tolist()] for part in (1, 2))
@@ -30,20 +30,20 @@ def answer(path, use):
 
 
 def uses(rng):
-    """A model, whether it learns, and how."""
+    """Return a model, the update or not, and the method."""
     which = ("MatrixFactorization", "LSHMF")[rng.integers(2)]
     return {"model": which, "learn": bool(rng.integers(2)), "rows": ("move", "frozen")[rng.integers(2)]}
 
 
 def filter_samples():
-    """Items that lists may show or may not, with a heading and without, and items with categories."""
+    """Items that lists may or must not contain, with and without a header, and items with categories."""
     text = {"allow.txt": b"i1\ni2\ni3\ni4\ni5\n", "headed.csv": b"item,why\ni1,x\ni3,y\ni9,z\n"}
     text |= {"categories.csv": b"item,genre\ni1,Drama\ni2,Comedy\ni2,Drama\ni4,Drama\n"}
     return [single(name, data) for name, data in text.items()]
 
 
 def filtered(path, use):
-    """Lists of items that a file allows, or does not, by the options of `recommend` and as the library takes them."""
+    """Return lists with the file's filter, by the options of `recommend` and by the library."""
     from types import SimpleNamespace
 
     from gpukit.cli.factorization.listing import filters
@@ -64,7 +64,7 @@ def filtered(path, use):
 
 
 def filter_uses(rng):
-    """An option, and what else ranks."""
+    """Return an option of the filter, and further options."""
     how = ("only", "without", "only_category", "without_category")[rng.integers(4)]
     return {"how": how, "popularity": float(rng.integers(3) - 1) / 2, "diversity": float(rng.integers(3)) / 2}
 

@@ -19,7 +19,7 @@ GRAPH = np.eye(10, k=1) + np.eye(10, k=-1) + np.eye(10, k=4) + np.eye(10, k=-4)
 
 
 def slices(seed=3):
-    """(10, 3, 4) with a vertex and a few entries missing."""
+    """(10, 3, 4) with a missing vertex and a few missing entries."""
     values = np.random.default_rng(seed).normal(size=(10, 3, 4)).round(2)
     values[4], values[0, 1, 2] = np.nan, np.nan
     return values
@@ -27,7 +27,7 @@ def slices(seed=3):
 
 @functools.lru_cache(None)
 def fitted(name):
-    """A small fitted model of a class, the same on every machine: what was learned rounded, no times in it."""
+    """Return a small fitted model of a class, equal on every machine: rounded parameters, no times."""
     import gpukit
 
     model = {
@@ -41,7 +41,7 @@ def fitted(name):
 
 
 def without_times(model, name):
-    """The model, what was learned rounded, no times in it; name: of its class."""
+    """Return the model with rounded parameters and without times; name: of its class."""
     for clock in ("timings_", "stages_"):
         if hasattr(model, clock):
             setattr(model, clock, dict.fromkeys(getattr(model, clock), 0.5))
@@ -57,7 +57,7 @@ def without_times(model, name):
 
 
 def imputer():
-    """A fitted GraphImputer; of how long its basis took nothing is kept."""
+    """Return a fitted GraphImputer without the time of its basis."""
     import gpukit
 
     model = gpukit.GraphImputer(weights="slice", center="none", iterations=4, device="cpu").fit(GRAPH, slices())
@@ -80,7 +80,7 @@ def saved(model):
 
 
 def loaded(path):
-    """The model in a file, on the CPU, and what it says of itself."""
+    """Return the model of a file, on the CPU, and its facts."""
     import gpukit
 
     model = gpukit.load_model(path)
@@ -94,7 +94,7 @@ def loaded(path):
 
 
 def is_saved_alike(model):
-    """Whether what is saved of a model is saved the same once it was loaded."""
+    """Return True if a loaded model is saved unchanged."""
     import gpukit
 
     with tempfile.TemporaryDirectory() as folder:
@@ -105,7 +105,7 @@ def is_saved_alike(model):
 
 
 def exported(model):
-    """What other programs find in an export: the arrays of an .npz, the ids and numbers of a csv."""
+    """Return the contents of an export: the arrays of an .npz, the ids and numbers of a csv."""
     with tempfile.TemporaryDirectory() as folder:
         arrays, table = Path(folder, "e.npz"), Path(folder, "e.csv")
         model.export(arrays)
@@ -120,7 +120,7 @@ def exported(model):
 
 
 def factorization(path, use):
-    """Predictions for known and unknown ids, recommendations, also for somebody new, similar items; then an update."""
+    """Return predictions, recommendations, also for a new user, and similar items; then update."""
     model, out = loaded(path)
     users, items = model.user_ids_, model.item_ids_
     which = np.arange(60)
@@ -156,7 +156,7 @@ def factorization(path, use):
 
 
 def neighbors(path, use):
-    """What a search found."""
+    """Return the results of a search."""
     model, out = loaded(path)
     return {
         **out,
@@ -168,7 +168,7 @@ def neighbors(path, use):
 
 
 def ranker(path, use):
-    """Scores and ranks of documents with as many features as the model says."""
+    """Return scores and ranks of documents with the model's number of features."""
     model, out = loaded(path)
     X = np.resize(DOCUMENTS, (13, min(model.n_features_in_, 5000)))
     scaling = model.scaling_
@@ -177,7 +177,7 @@ def ranker(path, use):
 
 
 def imputed(path, use):
-    """Another tensor on the same graph, filled in."""
+    """Return another imputed tensor on the same graph."""
     model, out = loaded(path)
     values = slices(5)
     out |= {"values": values, "filled": model.transform(values), "confidence": model.confidence_}

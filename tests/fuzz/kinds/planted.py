@@ -1,4 +1,4 @@
-"""Kinds with faults of their own: what the fuzzer must see. Of no campaign; tests name them."""
+"""Kinds with planted faults, which the fuzzer must detect; only tests use them."""
 
 import os
 import signal
@@ -12,7 +12,7 @@ from gpukit.errors import DataError
 
 
 def answer(path, use):
-    """The bytes of a file; what does not begin as the sample goes wrong in a way that its first byte says."""
+    """Return the bytes of a file; the first byte of a changed file selects a fault."""
     data = path.read_bytes()
     if data[:6] == b"sample":
         return {"bytes": np.frombuffer(data, np.uint8)}
@@ -21,34 +21,34 @@ def answer(path, use):
 
 
 def own():
-    """One line."""
+    """Raise an error of one line."""
     raise DataError("this is no sample.")
 
 
 def unreadable():
-    """An own error that is no line."""
+    """Raise a gpukit error that is not one line."""
     error = DataError("x")
     error.args = ("two\nlines",)
     raise error
 
 
 def other():
-    """Some other exception."""
+    """Raise another exception."""
     raise KeyError("offset")
 
 
 def memory():
-    """More than there is."""
+    """Allocate more memory than is available."""
     np.ones(1 << 40)
 
 
 def crash():
-    """As compiled code that writes where it must not."""
+    """Crash like compiled code that writes out of bounds."""
     os.kill(os.getpid(), signal.SIGSEGV)
 
 
 def hang():
-    """For ever."""
+    """Loop forever."""
     time.sleep(3600)
 
 
@@ -68,7 +68,7 @@ def judge(found, files):
 
 
 def first_byte(data, rng):
-    """Another first byte: one fault after the other."""
+    """Replace the first byte: each value is one fault."""
     return bytes([rng.integers(len(FAULTS))]) + data[1:]
 
 

@@ -1,4 +1,4 @@
-"""Ratings: text of every format, packed text, folders, .npz, .gkr, Parquet."""
+"""Ratings: text of every format, compressed text, folders, .npz, .gkr, Parquet."""
 
 import bz2
 import gzip
@@ -47,7 +47,7 @@ def netflix():
 
 
 def matrix_market():
-    """A file of netflix_mm: lines of %, sizes, 1-based triples."""
+    """A netflix-mm file: lines of %, sizes, 1-based triples."""
     users, items, stars, _ = triples()
     rows = "".join(f"{u} {i} {s:g}\n" for u, i, s in zip(users, items, stars))
     return f"%%MatrixMarket matrix coordinate real general\n% c\n12 9 {len(users)}\n{rows}".encode()
@@ -74,7 +74,7 @@ def texts():
 
 
 def pair_texts():
-    """{name: bytes} of pairs without ratings, some of them twice, and with counts."""
+    """{name: bytes} of pairs without ratings, some repeated, and with counts."""
     users, items, stars, times = triples()
     rows = list(zip(users, items, (2 * stars).astype(int), times))
     rows += rows[:5]
@@ -91,7 +91,7 @@ def text_samples():
 
 
 def packed_samples():
-    """Samples of packed text."""
+    """Samples of compressed text."""
     text, other = texts()["header.csv"], netflix()
     one = archive.zipped([("ratings.csv", text)], zipfile.ZIP_DEFLATED)
     many = archive.zipped([(f"mv_{k}.txt", other) for k in (1, 2)] + [("README", b"x")], zipfile.ZIP_DEFLATED)
@@ -104,7 +104,7 @@ def packed_samples():
 
 
 def stream_samples():
-    """Samples of text in two streams, one behind the other."""
+    """Samples of text in two consecutive compressed streams."""
     text = texts()["header.csv"]
     half = text.index(b"\n", len(text) // 2) + 1
     packs = {"gz": lambda part: gzip.compress(part, mtime=0), "bz2": bz2.compress, "xz": lzma.compress}
@@ -123,7 +123,7 @@ def folder_samples():
 
 
 def made():
-    """Ratings with all that they can have."""
+    """Ratings with all optional columns."""
     from gpukit.ratings import Ratings
 
     users, items, stars, times = triples()
@@ -142,7 +142,7 @@ def made():
 
 
 def written(ratings, suffix):
-    """The bytes that write_ratings writes."""
+    """Return the bytes that write_ratings writes."""
     from gpukit.ratings import write_ratings
 
     with tempfile.TemporaryDirectory() as folder:
@@ -165,7 +165,7 @@ def copies(suffix):
 
 
 def npz_samples():
-    """Samples of scipy's .npz: of gpukit, csr and coo."""
+    """Samples of .npz: gpukit's, csr and coo."""
     from scipy import sparse
 
     users, items, stars, _ = triples()
@@ -174,7 +174,7 @@ def npz_samples():
 
 
 def saved(matrix):
-    """The bytes of scipy.sparse.save_npz."""
+    """Return the bytes of scipy.sparse.save_npz."""
     import io
 
     from scipy import sparse
@@ -185,12 +185,12 @@ def saved(matrix):
 
 
 def plain(rng):
-    """As it is."""
+    """Return the data unchanged."""
     return {}
 
 
 def answer(path, use):
-    """Read, and compressed both ways."""
+    """Read, and compress by rows and by columns."""
     from gpukit.ratings import read_ratings
 
     ratings = read_ratings(path, times=use.get("times", False))
@@ -201,12 +201,12 @@ def answer(path, use):
 
 
 def text_judge(found, files):
-    """Sound, and nothing invented."""
+    """Valid, and all content is from the text."""
     return judge(found, files) or tables.spelled(found, files)
 
 
 def matrix_judge(found, files):
-    """Sound, and of a file that lists all of its real numbers."""
+    """Valid, and of a file with the banner of a real, general coordinate matrix."""
     banner = next(iter(files.values())).split(b"\n")[0].lower().split()
     if banner[:1] == [b"%%matrixmarket"] and set(banner) & archive.OTHER_MATRICES:
         return f"numbers were read of a matrix that is {banner}"
@@ -214,7 +214,7 @@ def matrix_judge(found, files):
 
 
 def streams_judge(found, files):
-    """Sound, and as many ratings as there are in all streams, of which none is damaged."""
+    """Valid, with all ratings of all streams, which are undamaged."""
     try:
         text = archive.all_streams(next(iter(files.values())))
     except (OSError, EOFError, ValueError, lzma.LZMAError) as error:
@@ -225,7 +225,7 @@ def streams_judge(found, files):
 
 
 def judge(found, files):
-    """Sound, each pair once."""
+    """Valid, each pair once."""
     return tables.ratings(found, files) or tables.distinct(found, files)
 
 

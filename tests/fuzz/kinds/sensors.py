@@ -1,4 +1,4 @@
-"""Tables of sensors without a graph, long and wide; the table that is written; files of coordinates and distances."""
+"""Tables of sensors without a graph, long and wide; their completed tables; coordinates and distances."""
 
 import io
 
@@ -14,7 +14,7 @@ NAMES = ["north", "7", "s,ü", "00"]
 
 
 def readings(header, sep=",", names=NAMES, extra=()):
-    """Text of a reading a line, a few of them missing."""
+    """Text of one reading per line, with a few missing ones."""
     rng = np.random.default_rng(2)
     lines = [[t, f'"{s}"', f"{rng.normal():.3f}", *extra] for t in TIMES for s in names if rng.random() < 0.9]
     lines[3][2] = ""
@@ -30,7 +30,7 @@ def wide(turned=False):
 
 
 def apart():
-    """Texts with times in several columns, columns that are no sensors, and years behind what a line is of."""
+    """Text with times in several columns, columns that are not sensors, and years after the subject of a line."""
     rows = [line.split(",") for line in wide().decode().splitlines()[1:]]
     clocks = [f"{t[8:10]}.{t[5:7]}.{t[:4]};{t[11:13]}.00.00;{';'.join(row)};NW;" for t, *row in rows]
     calendar = [f"{at},2020,{int(t[5:7])},{t[8:10]},{t[11:13]},{','.join(row)},x" for at, (t, *row) in enumerate(rows)]
@@ -62,24 +62,24 @@ def table_samples():
 
 
 def place_samples(*texts):
-    """Files of coordinates or distances beside a table."""
+    """Files of coordinates or distances with a table."""
     return [Sample({"p.csv": one.encode(), "t.csv": wide()}, "t.csv", ("p.csv", "p.csv", "t.csv")) for one in texts]
 
 
 def coordinate_samples():
-    """With names, without, without labels."""
+    """With names, without names, without labels."""
     return place_samples(
         "id,lat,lon\na,10,20\nb,11,21\nc,10.5,19\nd,0,0\n", "a,1,2\nb,3,4\nc,5,6\n", "x,y\n1,2\n2000,3\n4,5\n"
     )
 
 
 def distance_samples():
-    """Pairs, and a square."""
+    """Pairs, and a square matrix."""
     return place_samples("from,to,cost\na,b,3\nb,a,2\nb,c,9\nx,a,1\n", ",a,b,c\na,0,1,2\nb,1,0,4\nc,2,5,0\n")
 
 
 def told(data):
-    """{name: array} of a GraphTensor."""
+    """Return {name: array} of a GraphTensor."""
     A = data.adjacency
     wrong = tables.csr("adjacency", A.data, A.indices, A.indptr, A.shape)
     names = ("tensor", "mask", "vertices", "truth", "times")
@@ -88,7 +88,7 @@ def told(data):
 
 
 def table(path, use):
-    """read_graph of a table alone, and of the table that is written with what was missing filled in."""
+    """read_graph of a table, and of the completed table that is written."""
     from gpukit.graphs.completed import write_completed
     from gpukit.graphs.read import read_graph
 
@@ -105,7 +105,7 @@ def table(path, use):
 
 
 def with_places(name):
-    """read_graph of a table beside coordinates or distances."""
+    """read_graph of a table with coordinates or distances."""
 
     def answer(path, use):
         from gpukit.graphs.read import read_graph
@@ -116,7 +116,7 @@ def with_places(name):
 
 
 def judge(found, files):
-    """Sound; the table that was written has nothing missing and all the values."""
+    """Valid; the written table has no missing values and all the values."""
     if found["wrong"] or len(found["tensor"]) > 5000:
         return found["wrong"]
     A = found["adjacency"]
@@ -132,13 +132,13 @@ def judge(found, files):
 
 
 def same(found):
-    """Whether what was read again is what was written, in whatever order the sensors appear."""
+    """Return True if the written values are read again, in any order of the sensors."""
     full, again = np.sort(found["full"].ravel()), np.sort(found["again"].ravel())
     return full.shape == again.shape and np.allclose(full, again, rtol=1e-12, atol=0)
 
 
 def uses(rng):
-    """A layout, roles and neighbours, now and then."""
+    """Return a layout, and sometimes roles and neighbours."""
     draw, use = rng.random(), {}
     if draw < 0.1:
         use = {"layout": ("rows", "columns", "long")[rng.integers(3)]}
@@ -148,12 +148,12 @@ def uses(rng):
 
 
 def neighbors(rng):
-    """How many, now and then."""
+    """Return the number of neighbours, sometimes."""
     return {"neighbors": int(rng.integers(1, 5))} if rng.random() < 0.3 else {}
 
 
 def edit(data, rng):
-    """Parquet or text mutated."""
+    """Mutate Parquet or text."""
     some = parquet.PARQUET if data.startswith(b"PAR1") else TEXT
     return some[rng.integers(len(some))](data, rng)
 

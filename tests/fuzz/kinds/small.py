@@ -1,4 +1,4 @@
-"""Pairs to predict, titles of items, and ids that people ask about."""
+"""Pairs to predict, titles of items, and ids in requests."""
 
 import json
 
@@ -42,7 +42,7 @@ def pairs(path, use):
 
 
 def negative_samples():
-    """Test clicks with their negatives, of numbers and of words."""
+    """Test clicks with their negatives, as numbers and as words."""
     text = {
         "two.negative": b"(0,25)\t1064\t174\t2791\n(1,133)\t1072\t3154\t3368\n(2,207)\t2216\t209\t207\n",
         "words.negative": b"(ann,x y)\tz\tw w\tv\n(bob, y)\tx y\tw w\tu\n",
@@ -51,7 +51,7 @@ def negative_samples():
 
 
 def negatives(path, use):
-    """read_negatives, and the candidates by a model that ranks them."""
+    """read_negatives, and the ranked candidates of a model."""
     from gpukit.evaluation.lists.negatives import read_negatives
     from gpukit.factorization.answers import judging
 
@@ -81,7 +81,7 @@ def categories(path, use):
 
 
 def category_samples():
-    """Categories, one a line and several, with a heading and without."""
+    """Categories, one or several per line, with and without a header."""
     text = {"one.csv": b"item,category\n1,Drama\n2,Comedy\n2,Drama\n", "bare.tsv": b"a\tx\nb\ty\nc\tx\n"}
     return [
         single(name, data)
@@ -90,7 +90,7 @@ def category_samples():
 
 
 def ids(path, use):
-    """Ids of a file, as JSON where it is that, else its lines, asked of a model: recommend, similar_items, predict."""
+    """Return the results for ids of a file (JSON or lines): recommend, similar_items, predict."""
     raw = path.read_bytes().decode("utf-8", "replace")
     try:
         asked = json.loads(raw)
@@ -109,13 +109,13 @@ def ids(path, use):
 
 
 def id_uses(rng):
-    """A model and a question."""
+    """Return a model and a request."""
     which = ("MatrixFactorization", "LSHMF")[rng.integers(2)]
     return {"model": which, "ask": ("recommend", "predict", "similar")[rng.integers(3)], "n": int(rng.integers(1, 12))}
 
 
 def id_samples():
-    """Ids as JSON: only those that all questions take are valid by themselves."""
+    """Ids as JSON: only those that all requests accept are valid."""
     return [single("ids.json", json.dumps(known).encode()) for known in ([1, 2, 3], ["1", "2"], [3])]
 
 

@@ -1,1 +1,1 @@
-"""Mutators: functions (data, rng) -> data. rng: numpy's Generator; all that is random comes from it."""
+"""Mutators: functions (data, rng) -> data. rng: numpy's Generator, the only source of randomness."""

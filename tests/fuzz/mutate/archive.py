@@ -1,4 +1,4 @@
-"""Archives: members of a zip (.npz, .zip), their arrays, their headers; and the packing of text."""
+"""Archives: members of a zip (.npz, .zip), their arrays and headers; compressed text."""
 
 import bz2
 import functools
@@ -12,7 +12,7 @@ import numpy as np
 
 from fuzz.mutate import arrays, raw
 
-BOMB = 700 << 20  # bytes of a member that is packed into a few thousand
+BOMB = 700 << 20  # bytes of a member that is compressed into a few thousand
 
 
 def unzip(data):
@@ -22,7 +22,7 @@ def unzip(data):
 
 
 def zipped(members, method=zipfile.ZIP_STORED):
-    """A zip of [(name, bytes)]; names may come twice."""
+    """Return a zip of [(name, bytes)]; names may repeat."""
     import warnings
 
     file = io.BytesIO()
@@ -34,7 +34,7 @@ def zipped(members, method=zipfile.ZIP_STORED):
 
 
 def npy(array):
-    """The bytes of a .npy; arrays of objects are pickled, as people do."""
+    """Return the bytes of a .npy; arrays of objects are pickled."""
     file = io.BytesIO()
     np.lib.format.write_array(file, np.asanyarray(array), allow_pickle=True)
     return file.getvalue()
@@ -52,17 +52,17 @@ def npz(named):
 
 
 def edit_arrays(data, rng):
-    """An array of a .npz mutated."""
+    """Mutate an array of a .npz."""
     return npz(arrays.among(load(data), rng))
 
 
 def edit_consistent(data, rng):
-    """All arrays of one length of a .npz cut to a shorter one."""
+    """Truncate all arrays of one length of a .npz to a shorter one."""
     return npz(arrays.consistent(load(data), rng))
 
 
 def edit_members(data, rng):
-    """Members left out, twice, renamed, added, empty, packed otherwise."""
+    """Members omitted, repeated, renamed, added, empty, compressed otherwise."""
     members = unzip(data)
     at = int(rng.integers(len(members)))
     name, inside = members[at]
@@ -100,7 +100,7 @@ def edit_members(data, rng):
 
 
 def edit_npy_header(data, rng):
-    """The header of an array in a .npz: its shape, dtype, order, or text that does not parse."""
+    """Change the header of an array in a .npz: its shape, dtype, order, or invalid text."""
     members = unzip(data)
     at = int(rng.integers(len(members)))
     name, inside = members[at]
@@ -161,7 +161,7 @@ def edit_npy_header(data, rng):
 
 
 def edit_zip_fields(data, rng):
-    """A field of a zip's own headers: flags (a password), method, checksum, sizes, names' lengths, offsets."""
+    """Change a field of a zip's headers: flags (a password), method, checksum, sizes, name lengths, offsets."""
     out = bytearray(data)
     sign = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06")[rng.choice(3, p=(0.4, 0.5, 0.1))]
     places = []
@@ -180,7 +180,7 @@ def edit_zip_fields(data, rng):
 
 
 def encrypted(data, places=None):
-    """The same zip, its members marked as locked by a password, in both headers."""
+    """Mark the members of a zip as encrypted, in both headers."""
     out = bytearray(data)
     for sign, flag in ((b"PK\x03\x04", 6), (b"PK\x01\x02", 8)):
         at = data.find(sign)
@@ -192,7 +192,7 @@ def encrypted(data, places=None):
 
 @functools.lru_cache(1)
 def _zeros():
-    """A .npy of BOMB bytes, packed: what follows the first member is cheap to make."""
+    """Return a compressed .npy of BOMB bytes: all after the first member is cheap to make."""
     header = npy(np.zeros(0, np.uint8)).replace(b"(0,)", b"(%d,)" % BOMB)
     return header + b"\0" * BOMB
 
@@ -207,7 +207,7 @@ def _bomb(name):
 
 
 def bomb(data, rng):
-    """A member beside the others, or in place of one, that unpacks to more than there is memory. Rare: it is slow."""
+    """Add or replace a member that unpacks to more than the memory. Rare, because it is slow."""
     if rng.random() > 0.03:
         return edit_members(data, rng)
     members = unzip(data)
@@ -220,7 +220,7 @@ def bomb(data, rng):
 
 
 def packed(mutators):
-    """Mutators of packed text: of what is inside, mutated by the mutators of text, and of the packing."""
+    """Return mutators of compressed text: of its content, by the mutators of text, and of the compression."""
 
     def inside(data, rng):
         names, unpack, pack = _packing(data)
@@ -231,12 +231,12 @@ def packed(mutators):
 
 
 def edit_zip_members(data, rng):
-    """edit_members of a zip; other files as they are but for a byte."""
+    """edit_members of a zip; other files unchanged except for a byte."""
     return edit_members(data, rng) if data[:2] == b"PK" else raw.overwrite(data, rng)
 
 
 def edit_gzip(data, rng):
-    """Flags, an empty or a second stream, a wrong length or checksum of a .gz; other files get a second copy."""
+    """Change flags, add an empty or a second stream, a wrong length or checksum of a .gz; repeat other files."""
     if data[:2] != b"\x1f\x8b":
         return data + data
     return (
@@ -254,14 +254,14 @@ OTHER_MATRICES = {b"array", b"complex", b"symmetric", b"skew-symmetric", b"hermi
 
 
 def edit_banner(data, rng):
-    """Another word in the first line of a Matrix Market file."""
+    """Replace a word in the first line of a Matrix Market file."""
     words = data.split(b"\n")[0].split(b" ")
     words[1 + rng.integers(len(words) - 1)] = sorted(OTHER_MATRICES)[rng.integers(len(OTHER_MATRICES))]
     return b"\n".join([b" ".join(words), *data.split(b"\n")[1:]])
 
 
 def all_streams(data):
-    """The bytes in all streams of a packed file; an error for one that is damaged, or is none."""
+    """Return the bytes of all streams of a compressed file; an error for a damaged one or another file."""
     if data[:2] == b"\x1f\x8b":
         return gzip.decompress(data)
     text, unpacker = b"", bz2.BZ2Decompressor if data[:2] == b"BZ" else lzma.LZMADecompressor
@@ -275,7 +275,7 @@ def all_streams(data):
 
 
 def _packing(data):
-    """(kind, unpack, pack) of packed bytes; both in terms of [(name, bytes)]."""
+    """Return (kind, unpack, pack) of compressed bytes; both use [(name, bytes)]."""
     if data[:2] == b"PK":
         return "zip", unzip, functools.partial(zipped, method=zipfile.ZIP_DEFLATED)
     module = {b"\x1f\x8b": gzip, b"BZ": bz2, b"\xfd7": lzma}[data[:2]]

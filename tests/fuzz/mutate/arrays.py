@@ -27,7 +27,7 @@ DTYPES = (
 
 
 def set_values(array, rng):
-    """One value, or a few, nasty."""
+    """Replace one value, or a few, by invalid ones."""
     out = array.copy().reshape(-1)
     if out.size and out.dtype.kind in "fiubUS":
         for _ in range(int(rng.choice([1, 1, 3]))):
@@ -38,12 +38,12 @@ def set_values(array, rng):
 
 
 def fill(array, rng):
-    """All of one nasty value: ids repeated, everything NaN."""
+    """Fill with one invalid value: repeated ids, all NaN."""
     return np.full_like(array, number(rng, array.dtype, array.size)) if array.dtype.kind in "fiubUS" else array
 
 
 def repeat(array, rng):
-    """A value again in another place."""
+    """Repeat a value in another place."""
     out = array.copy().reshape(-1)
     if out.size:
         a, b = rng.integers(out.size, size=2)
@@ -52,7 +52,7 @@ def repeat(array, rng):
 
 
 def swap(array, rng):
-    """Two rows exchanged: ids that do not ascend, pointers that fall."""
+    """Exchange two rows: ids that do not ascend, decreasing pointers."""
     out = np.atleast_1d(array.copy())
     if len(out):
         a, b = rng.integers(len(out), size=2)
@@ -61,12 +61,12 @@ def swap(array, rng):
 
 
 def backwards(array, rng):
-    """The last first."""
+    """Reverse the order."""
     return np.ascontiguousarray(array[::-1]) if array.ndim else array
 
 
 def shift(array, rng):
-    """Every number one more, or less."""
+    """Increase or decrease every number by one."""
     return array + array.dtype.type(rng.choice([-1, 1, 7])) if array.dtype.kind in "fi" else array
 
 
@@ -88,7 +88,7 @@ def narrower(array, rng):
 
 
 def reshape(array, rng):
-    """Another shape: an axis more, flat, transposed, of no axis, empty."""
+    """Change the shape: another axis, flat, transposed, without axes, empty."""
     made = (
         lambda: array[None],
         lambda: array[..., None],
@@ -107,7 +107,7 @@ def reshape(array, rng):
 
 
 def single(array, rng):
-    """One number of it, of no axis."""
+    """Return one number of it, without axes."""
     flat = array.ravel()
     return np.array(flat[int(rng.integers(flat.size))], array.dtype) if flat.size else array
 
@@ -146,7 +146,7 @@ def one(array, rng):
 
 
 def among(arrays, rng):
-    """{name: array} with one of them mutated, or left out, or called otherwise, or one more."""
+    """Return {name: array} with one of them mutated, omitted, renamed, or one added."""
     arrays = dict(arrays)
     name = list(arrays)[rng.integers(len(arrays))]
     draw = rng.random()
@@ -165,7 +165,7 @@ def among(arrays, rng):
 
 
 def consistent(arrays, rng):
-    """{name: array} with all of one length cut to the same, shorter one."""
+    """Return {name: array} with all of one length truncated to the same shorter one."""
     lengths = sorted({len(array) for array in arrays.values() if np.ndim(array)})
     length = lengths[rng.integers(len(lengths))]
     less = int(rng.integers(length + 1))

@@ -1,9 +1,9 @@
-"""gpukit's array files (models, checkpoints, .gkr, .gkl): arrays, header, facts edited, and the checksums made right.
+"""gpukit's array files (models, checkpoints, .gkr, .gkl): arrays, header and facts edited, with valid checksums.
 
-A file: magic (8 bytes); version, length and CRC-32 of the header, uint32 each, the CRC that of all before it and of the
-header; the header in JSON, {"facts": {...}, "arrays": [[name, dtype, shape, checksum], ...]}; each array at the next
-multiple of 64 bytes. An array's checksum is the CRC-32 of the checksums (uint32) of its pieces of 1 MiB; a piece's is
-the CRC-32 of what is left of a row of 4096 bytes, then of the rows' sums as uint64, then of the columns'.
+A file: magic (8 bytes); version, length and CRC-32 of the header, uint32 each, the CRC over everything before it and
+the header; the header in JSON, {"facts": {...}, "arrays": [[name, dtype, shape, checksum], ...]}; each array at the
+next multiple of 64 bytes. An array's checksum is the CRC-32 of the checksums (uint32) of its pieces of 1 MiB; a piece's
+is the CRC-32 of the remainder of a row of 4096 bytes, then of the rows' sums as uint64, then of the columns'.
 """
 
 import json
@@ -31,7 +31,7 @@ CLASSES = (
 
 
 def decode(data):
-    """(magic, facts, {name: array}) of a sound file."""
+    """Return (magic, facts, {name: array}) of a valid file."""
     magic, _, length, _ = struct.unpack("<8sIII", data[:START])
     header, at, held = json.loads(data[START : START + length]), START + length, {}
     for name, dtype, shape, _ in header["arrays"]:
@@ -43,7 +43,7 @@ def decode(data):
 
 
 def encode(magic, facts, held):
-    """The file of facts and {name: array}."""
+    """Return the file of facts and {name: array}."""
     held = {name: np.asarray(array, order="C") for name, array in held.items()}
     listed = [[name, array.dtype.str, list(array.shape), checksum(array.tobytes())] for name, array in held.items()]
     return signed(magic, json.dumps({"facts": facts, "arrays": listed}).encode(), [a.tobytes() for a in held.values()])
@@ -64,7 +64,7 @@ def _piece(data):
 
 
 def signed(magic, header, blobs, version=2):
-    """A file of a header (bytes) and the arrays' bytes, each where it belongs."""
+    """Return a file of a header (bytes) and the arrays' bytes, each in its place."""
     start = struct.pack("<8sII", magic, version, len(header))
     out = start + struct.pack("<I", zlib.crc32(header, zlib.crc32(start))) + header
     for blob in blobs:
@@ -73,13 +73,13 @@ def signed(magic, header, blobs, version=2):
 
 
 def edit_arrays(data, rng):
-    """An array mutated, left out, called otherwise; or all of one length cut."""
+    """Mutate, omit or rename an array; or truncate all of one length."""
     magic, facts, held = decode(data)
     return encode(magic, facts, arrays.among(held, rng) if rng.random() < 0.88 else arrays.consistent(held, rng))
 
 
 def edit_facts(data, rng):
-    """A fact edited: a parameter, the class, the history."""
+    """Edit a fact: a parameter, the class, the history."""
     magic, facts, held = decode(data)
     part = [name for name, value in facts.items() if isinstance(value, dict) and value]
     if part and rng.random() < 0.5:
@@ -89,14 +89,14 @@ def edit_facts(data, rng):
 
 
 def edit_class(data, rng):
-    """Another class, another format."""
+    """Replace the class or the format."""
     magic, facts, held = decode(data)
     key, values = (("class", CLASSES), ("format", (1, 2, 99, None, "3", 3.0, True)), ("of", CLASSES))[rng.integers(3)]
     return encode(magic, {**facts, key: values[rng.integers(len(values))]}, held)
 
 
 def edit_header(data, rng):
-    """The list of arrays edited: names, dtypes, shapes, checksums; the bytes stay."""
+    """Edit the list of arrays: names, dtypes, shapes, checksums; the bytes are unchanged."""
     magic, facts, held = decode(data)
     listed = [[name, a.dtype.str, list(a.shape), checksum(a.tobytes())] for name, a in held.items()]
     header = structured.edit({"facts": facts, "arrays": listed, "more": listed}, rng)
@@ -105,7 +105,7 @@ def edit_header(data, rng):
 
 
 def edit_entry(data, rng):
-    """One array said to be of another shape or dtype of as many bytes, or of more."""
+    """Change the shape or dtype of an array, to one of equal size or larger."""
     magic, facts, held = decode(data)
     listed = [[name, a.dtype.str, list(a.shape), checksum(a.tobytes())] for name, a in held.items()]
     entry = listed[rng.integers(len(listed))]
@@ -134,7 +134,7 @@ def edit_entry(data, rng):
 
 
 def edit_header_text(data, rng):
-    """The header as text that is no JSON, no object, not UTF-8, very deep, with a key twice."""
+    """Replace the header by text that is not JSON, not an object, not UTF-8, very deep, or has a repeated key."""
     magic, facts, held = decode(data)
     length = struct.unpack("<I", data[12:16])[0]
     text = data[START : START + length]
@@ -158,7 +158,7 @@ def edit_header_text(data, rng):
 
 
 def edit_start(data, rng):
-    """Another magic, version, length or checksum of the header."""
+    """Change the magic, version, length or checksum of the header."""
     out = bytearray(data)
     draw = int(rng.integers(4))
     if draw == 0:

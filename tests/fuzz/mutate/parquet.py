@@ -25,7 +25,7 @@ def written(table, **options):
 
 
 def edit_column(data, rng):
-    """One column made into another."""
+    """Convert one column to another type."""
     import pyarrow
 
     table = read(data)
@@ -71,7 +71,7 @@ def _another(column, rows, rng):
 
 
 def edit_table(data, rng):
-    """Columns and rows left out, twice, renamed; other ways to pack."""
+    """Omit, repeat or rename columns and rows; use other compressions."""
     table = read(data)
     names, at = list(table.column_names), int(rng.integers(table.num_columns))
     draw = int(rng.integers(8))

@@ -4,7 +4,7 @@ import numpy as np
 
 
 def flip(data, rng):
-    """One bit the other way round."""
+    """Flip one bit."""
     if not data:
         return data
     out, at = bytearray(data), int(rng.integers(8 * len(data)))
@@ -13,7 +13,7 @@ def flip(data, rng):
 
 
 def overwrite(data, rng):
-    """One byte replaced."""
+    """Replace one byte."""
     if not data:
         return data
     out = bytearray(data)
@@ -24,48 +24,48 @@ def overwrite(data, rng):
 
 
 def truncate(data, rng):
-    """The beginning alone."""
+    """Keep only the beginning."""
     return data[: int(rng.integers(len(data)))] if data else data
 
 
 def insert(data, rng):
-    """A few bytes put in."""
+    """Insert a few bytes."""
     at = int(rng.integers(len(data) + 1))
     return data[:at] + rng.integers(0, 256, int(rng.integers(1, 9)), np.uint8).tobytes() + data[at:]
 
 
 def delete(data, rng):
-    """A few bytes left out."""
+    """Delete a few bytes."""
     start, stop = _span(data, rng)
     return data[:start] + data[stop:]
 
 
 def repeat(data, rng):
-    """A stretch twice."""
+    """Repeat a range."""
     start, stop = _span(data, rng)
     return data[:stop] + data[start:]
 
 
 def move(data, rng):
-    """A stretch copied over another place."""
+    """Copy a range over another place."""
     start, stop = _span(data, rng)
     at = int(rng.integers(len(data) + 1))
     return data[:at] + data[start:stop] + data[at + stop - start :]
 
 
 def zero(data, rng):
-    """A stretch of zeros, as a disk leaves after a crash."""
+    """Zero a range, as a disk leaves after a crash."""
     start, stop = _span(data, rng)
     return data[:start] + b"\0" * (stop - start) + data[stop:]
 
 
 def append(data, rng):
-    """Something behind the end."""
+    """Append bytes."""
     return data + [b"\0", b"\n", data[:100], b"PK\x05\x06" + b"\0" * 18, b"x" * 1000][rng.integers(5)]
 
 
 def several(data, rng):
-    """Many bits at once."""
+    """Flip many bits."""
     for _ in range(int(rng.integers(2, 30))):
         data = flip(data, rng)
     return data

@@ -1,4 +1,4 @@
-"""JSON objects: keys left out, added, values of another kind."""
+"""JSON objects: keys omitted, added, values of another kind."""
 
 import copy
 
@@ -6,7 +6,7 @@ from fuzz.mutate.values import JSON
 
 
 def edit(tree, rng):
-    """A copy of a tree of dicts and lists with one place of it edited."""
+    """Return a copy of a tree of dicts and lists with one edited place."""
     tree = copy.deepcopy(tree)
     places = list(_places(tree))
     if not places:
@@ -29,7 +29,7 @@ def edit(tree, rng):
 
 
 def _places(tree):
-    """Every (holder, key) of a tree; those near the root more often."""
+    """Return every (holder, key) of a tree; those near the root more often."""
     for key, value in list(tree.items()) if isinstance(tree, dict) else list(enumerate(tree)):
         for _ in range(3):
             yield tree, key

@@ -1,4 +1,4 @@
-"""Text: lines, fields, tokens, ends of lines, encodings."""
+"""Text: lines, fields, tokens, line ends, encodings."""
 
 import re
 
@@ -10,7 +10,7 @@ ENDS = (b"\r", b"\r\n", b"\n\n", b"\n\r", b"\x0b", b"\x0c", "\u2028".encode(), b
 
 
 def field(data, rng):
-    """A field replaced by a nasty token."""
+    """Replace a field by a difficult token."""
     start, stop = _field(data, rng)
     return data[:start] + token(rng) + data[stop:]
 
@@ -23,7 +23,7 @@ def fields(data, rng):
 
 
 def column(data, rng):
-    """The same field of every line replaced, from some line on."""
+    """Replace the same field of every line, from some line on."""
     lines, word, place = data.split(b"\n"), token(rng), int(rng.integers(4))
     for at in range(int(rng.integers(2)), len(lines)):
         found = list(FIELD.finditer(lines[at]))
@@ -39,19 +39,19 @@ def swap_fields(data, rng):
 
 
 def drop_field(data, rng):
-    """A field and what separates it left out."""
+    """Delete a field and its separator."""
     start, stop = _field(data, rng)
     return data[:start] + data[stop + 1 :]
 
 
 def insert_token(data, rng):
-    """A token anywhere."""
+    """Insert a token anywhere."""
     at = int(rng.integers(len(data) + 1))
     return data[:at] + token(rng) + data[at:]
 
 
 def append_field(data, rng):
-    """A field more at the end of a line."""
+    """Append a field to a line."""
     lines = data.split(b"\n")
     at = int(rng.integers(len(lines)))
     lines[at] += bytes([rng.choice(list(b",\t ;|:"))]) + token(rng)
@@ -59,7 +59,7 @@ def append_field(data, rng):
 
 
 def separator(data, rng):
-    """One separator, or all of a kind, replaced by another."""
+    """Replace one separator, or all of a kind, by another."""
     here, there = (bytes([rng.choice(list(b",\t ;|:"))]) for _ in range(2))
     return data.replace(here, there, int(rng.choice([-1, 1, 3])))
 
@@ -73,14 +73,14 @@ def swap_lines(data, rng):
 
 
 def double_line(data, rng):
-    """A line again, elsewhere."""
+    """Repeat a line elsewhere."""
     lines = data.split(b"\n")
     lines.insert(int(rng.integers(len(lines) + 1)), lines[rng.integers(len(lines))])
     return b"\n".join(lines)
 
 
 def drop_line(data, rng):
-    """A line, or a stretch of them, left out."""
+    """Delete one line or several adjacent ones."""
     lines = data.split(b"\n")
     at = int(rng.integers(len(lines)))
     del lines[at : at + int(rng.choice([1, 1, 5]))]
@@ -88,14 +88,14 @@ def drop_line(data, rng):
 
 
 def new_line(data, rng):
-    """A line of tokens put in."""
+    """Insert a line of tokens."""
     lines, sep = data.split(b"\n"), bytes([rng.choice(list(b",\t ;|:#%"))])
     lines.insert(int(rng.integers(len(lines) + 1)), sep.join(token(rng) for _ in range(int(rng.integers(5)))))
     return b"\n".join(lines)
 
 
 def line_ends(data, rng):
-    """Other ends of lines: all of them, or one."""
+    """Change all line ends, or one."""
     end = ENDS[rng.integers(len(ENDS))]
     if rng.random() < 0.6:
         return data.replace(b"\n", end)
@@ -105,12 +105,12 @@ def line_ends(data, rng):
 
 
 def last_newline(data, rng):
-    """No newline at the end, or many."""
+    """Delete the last newline, or add many."""
     return data.rstrip(b"\n") + b"\n" * int(rng.choice([0, 2, 50]))
 
 
 def encoding(data, rng):
-    """A byte order mark, UTF-16, bytes that are no UTF-8."""
+    """Add a byte order mark, use UTF-16, insert invalid UTF-8."""
     text = data.decode("utf-8", "replace")
     return (
         b"\xef\xbb\xbf" + data,
@@ -123,7 +123,7 @@ def encoding(data, rng):
 
 
 def quotes(data, rng):
-    """A field in quotes, whole or not."""
+    """Quote a field, completely or not."""
     start, stop = _field(data, rng)
     opened, closed = ((b'"', b'"'), (b'"', b""), (b"", b'"'), (b'"', b'"x'), (b"'", b"'"), (b'"a,', b'"'))[
         rng.integers(6)
@@ -140,7 +140,7 @@ def long_line(data, rng):
 
 
 def only(data, rng):
-    """Few lines: the first, a middle one, the header and one, or nothing but blanks."""
+    """Keep few lines: the first, a middle one, the header and one, or only blanks."""
     lines = data.split(b"\n")
     at = int(rng.integers(len(lines)))
     return (lines[0], lines[at], lines[0] + b"\n" + lines[at], b"\n" * 5, b" ", b"\n".join(lines[: at + 1]))[

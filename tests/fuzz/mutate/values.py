@@ -1,4 +1,4 @@
-"""Nasty values: tokens of text, values of JSON, numbers by dtype."""
+"""Difficult values: tokens of text, values of JSON, numbers by dtype."""
 
 import numpy as np
 
@@ -24,7 +24,7 @@ JSON = [
 
 
 def token(rng):
-    """A nasty token as bytes."""
+    """Return a difficult token as bytes."""
     if rng.random() < 0.08:
         return RAW[rng.integers(len(RAW))]
     if rng.random() < 0.15:
@@ -33,7 +33,7 @@ def token(rng):
 
 
 def number(rng, dtype, size):
-    """A nasty value for an array of a dtype that belongs to tables of about `size` rows."""
+    """Return a difficult value for an array of a dtype in tables of about `size` rows."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         largest = np.finfo(dtype).max

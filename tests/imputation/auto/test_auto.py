@@ -1,4 +1,4 @@
-"""method='auto': what is hidden, how methods are judged and mixed, and what fit leaves behind."""
+"""method='auto': hidden values, evaluation and combination of methods, and attributes after fit."""
 
 import threading
 from types import SimpleNamespace
@@ -30,7 +30,7 @@ def waves(seed=0):
 
 
 def asked(values, seen, at=True):
-    """A Problem with only values, observed entries and order."""
+    """Return a Problem with only values, observed entries and order."""
     order = np.arange(values.shape[1], dtype=float) if at else None
     return Problem(None, np.where(seen, values, 0.0), seen, order, 0, (1, values.shape[1]), None, None)
 
@@ -153,7 +153,7 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
 
 @pytest.mark.parametrize("name", thinned(sorted({*methods.NAMES, *names.METHODS})))
 def test_every_method_by_its_name(name):
-    """Whoever is in the one or the other table can be asked for."""
+    """Every name in either table is accepted."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
     model = GraphImputer(method=name, device="cpu", minimum=9.5, maximum=11.0).fit(ring(), truth, seen)
     filled = model.completed_[~seen]
@@ -194,7 +194,7 @@ def test_named_weights_mean_the_papers_algorithm():
 
 
 def skewed(seed=0):
-    """(estimate, truth): what averages, of values that are far below it now and then."""
+    """Return (estimate, truth): a method of averages, and values that are sometimes far below it."""
     rng = np.random.default_rng(seed)
     level = rng.normal(size=4000)
     return level, level + np.where(rng.random(4000) < 0.15, -0.85 / 0.15, 1.0)
@@ -253,7 +253,7 @@ def test_deviations_follow_the_signs_and_their_intervals_hold():
 
 
 def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
-    values, seen, off = np.zeros((2, 8)), np.ones((2, 8), bool), [(0.0, 4.0), (1.0, 1.0)]  # of a setting, by fold
+    values, seen, off = np.zeros((2, 8)), np.ones((2, 8), bool), [(0.0, 4.0), (1.0, 1.0)]  # per fold, for a setting
 
     def fill(problem, setting):
         return np.full((2, 8), off[setting["number"]][int(problem.seen[0, 7])])
@@ -273,13 +273,13 @@ def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
     rng = np.random.default_rng(0)
     least = rng.normal(size=400)
     once, always, groups = rng.permutation(least), 1.4 * rng.permutation(least), np.zeros(400, int)
-    once[7] = {"absolute": 140.0, "squared": 20.0}[metric]  # one value, where a series jumps
+    once[7] = {"absolute": 140.0, "squared": 20.0}[metric]  # one value, at a jump of a series
     trials = [
         run.Candidate(methods.BY_NAME[name], {}, residuals, groups, [])
         for name, residuals in (("last-value", least), ("interpolation", once), ("seasonal", always))
     ]
     assert run.finalists(trials, "auto", metric, False) == {"last-value", "interpolation"}
-    once[7] *= 3  # more than half as much again
+    once[7] *= 3  # more than 1.5 times as much
     assert run.finalists(trials, "auto", metric, False) == {"last-value"}
 
 
@@ -340,7 +340,7 @@ def test_most_are_zero():
 
 
 def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(monkeypatch):
-    """Results in order whatever comes first; on the CPU, and of graphs whose products want all threads, one thread."""
+    """Results keep their order; on the CPU, and for graphs whose products use all threads, there is one thread."""
     begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
     methods = [SimpleNamespace(long=at == 1, leaves_gpu=at == 3) for at in range(4)]
@@ -365,7 +365,7 @@ def test_methods_that_leave_a_gpu_alone():
 
 @pytest.mark.slow
 def test_side_by_side_answers_are_the_same(monkeypatch):
-    """A fit whose methods work in two threads gives what one thread gives, to the bit."""
+    """A fit whose methods run in two threads equals one with one thread, to the bit."""
     rng = np.random.default_rng(5)
     t = np.arange(300)
     series = np.sin(t / 9.0 + rng.random((9, 1))) + 0.1 * rng.normal(size=(9, 300))
@@ -383,7 +383,7 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
         ahead.append(len(methods))
         return judging.run_concurrently(problem, methods, work)
 
-    for threads_pay in (False, True):  # who comes near fills in while it is judged
+    for threads_pay in (False, True):  # candidates impute while they are evaluated
         monkeypatch.setattr(run, "threads_pay", lambda problem, pay=threads_pay: pay)
         monkeypatch.setattr(planned, "run_concurrently", counted)
         other = GraphImputer(device="cpu").fit(ring + ring.T, series)

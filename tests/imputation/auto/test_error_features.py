@@ -1,4 +1,4 @@
-"""What errors grow with."""
+"""Features of errors."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Deviations beyond the ends of series: they grow with the distance and with how the series changes."""
+"""Deviations beyond the ends of series: they grow with the distance and with the changes of the series."""
 
 import numpy as np
 import pytest
@@ -17,12 +17,12 @@ def trends(seed=0, count=6, columns=120):
 
 
 def drifts(seed, count=8, columns=150):
-    """Series (N, T) whose changes are random walks: trends that turn slowly."""
+    """Series (N, T) whose changes are random walks: slowly turning trends."""
     return np.cumsum(np.cumsum(np.random.default_rng(seed).normal(size=(count, columns)), axis=1), axis=1)
 
 
 def covered(values, missing):
-    """(the share of what is missing within intervals of 90 %, deviations) of a fit without it."""
+    """Return (the fraction of missing values within 90 % intervals, deviations) of a fit without growth."""
     given = np.where(missing, np.nan, values)
     model = GraphImputer(device="cpu").fit(None, given, times=np.arange(values.shape[1]))
     within = np.abs(model.completed_ - values) <= deviations.WIDE * model.deviation_

@@ -1,4 +1,4 @@
-"""What is hidden to judge methods by: as it is missing."""
+"""Values hidden for evaluation have the pattern of missing ones."""
 
 import numpy as np
 import pytest
@@ -69,7 +69,7 @@ def test_what_is_yet_to_come_is_told_from_what_was_before():
 
 
 def begun_late(rows):
-    """A quarter of the rows begins late, one of them with a gap later on."""
+    """Series with a quarter of the rows that start late, one of them with a later gap."""
     seen = np.ones((rows, 200), bool)
     for row in range(rows // 4):
         seen[row, : 20 + row] = False

@@ -1,4 +1,4 @@
-"""Settings of methods in a file: what fit decides is read as it is, what no method has is refused."""
+"""Settings of methods in a file: the results of fit are read unchanged; unknown settings are rejected."""
 
 import re
 from types import SimpleNamespace

@@ -1,4 +1,4 @@
-"""The paper's algorithm where it is the best of all methods, though it does not recover the data."""
+"""The paper's algorithm if it is the best of all methods, although it does not recover the data."""
 
 import numpy as np
 

@@ -9,7 +9,7 @@ def ground(vertices=5, columns=17, near=3, seed=0):
     seen = rng.random((vertices, columns)) > 0.5
     seen[0] = False
     seen[0, 3] = seen[1, 0] = seen[2:, 5] = True
-    seen[2, :5] = True, False, False, True, False  # a value whose second one before is the first of all
+    seen[2, :5] = True, False, False, True, False  # a value whose second predecessor is the first of all
     values = np.where(seen, rng.normal(size=seen.shape), 0).astype(np.float32)
     places = np.arange(columns)
     before = np.array([[max(places[:t][row[:t]], default=-1) for t in places] for row in seen], np.int32)

@@ -1,4 +1,4 @@
-"""The local regression in float64, a value at a time."""
+"""The local regression in float64, one value at a time."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ def line(row, left, right, t, at):
 
 
 def features(values, seen, at, series, near, v, t):
-    """(x, the line's point) of vertex v in column t, where it is missing."""
+    """Return (x, the line's point) of vertex v in column t, if it is missing."""
     places = np.flatnonzero(seen[v])
     before, after = list(places[places < t][::-1]), list(places[places > t])
     before, after = before or after[:1], after or before[:1]

@@ -42,7 +42,7 @@ def test_pieces_of_a_regression(counts, size, long, monkeypatch):
         twins.gather(features, targets, *pieces, rest[0], sizes[0], absolute, sums[0], weights[0])
         given = features, targets, *pieces, rest[0], sizes[0], absolute, sums[1], weights[1]
         launch_repeatably(kernels.gather, count, plan.THREADS, *given)
-        sums[:, :, size, size] = 0.0  # nobody's
+        sums[:, :, size, size] = 0.0  # unused
         np.testing.assert_allclose(sums[1], sums[0], rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(weights[1], weights[0], rtol=1e-9)
     twins.solve(sums[0], weights[0], begin, end, of_group, start, pull, group, out[0])

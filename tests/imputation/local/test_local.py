@@ -57,7 +57,7 @@ def test_series_that_are_alike():
     rng = np.random.default_rng(0)
     series = np.repeat(rng.normal(size=(3, 50)), 2, axis=0) + 0.01 * rng.normal(size=(6, 50))
     alive = np.array([True] * 5 + [False])
-    series += 5 * np.arange(6)[:, None]  # levels say nothing
+    series += 5 * np.arange(6)[:, None]  # levels have no effect
     found = alike.alike(series.astype(np.float32), alive, None, 4)
     assert found[:, 0].tolist()[:4] == [1, 0, 3, 2] and (found[:, :4] != np.arange(6)[:, None]).all()
     assert not (found == 5).any()
@@ -124,7 +124,7 @@ def test_vertices_are_drawn_together_as_far_as_they_are_alike(metric):
 
 
 def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
-    """Not one that a chance in its few values gives it, which met by the feature's usual size is far off."""
+    """Not a random coefficient of its few values, which would be far off for features of the usual size."""
     some = folds(np.full(20, 2.0), 60, 0.1)
     for fold in some:
         of_first = fold.group == 2 * 20
@@ -206,7 +206,7 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
 
 @pytest.mark.slow
 def test_a_vertex_without_values_is_left_to_others():
-    """Unobserved vertices stay NaN."""
+    """Vertices without observations stay NaN."""
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     seen[3] = False
     rows = [

@@ -1,10 +1,10 @@
-"""Regularized EM an entry at a time, in float64."""
+"""Regularized EM one entry at a time, in float64."""
 
 import numpy as np
 
 
 def stacked(x, lags):
-    """x (N, T) and, for each lag, the columns before and after it, the ends repeated."""
+    """Return x (N, T) and, for each lag, the columns before and after it, with repeated ends."""
     N, T = x.shape
     out = [row.copy() for row in x]
     for lag in range(1, lags + 1):
@@ -14,7 +14,7 @@ def stacked(x, lags):
 
 
 def completed(start, seen, lags, ridge, limits, rounds, still):
-    """start (N, T) filled in where it is not seen, as the card of the part says."""
+    """Return start (N, T) imputed at unseen entries, by the formulas of the package's card."""
     x, (N, T) = np.array(start), start.shape
     lost = np.zeros(N)
     for _ in range(rounds):

@@ -1,4 +1,4 @@
-"""Regularized EM against plain loops, and on series that a sum ties together."""
+"""Regularized EM against plain loops, and on series with a fixed sum."""
 
 import numpy as np
 import pytest

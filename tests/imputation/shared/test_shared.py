@@ -1,4 +1,4 @@
-"""Imputation over ranks: the tensor of one process."""
+"""Imputation over ranks gives the tensor of one process."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ CLOSE = {"float64": 1e-10, "float32": 1e-5}
 
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
-    """Small tensors are shared out too."""
+    """Distribute small tensors too."""
     monkeypatch.setattr(parts, "FEWEST", 1)
 
 
@@ -39,7 +39,7 @@ def fitted(size, data, **settings):
 
 
 def same(models, alone, close):
-    """All ranks' models are one, and that of a single process to `close`."""
+    """All ranks' models are equal, and close to that of a single process."""
     size = np.linalg.norm(alone.completed_)
     for model in models:
         assert np.linalg.norm(model.completed_ - alone.completed_) <= close * size
@@ -84,7 +84,7 @@ def test_what_is_decided_on_hidden_values(settings):
 
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_very_large_and_very_small_numbers(factor):
-    """As near as float32 brings slices that are hardly determined: the factor rounds every number anew."""
+    """As accurate as float32 permits for poorly determined slices: the factor rounds every number differently."""
     data = graph(seed=6)
     data = data._replace(tensor=factor * data.tensor.astype(np.float64), truth=None)
     alone = GraphImputer(**WALK).fit(data)

@@ -7,7 +7,7 @@ from gpukit.imputation.smoothness.steps import Observed
 
 
 def ground(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):
-    """(steps.Observed, dense L, at)."""
+    """Return (steps.Observed, dense L, at)."""
     rng = np.random.default_rng(seed)
     A = rng.random((vertices, vertices)) * (rng.random((vertices, vertices)) < 0.6)
     A = np.triu(A, 1) + np.triu(A, 1).T

@@ -4,7 +4,8 @@ import numpy as np
 
 
 def differences(at, lag):
-    """(T, T): x' D x is the sum over columns a lag apart of weight (x_t - x_t+lag)^2; weights of lag 1 by distance."""
+    """Return (T, T): x' D x is the sum over columns a lag apart of weight (x_t - x_t+lag)^2; weights of lag 1 by
+    distance."""
     count = len(at)
     D = np.zeros((count, count))
     for t in range(count - lag):
@@ -16,7 +17,7 @@ def differences(at, lag):
 
 
 def matrix(L, seen, at, lags, near, steady, together):
-    """(N T, N T) of M + a L + sum b_k D_k + c_k L D_k, row after row."""
+    """Return (N T, N T) of M + a L + sum b_k D_k + c_k L D_k, row after row."""
     whole = np.diag(seen.ravel().astype(float)) + near * np.kron(L, np.eye(len(at)))
     for lag, b, c in zip(lags, steady, together):
         D = differences(at, lag)
@@ -25,7 +26,7 @@ def matrix(L, seen, at, lags, near, steady, together):
 
 
 def likeness(values, seen, i, j):
-    """(number, squared positive correlation about 0) of the changes that are seen of both."""
+    """Return (number, squared positive correlation about 0) of the changes observed in both series."""
     there = seen[:, 1:] & seen[:, :-1]
     both = there[i] & there[j]
     x, y = np.diff(values[i])[both], np.diff(values[j])[both]

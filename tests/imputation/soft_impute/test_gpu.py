@@ -1,4 +1,4 @@
-"""Soft-impute on a GPU against the CPU: matrices that are small are the CPU's, so here none is."""
+"""Soft-impute on a GPU against the CPU. Small matrices run on the CPU, so none is small here."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Soft-impute's session on a GPU in the simulator, with numpy standing in for cupy, against the CPU's."""
+"""Soft-impute's session on a GPU in the simulator, with numpy in place of cupy, against the CPU's."""
 
 import numpy as np
 import pytest
@@ -23,7 +23,7 @@ def stand_in(monkeypatch):
 
 @pytest.mark.parametrize("whole", [512, 4])
 def test_sessions_agree(whole, stand_in, monkeypatch):
-    """All of the matrix's products, and a part's along the largest singular vectors; several steps, with momentum."""
+    """Products of the whole matrix, and of a part along the largest singular vectors; several steps, with momentum."""
     monkeypatch.setattr(iteration, "WHOLE", whole)
     monkeypatch.setattr(iteration, "STEPS", 4)
     truth, seen = case(6, 9, 2)

@@ -13,7 +13,7 @@ from gpukit.imputation.soft_impute.plan import SHARES
 
 
 def case(n=30, m=50, rank=3, seed=0):
-    """(truth, seen): of low rank, a little noise, a third missing."""
+    """Return (truth, seen): of low rank, a little noise, a third missing."""
     rng = np.random.default_rng(seed)
     truth = rng.normal(size=(n, rank)) @ rng.normal(size=(rank, m)) + 0.05 * rng.normal(size=(n, m))
     return truth.astype(np.float32), rng.random((n, m)) > 0.3
@@ -60,7 +60,7 @@ def test_the_largest_singular_values_are_those_of_all(spare, monkeypatch):
     exact = np.linalg.svd(matrix, compute_uv=False)
     session = cpu.Session(matrix, np.ones(matrix.shape, bool))
     one = iteration.Iteration(session, 0.1)
-    for _ in range(8):  # from one step to the next they come nearer
+    for _ in range(8):  # successive steps approach each other
         one.step(*iteration.largest(one.squares()))
     np.testing.assert_allclose(one.threshold, 0.1 * exact[0], rtol=0.02)
     left = np.maximum(exact - one.threshold, 0)
@@ -82,7 +82,7 @@ def test_blas_alone_has_one_thread():
 
 @pytest.mark.parametrize("shape, small", [((512, 2048), True), ((512, 2049), False), ((513, 600), False)])
 def test_small_matrices_are_the_cpus(shape, small, monkeypatch):
-    """On a GPU too: their decompositions are the CPU's."""
+    """On a GPU too: their decompositions run on the CPU."""
     monkeypatch.setattr(method, "engine", lambda device, room: device)
     gpu = SimpleNamespace(is_cuda=True)
     found = method.steps_of(SimpleNamespace(values=np.empty(shape), place=SimpleNamespace(device=gpu)))

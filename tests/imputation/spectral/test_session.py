@@ -114,7 +114,7 @@ def test_a_partial_basis_estimates_within_its_span():
     [(np.float32, 1e-37), (np.float32, 1e35), (np.float64, 1e-200), (np.float64, 1e200), (np.float64, 1e10)],
 )
 def test_very_large_and_very_small_numbers(given, factor, kind):
-    """Squares of them are no numbers of single precision, in which the session computes."""
+    """Their squares exceed single precision, which the session uses."""
     case = problem((30, 28), kind, rank=2)
     observed = naive_algorithm.observed_only(case.truth, case.mask)
     one, other = (

@@ -45,7 +45,7 @@ def test_momentum_is_that_of_fista():
 
 
 def spectra(ranks, side, noise, seed=0):
-    """(K, looked at) singular values of square slices of these ranks with noise."""
+    """Return (K, count) singular values of square slices of these ranks with noise."""
     rng = np.random.default_rng(seed)
     slices = [
         rng.normal(size=(side, r)) @ rng.normal(size=(r, side)) + noise * rng.normal(size=(side, side)) for r in ranks

@@ -1,4 +1,4 @@
-"""Arrays without labels: tables of times by sensors alone, and arrays that lie the other way."""
+"""Arrays without labels: tables of times by sensors, and transposed arrays."""
 
 import numpy as np
 import pandas
@@ -37,7 +37,7 @@ def test_a_table_alone_has_a_sensor_a_column(X, kind, tmp_path):
             model.save(tmp_path / "m")
             model = GraphImputer.load(tmp_path / "m")
         np.testing.assert_allclose(model.transform(X), expected)
-        assert model.transform(X[:N]).shape == (N, N)  # not the other way, though it would fit
+        assert model.transform(X[:N]).shape == (N, N)  # not transposed, although it would fit
         np.testing.assert_allclose(model.transform(X[:N])[~np.isnan(X[:N])], X[:N][~np.isnan(X[:N])])
         with pytest.raises(DataError, match=r"table of 6 columns.* \(6, 50\). Give X.T"):
             model.transform(X.T)

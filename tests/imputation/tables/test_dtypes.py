@@ -1,4 +1,4 @@
-"""Tensors come back in their dtype: whole numbers and booleans where they were such, within bounds and ranges."""
+"""Tensors keep their dtype: whole numbers and booleans, within bounds and ranges."""
 
 import numpy as np
 import pandas
@@ -28,7 +28,7 @@ def whole_frame():
 
 
 def frame_of(dtype):
-    """whole_frame as a dtype; booleans whether a reading is above 50."""
+    """Return whole_frame as a dtype; as booleans, True for a reading above 50."""
     frame = whole_frame()
     if "bool" in dtype:
         return (frame > 50).astype("boolean").mask(frame.isna()).astype(dtype)

@@ -1,4 +1,4 @@
-"""What people keep series in: frames either way, long ones, xarray's arrays; matched by label, and given back alike."""
+"""Common forms of series: frames in both directions, long ones, xarray's arrays; matched by label, returned alike."""
 
 import networkx
 import numpy as np
@@ -55,7 +55,7 @@ def frame(values):
 
 
 def check(got, like, expected):
-    """A frame with the labels of another, and the values of an array by vertex and time."""
+    """Check a frame's labels and its values by vertex and time."""
     assert isinstance(got, pandas.DataFrame)
     assert got.index.equals(like.index) and got.columns.equals(like.columns) and got.index.name == like.index.name
     turned = got.T if got.index.equals(TIMES) else got
@@ -175,7 +175,7 @@ def test_xarray(frame, expected):
 def test_a_graph_without_labels_goes_by_place(frame, expected):
     check(imputer().fit_transform(adjacency(), frame), frame, expected)
     plain = frame.set_axis(range(T)).set_axis(range(N), axis=1)
-    got = imputer().fit_transform(adjacency(), plain)  # its columns are as many as the vertices
+    got = imputer().fit_transform(adjacency(), plain)  # one column per vertex
     assert got.shape == (T, N)
 
 

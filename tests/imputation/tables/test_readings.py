@@ -1,4 +1,4 @@
-"""Rows whose labels are no times: readings with sensors in the index, stations, numbers of rows, repeated times."""
+"""Rows whose labels are not times: readings with sensors in the index, stations, row numbers, repeated times."""
 
 import datetime
 
@@ -23,7 +23,7 @@ def fill(*given, method="interpolation", **more):
 
 @pytest.fixture
 def frame():
-    """Times by sensors, series far apart, ends missing: a bridge from one sensor to the next would show."""
+    """Times by sensors of very different series with missing ends, which would show connections between sensors."""
     rng = np.random.default_rng(3)
     values = np.cumsum(rng.normal(size=(T, N)), axis=0) + 100 * np.arange(N)
     values[rng.random((T, N)) < 0.2] = np.nan
@@ -42,7 +42,7 @@ def graph():
 
 
 def stacked(frame, levels=("site", "time")):
-    """A frame of one column, with sensor and time in the index."""
+    """Return a frame of one column, with sensor and time in the index."""
     long = frame.rename_axis(index="time", columns="site").reset_index().melt("time", value_name="v")
     return long.set_index(list(levels))[["v"]]
 
@@ -162,7 +162,7 @@ def test_a_named_side_is_time_or_sensors(frame, expected):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", ["duration", "dates", "year"])
 def test_labels_that_are_times_tell_the_side(frame, kind):
-    """Uneven steps: what is filled in follows them, not the number of the row."""
+    """Uneven steps: imputed values follow them, not the number of the row."""
     at = np.cumsum(1 + np.arange(T) % 5)
     day = pandas.Timestamp("2020-01-01")
     index = {

@@ -1,4 +1,4 @@
-"""New readings: filled in by a fitted imputer beside what it knows, saved and loaded too; a window that moves."""
+"""New readings: imputed by a fitted imputer with its own data, also after a round trip; a moving window."""
 
 import numpy as np
 import pandas
@@ -14,7 +14,7 @@ TIMES = pandas.date_range("2020-03-01", periods=T + 4 * NEW, freq="h", name="tim
 
 @pytest.fixture(scope="module")
 def truth():
-    """Times by sensors: a day's wave, and a slow one that each sensor has its share of."""
+    """Times by sensors: a daily wave, and each sensor's share of a slow one."""
     rng = np.random.default_rng(0)
     at = np.arange(len(TIMES))
     slow = np.cumsum(rng.normal(size=len(TIMES))) / 4
@@ -98,7 +98,7 @@ def test_columns_without_times_follow(given):
     whole = GraphImputer(device="cpu", method="interpolation").fit(None, values[:, : T + NEW])
     np.testing.assert_allclose(got, whole.completed_[:, T:])
     assert model.completed_.shape == (N, T + NEW)
-    assert model.extend(values[:, T + NEW :], window=1).shape == (N, 3 * NEW)  # the new ones are kept at least
+    assert model.extend(values[:, T + NEW :], window=1).shape == (N, 3 * NEW)  # at least the new ones are kept
     assert model.completed_.shape == (N, 3 * NEW)
 
 

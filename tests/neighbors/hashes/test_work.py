@@ -1,4 +1,4 @@
-"""Weights of levels, and columns cut into units of work."""
+"""Weights of levels, and columns divided into units."""
 
 import numpy as np
 import pytest

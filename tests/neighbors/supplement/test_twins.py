@@ -11,7 +11,7 @@ CASES = [(2, 1, 3), (9, 1, 1), (9, 8, 5), (70, 33, 40), (65, 4, 2)]  # items, K,
 
 
 def check(lists, selected, worst, seed):
-    """The lists are the oracle's, and scores the share that agrees."""
+    """Compare the lists with the oracle's, and the scores with the fractions of agreement."""
     pairs = [list(zip(*map(np.ndarray.tolist, row), strict=True)) for row in zip(*selected, strict=True)]
     expected = naive.supplemented(pairs, worst, random_orders(len(pairs), seed))
     assert lists.neighbors.tolist() == [neighbors for neighbors, _ in expected]

@@ -1,4 +1,4 @@
-"""What fit and score take: numbers as labels, ids and weights; groups and eval sets as other rankers have them."""
+"""Arguments of fit and score: labels, ids and weights as numbers; groups and eval sets as in other rankers."""
 
 import datetime
 import warnings
@@ -32,7 +32,7 @@ NO_NUMBERS = {
 
 
 def grades_of(at):
-    """The labels of a Set as grades 0, 1, ..."""
+    """Return the labels of a Set as grades 0, 1, ..."""
     return np.unique(at.y, return_inverse=True)[1]
 
 
@@ -164,7 +164,7 @@ def test_weighted_scores_count_pairs_by_query():
 
 @pytest.mark.parametrize("labels", [[2, 0, 1], [0, 1, 2], [7, "a", None], [(0, 1), (0, 2), (1, 1)]], ids=str)
 def test_columns_are_matched_by_labels_that_are_no_text(labels):
-    """Numbers, and what is mixed, were taken by position, so that other orders gave other scores without a word."""
+    """Numeric and mixed labels were matched by position, so other orders silently gave other scores."""
     import pandas as pd
 
     at = make()
@@ -178,7 +178,7 @@ def test_columns_are_matched_by_labels_that_are_no_text(labels):
 
 
 def test_columns_that_count_from_0_are_no_names():
-    """An array and a frame of any names can be ranked by the model, in the same order, and other orders are matched."""
+    """The model accepts an array, and a frame with any names, in the same order; other orders are matched."""
     import pandas as pd
 
     at = make()
@@ -217,7 +217,7 @@ def test_labels_beyond_int64_are_refused_by_their_size(largest):
 @pytest.mark.skipif(np.finfo(np.longdouble).max == np.finfo(float).max, reason="longdouble is float64 here")
 @pytest.mark.parametrize("what", ["X", "y"])
 def test_long_floats_beyond_float64_are_refused_by_their_size(what):
-    """They became inf, with a warning of numpy, and inf was named as what is wrong."""
+    """They became inf with a numpy warning, and inf was reported instead of the value."""
     at = make()
     given = {"X": at.X.astype(np.longdouble), "y": at.y.astype(np.longdouble) + 1}
     given[what] = given[what] * np.longdouble("1e400")

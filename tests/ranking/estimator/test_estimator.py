@@ -1,4 +1,4 @@
-"""RankSVM from outside: the minimum of Eq. (1), whatever the input looks like; predicting; refusing."""
+"""RankSVM's public interface: the minimum of Eq. (1) for all forms of input, prediction, errors."""
 
 import warnings
 
@@ -18,7 +18,7 @@ SOLVERS = ["scan", "p-swx", "dcm", "ost"]
 
 
 def tight(**parameters):
-    """A RankSVM on the CPU that goes on until rounding stops it."""
+    """Return a RankSVM on the CPU that continues until rounding stops it."""
     return RankSVM(**{"C": 1.0, "eps": 1e-10, "device": "cpu", **parameters})
 
 
@@ -50,14 +50,14 @@ def test_what_fit_leaves():
 
 
 def test_the_preconditioner_saves_steps():
-    """Fewer than half of those without any (test_tron.py); with precondition=False the diagonal still helps."""
+    """Fewer than half of those without one (test_tron.py); with precondition=False the diagonal still helps."""
     at = make([60] * 10, 4, 20)
     scales = 10.0 ** np.linspace(-1, 1, 20)
     with_it, plain = (tight(eps=1e-6, precondition=p).fit(at.X * scales, at.y, at.qid) for p in (True, False))
     assert with_it.n_cg_ < 0.6 * plain.n_cg_
 
 
-# What the input may look like
+# Forms of input
 
 
 def test_rows_in_any_order():
@@ -233,7 +233,7 @@ def test_weights_that_cannot_be(given, words):
         RankSVM().fit(at.X, at.y, group=np.diff(at.offsets), query_weight={1: 1.0})
 
 
-# Shapes that break things
+# Difficult shapes
 
 
 @pytest.mark.parametrize(
@@ -305,7 +305,7 @@ def test_max_iter_is_told():
         assert RankSVM(device="cpu", max_iter=needed).fit(at.X, at.y, at.qid).converged_
 
 
-# Predicting
+# Prediction
 
 
 def test_scores_ranks_and_accuracy():
@@ -346,7 +346,7 @@ def test_accuracy_without_pairs():
         model.score(at.X, np.zeros(len(at.y)), at.qid)
 
 
-# Refusing
+# Errors
 
 
 def replaced(array, place, value):

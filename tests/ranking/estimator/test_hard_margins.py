@@ -1,4 +1,4 @@
-"""Documents that a line separates, or nearly, in any units: the minimum is reached, and certified where it can be."""
+"""Documents that are separable, or nearly, in any units: the minimum is reached, and certified if possible."""
 
 import warnings
 
@@ -14,7 +14,7 @@ from ranking import inputs, naive, sessions
 
 
 def documents(n=8, noise=0.0, seed=0, size=12):
-    """(X, y, offsets) of 5 queries whose order is linear in X, but for noise."""
+    """Return (X, y, offsets) of 5 queries whose order is linear in X, except for noise."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(5 * size, n))
     score = X @ rng.normal(size=n)
@@ -35,7 +35,7 @@ def minimum(X, y, offsets, C):
 
 
 def objective(w, X, y, offsets, C):
-    """Return f(w), of differences of documents rather than of scores."""
+    """Return f(w), computed from differences of documents rather than of scores."""
     i, j = naive.pairs(y, offsets)
     return 0.5 * w @ w + C * np.sum(np.maximum(0.0, 1.0 - (X[i] - X[j]) @ w) ** 2)
 
@@ -64,7 +64,7 @@ def test_large_units(unit, noise, form):
 @pytest.mark.parametrize("seed", range(12))
 @pytest.mark.parametrize("n", [2, 30])
 def test_whatever_the_units_it_ends_and_says_why(n, seed):
-    """Features of 1e-9 to 1e9, some of them repeated or constant; a minimum is claimed only where one is reached."""
+    """Features of 1e-9 to 1e9, some of them repeated or constant; only a minimum is reported as one."""
     rng = np.random.default_rng(seed)
     X, y, offsets = documents(n, noise=[0.0, 0.3][seed % 2], seed=seed)
     units = 10.0 ** (rng.uniform(-9, 9, n) if seed % 3 else rng.choice([0, 9], n))
@@ -87,7 +87,7 @@ def test_above_1024_features():
 
 @pytest.mark.parametrize("C", [1e-4, 1.0, 100.0])
 def test_the_floor_is_a_lower_bound(C):
-    """At any w, of its own C and of larger ones; at the minimum it is f."""
+    """For any w, for its own C and larger ones; at the minimum it is f."""
     at = inputs.case("five levels at the margin")
     X = np.ascontiguousarray(inputs.features(at, 6))
     session = make_session(sessions.problem_of(at, X), "scan", cpu)
@@ -103,7 +103,7 @@ def test_the_floor_is_a_lower_bound(C):
 
 
 def test_rounding_is_said():
-    """Offsets hide the features' differences; no more than what float64 shows is claimed."""
+    """Offsets hide the features' differences; only what float64 shows is claimed."""
     X, y, offsets = documents(12, noise=0.3)
     with pytest.warns(UserWarning, match="rounding hides further progress"):
         model = RankSVM(1e4, scale="none", device="cpu").fit(1e6 * X + 1e13, y, group=np.diff(offsets))
@@ -111,7 +111,7 @@ def test_rounding_is_said():
 
 
 def test_constant_columns_get_no_weight():
-    """Their gradient is 0, where sums of large numbers would leave what rounding makes of them."""
+    """Their gradient is 0, although sums of large numbers would leave rounding errors."""
     X, y, offsets = documents()
     model = fitted(np.hstack([X, np.full((len(X), 1), 1e9)]), y, offsets, 1.0)
     assert model.coef_[-1] == 0.0 and model.converged_

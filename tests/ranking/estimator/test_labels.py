@@ -1,4 +1,4 @@
-"""Frames, nullable and masked columns, arrays on a GPU, weights of documents: whose row is whose."""
+"""Frames, nullable and masked columns, arrays on a GPU, weights of documents: matching of rows."""
 
 import numpy as np
 import pandas
@@ -27,7 +27,7 @@ def expected(at):
 
 
 def framed(at):
-    """(X, y, qid) as pandas has them, y and qid in other orders than X."""
+    """Return (X, y, qid) as pandas objects, y and qid in other orders than X."""
     rng, index = np.random.default_rng(0), [f"doc{i}" for i in range(len(at.y))]
     X = pandas.DataFrame(at.X, index, list("abcde"))
     y, qid = pandas.Series(at.y, index).sample(frac=1, random_state=1), pandas.Series(at.qid, index)
@@ -65,7 +65,7 @@ def test_nullable_and_masked_columns(at, expected):
 
 
 def hidden(values):
-    """A masked array that hides number 3."""
+    """Return a masked array that hides number 3."""
     return np.ma.array(values, mask=np.arange(values.size).reshape(values.shape) == 3)
 
 

@@ -1,4 +1,4 @@
-"""Models as files: all that was learned comes back; damage is told."""
+"""Models as files: all parameters are restored; damage is reported."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_a_path_is_kept(tmp_path):
     model.save(tmp_path / "m")
     back = RankSVM.load(tmp_path / "m")
     assert (back.metric_, back.C_) == ("pa", model.C_)
-    assert repr(back.path_) == repr(model.path_)  # NaN and all
+    assert repr(back.path_) == repr(model.path_)  # including NaN
 
 
 def test_numpy_parameters(tmp_path):

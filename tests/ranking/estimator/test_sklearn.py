@@ -1,4 +1,4 @@
-"""RankSVM in scikit-learn's hands: its checks, metadata routing, folds that keep a query together."""
+"""RankSVM in scikit-learn: its checks, metadata routing, folds that keep a query together."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ EXCEPTIONS = {
 
 
 class OneQuery(RankSVM):
-    """RankSVM for scikit-learn's checks, which know of no queries: all documents are of one."""
+    """RankSVM for scikit-learn's checks, which have no queries: all documents are of one query."""
 
     def fit(self, X, y=None):
         return super().fit(X, y, group=[len(X) if isinstance(X, list) else X.shape[0]])
@@ -51,7 +51,7 @@ def routing():
 
 
 def folds_by_hand(at, weights, C, splits=3):
-    """The score of each fold of GroupKFold, each by a model of its own."""
+    """Return the score of each fold of GroupKFold, each by its own model."""
     scores = []
     for train, test in GroupKFold(splits).split(at.X, at.y, at.qid):
         assert not set(at.qid[train]) & set(at.qid[test])
@@ -61,7 +61,7 @@ def folds_by_hand(at, weights, C, splits=3):
 
 
 def shuffled(at):
-    """The documents of a Set in random order."""
+    """Return the documents of a Set in random order."""
     return at._replace(**dict(zip(("X", "y", "qid"), at.taken(np.random.default_rng(2).permutation(len(at.y))))))
 
 

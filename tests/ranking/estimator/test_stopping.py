@@ -1,4 +1,4 @@
-"""Where training ends: certified minima in any units of the features, and models without weights."""
+"""The end of training: certified minima in any units of the features, and models without weights."""
 
 import warnings
 
@@ -20,7 +20,7 @@ SCALES = {
 
 
 def documents(n=12, wide=0, scale="decades"):
-    """(X, y, qid) of 240 documents in 12 queries whose labels no linear model explains; wide: columns of noise more."""
+    """Return (X, y, qid) of 240 documents in 12 queries with nonlinear labels; wide: more columns of noise."""
     rng = np.random.default_rng(3)
     X = rng.normal(size=(240, n)) @ (np.eye(n) + 0.5)
     y = np.digitize(X[:, :3].sum(axis=1) + 8 * rng.normal(size=240), [-5, 5]).astype(float)
@@ -29,7 +29,7 @@ def documents(n=12, wide=0, scale="decades"):
 
 
 def excess(model, X, y, qid, C):
-    """How far the objective is above the minimum, relatively; the minimum is certified by the oracle's gradient."""
+    """Return the relative excess of the objective over the minimum, which the oracle's gradient certifies."""
     offsets = np.append(np.flatnonzero(np.diff(qid, prepend=-1)), len(qid))
     best = RankSVM(C, eps=1e-11, scale="none", device="cpu", max_iter=1000).fit(X, y, qid)
     at = naive.objective(best.coef_, X, y, offsets, C)
@@ -71,7 +71,7 @@ def test_repeated_columns():
 
 @pytest.mark.slow
 def test_breast_cancer_and_a_thousand_small_columns():
-    """f = 1,259 was called converged; a gradient near 0 certifies the minimum that is compared with."""
+    """f = 1,259 was reported as converged; a gradient near 0 certifies the reference minimum."""
     from sklearn.datasets import load_breast_cancer
 
     X, y = load_breast_cancer(return_X_y=True)
@@ -98,7 +98,7 @@ def test_converged_is_never_wrong(eps, max_iter):
 
 
 def test_hard_margins_are_not_called_converged_early():
-    """Documents that a line separates, in large units: what cannot be certified is said."""
+    """Separable documents in large units: a result that cannot be certified is reported."""
     rng = np.random.default_rng(5)
     X = rng.normal(size=(60, 30)) * 10.0 ** rng.uniform(-5, 4, 30)
     y, group = (X[:, 0] > 0).astype(float), [60]

@@ -1,4 +1,4 @@
-"""Features of huge numbers: training takes memory for those that occur."""
+"""Features with very large numbers: training takes memory only for existing ones."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ NUMBERS = [1, 7, 500, 70_000, 900_000_000, LARGEST]
 
 
 def lines(numbers):
-    """svmlight lines of 48 documents in 4 queries; each feature has its own values."""
+    """Return svmlight lines of 48 documents in 4 queries; each feature has its own values."""
     rng = np.random.default_rng(3)
     for k in range(48):
         values = rng.normal(size=len(numbers))

@@ -1,4 +1,4 @@
-"""The kernels of the level tree, the pass, the products with X and the covariance against their twins, and sessions."""
+"""Kernels of the level tree, the pass, the products with X and the covariance against their twins; sessions."""
 
 import csv
 
@@ -11,7 +11,7 @@ from ranking import inputs, naive, sessions
 
 pytestmark = [
     pytest.mark.kernel,
-    pytest.mark.filterwarnings("ignore:overflow encountered"),  # a GPU wraps integers without a word
+    pytest.mark.filterwarnings("ignore:overflow encountered"),  # a GPU wraps integers silently
 ]
 
 from gpukit.ranking import cpu, gpu
@@ -32,12 +32,15 @@ BLOCK = 96
 
 
 def launched(kernel):
-    """The kernel as a function on numpy arrays, after the number of threads that it needs."""
+    """Return the kernel as a function on numpy arrays, after the number of threads."""
     return lambda count, *arguments: launch(kernel, -(-count // BLOCK), BLOCK, *arguments)
 
 
 def planes(at, arity, dtype, start_planes, search_plane):
-    """(tables, counts, values) of every plane for scores at.s; the functions take the number of documents first."""
+    """Return (tables, counts, values) of every plane for scores at.s.
+
+    The functions take the number of documents first.
+    """
     made = sessions.problem_of(at, None, arity).tree
     l, keys, order = len(at.y), np.empty(len(at.y)), np.empty(len(at.y), np.int32)
     keys[made.place] = at.s
@@ -78,7 +81,7 @@ def test_level_tree(lengths, levels, scores, arity, dtype):
 
 
 def walk(at, arity, X, weights, blocks):
-    """(Walk, Partners) of a pass, the level tree searched by the twins for scores at.s."""
+    """Return (Walk, Partners) of a pass, with the level tree searched by the twins for scores at.s."""
     problem = sessions.problem_of(at, X, arity, weights)
     session = make_session(problem, "scan", cpu)
     session.move(np.eye(X.shape[1])[0])
@@ -120,7 +123,7 @@ def test_pair_product(name, exact):
 
 @pytest.mark.parametrize("length, capacity", [(200, 256), (700, 1280), (300, 0)])
 def test_what_scores_of_a_query_have_in_common_costs_no_digits(length, capacity):
-    """Of one document a thread, of several, and through the workspace."""
+    """For one document per thread, for several, and through the workspace."""
     at = inputs.queries([length], 5, "margins")
     over, u, found = walk(at, 5, np.zeros((length, 1)), np.ones(1), 1), np.round(at.u * 2**20) / 2**20, []
     product = pair_sums_kernels.make_pair_product(4, 1, 4, capacity, True)
@@ -192,7 +195,7 @@ def test_padded(n, rows):
 
 
 def test_shared_memory_is_enough(root):
-    """What is taken for granted before a launch is what the compiler says; no choice is above a block's."""
+    """The assumed static shared memory is the compiler's; no choice exceeds a block's limit."""
     rows = list(csv.DictReader((root / "docs" / "kernels.csv").open()))
     costs = [
         (row["case"].partition("[")[2][:-1].split(", "), int(row["shared"]))
@@ -239,7 +242,7 @@ def test_add_rows(rows, columns):
 
 @pytest.mark.parametrize("n, lengths, shares", [(5, [20, 1, 16], 2), (70, [9, 14], 1), (64, [5, 5], 4)])
 def test_gram(n, lengths, shares):
-    """Of one query nothing but a level; less than a tile, a tile, and more."""
+    """A query of one level; less than a tile, a tile, and more."""
     at = inputs.queries(lengths, 3)
     X, made = inputs.features(at, n), sessions.problem_of(at, None).tree
     weights, l, m = sessions.weights_of(at), len(at.y), len(lengths)
@@ -262,7 +265,7 @@ def test_gram(n, lengths, shares):
 
 @pytest.mark.parametrize("solver, sparse", [("scan", False), ("scan", True), ("p-swx", False), ("p-swx", True)])
 def test_sessions(solver, sparse, monkeypatch):
-    """Scores, sorting, search, walks and covariance, launched as a training does."""
+    """Scores, sorting, search, products and covariance, launched as in a training."""
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     at = inputs.queries([20, 1, 33], 3, "margins")
     (X, w), weights = sessions.documents(at, 6, np.float32), np.array([1.0, 3.0, 0.5])
@@ -281,7 +284,7 @@ def test_sessions(solver, sparse, monkeypatch):
 
 
 def test_a_matrix_too_wide_for_registers(monkeypatch):
-    """Is kept by rows."""
+    """It is stored by rows."""
     monkeypatch.setattr(gpu, "LIMIT", 5)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     X = np.random.default_rng(9).normal(size=(4, 6)).astype(np.float32)

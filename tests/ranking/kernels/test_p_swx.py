@@ -13,7 +13,7 @@ from gpukit.ranking.kernels import p_swx as p_swx_kernels
 
 
 def p_swx(at, u):
-    """arrays.Sums, every place of which the kernel must write."""
+    """Return arrays.Sums; the kernel must write every element."""
     sums, blocks = Sums(*np.full((2, len(u)), np.nan)), len(at.offsets) - 1
     launch_repeatably(p_swx_kernels.p_swx, blocks, p_swx_kernels.THREADS, at.order, at.s, at.level, at.offsets, u, sums)
     return sums
@@ -28,7 +28,7 @@ def test_counts_are_exact(name):
 
 @pytest.mark.parametrize("scores", ["margins", "wide", "narrow"])
 def test_sums_over_several_tiles(scores):
-    """A query longer than a tile: all of the second one, a part, or none lies within the margin."""
+    """A query longer than a tile: all of the second one, a part, or none is within the margin."""
     at = inputs.queries([1, 300, 256], 4, scores)
     expected = naive.pair_sums(at.y, at.s, at.u, at.offsets)
     np.testing.assert_allclose(p_swx(at, at.u), expected, rtol=0, atol=1e-12)

@@ -12,7 +12,7 @@ SOLVERS = [dcm, ost, p_swx]
 
 
 def pair_sums(solver, at, u):
-    """arrays.Sums, every place of which the solver must write."""
+    """Return arrays.Sums; the solver must write every element."""
     sums = Sums(*np.full((2, len(u)), np.nan))
     solver(at.order, at.s, at.level, at.offsets, u, sums)
     return sums
@@ -50,7 +50,7 @@ def test_a_long_query(solver, long_query):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_many_queries_of_every_length(solver):
-    """More queries than there are runs of them; documents fall on each side of the cuts between runs."""
+    """More queries than runs; documents are on both sides of the boundaries between runs."""
     rng = np.random.default_rng(2)
     at = inputs.queries(rng.integers(0, 40, 500), 3)
     ones = np.ones(len(at.y))

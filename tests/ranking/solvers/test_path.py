@@ -1,4 +1,4 @@
-"""The regularization path: every C's own minimum, the best by the metric, grids as people write them."""
+"""The regularization path: every C's own minimum, the best by the metric, forms of grids."""
 
 import warnings
 
@@ -17,7 +17,7 @@ GRID = [2.0**k for k in range(-12, 5, 2)]
 
 
 def noisy(seed):
-    """Documents whose labels a linear model predicts in part, as (X, y, qid)."""
+    """Return documents whose labels a linear model predicts in part, as (X, y, qid)."""
     rng, lengths = np.random.default_rng(seed), [20] * 12
     X = rng.normal(size=(240, 8))
     y = np.digitize(X @ [3, 2, 1, 0.5, 0, 0, 0, 0] + 2 * rng.normal(size=240), [-3, 0, 3])

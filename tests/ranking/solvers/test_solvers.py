@@ -1,4 +1,4 @@
-"""Which device, which solver."""
+"""Choice of the device and the solver."""
 
 import numpy as np
 import pytest

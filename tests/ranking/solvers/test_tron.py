@@ -13,7 +13,7 @@ from ranking import data, inputs, naive, sessions
 
 
 class Smooth:
-    """A problem of functions f(w) -> (f, gradient) and H(w), with the points at which it was asked."""
+    """A problem of functions f(w) -> (f, gradient) and H(w), which records its evaluation points."""
 
     def __init__(self, value, hessian, inverse=None):
         self.value, self.hessian, self.inverse, self.asked = value, hessian, inverse, []
@@ -35,7 +35,7 @@ class Smooth:
 
 
 def quadratic(n, seed=0, condition=100.0):
-    """(Smooth, minimizer) of w'A w / 2 - b'w with eigenvalues from 1 to `condition`."""
+    """Return (Smooth, minimizer) of w'A w / 2 - b'w with eigenvalues from 1 to `condition`."""
     rng = np.random.default_rng(seed)
     Q = np.linalg.qr(rng.normal(size=(n, n)))[0]
     A, b = Q * np.geomspace(1, condition, n) @ Q.T, rng.normal(size=n)
@@ -43,7 +43,7 @@ def quadratic(n, seed=0, condition=100.0):
 
 
 def logistic(n=8, seed=0):
-    """Regularized logistic regression: convex, its Hessian moves with w."""
+    """Regularized logistic regression: convex, with a variable Hessian."""
     X = np.random.default_rng(seed).normal(size=(60, n)) * np.geomspace(1, 10, n)
 
     def value(w):
@@ -58,7 +58,7 @@ def logistic(n=8, seed=0):
 
 
 def ranking(name="five levels at the margin", n=8, widest=30):
-    """(Queries, X, session) of a RankSVM problem with features of scales up to `widest`."""
+    """Return (Queries, X, session) of a RankSVM problem with features of scales up to `widest`."""
     at = inputs.case(name)
     X = np.ascontiguousarray(inputs.features(at, n) * np.geomspace(1, widest, n), np.float32)
     return at, X, make_session(sessions.problem_of(at, X), "scan", cpu)
@@ -78,7 +78,7 @@ def test_a_quadratic(n):
 
 @pytest.mark.parametrize("start", [0.0, 3.0, -100.0])
 def test_against_scipy(start):
-    """From a bad start too, where the quadratic model is wrong and steps are refused."""
+    """Also from a bad start with a wrong quadratic model and rejected steps."""
     problem = logistic()
     expected = scipy.optimize.minimize(problem.value, np.zeros(8), jac=True, method="L-BFGS-B", options={"ftol": 1e-15})
     result = tron.minimize(problem, np.full(8, start), 1e-6, 200)
@@ -91,7 +91,7 @@ def test_against_scipy(start):
 
 
 def test_a_refused_step_goes_back():
-    """The model is far too hopeful: the step is refused, the radius shrinks, products are taken at w again."""
+    """The model is too optimistic: the step is rejected, the radius shrinks, products are at w again."""
 
     def value(w):
         return float(np.sqrt(1 + w @ w) + 100 * max(0.0, abs(w[0] - 3) - 0.5)), w / np.sqrt(1 + w @ w)
@@ -117,7 +117,7 @@ def test_the_minimum_of_ranksvm(C, preconditioned):
 
 
 def test_steps_are_the_oracles():
-    """Without a preconditioner the same Newton and CG steps as the oracle's."""
+    """Without a preconditioner the Newton and CG steps equal the oracle's."""
     at, X, session = ranking(widest=1)
     result = tron.minimize(Objective(session, 0.1), np.zeros(8), 1e-5, 100)
     expected = naive.minimize(X, at.y, at.offsets, 0.1, 1e-5)
@@ -145,7 +145,7 @@ def test_as_far_as_rounding_lets_it(preconditioned):
 
 @pytest.mark.parametrize("noise", [1e-13, 1e-11])
 def test_rounding_in_f_does_not_shrink_the_radius(noise):
-    """Where f tells nothing of small steps, their gradients do; no step may leave its own length for the next one's."""
+    """If f does not show small steps, their gradients do; no step may reduce the radius to its own length."""
     problem, minimizer = quadratic(8)
     plain, rng = problem.value, np.random.default_rng(1)
     problem.value = lambda w: (plain(w)[0] * (1 + noise * rng.normal()) + 1e4 * noise * rng.normal(), plain(w)[1])
@@ -155,7 +155,7 @@ def test_rounding_in_f_does_not_shrink_the_radius(noise):
 
 
 def test_settled():
-    """What rounding leaves of both reductions ends it, when the gradient cannot become smaller."""
+    """Reductions within rounding errors end it, if the gradient cannot decrease."""
     problem, minimizer = quadratic(5)
     problem.value, plain = lambda w: (plain(w)[0] + 1e6, plain(w)[1]), problem.value
     result = tron.minimize(problem, np.zeros(5), 0.0, 1000)
@@ -198,7 +198,7 @@ def test_nothing_to_do():
 
 
 def test_a_warm_start():
-    """It stops by the gradient at w = 0: evaluated, or as it was found before."""
+    """It stops by the gradient at w = 0: evaluated, or passed by the caller."""
     problem, minimizer = quadratic(6)
     cold = tron.minimize(problem, np.zeros(6), 1e-6, 100)
     start = minimizer + 1e-9
@@ -223,9 +223,9 @@ def test_the_start_is_left_alone_and_progress_is_told():
 @pytest.mark.parametrize(
     "length, actual, curvature, slope, expected",  # of a predicted reduction of 1 and a radius of 10
     [
-        (4, -1.0, 1.0, -1.0, 2.0),  # refused: scale 0.5 of the length
-        (8, -1.0, 1.0, -4.0, 5.0),  # refused: never more than half of the radius
-        (8, -1.0, 9.0, -1.0, 2.0),  # refused: a quarter of the length at least
+        (4, -1.0, 1.0, -1.0, 2.0),  # rejected: scale 0.5 of the length
+        (8, -1.0, 1.0, -4.0, 5.0),  # rejected: never more than half of the radius
+        (8, -1.0, 9.0, -1.0, 2.0),  # rejected: a quarter of the length at least
         (4, 0.1, 1.0, -1.0, 2.5),  # poor: a quarter of the radius at least
         (8, 0.1, 1.0, -1.0, 4.0),  # poor: scale times the length
         (8, 0.1, 1.0, -4.0, 5.0),  # poor: half of the radius at most
@@ -244,14 +244,14 @@ def test_next_radius(length, actual, curvature, slope, expected):
 
 @pytest.mark.parametrize("turn", [1.0, -1.0, 0.0])
 def test_to_boundary(turn):
-    """Forwards from a step that lies ahead, behind, or across the direction."""
+    """Forwards from a step ahead, behind, or across the direction."""
     step, direction = np.array([0.3, 0.4, 0.0]), np.array([turn, 0.5 * turn, 2.0])
     alpha = tron.to_boundary(step @ step, step @ direction, direction @ direction, 1.7)
     assert alpha > 0 and np.linalg.norm(step + alpha * direction) == pytest.approx(1.7, rel=1e-14)
 
 
 def test_to_boundary_does_not_cancel():
-    """A step that nearly lies on the boundary, straight outwards: room / 2 cross is left."""
+    """A step that is nearly on the boundary, straight outwards: room / 2 cross is left."""
     assert tron.to_boundary(1 - 1e-14, 1.0, 1.0, 1.0) == pytest.approx((1 - (1 - 1e-14)) / 2, rel=1e-6, abs=0)
     assert tron.to_boundary(1.0, 1.0, 1.0, 1.0) == 0
 
@@ -259,7 +259,7 @@ def test_to_boundary_does_not_cancel():
 @pytest.mark.parametrize("preconditioned", [False, True])
 @pytest.mark.parametrize("radius", [0.05, 1e3])
 def test_conjugate_gradients(radius, preconditioned):
-    """The step's length in M, its residual, and that it ends on the boundary or with a tenth of the gradient."""
+    """The step's length in M, its residual, and its end on the boundary or with a tenth of the gradient."""
     problem, _ = quadratic(12)
     f, g = problem.evaluate(np.zeros(12))
     A = problem.hessian(None)
@@ -274,7 +274,7 @@ def test_conjugate_gradients(radius, preconditioned):
 
 
 def test_the_first_radius_is_the_gradients_length():
-    """In the norm of M^-1; a first step cannot be longer, and is the radius where it is shorter."""
+    """In the norm of M^-1; the first step cannot be longer, and its length becomes the radius if shorter."""
     problem, _ = quadratic(3)
     problem.inverse = lambda r: r / 4
     _, g = problem.evaluate(np.zeros(3))
@@ -290,7 +290,7 @@ def test_the_first_radius_is_the_gradients_length():
 
 @pytest.mark.parametrize("C", [1e-6, 1.0, 1e12])
 def test_the_preconditioner(C):
-    """Of a matrix without full rank, with eigenvalues a little below 0 by rounding: M^-1 is never indefinite."""
+    """For a matrix without full rank, with eigenvalues slightly below 0 by rounding: M^-1 is never indefinite."""
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(3, 10)) * 1e3
     gram = rows.T @ rows - 1e-7 * np.eye(10)
@@ -298,14 +298,14 @@ def test_the_preconditioner(C):
     inverse = Preconditioner(gram).inverse(C)
     found = np.array([inverse(e) for e in np.eye(10)])
     np.testing.assert_allclose(found, found.T, rtol=0, atol=1e-12)
-    largest = 1 / (1 - min(2 * C * 1e-7, 0.5))  # what rounding takes from G comes out of M, which is factored as it is
+    largest = 1 / (1 - min(2 * C * 1e-7, 0.5))  # M is factored as it is, with the rounding errors of G
     assert -1e-15 < np.linalg.eigvalsh(found).min() and np.linalg.eigvalsh(found).max() <= largest * (1 + 1e-12)
     if C < 2:
         np.testing.assert_allclose(found @ (np.eye(10) + 2 * C * rows.T @ rows), np.eye(10), rtol=0, atol=1e-5)
 
 
 def test_products_are_exact_without_a_preconditioner():
-    """Many plain CG steps do not bear products in float32; gradient and loss are always exact."""
+    """Many plain CG steps do not tolerate products in float32; gradient and loss are always exact."""
 
     class Noted:
         n = 2
@@ -328,7 +328,7 @@ def test_products_are_exact_without_a_preconditioner():
 
 
 def test_every_c_of_a_path_has_one_session():
-    """Trainings one after the other, warm, reach the minima of trainings of their own."""
+    """Consecutive warm-started trainings reach the minima of separate ones."""
     at, X, session = ranking()
     preconditioner, w = Preconditioner(session.gram()), np.zeros(8)
     for C in (1e-3, 1e-2, 1e-1):

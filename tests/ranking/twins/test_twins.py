@@ -1,4 +1,4 @@
-"""Sessions on the CPU, and the twins that they are made of, against all pairs."""
+"""Sessions on the CPU, and their twins, against all pairs."""
 
 import numpy as np
 import pytest
@@ -18,7 +18,7 @@ SOLVERS = ["scan", "p-swx", "dcm", "ost"]
 
 
 def assert_walks(session, at, X, w, weights, pair_sums=naive.pair_sums):
-    """A session's gradient, loss and product at w against those of all pairs."""
+    """Compare a session's gradient, loss and product at w with those of all pairs."""
     v = np.random.default_rng(9).normal(size=X.shape[1])
     session.move(w)
     for u, margin in ((w, 1.0), (v, 0.0)):
@@ -26,7 +26,7 @@ def assert_walks(session, at, X, w, weights, pair_sums=naive.pair_sums):
 
 
 def assert_tables(session, at, pair_sums=naive.pair_sums):
-    """The level tree's counts and ranges after a move to the scores at.s."""
+    """Check the level tree's counts and ranges after a move to the scores at.s."""
     ones = np.ones(len(at.y))
     above, below = pair_sums(at.y, at.s, ones, at.offsets)
     np.testing.assert_array_equal(session.partners.counts, [above + below, below - above])
@@ -62,7 +62,7 @@ def test_the_oracle_for_long_queries():
 
 @pytest.mark.slow
 def test_positions_of_four_bytes():
-    """A query of 70,000 documents in two levels: partners of the one are counted by searching in the other."""
+    """A query of 70,000 documents in two levels: partners of one are counted by searching in the other."""
     rng = np.random.default_rng(4)
     y, s = np.repeat([0.0, 1], 35000), rng.normal(size=70000)
     low, high = np.sort(s[:35000]), np.sort(s[35000:])
@@ -88,7 +88,7 @@ def test_every_solver(solver, dtype, sparse):
 
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_gradient_loss_and_product_are_the_objectives(solver):
-    """Against the oracle's objective, of which `expected_walk` is a rearrangement."""
+    """Against the oracle's objective, which `expected_walk` rearranges."""
     at = inputs.case("three levels")
     X, weights, C = inputs.features(at, 6), sessions.weights_of(at), 0.3
     w, v = np.random.default_rng(1).normal(size=(2, 6))
@@ -104,7 +104,7 @@ def test_gradient_loss_and_product_are_the_objectives(solver):
 
 
 def test_a_session_answers_as_a_new_one():
-    """Wherever it was before."""
+    """After any other points."""
     at = inputs.case("total order")
     X, w = sessions.documents(at, 4)
     moved, fresh = (make_session(sessions.problem_of(at, X, 3), "scan", cpu) for _ in range(2))
@@ -115,7 +115,7 @@ def test_a_session_answers_as_a_new_one():
 
 
 def test_results_do_not_depend_on_where_arrays_lie():
-    """To the bit: a loop that the compiler vectorizes only where it sees that arrays are apart must not add up."""
+    """To the bit: a loop that is vectorized only for arrays that do not overlap must not add."""
     at = inputs.case("total order")
     (X, w), kept, rng = sessions.documents(at, 4), [], np.random.default_rng(0)
     session, found = make_session(sessions.problem_of(at, X, 3), "scan", cpu), set()
@@ -130,7 +130,7 @@ def test_results_do_not_depend_on_where_arrays_lie():
 
 
 def test_pair_sums_and_combine():
-    """Both give z and the loss of a walk, each its own way; z is left alone where a query has no pairs."""
+    """Both give z and the loss of a pass, by different methods; z is unchanged for a query without pairs."""
     at = inputs.queries([30, 1, 40], 4, "margins")
     (X, w), weights = sessions.documents(at, 2), np.array([1.0, 5, 0.5])
     session = make_session(sessions.problem_of(at, X, 2, weights), "scan", cpu)
@@ -170,7 +170,7 @@ def test_what_scores_of_a_query_have_in_common_costs_no_digits(sparse):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_with_a_sparse_matrix(dtype):
-    """With rows and columns that are empty."""
+    """With empty rows and columns."""
     rng = np.random.default_rng(5)
     X = np.where(rng.random((200, 30)) < 0.1, rng.normal(size=(200, 30)), 0).astype(dtype)
     X[:3], X[:, 29] = 0, 0
@@ -192,7 +192,7 @@ def test_by_rank_and_add_rows():
 
 
 def covariance(at, X, weights):
-    """Sum over the documents of weight * others * (x - mean)(x - mean)', mean weighted alike, by loops."""
+    """Return the sum over the documents of weight * others * (x - mean)(x - mean)', mean weighted alike, by loops."""
     found = np.zeros((X.shape[1], X.shape[1]))
     for weight, begin, end in zip(weights, at.offsets[:-1], at.offsets[1:]):
         pulls = weight * np.array([np.sum(at.y[begin:end] != y) for y in at.y[begin:end]])
@@ -217,7 +217,7 @@ def test_gram(name, n, sparse):
 
 
 def test_gram_is_nearly_the_hessian():
-    """Of a query of k levels with a document each, X'A'AX with all pairs active is k / (k - 1) times the matrix."""
+    """For a query of k levels with a document each, X'A'AX with all pairs active is k / (k - 1) times the matrix."""
     at = inputs.queries([40], 0)
     X = inputs.features(at, 4).astype(np.float64)
     i, j = naive.pairs(at.y, at.offsets)
@@ -227,7 +227,7 @@ def test_gram_is_nearly_the_hessian():
 
 
 def test_gram_of_a_query_without_pairs():
-    """Its mean is 0, and it adds nothing, sparse or dense."""
+    """Its mean is 0, and it adds 0, sparse or dense."""
     at = inputs.queries([20, 5], 1)
     at.y[:10] += 1
     X, made = inputs.features(at, 3), sessions.problem_of(at, None).tree

@@ -1,4 +1,4 @@
-"""Generated ratings: the shapes, the tails, the planted structure, and that a seed is a promise."""
+"""Generated ratings: shapes, tails, planted structure, and reproducible seeds."""
 
 import hashlib
 
@@ -67,7 +67,7 @@ def test_planted_structure(made):
 
 
 def test_similar_items_agree_beyond_the_low_rank():
-    """Ratings of two items of a group by one user, means taken out, correlate; of two items at random, less."""
+    """Ratings of two items of a group by one user, without means, correlate; of two random items, less."""
     shape = synth.resized(synth.scaled("netflix", 0.01), users=3000, items=100, ratings=120_000)
     ratings = synth.generate(shape, 0)[0]
     _, group, _ = synth._catalogue(shape, 0)

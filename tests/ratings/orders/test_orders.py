@@ -1,4 +1,4 @@
-"""Ratings in two orders on the CPU, against plain loops; what is refused."""
+"""Ratings in two orders on the CPU, against plain loops; errors."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from ratings.orders import naive
 
 
 def made(n_users, n_items, n, values=(1.0, 2.0, 3.5, -0.0, 0.0), seed=0):
-    """Ratings of distinct pairs in random order."""
+    """Return Ratings of distinct pairs in random order."""
     random = np.random.default_rng(seed)
     pairs = random.permutation(n_users * n_items)[:n]
     given = np.array(values, np.float32)[random.integers(0, len(values), n)]
@@ -38,7 +38,7 @@ def test_both_orders_of_other_values(values):
 
 
 def assert_both_orders(ratings, shape):
-    """Of so many users, items and ratings: both orders are what plain loops make."""
+    """For these numbers of users, items and ratings, both orders equal those of plain loops."""
     found, rows = order.order_ratings(ratings, cpu()), triples(ratings)
     first, second = naive.by_item(rows), naive.by_user(rows)
     assert found.by_item.others.tolist() == [rows[t][0] for t in first]
@@ -73,7 +73,7 @@ def test_more_values_than_codes_go_to_an_even_grid(count, exact):
 @pytest.mark.parametrize("count", [254, 255])
 @pytest.mark.parametrize("turn", [1, -1])
 def test_values_that_come_once_each(count, turn):
-    """Of which no part of the ratings that is looked through by itself has more than a sixteenth."""
+    """No separately inspected part of the ratings has more than a sixteenth of them."""
     values = np.arange(count, dtype=np.float32)[::turn] / 4
     ratings = made(20, 20, count)
     ratings.values[:] = values
@@ -87,7 +87,7 @@ def test_values_that_come_once_each(count, turn):
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
 @pytest.mark.parametrize("count, at", [(3, 1), (1000, 999), (6000, 0), (6000, 5999)])
 def test_a_rating_that_is_not_finite_among_few_values_and_many(bad, count, at):
-    """Of many values only so many are looked at one by one."""
+    """With many values, only a limited number is inspected one by one."""
     ratings = made(100, 80, count)
     ratings.values[:] = np.arange(count)
     ratings.values[at] = bad

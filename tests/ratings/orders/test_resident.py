@@ -1,4 +1,4 @@
-"""Ratings that lie on a GPU already: numbered and read where they are, copied to the host only where they must be."""
+"""Ratings on a GPU: numbered and read there, and copied to the host only if necessary."""
 
 import numpy as np
 import pytest
@@ -27,7 +27,7 @@ def a_small_gpu(monkeypatch):
 
 
 def triple(ids=np.int64, values=np.float32, low=-5, step=3, seed=0):
-    """(users, items, values) of distinct pairs; ids with gaps, some below zero."""
+    """Return (users, items, values) of distinct pairs; ids with gaps, some negative."""
     rng = np.random.default_rng(seed)
     users, items = np.divmod(rng.permutation(SHAPE[0] * SHAPE[1])[:N], SHAPE[1])
     return (low + step * users).astype(ids), (2 * items).astype(ids), rng.integers(1, 6, N).astype(values)
@@ -38,7 +38,7 @@ def where(X, y=None, spec=GPU):
 
 
 def forms(held):
-    """What fit takes of a triple of Held: (X, y)."""
+    """Return the arguments of fit for a triple of Held: (X, y)."""
     users, items, values = held
     table = Held(np.column_stack([users.array, items.array]))
     return {"a triple": ((users, items, values), None), "pairs": ((users, items), values), "columns": (table, values)}
@@ -77,7 +77,7 @@ def test_they_are_read_where_they_lie(form, ids, values):
         np.testing.assert_array_equal(sent, getattr(expected, name))
         assert sent.dtype == getattr(expected, name).dtype
     assert not any(one.seen for one in (*held, X) if isinstance(one, Held))
-    for name in ("users", "items", "values"):  # now they are asked for on the host
+    for name in ("users", "items", "values"):  # now they are requested on the host
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 
 
@@ -158,7 +158,7 @@ def test_more_values_than_levels_are_read_on_the_host_too():
     found = order.order_ratings(where(tuple(held)), GPU)
     assert found.values is not None and (held[2].array == values).all()
     same_orders(found, order.order_ratings(ratings_of((users, items, values), repeats=False), cpu()))
-    assert (found.values.copy_to_host() != values).any()  # in another order, in memory of their own
+    assert (found.values.copy_to_host() != values).any()  # in another order, in their own memory
 
 
 @pytest.mark.parametrize("what", ["take", "columns", "split", "attribute"])
@@ -213,7 +213,7 @@ def large_arrays(monkeypatch):
 
 
 def plain_forms(triple):
-    """What fit takes of arrays of the host: (X, y)."""
+    """Return the arguments of fit for arrays of the host: (X, y)."""
     users, items, values = triple
     pairs = np.column_stack([users, items])
     return {"a triple": (triple, None), "pairs": ((users, items), values), "columns": (pairs, values)}
@@ -232,8 +232,8 @@ def test_large_arrays_of_the_host_are_numbered_there(form, ids, values, large_ar
         assert getattr(found, name).dtype == getattr(expected, name).dtype
     assert are_clicks(found) is False and "users" not in vars(found)
     same_orders(order.order_ratings(found, GPU), order.order_ratings(expected, cpu()))
-    assert "users" not in vars(found) and set(found._there) == {"values"}  # no rows are kept
-    same_orders(order.order_ratings(found, GPU), order.order_ratings(expected, cpu()))  # once more, of the copies
+    assert "users" not in vars(found) and set(found._there) == {"values"}  # no rows are stored
+    same_orders(order.order_ratings(found, GPU), order.order_ratings(expected, cpu()))  # again, from the copies
     for name in ("users", "items", "values"):
         np.testing.assert_array_equal(getattr(found, name), getattr(expected, name))
 

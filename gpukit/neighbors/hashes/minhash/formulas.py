@@ -1,4 +1,4 @@
-"""Scalar maths of minHash: which hashing a bit belongs to, and the bits of its value."""
+"""Scalar functions of minHash: the bits of a hashing's value."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from gpukit._jit import njit
 from gpukit.random import bits
 
 U32 = np.uint32
-NONE = U32(0xFFFFFFFF)  # the value of no user
+NONE = U32(0xFFFFFFFF)  # the value without users
 
 
 @njit

@@ -11,7 +11,7 @@ BLOCK = 128
 
 
 def hash_codes(columns, settings):
-    """As cpu.hash_codes; indptr of the Columns on the host, users on the device."""
+    """See cpu.hash_codes; indptr of the Columns on the host, users on the device."""
     codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
     keys = plan.hashing_keys(settings.seed, settings.p * settings.q)
     grid = blocks(codes.size * kernels.WARP, BLOCK)

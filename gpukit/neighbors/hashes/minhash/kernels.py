@@ -13,7 +13,7 @@ WARP = 32
 
 @device
 def least(users, begin, end, key):
-    """The least hash of the users begin:end, by all lanes of a warp."""
+    """Return the smallest hash of the users begin:end, by all lanes of a warp."""
     value = NONE
     for t in range(begin + I64(cuda.threadIdx.x % WARP), end, I64(WARP)):
         value = min(value, bits(key, users[U64(t)]))

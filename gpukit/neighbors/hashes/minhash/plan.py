@@ -1,4 +1,4 @@
-"""What the host decides before the minwise hashing."""
+"""Host preparation of the minwise hashing."""
 
 import numpy as np
 
@@ -8,5 +8,5 @@ from gpukit.streams import Keyed
 
 
 def hashing_keys(seed, count):
-    """(count,) uint32: the random key of each hashing."""
+    """Return the random key of each hashing, (count,) uint32."""
     return bits(np.uint32(key(seed, Keyed.MINHASH[0])), count)

@@ -12,7 +12,7 @@ U32 = np.uint32
 
 @njit
 def least(users, keys, values):
-    """values (p * q,) = the least hash of the users, for each hashing."""
+    """values (p * q,) = the smallest hash of the users, for each hashing."""
     values[:] = NONE
     for t in range(users.size):
         user = users[t]

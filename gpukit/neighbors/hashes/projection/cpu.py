@@ -7,7 +7,7 @@ from gpukit.neighbors.hashes.projection import plan, twins
 
 
 def hash_codes(columns, settings, chunk=work.CHUNK):
-    """Signs of p * q * G projections: codes (N, n_words) uint32 of the items of gpukit.neighbors.columns.Columns."""
+    """Return codes (N, n_words) uint32 of the items of a Columns: signs of p * q * G projections."""
     weights, keys = work.level_weights(columns.values, 1), plan.direction_keys(settings.seed, settings.n_bits)
     units, joins, n_slots = work.work_units(columns.indptr, chunk)
     codes = np.empty((len(columns.indptr) - 1, settings.n_words), np.uint32)

@@ -1,4 +1,4 @@
-"""Scalar maths of random projections."""
+"""Scalar functions of random projections."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ MEAN = np.int32(510)  # of the sum of four bytes
 
 @njit
 def coordinate(key, user):
-    """A user's coordinate in the direction of a key: int32 of mean 0 in -510..510, near normal (Irwin-Hall)."""
+    """Return a user's coordinate in the direction of a key: int32 of mean 0 in -510..510, near normal (Irwin-Hall)."""
     word = bits(key, user)
     pairs = U32((word & PAIRS) + ((word >> U32(8)) & PAIRS))
     return np.int32(np.int32(U32((pairs & HALF) + (pairs >> U32(16)))) - MEAN)

@@ -12,7 +12,7 @@ BLOCK = 128
 
 
 def hash_codes(columns, settings, chunk=work.CHUNK):
-    """As cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
+    """See cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
     weights, keys = work.level_weights(columns.values, 1), plan.direction_keys(settings.seed, settings.n_bits)
     units, joins, n_slots = work.work_units(columns.indptr, chunk)
     codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)

@@ -1,5 +1,4 @@
-"""GPU kernels of random projections; twins.py has each of them for the CPU, under the same name. A thread has one bit
-of a code, a warp a word."""
+"""GPU kernels of random projections; twins.py has each of them for the CPU. A thread has a bit, a warp a word."""
 
 import numpy as np
 
@@ -14,7 +13,7 @@ WARP = 32
 
 @device
 def column_sum(users, levels, weights, key, begin, end):
-    """sum of weight times coordinate over ratings begin..end: whole numbers of 32 bits within a level."""
+    """Return the sum of weight times coordinate over ratings begin..end: whole numbers of 32 bits within a level."""
     total = I64(0)
     while begin < end:
         level, part = levels[U64(begin)], np.int32(0)
@@ -28,7 +27,7 @@ def column_sum(users, levels, weights, key, begin, end):
 
 @device
 def write_word(codes, item, bit, positive):
-    """A warp's bits, of which this is the lane's, as a word of the item's code."""
+    """Write a warp's bits, one per lane, as a word of the item's code."""
     word = U32(cuda.ballot_sync(FULL, positive))
     if bit % U32(WARP) == U32(0) and bit // U32(WARP) < U32(codes.shape[1]):
         codes[U64(item), bit // U32(WARP)] = word
@@ -57,7 +56,7 @@ def project_columns(users, levels, weights, keys, units, codes, partials):
 
 @kernel
 def join_parts(joins, partials, codes):
-    """The codes of columns that were cut: the sums of their units added up, then the signs.
+    """The codes of divided columns: the sums of their units added, then the signs.
 
     joins (J, 3) int64: item, first slot, last slot + 1; partials (S, n_bits) int64; codes (N, W) uint32, rows of these
     items written.

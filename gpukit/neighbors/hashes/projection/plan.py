@@ -1,4 +1,4 @@
-"""What the host decides before the projections."""
+"""Host preparation of the projections."""
 
 import numpy as np
 
@@ -8,5 +8,5 @@ from gpukit.streams import Keyed
 
 
 def direction_keys(seed, n_bits):
-    """(n_bits,) uint32: the random key of the direction of each bit."""
+    """Return the random key of the direction of each bit, (n_bits,) uint32."""
     return bits(np.uint32(key(seed, Keyed.PROJECTION[0])), n_bits)

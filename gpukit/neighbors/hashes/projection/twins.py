@@ -34,7 +34,7 @@ def column_sums(users, levels, weights, keys, totals):
 
 @njit
 def write_signs(totals, row):
-    """An item's code (W,): a bit for each sum that is not negative."""
+    """Write an item's code (W,): a bit for each nonnegative sum."""
     row[:] = U32(0)
     for bit in range(totals.size):
         if totals[bit] >= 0:

@@ -7,7 +7,7 @@ from gpukit.neighbors.hashes.simlsh import plan, twins
 
 
 def hash_codes(columns, settings, chunk=work.CHUNK):
-    """Eq. (3) for all p * q hashings: codes (N, n_words) uint32 of the items of gpukit.neighbors.columns.Columns."""
+    """Return codes (N, n_words) uint32 of the items of a Columns: Eq. (3) for all p * q hashings."""
     weights = work.level_weights(columns.values, settings.psi)
     units, joins, n_slots = work.work_units(columns.indptr, chunk)
     slices, n_words = plan.sum_slices(columns.indptr, weights), settings.n_words
@@ -20,10 +20,10 @@ def hash_codes(columns, settings, chunk=work.CHUNK):
 
 
 class Adder:
-    """The sums of Eq. (3) in parts that may come from several processes (gpukit.neighbors.shared); weights (L,) int64
-    of levels, slices: bits that the largest whole sum can need.
+    """The sums of Eq. (3) in parts, which may come from several processes (gpukit.neighbors.shared).
 
-    codes (N, n_words) uint32, filled by `join`; unit_bytes: of a unit's sums.
+    weights (L,) int64 of levels; slices: bits of the largest possible sum; codes (N, n_words) uint32, filled by `join`;
+    unit_bytes: bytes of a unit's sums.
     """
 
     def __init__(self, columns, weights, slices, settings):
@@ -32,8 +32,8 @@ class Adder:
         self.unit_bytes = 4 * slices * settings.n_words
 
     def add_up(self, units, slots):
-        """(partials (slots, slices, n_words) uint32, totals (slots,) int64) of units (U, 4), zero where they have no
-        slot."""
+        """Return (partials (slots, slices, n_words) uint32, totals (slots,) int64) of units (U, 4), zero in unused
+        slots."""
         partials = np.zeros((slots, self.slices, self.settings.n_words), np.uint32)
         totals, keys = np.zeros(slots, np.int64), plan.word_keys(self.settings.seed, self.settings.n_words)
         rated = self.columns.users, self.columns.levels, self.weights, keys
@@ -41,12 +41,12 @@ class Adder:
         return partials, totals
 
     def join(self, joins, partials, totals):
-        """The codes of items whose units are all there: joins (J, 3)."""
+        """Compute the codes of items whose units are complete: joins (J, 3)."""
         twins.join_chunks(joins, self.settings.n_bits, partials, totals, self.codes)
 
 
 def add_columns(columns, weights, settings, kept, chunk=work.CHUNK):
-    """Add Columns to a plan.Sums that is kept; weights (L,) int64: of their levels, a negative one takes back."""
+    """Add Columns to a stored plan.Sums; weights (L,) int64 of their levels, where a negative one removes a rating."""
     units, joins = work.sum_units(columns.indptr, chunk)
     slices, n_words = kept.sums.shape[1:]
     partials, totals = np.empty((len(units), slices, n_words), np.uint32), np.empty(len(units), np.int64)

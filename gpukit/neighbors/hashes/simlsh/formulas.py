@@ -1,8 +1,8 @@
-"""Scalar maths of simLSH's codes, used by kernels and twins alike: counting and comparing, bit-sliced.
+"""Scalar functions of simLSH's codes for kernels and twins: bit-sliced counting and comparing.
 
-Bit-sliced: 32 counters, one for each bit of a word, held as words s[0], s[1], ... where bit g of s[k] is bit k of
-counter g. Adding a word to all 32 counters is then a handful of logic operations (a carry-save adder: Harley and Seal;
-Mula, Kurz and Lemire, "Faster population counts using AVX2 instructions", 2018).
+Bit-sliced: 32 counters, one for each bit of a word, are words s[0], s[1], ... where bit g of s[k] is bit k of counter
+g. Adding a word to all 32 counters is then a few logic operations (a carry-save adder: Harley and Seal; Mula, Kurz and
+Lemire, "Faster population counts using AVX2 instructions", 2018).
 """
 
 import numpy as np
@@ -12,12 +12,12 @@ from gpukit.neighbors.formulas import full_add
 
 U32 = np.uint32
 ALL_BITS = U32(0xFFFFFFFF)
-COUNT_SLICES = 12  # of the counters of a run: they hold up to 4,095
+COUNT_SLICES = 12  # slices of a run's counters: up to 4,095
 
 
 @njit
 def add_eight(low, x0, x1, x2, x3, x4, x5, x6, x7):
-    """Add eight words to the slices low = (ones, twos, fours); returns (ones, twos, fours, carry of weight eight)."""
+    """Add eight words to the slices low = (ones, twos, fours); return (ones, twos, fours, carry of weight eight)."""
     ones, a = full_add(low[0], x0, x1)
     ones, b = full_add(ones, x2, x3)
     twos, c = full_add(low[1], a, b)
@@ -30,7 +30,7 @@ def add_eight(low, x0, x1, x2, x3, x4, x5, x6, x7):
 
 @njit
 def half_add(a, b):
-    """(sum, carry) of a + b on 32 lanes."""
+    """Return (sum, carry) of a + b on 32 lanes."""
     return U32(a ^ b), U32(a & b)
 
 
@@ -56,6 +56,6 @@ def compare_slice(slice_, bit, so_far):
 
 @njit
 def used_bits(word, n_bits):
-    """Mask of the bits of word number `word` that belong to a code of n_bits bits; the rest stay zero."""
+    """Return the mask of the bits of word number `word` in a code of n_bits bits; other bits are zero."""
     left = n_bits - 32 * word
     return ALL_BITS if left >= 32 else U32((1 << left) - 1)

@@ -12,12 +12,12 @@ BLOCKS = (128, 96, 64, 32)
 
 
 def block_of(n_words):
-    """Threads a block of the hashing: the size that leaves the fewest lanes without a word, the larger one if equal."""
+    """Return the block size of the hashing that leaves the fewest lanes without a word, the larger one if equal."""
     return min(BLOCKS, key=lambda block: -(-n_words // block) * block)
 
 
 def hash_codes(columns, settings, chunk=work.CHUNK):
-    """As cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
+    """See cpu.hash_codes; indptr and values of the Columns on the host, users and levels on the device."""
     weights = work.level_weights(columns.values, settings.psi)
     units, joins, n_slots = work.work_units(columns.indptr, chunk)
     slices, n_words = plan.whole_slices(plan.sum_slices(columns.indptr, weights)), settings.n_words
@@ -36,7 +36,7 @@ def hash_codes(columns, settings, chunk=work.CHUNK):
 
 
 class Adder:
-    """As cpu.Adder."""
+    """See cpu.Adder."""
 
     def __init__(self, columns, weights, slices, settings):
         slices = plan.whole_slices(slices)
@@ -47,7 +47,7 @@ class Adder:
         self.slices, self.unit_bytes = slices, 4 * slices * settings.n_words
 
     def add_up(self, units, slots):
-        """As cpu.Adder's."""
+        """See cpu.Adder."""
         n_bits, n_words = self.settings.n_bits, self.settings.n_words
         partials, totals = zeros((slots, self.slices, n_words), np.uint32), zeros(slots, np.int64)
         rated = self.columns.users, self.columns.levels, *self.sent
@@ -56,14 +56,14 @@ class Adder:
         return partials, totals
 
     def join(self, joins, partials, totals):
-        """As cpu.Adder's."""
+        """See cpu.Adder."""
         grid = len(joins), blocks(self.settings.n_words, self.block)
         arguments = to_device(joins), self.settings.n_bits, partials, totals, self.codes
         launch(self.kernels[1], grid, self.block, *arguments)
 
 
 def add_columns(columns, weights, settings, kept, chunk=work.CHUNK):
-    """As cpu.add_columns; the arrays of the Sums on the device."""
+    """See cpu.add_columns; the arrays of the Sums on the device."""
     units, joins = work.sum_units(columns.indptr, chunk)
     if not len(units):
         return

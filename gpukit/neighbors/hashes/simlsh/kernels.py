@@ -1,8 +1,8 @@
-"""GPU kernels of simLSH. twins.py has each of them for the CPU, under the same name; gpu.py launches them.
+"""GPU kernels of simLSH. twins.py has each of them for the CPU; gpu.py launches them.
 
-A thread of the hashing owns one 32-bit word of a code, hence 32 counters, held bit-sliced (formulas.py): a rating costs
-its hash and two or three logic operations, not 32 additions. Shared memory serves as indexable registers there: no
-thread reads another's.
+A thread of the hashing has one 32-bit word of a code, hence 32 bit-sliced counters (formulas.py). A rating costs its
+hash and two or three logic operations, not 32 additions. Shared memory is used as indexable registers: no thread reads
+another's.
 """
 
 import functools
@@ -29,13 +29,13 @@ U64 = np.uint64
 
 @device
 def user_word(users, i, stop, key, flip):
-    """The hash word of the user of rating i, or nothing past the end of the run."""
+    """Return the hash word of the user of rating i, or 0 after the end of the run."""
     return U32(bits(key, users[U64(i)]) ^ flip) if i < stop else U32(0)
 
 
 @device
 def eight_words(users, i, stop, key, flip, low):
-    """Add the words of ratings i..i+7 (those before stop) to low; (ones, twos, fours, carry)."""
+    """Add the words of ratings i..i+7 (those before stop) to low; return (ones, twos, fours, carry)."""
     return add_eight(
         low,
         user_word(users, i, stop, key, flip),
@@ -51,7 +51,7 @@ def eight_words(users, i, stop, key, flip, low):
 
 @device
 def count_run(users, begin, stop, key, flip, count, lane):
-    """Bit slices, into count[:, lane], of how often each bit of the word is set over the run users[begin:stop]."""
+    """Count each bit of the word over the run users[begin:stop] into the slices count[:, lane]."""
     zero = U32(0)
     low = (zero, zero, zero)
     high = (zero, zero, zero, zero, zero, zero, zero, zero, zero)
@@ -82,7 +82,7 @@ def add_shifted(count, width, total, shift, lane):
 
 @device
 def reached(total, threshold, slices, lane):
-    """The word of bits whose counter in total[:, lane] is at least threshold."""
+    """Return the word of bits whose counter in total[:, lane] is at least threshold."""
     answer = ALL_BITS
     for s in range(U32(slices)):
         answer = compare_slice(total[s, lane], (threshold >> np.int64(s)) & 1, answer)
@@ -91,8 +91,10 @@ def reached(total, threshold, slices, lane):
 
 @device
 def add_slots(partials, totals, first, last, place, total):
-    """total[:, lane] += the bit-sliced sums of slots first:last; place: (word, slices, lane). Returns the sum of their
-    totals."""
+    """total[:, lane] += the bit-sliced sums of slots first:last; return the sum of their totals.
+
+    place: (word, slices, lane).
+    """
     word, slices, lane = place
     whole_weight = np.int64(0)
     for slot in range(first, last):
@@ -105,7 +107,7 @@ def add_slots(partials, totals, first, last, place, total):
 
 @functools.cache
 def make_hash_columns(block_size, slices):
-    """hash_columns for blocks of block_size threads and sums of `slices` bits."""
+    """Return hash_columns for blocks of block_size threads and sums of `slices` bits."""
 
     @kernel
     def hash_columns(users, levels, weights, keys, units, n_bits, codes, partials, totals):
@@ -149,16 +151,16 @@ def make_hash_columns(block_size, slices):
 
 @functools.cache
 def make_join_chunks(block_size, slices):
-    """join_chunks for blocks of block_size threads and sums of `slices` bits."""
+    """Return join_chunks for blocks of block_size threads and sums of `slices` bits."""
 
     @kernel
     def join_chunks(joins, n_bits, partials, totals, codes):
-        """The codes of columns that were cut: their units' bit-sliced sums added up, then the signs of Eq. (3).
+        """The codes of divided columns: their units' bit-sliced sums added, then the signs of Eq. (3).
 
         joins (J, 3) int64: item, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32; totals (S,)
         int64; codes (N, W) uint32, rows of these items written.
         Launch: grid (J, ceil(W / block_size)), block block_size.   Deterministic: yes, exact (integers).
-        Source: Eq. (3); a ripple adder on 32 counters at once.
+        Source: Eq. (3); a ripple adder on 32 counters.
         """
         total = cuda.shared.array((slices, block_size), np.uint32)
         lane, join = U32(cuda.threadIdx.x), U32(cuda.blockIdx.x)
@@ -177,15 +179,15 @@ def make_join_chunks(block_size, slices):
 
 @functools.cache
 def make_add_chunks(block_size, slices):
-    """add_chunks for blocks of block_size threads and sums of `slices` bits."""
+    """Return add_chunks for blocks of block_size threads and sums of `slices` bits."""
 
     @kernel
     def add_chunks(joins, n_bits, partials, totals, whole, sums, codes):
-        """Sums that are kept, with further ratings in them: line 3 of Algorithm 4.
+        """Add further ratings to stored sums: line 3 of Algorithm 4.
 
         joins (J, 3) int64: item, each once, first slot, last slot + 1; n_bits int; partials (S, slices, W) uint32 and
-        totals (S,) int64 as hash_columns left them; whole (N,) int64: the sum of |weight| of each item so far; sums
-        (N, slices, W) uint32: the bit-sliced sums so far, in place; codes (N, W) uint32, rows of these items written.
+        totals (S,) int64 from hash_columns; whole (N,) int64: the sum of |weight| of each item so far; sums (N, slices,
+        W) uint32: the bit-sliced sums so far, in place; codes (N, W) uint32, rows of these items written.
         Launch: grid (J, ceil(W / block_size)), block block_size.   Deterministic: yes, exact (integers).
         Source: Li et al. 2022, Algorithm 4: the sums inside Eq. (3) are saved and added to.
         """
@@ -208,7 +210,7 @@ def make_add_chunks(block_size, slices):
 
 @kernel
 def add_totals(joins, totals, whole):
-    """whole[item] += the totals of its slots, once add_chunks has read it.
+    """whole[item] += the totals of its slots, after add_chunks has read it.
 
     joins (J, 3) int64: item, each once, first slot, last slot + 1; totals (S,) int64; whole (N,) int64, in place.
     Launch: any grid and block.   Deterministic: yes, exact.   Source: Eq. (3).

@@ -16,13 +16,13 @@ from gpukit.random import bits
 from gpukit.scheduler import by_block
 
 U32 = np.uint32
-LANES = 16  # words of the widest vector: keys are made up to a multiple of it, so that none is left over
-WORDS = 128  # words handled side by side: a row of a bit-sliced buffer
+LANES = 16  # words of the widest vector: keys are padded to a multiple of it
+WORDS = 128  # words processed together: a row of a bit-sliced buffer
 
 
 @njit
 def user_at(users, i, stop):
-    """(user of rating i, all bits), or past the end of the run (any user, no bits)."""
+    """Return (user of rating i, all bits), or (any user, no bits) after the end of the run."""
     return users[min(i, stop - 1)], ALL_BITS if i < stop else U32(0)
 
 
@@ -52,7 +52,7 @@ def count_eight(users, i, stop, keys, flip, count):
 
 @njit
 def count_run(users, begin, stop, keys, flip, count):
-    """How often each bit of each word of H_i ^ flip is set over the run users[begin:stop], as bit slices in count.
+    """Count each bit of each word of H_i ^ flip over the run users[begin:stop], as bit slices in count.
 
     count (12 * WORDS,) uint32, slice s of word w at s * WORDS + w, overwritten.
     """
@@ -63,7 +63,7 @@ def count_run(users, begin, stop, keys, flip, count):
 
 @njit
 def slice_of(buffer, s, n_words):
-    """Slice s of the first words of a bit-sliced buffer."""
+    """Return slice s of the first words of a bit-sliced buffer."""
     return buffer[s * WORDS : s * WORDS + n_words]
 
 
@@ -76,7 +76,7 @@ def add_words(source, target, carry):
 
 @njit
 def carry_over(target, carry):
-    """The same without a source; whether any carry is left."""
+    """add_words without a source; return True if any carry remains."""
     left = U32(0)
     for w in range(carry.size):
         target[w], carry[w] = half_add(target[w], carry[w])
@@ -86,7 +86,7 @@ def carry_over(target, carry):
 
 @njit
 def add_shifted(source, width, target, shift, slices, carry):
-    """target += source * 2**shift on bit-sliced counters of `slices` and `width` slices; carry (words,) to work in."""
+    """target += source * 2**shift on bit-sliced counters of `slices` and `width` slices; carry (words,): scratch."""
     carry[:] = U32(0)
     for s in range(width):
         add_words(slice_of(source, s, carry.size), slice_of(target, s + shift, carry.size), carry)
@@ -97,7 +97,7 @@ def add_shifted(source, width, target, shift, slices, carry):
 
 @njit
 def sum_unit(users, levels, weights, keys, begin, end, slices, count, total, carry):
-    """Bit slices of sum |weight| * bit over ratings begin..end into total; returns the sum of |weight|."""
+    """Add bit slices of sum |weight| * bit over ratings begin..end to total; return the sum of |weight|."""
     total[:] = U32(0)
     whole_weight = np.int64(0)
     while begin < end:
@@ -115,14 +115,14 @@ def sum_unit(users, levels, weights, keys, begin, end, slices, count, total, car
 
 @njit
 def keep_reached(words, bit, row):
-    """One step, from the lowest slice up, of row = counters that reach a threshold; bit is the threshold's."""
+    """One step, from the lowest slice up, of row = counters >= a threshold; bit is the threshold's."""
     for w in range(row.size):
         row[w] = compare_slice(words[w], bit, row[w])
 
 
 @njit
 def signs(total, threshold, slices, first_word, n_bits, row):
-    """Upsilon of Eq. (3): row[w] gets the bits whose counter in total reaches the threshold."""
+    """Upsilon of Eq. (3): row[w] gets the bits whose counter in total is at least the threshold."""
     row[:] = ALL_BITS
     for s in range(slices):
         keep_reached(slice_of(total, s, row.size), (threshold >> s) & 1, row)
@@ -131,7 +131,7 @@ def signs(total, threshold, slices, first_word, n_bits, row):
 
 
 def whole_vectors(keys):
-    """keys and zeros, up to a multiple of LANES."""
+    """Return keys padded with zeros to a multiple of LANES."""
     padded = np.zeros((keys.size + LANES - 1) // LANES * LANES, np.uint32)
     padded[: keys.size] = keys
     return padded

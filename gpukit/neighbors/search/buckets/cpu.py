@@ -8,13 +8,12 @@ from gpukit.sorting import cpu as sorting
 
 
 def rows_together():
-    """Query rows that are done together."""
+    """Return the number of query rows processed together."""
     return get_num_threads()
 
 
 def sorted_tables(items, settings):
-    """(hashes (q, N) float32, mates (q, N) int32): the items' hashes in each fine hashing, and the items in their
-    order."""
+    """Return (hashes (q, N) float32, mates (q, N) int32): hashes of each fine hashing, and the sorted items."""
     shape = settings.q, len(items.codes)
     hashes, mates = np.empty(shape, np.float32), np.empty(shape, np.int32)
     twins.table_hashes(items.codes, items.rated, settings.p * settings.bits, hashes)
@@ -23,7 +22,7 @@ def sorted_tables(items, settings):
 
 
 def stripes(items, settings):
-    """stripe(first, keys) of gpukit.neighbors.search."""
+    """Return stripe(first, keys) of gpukit.neighbors.search."""
     width, tables = settings.p * settings.bits, sorted_tables(items, settings)
 
     def stripe(first, keys):

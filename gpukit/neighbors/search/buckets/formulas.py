@@ -1,4 +1,4 @@
-"""Scalar maths of the tables: a fine hashing as one integer, what the tables are sorted by, where equals begin."""
+"""Scalar functions of the tables: a fine hashing as an integer, sort keys, the start of equal ones."""
 
 import numpy as np
 
@@ -14,23 +14,24 @@ SHIFT_32 = U64(1 << 32)
 
 @njit
 def piece_of(low, high, shift, width):
-    """The `width` (1..32) bits that start at bit `shift` (0..31) of the word pair (low, high)."""
+    """Return the `width` (1..32) bits that start at bit `shift` (0..31) of the word pair (low, high)."""
     pair = U64((U64(high) << U64(32)) | U64(low))
     return U64(U64(pair >> U64(shift)) & U64((1 << width) - 1))
 
 
 @njit
 def fold(code, piece, wide):
-    """The code with up to 32 more bits: exact while codes fit 64 bits, else (wide) a polynomial hash modulo 2**64.
+    """Return the code with up to 32 more bits.
 
-    Different codes of more than 64 bits then meet with a probability of about 2**-64.
+    Exact for codes of up to 64 bits, otherwise (wide) a polynomial hash modulo 2**64. Different codes of more than 64
+    bits are then equal with a probability of about 2**-64.
     """
     return U64(U64(U64(code) * (FOLD if wide else SHIFT_32)) + U64(piece))
 
 
 @njit
 def table_code(codes, item, table, width):
-    """The bits of item's code that belong to one fine hashing (width = p * G of them) as 64 bits; see formulas.fold."""
+    """Return the bits of item's code in one fine hashing (width = p * G of them) as 64 bits; see formulas.fold."""
     code = np.uint64(0)
     for done in range(0, width, 32):
         start = table * width + done
@@ -43,7 +44,7 @@ def table_code(codes, item, table, width):
 
 @njit
 def table_hash(code):
-    """24 bits of a hash of a 64-bit code, as a float32 that holds them exactly: what the tables are sorted by."""
+    """Return 24 bits of a hash of a 64-bit code, as an exact float32, which sorts the tables."""
     low = U32(U64(code) & U64(0xFFFFFFFF))
     high = U32(U64(code) >> U64(32))
     return np.float32(mix(U32(low ^ mix(high))) >> U32(8))
@@ -51,7 +52,7 @@ def table_hash(code):
 
 @njit
 def _is_hashed_below(table, key, slot):
-    """Whether the item in a slot of a table has a hash below `key`; table: (hashes, mates, number)."""
+    """Return True if the item in a slot of a table has a hash below `key`; table: (hashes, mates, number)."""
     hashes, mates, number = table
     return hashes[number, mates[number, slot]] < key
 
@@ -61,8 +62,8 @@ _first_slot = make_partition_point(_is_hashed_below)
 
 @njit
 def first_mate(hashes, mates, table, key):
-    """The first slot of a table whose item's hash is not below `key`.
+    """Return the first slot of a table whose item's hash is at least `key`.
 
-    hashes (q, N) float32, of the items in each table; mates (q, N) int32: the items of each table by rising hash.
+    hashes (q, N) float32, of the items in each table; mates (q, N) int32: the items of each table by ascending hash.
     """
     return _first_slot((hashes, mates, table), key, 0, mates.shape[1])

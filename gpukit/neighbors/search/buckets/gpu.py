@@ -8,22 +8,24 @@ from gpukit.neighbors.search.buckets import kernels, plan
 from gpukit.sorting import gpu as sorting
 
 BLOCK = 256
-FILLED = 8  # entries a thread
+FILLED = 8  # entries per thread
 
 
 def rows_together():
-    """Query rows that are done together."""
+    """Return the number of query rows processed together."""
     return BLOCK // kernels.MATCH_LANES
 
 
 def table_blocks(q, count):
-    """Blocks of a launch in which each of q tables has `count` threads: a grid of one dimension, as the others end at
-    65,535."""
+    """Return the blocks of a launch with `count` threads for each of q tables.
+
+    The grid has one dimension, because the others end at 65,535.
+    """
     return q * blocks(count, BLOCK)
 
 
 def sorted_tables(items, settings):
-    """As cpu.sorted_tables."""
+    """See cpu.sorted_tables."""
     shape = settings.q, items.codes.shape[0]
     hashes, mates = device_array(shape, np.float32), device_array(shape, np.int32)
     width = settings.p * settings.bits
@@ -34,7 +36,7 @@ def sorted_tables(items, settings):
 
 
 def stripes(items, settings):
-    """stripe(first, keys) of gpukit.neighbors.search."""
+    """Return stripe(first, keys) of gpukit.neighbors.search."""
     width, tables = settings.p * settings.bits, sorted_tables(items, settings)
 
     def stripe(first, keys):

@@ -1,4 +1,4 @@
-"""GPU kernels of the search by buckets; twins.py has each of them for the CPU, under the same name."""
+"""GPU kernels of the search by buckets; twins.py has each of them for the CPU."""
 
 import numpy as np
 
@@ -6,7 +6,7 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.neighbors.search.buckets.formulas import first_mate, table_code, table_hash
 
 U32 = np.uint32
-MATCH_LANES = 8  # threads that walk one bucket together
+MATCH_LANES = 8  # threads that process a bucket together
 
 
 @kernel
@@ -21,7 +21,7 @@ def fill(array, value):
 
 @device
 def table_and_thread(count):
-    """(table, the thread's number in it) of a launch in which each table has the blocks for `count` threads."""
+    """Return (table, the thread's number in it) of a launch with blocks of `count` threads for each table."""
     blocks = (count + cuda.blockDim.x - 1) // cuda.blockDim.x
     table = cuda.blockIdx.x // blocks
     return table, (cuda.blockIdx.x - table * blocks) * cuda.blockDim.x + cuda.threadIdx.x
@@ -29,7 +29,7 @@ def table_and_thread(count):
 
 @kernel
 def table_hashes(codes, rated, width, hashes):
-    """Line 6 of Algorithm 1: what the items are sorted by in each table; an item without ratings comes last.
+    """Line 6 of Algorithm 1: the sort keys of the items in each table; an item without ratings comes last.
 
     codes (N, W) uint32; rated (N,) uint8 or bool; width int, p * G; hashes (q, N) float32, overwritten.
     Launch: grid q * ceil(N / block), any block.   Deterministic: yes, exact.   Source: Algorithm 1.
@@ -42,11 +42,11 @@ def table_hashes(codes, rated, width, hashes):
 
 @kernel
 def bucket_matches(codes, rated, width, hashes, mates, first, keys):
-    """Lines 7-9 of Algorithm 1: keys[b, j] loses one for each fine hashing in which items first + b and j agree.
+    """Lines 7-9 of Algorithm 1: subtract 1 from keys[b, j] for each fine hashing shared by items first + b and j.
 
-    They agree when all p * G bits do.
+    They share it when all p * G bits agree.
 
-    codes, rated, width and hashes as in table_hashes; mates (q, N) int32: the items of each table by rising hash;
+    codes, rated, width and hashes as in table_hashes; mates (q, N) int32: the items of each table by ascending hash;
     first int, item of the first query row; keys (B, N) uint32, q before.
     Launch: grid q * ceil(8 * B / block), block a multiple of 8.   Deterministic: yes, exact (integer atomics).
     Source: Algorithm 1.

@@ -2,15 +2,15 @@
 
     S_jk = n / (n + 100) * rho_jk        rho: Pearson's correlation over the n users that rated both j and k
 
-The key of a pair is 2**31 (1 - S) rounded down; the score is S, and a pair with S <= 0 is no pair of neighbours.
-Ratings become whole numbers first (plan.py), so that all sums are integers and every device has the same; only the last
-formula is in float64. O(sum over users of the square of their ratings) additions and O(N**2) keys, in memory O(N) a
-query that is at work: no N x N array, any N.
+The key of a pair is 2**31 (1 - S) rounded down; the score is S, and a pair with S <= 0 is not a pair of neighbours.
+Ratings become whole numbers first (plan.py), so that all sums are integers and equal on every device; only the final
+formula is in float64. O(sum over users of the square of their ratings) additions and O(N**2) keys. Memory is O(N) per
+active query: there is no N x N array.
 """
 
 READS_CODES = False
 
 
 def worst(settings):
-    """The key of no correlation."""
+    """Return the key of zero correlation."""
     return 1 << 31

@@ -7,12 +7,12 @@ from gpukit.runtime.thread_count import get_num_threads
 
 
 def rows_together():
-    """Query rows that are done together."""
+    """Return the number of query rows processed together."""
     return get_num_threads()
 
 
 def stripes(items, settings):
-    """stripe(first, keys) of gpukit.neighbors.search."""
+    """Return stripe(first, keys) of gpukit.neighbors.search."""
     table = items.columns
     by_item = table.indptr, table.users, table.levels
     by_user = table.by_user.starts, table.by_user.others, table.by_user.codes

@@ -1,11 +1,11 @@
-"""Scalar maths of the exact search: sums packed two to a word, and the key of a pair.
+"""Scalar functions of the exact search: two sums per word, and the key of a pair.
 
-Ratings are whole numbers x of one item, y of the other. Three words hold all six sums over their common raters: a sum
-of squares or products in the lower bits, a plain sum or the count in the upper ones.
+Ratings are whole numbers x of one item, y of the other. Three words contain all six sums over their common raters: a
+sum of squares or products in the lower bits, a plain sum or the count in the upper ones.
 
     own: (sum x^2, sum x)     other: (sum y^2, sum y)     both: (sum x y, n)
 
-A long column is walked in parts short enough for words of 32 bits (`packing`), which are added to words of 64.
+A long column is divided into parts short enough for words of 32 bits (`packing`), which are added to words of 64.
 """
 
 import math
@@ -17,9 +17,9 @@ from gpukit.neighbors.formulas import NOBODY, bit_length
 
 U32, I64 = np.uint32, np.int64
 SHRINKAGE = 100  # lambda_rho of the paper's section 5.3
-SQUARE_BITS = 35  # of a word of 64 bits for the sum of squares or products
-COUNT_BITS = 28  # for the plain sum or the count
-PART = 12  # bits of the most users of a part
+SQUARE_BITS = 35  # bits of a 64-bit word for the sum of squares or products
+COUNT_BITS = 28  # bits for the plain sum or the count
+PART = 12  # bits of the number of users of a part
 SQUARES = I64((1 << SQUARE_BITS) - 1)
 SCALE = np.float64(1 << 31)
 ONE = np.float64(1.0)
@@ -27,7 +27,7 @@ ONE = np.float64(1.0)
 
 @njit
 def packing(most):
-    """(users of a part, shift of the upper half of its 32-bit words) for ratings of at most `most`."""
+    """Return (users of a part, shift of the upper half of its 32-bit words) for ratings of at most `most`."""
     part = PART
     while True:
         users = (1 << part) - 1
@@ -39,14 +39,14 @@ def packing(most):
 
 @njit
 def wide(word, shift):
-    """A 32-bit word of a part as one of 64 bits."""
+    """Return a 32-bit word of a part as one of 64 bits."""
     square = I64(word & U32((1 << shift) - 1))
     return I64(square + (I64(word >> U32(shift)) << I64(SQUARE_BITS)))
 
 
-@njit(fastmath=False)  # with any liberty the devices would round differently
+@njit(fastmath=False)  # without fastmath, because devices would round differently
 def pair_key(own, other, both):
-    """The key of a pair: 2**31 (1 - n / (n + lambda) rho), rounded down; NOBODY where that is not below 2**31.
+    """Return the key of a pair: 2**31 (1 - n / (n + lambda) rho), rounded down; NOBODY unless that is below 2**31.
 
     rho = (n sum xy - sum x sum y) / sqrt((n sum x^2 - (sum x)^2) (n sum y^2 - (sum y)^2)). The paper's S_jk.
     """
@@ -54,7 +54,7 @@ def pair_key(own, other, both):
     x, xx = own >> I64(SQUARE_BITS), own & SQUARES
     y, yy = other >> I64(SQUARE_BITS), other & SQUARES
     shared = I64(n * xy - x * y)
-    if shared <= 0:  # and so where one does not vary
+    if shared <= 0:  # also if one of them is constant
         return NOBODY
     spread = math.sqrt(np.float64(n * xx - x * x) * np.float64(n * yy - y * y))
     similarity = (np.float64(n) * np.float64(shared)) / (np.float64(n + SHRINKAGE) * spread)

@@ -7,16 +7,16 @@ from gpukit.device.upload import to_device
 from gpukit.neighbors.plan import blocks
 from gpukit.neighbors.search.exact import kernels, plan
 
-BLOCK, PER_THREAD = 512, 7  # 43 KB of sums a block: four blocks to a processor of an H200
+BLOCK, PER_THREAD = 512, 7  # 43 KB of sums per block: four blocks per multiprocessor of an H200
 
 
 def rows_together():
-    """Query rows that are done together."""
+    """Return the number of query rows processed together."""
     return 1
 
 
 def stripes(items, settings):
-    """stripe(first, keys) of gpukit.neighbors.search."""
+    """Return stripe(first, keys) of gpukit.neighbors.search."""
     table, pair_distances = items.columns, kernels.make_pair_distances(BLOCK, PER_THREAD)
     by_item = to_device(table.indptr), table.users, table.levels
     by_user = table.by_user.starts, table.by_user.others, table.by_user.codes

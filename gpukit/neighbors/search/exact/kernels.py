@@ -13,13 +13,13 @@ I32, U32, U64, I64 = np.int32, np.uint32, np.uint64, np.int64
 FULL = U32(0xFFFFFFFF)
 WARP = 32
 LEVELS = 256
-REGISTERS = 32  # four blocks of 512 to a processor: 0.49 s on Netflix's shape (H200), 0.57 s without this limit
-WORDS = 3  # of the sums of a pair: own, other, both
+REGISTERS = 32  # four blocks of 512 per multiprocessor: 0.49 s for Netflix's shape (H200), 0.57 s without this limit
+WORDS = 3  # words of a pair's sums: own, other, both
 
 
 @device
 def add_row(items, codes, numbers, span, first_item, x, shift, sums):
-    """Add what one user, whose rating of the query is x, tells of the items of the tile: the span of their row."""
+    """Add the ratings of one user, whose rating of the query is x, for the items of the tile: the span of their row."""
     lane, tile = U32(cuda.threadIdx.x % WARP), U32(sums.shape[1])
     own, one = U32(U32(x * x) + U32(x << shift)), U32(U32(1) << shift)
     for t in range(span[0] + I64(lane), span[1], I64(WARP)):
@@ -32,7 +32,7 @@ def add_row(items, codes, numbers, span, first_item, x, shift, sums):
 
 @device
 def span_of(rows, items, user, first_item, n_tile):
-    """Where a user's row has items of the tile: first and last rating + 1."""
+    """Return the range of a user's row within the tile: first and last rating + 1."""
     begin, end = rows[U64(user)], rows[U64(user) + U64(1)]
     begin = lower_bound(items, first_item, begin, end)
     return begin, lower_bound(items, I64(first_item + n_tile), begin, end)
@@ -40,7 +40,8 @@ def span_of(rows, items, user, first_item, n_tile):
 
 @device
 def add_users(users, levels, rows, items, codes, numbers, part, first_item, shift, sums):
-    """Add the users part[0]:part[1] of the query's column, by a warp: a lane finds a user's row, all lanes walk it."""
+    """Add the users part[0]:part[1] of the query's column; each lane loads a user's row, all lanes of the warp process
+    it."""
     lane = U32(cuda.threadIdx.x % WARP)
     for group in range(part[0], part[1], WARP):
         t, begin, end, x = I64(group) + I64(lane), I64(0), I64(0), I32(0)
@@ -54,7 +55,7 @@ def add_users(users, levels, rows, items, codes, numbers, part, first_item, shif
 
 @device
 def clear(count, source, sums, numbers, totals):
-    """Zero the sums of a block and the totals of its threads, and fetch the whole numbers of the levels."""
+    """Zero the sums of a block and the totals of its threads, and load the whole numbers of the levels."""
     for t in range(U32(cuda.threadIdx.x), U32(source.size), U32(cuda.blockDim.x)):
         numbers[t] = source[t]
     for k in range(count):
@@ -65,7 +66,7 @@ def clear(count, source, sums, numbers, totals):
 
 @device
 def place(k):
-    """Where the thread's item number k stands in the tile."""
+    """Return the position of the thread's item number k in the tile."""
     return U32(cuda.threadIdx.x + k * cuda.blockDim.x)
 
 
@@ -88,21 +89,21 @@ def write_keys(count, totals, query, row, first_item, keys):
 
 @functools.cache
 def make_pair_distances(block_size, per_thread):
-    """pair_distances for blocks of block_size threads (a multiple of 32) and tiles of block_size * per_thread items."""
+    """Return pair_distances for blocks of block_size threads (a multiple of 32) and tiles of block_size * per_thread
+    items."""
     tile, warps = block_size * per_thread, block_size // WARP
 
     @kernel(fastmath=False, max_registers=REGISTERS)
     def pair_distances(starts, users, levels, rows, items, codes, levels_whole, first, keys):
         """keys[b, j] of the shrunk correlation of items first + b and j, over the users that rated both.
 
-        The key is 2**31 (1 - S) rounded down, and 2**32 - 1 where S <= 0 and for the item itself.
+        The key is 2**31 (1 - S) rounded down, and 2**32 - 1 for S <= 0 and for the item itself.
 
         starts (N + 1,) int64, users (n,) int32 and levels (n,) uint8: ratings by item; rows (M + 1 or more,) int64,
         items (n,) int32 and codes (n,) uint8: the same by user, items ascending; levels_whole (L,) uint32: a level as a
-        whole number, rising from 0; first int, item of the first query row; keys (B, N) uint32, written.
+        whole number, ascending from 0; first int, item of the first query row; keys (B, N) uint32, written.
         Launch: grid (ceil(N / tile), B), block block_size.   Deterministic: yes, exact (integer atomics).
-        Source: the paper's S = n / (n + lambda_rho) rho; a block sums up a tile of items for one query in shared
-        memory.
+        Source: the paper's S = n / (n + lambda_rho) rho; a block sums a tile of items for one query in shared memory.
         """
         sums = cuda.shared.array((WORDS, tile), np.uint32)
         numbers = cuda.shared.array(LEVELS, np.uint32)
@@ -111,7 +112,7 @@ def make_pair_distances(block_size, per_thread):
         query, warp = I64(first) + row, I64(cuda.threadIdx.x // WARP)
         users_a_part, shift = packing(I64(levels_whole[levels_whole.size - 1]))
         left = min(I64(tile), keys.shape[1] - first_item) - I64(cuda.threadIdx.x)
-        own = I32((max(left, I64(0)) + block_size - 1) // block_size)  # not a constant, else totals were registers
+        own = I32((max(left, I64(0)) + block_size - 1) // block_size)  # a constant would put totals into registers
         clear(own, levels_whole, sums, numbers, totals)
         cuda.syncthreads()
         end = starts[U64(query) + U64(1)]

@@ -1,4 +1,4 @@
-"""What the host decides before the exact search: ratings as whole numbers."""
+"""Host preparation of the exact search: ratings as whole numbers."""
 
 import math
 
@@ -7,21 +7,22 @@ import numpy as np
 from gpukit.neighbors.columns import whole_multiples
 from gpukit.neighbors.search.exact.formulas import COUNT_BITS, SQUARE_BITS
 
-MOST_STEPS = 1023  # of a scale: what 32-bit sums hold of two users (formulas.packing)
+MOST_STEPS = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
 
 
 def most_steps(longest):
-    """The finest scale for which the sums over `longest` users fit a word of formulas.py."""
+    """Return the finest scale for which the sums over `longest` users fit a word of formulas.py."""
     longest = max(longest, 1)
     square = math.isqrt(((1 << SQUARE_BITS) - 1) // longest)
     return min(MOST_STEPS, square, ((1 << COUNT_BITS) - 1) // longest)
 
 
 def whole_numbers(values, longest):
-    """The levels (L,) ascending as whole numbers (L,) uint32 from 0 on; correlations do not see shift and scale.
+    """Return the ascending levels (L,) as whole numbers (L,) uint32 from 0.
 
-    Exact where the levels are multiples of a common step (2**-8 or more) and reach over at most most_steps(longest) of
-    it; else the nearest of so many even steps. longest: the most ratings of an item.
+    Correlations are invariant to shift and scale. Exact if the levels are multiples of a common step (2**-8 or more)
+    and span at most most_steps(longest) of it; otherwise the nearest of most_steps(longest) equal steps. longest: the
+    most ratings of an item.
     """
     values, most = np.asarray(values, np.float64), most_steps(longest)
     whole = whole_multiples(values)

@@ -9,12 +9,12 @@ from gpukit.scheduler import by_block
 
 I64 = np.int64
 COUNTED = I64(1 << SQUARE_BITS)  # a word that counts one
-PITCH = 4  # words of an item's sums, the last of no use: a vector
+PITCH = 4  # words of an item's sums, the last one unused: a vector
 
 
 @njit
 def add_row(items, codes, numbers, squares, own, x, sums):
-    """Add what one user, whose rating of the query is x, tells of the items of their row."""
+    """Add the ratings of one user, whose rating of the query is x, for the items of their row."""
     for t in range(items.size):
         j, code = items[t], codes[t]
         sums[j, 0] += own
@@ -24,7 +24,7 @@ def add_row(items, codes, numbers, squares, own, x, sums):
 
 @njit
 def add_column(users, levels, rows, items, codes, numbers, sums):
-    """Sums (N, 4) of a query, whose column is users and levels, with all items."""
+    """Add the sums (N, 4) of a query, whose column is users and levels, with all items."""
     squares = numbers * numbers + numbers * COUNTED
     sums[:] = 0
     for t in range(users.size):

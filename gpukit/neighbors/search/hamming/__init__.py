@@ -1,4 +1,4 @@
-"""Search by Hamming distance: the key of a pair is the number of bits of their codes that differ.
+"""Search by Hamming distance: the key of a pair is the number of different bits of their codes.
 
 O(N**2 n_words) words, three of them counted at a time on a GPU; exact.
 """
@@ -7,5 +7,5 @@ READS_CODES = True
 
 
 def worst(settings):
-    """All bits differ."""
+    """Return the key of a pair without equal bits."""
     return settings.n_bits

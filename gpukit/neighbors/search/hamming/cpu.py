@@ -4,10 +4,10 @@ from gpukit.neighbors.search.hamming import twins
 
 
 def rows_together():
-    """Query rows that are done together."""
+    """Return the number of query rows processed together."""
     return 1
 
 
 def stripes(items, settings):
-    """stripe(first, keys) of gpukit.neighbors.search."""
+    """Return stripe(first, keys) of gpukit.neighbors.search."""
     return lambda first, keys: twins.hamming_distances(items.codes, items.rated, first, keys)

@@ -6,12 +6,12 @@ from gpukit.neighbors.search.hamming import kernels
 
 
 def rows_together():
-    """Query rows that are done together."""
+    """Return the number of query rows processed together."""
     return kernels.TILE
 
 
 def stripes(items, settings):
-    """stripe(first, keys) of gpukit.neighbors.search."""
+    """Return stripe(first, keys) of gpukit.neighbors.search."""
 
     def stripe(first, keys):
         grid = blocks(keys.shape[1], kernels.TILE), blocks(keys.shape[0], kernels.TILE)

@@ -6,8 +6,8 @@ from gpukit._cuda import cuda, device, kernel
 from gpukit.neighbors.formulas import NOBODY, full_add
 
 U32 = np.uint32
-TILE = 64  # queries and items a block
-SIDE = 16  # threads a side of the tile, each with PER x PER pairs
+TILE = 64  # queries and items per block
+SIDE = 16  # threads per side of the tile, each with PER x PER pairs
 PER = 4
 PAIRS = PER * PER
 STEP = 15  # words staged at a time, a multiple of three
@@ -27,7 +27,7 @@ def stage(codes, first, word, thread, tile):
 
 @device
 def add_differences(queries, items, x, y, distance):
-    """distance[i, j] += differing bits of the staged words; three words are added up to two before they are counted."""
+    """distance[i, j] += differing bits of the staged words; three words become two before they are counted."""
     for k in range(U32(0), U32(STEP), U32(3)):
         for i in range(PER):
             row = U32(y + SIDE * i)
@@ -56,7 +56,7 @@ def write_tile(distance, rated, first, row0, item0, keys):
 def hamming_distances(codes, rated, first, keys):
     """keys[b, j] = differing bits between the codes of items first + b and j; 2**32 - 1 for the item itself.
 
-    The same for a pair in which one has no ratings.
+    It is also 2**32 - 1 for a pair in which one item has no ratings.
 
     codes (N, W) uint32; rated (N,) uint8 or bool; first int, item of the first query row; keys (B, N) uint32, written.
     Launch: grid (ceil(N / 64), ceil(B / 64)), block 256.   Deterministic: yes, exact.

@@ -7,13 +7,13 @@ from gpukit.neighbors.formulas import NOBODY
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
-TILE = 128  # items side by side: a word of all of them is a row, so that the lanes of a vector are items
-STEP = 4  # rows of a tile that are compared at a time
+TILE = 128  # items per row: a word of all of them is a row, so that the lanes of a vector are items
+STEP = 4  # rows of a tile that are compared together
 
 
 @njit
 def popcount(x):
-    """Set bits of a 64-bit word (the form that LLVM turns into a vector instruction)."""
+    """Return the set bits of a 64-bit word (in the form that LLVM converts to a vector instruction)."""
     x = x - ((x >> U64(1)) & U64(0x5555555555555555))
     x = (x & U64(0x3333333333333333)) + ((x >> U64(2)) & U64(0x3333333333333333))
     x = (x + (x >> U64(4))) & U64(0x0F0F0F0F0F0F0F0F)
@@ -22,7 +22,7 @@ def popcount(x):
 
 @njit
 def double_word(codes, item, number):
-    """Words 2 * number and 2 * number + 1 of an item's code as one, zero past its end."""
+    """Return words 2 * number and 2 * number + 1 of an item's code as one, zero after its end."""
     word, n_words = 2 * number, codes.shape[1]
     low = U64(codes[item, word]) if word < n_words else U64(0)
     high = U64(codes[item, word + 1]) if word + 1 < n_words else U64(0)
@@ -31,7 +31,7 @@ def double_word(codes, item, number):
 
 @njit
 def turn(codes, first, tile):
-    """tile[k, i] = double word k of item first + i, as many as there are; what is past a code's end is zero."""
+    """tile[k, i] = double word k of item first + i, for existing items; zero after the end of a code."""
     for i in range(min(TILE, codes.shape[0] - first)):
         for k in range(tile.shape[0]):
             tile[k, i] = double_word(codes, first + i, k)
@@ -49,7 +49,7 @@ def add_differences(codes, query, tile, k, distances):
 
 @njit
 def write_row(distances, rated, query, first, keys):
-    """The keys (n,) of a query and of items first, first + 1, ... from their distances."""
+    """Write the keys (n,) of a query and of items first, first + 1, ... from their distances."""
     usable = rated[query]
     for i in range(keys.size):
         keys[i] = distances[i] if usable and rated[first + i] else NOBODY
@@ -59,7 +59,7 @@ def write_row(distances, rated, query, first, keys):
 
 @by_block(lambda codes: -(-len(codes) // TILE))
 def hamming_distances(start, stop, codes, rated, first, keys):
-    """Twin of kernels.hamming_distances; a tile of items is turned once and meets all queries."""
+    """Twin of kernels.hamming_distances; a tile of items is transposed once for all queries."""
     n_words = codes.shape[1]
     for number in range(start, stop):
         begin = number * TILE

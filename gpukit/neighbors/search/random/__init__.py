@@ -1,8 +1,8 @@
-"""Random neighbours, the paper's control group: nobody is found, and the supplement fills all slots. O(N K)."""
+"""Random neighbours, the paper's control group: the supplement fills all slots. O(N K)."""
 
 READS_CODES = False
 
 
 def worst(settings):
-    """No key is below 0."""
+    """Return 0: no key is below it."""
     return 0

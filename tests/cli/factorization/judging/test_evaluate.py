@@ -1,4 +1,4 @@
-"""`gpukit evaluate`: ratings and lists judged, in tables and as JSON."""
+"""`gpukit evaluate`: evaluation of ratings and lists, in tables and as JSON."""
 
 import json
 
@@ -17,7 +17,7 @@ def data(tmp_path_factory):
 
     folder = tmp_path_factory.mktemp("judged")
     users, items, values = planted()
-    last = np.append(users[1:] != users[:-1], True)  # the last one of each user
+    last = np.append(users[1:] != users[:-1], True)  # the last rating of each user
     rows = list(zip((users + 100).tolist(), items.tolist(), values.tolist()))
     write_rows(folder / "train.csv", [row for row, held in zip(rows, last) if not held])
     held = write_rows(folder / "test.csv", [row for row, held in zip(rows, last) if held])
@@ -102,7 +102,7 @@ def test_lists_by_predicted_ratings(verb, data):
 
 
 def test_users_whose_clicks_are_given(verb, data, tmp_path):
-    """Users of other names, with the ratings of the old ones."""
+    """Users with other names and the ratings of the old ones."""
     for name in ("train", "test"):
         lines = (data / f"{name}.csv").read_text().splitlines()
         (tmp_path / f"{name}.csv").write_text("".join(f"9{line}\n" for line in lines))
@@ -134,7 +134,7 @@ def test_what_is_left_out_is_told(verb, data, tmp_path):
     assert f"1 are of users and {strange} of items" in verb("evaluate", data / "one", path).err
 
 
-# --- refusals, in one line
+# --- errors in one line
 
 
 def test_bad_requests(refused, data, tmp_path):

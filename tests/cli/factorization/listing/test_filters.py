@@ -1,4 +1,4 @@
-"""`gpukit recommend` with what its lists may show."""
+"""`gpukit recommend` with filters of its lists."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""What ranks lists, on the command line: learned once, kept in the model's file if that may be written."""
+"""The ranking of lists on the command line: trained once, stored in the model's file if it is writable."""
 
 import json
 import os
@@ -14,7 +14,7 @@ from gpukit.persist import load_model
 
 @pytest.fixture
 def fresh(verb, ratings_file, tmp_path):
-    """A model file without what ranks lists."""
+    """Return a model file without the ranking of lists."""
     path = tmp_path / "fresh.gpukit"
     assert verb("train-lshmf", ratings_file, *SMALL, "--model", path).code == 0
     assert not load_model(path).has_lists

@@ -1,4 +1,4 @@
-"""Codes on the CPU against least hashes of sets in Python; what agreement estimates."""
+"""Codes on the CPU against minima of hashes of sets in Python; the estimate by agreement."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_hashings_of_more_than_32_bits():
 
 
 def test_agreement_tells_the_jaccard_similarity():
-    """J of the hashings agree, and (1 + J) / 2 of the bits; how users rated does not matter."""
+    """J of the hashings agree, and (1 + J) / 2 of the bits; the ratings themselves do not matter."""
     users, items = np.array([*range(0, 60), *range(20, 80)], np.int32), np.repeat(np.int32([0, 1]), 60)
     values = np.random.default_rng(0).integers(1, 6, 120).astype(np.float32)
     table = columns(Ratings(users, items, values, np.arange(80), np.arange(2)))

@@ -31,7 +31,7 @@ def test_coordinates_are_normal_and_uncorrelated():
 
 
 def test_agreement_tells_the_angle():
-    """1 - angle / pi of the bits agree, for columns of any few raters."""
+    """1 - angle / pi of the bits agree, for columns with any small number of raters."""
     users, items = np.array([0, 1, 0, 1, 1, 2], np.int32), np.array([0, 0, 1, 1, 2, 2], np.int32)
     made = Ratings(users, items, np.float32([5, 3, 3, 5, 2, 2]), np.arange(3), np.arange(3))
     settings = Settings(1, 1, 2500, 8)

@@ -8,7 +8,7 @@ from neighbors.inputs import unpack
 
 
 def counters(slices):
-    """The 32 counters that bit slices hold."""
+    """Return the 32 counters of bit slices."""
     return sum(unpack(np.array([[s]], np.uint32), 32)[0] << k for k, s in enumerate(slices))
 
 

@@ -41,7 +41,7 @@ def test_codes_are_equation_3(name):
 
 
 def halves(table, draw):
-    """A Columns in two, each rating in one of them."""
+    """Return two Columns, with each rating in one of them."""
     first = draw.random(len(table.users)) < 0.6
     item = np.repeat(np.arange(len(table.indptr) - 1), np.diff(table.indptr))
     for mine in (first, ~first):
@@ -52,7 +52,7 @@ def halves(table, draw):
 
 @pytest.mark.parametrize("case", CASES)
 def test_sums_that_are_added_to(case):
-    """Columns that come in parts, one of which is taken back and comes again, have the codes of all of them."""
+    """Columns added in parts, one of them removed and added again, have the codes of the whole."""
     shape, settings, chunk = CASES[case]
     table = columns(ratings(*shape, seed=3))
     parts, weights = list(halves(table, np.random.default_rng(0))), level_weights(table.values, settings.psi)

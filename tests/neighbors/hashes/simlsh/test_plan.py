@@ -1,4 +1,4 @@
-"""How large sums are, and keys."""
+"""Sizes of sums, and keys."""
 
 import numpy as np
 import pytest

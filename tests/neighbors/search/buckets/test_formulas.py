@@ -1,4 +1,4 @@
-"""Pieces of codes, and where equal hashes begin, against plain counting."""
+"""Parts of codes, and the start of equal hashes, against plain counting."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables and meetings by the kernels against the twins and the oracle."""
+"""Tables and shared hashings by the kernels against the twins and the oracle."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Tables and meetings on the CPU against comparing all fine hashings of all pairs."""
+"""Tables and shared hashings on the CPU against comparing all fine hashings of all pairs."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ WIDTHS = [(1, 7, 1), (2, 3, 3), (3, 5, 8), (1, 3, 32), (1, 2, 33), (2, 2, 32), (
 
 
 def misses(made, rated, settings, first, n_rows):
-    """The oracle's keys; q for a pair that is none."""
+    """Return the oracle's keys; q for a pair without any."""
     expected = naive.distances(unpack(made, settings.n_bits), rated, settings.q)[first : first + n_rows]
     return np.where(expected == None, settings.q, expected).astype(np.uint32)  # noqa: E711
 
@@ -38,7 +38,7 @@ def test_tables_are_sorted_and_items_without_ratings_come_last():
 
 
 def test_different_codes_with_one_hash_do_not_meet():
-    """The hash decides who is compared, the bits who meets."""
+    """The hash selects pairs to compare, the bits decide."""
     made, rated = codes(9, 1, 24)
     hashes, mates = np.zeros((3, 9), np.float32), np.tile(np.arange(9, dtype=np.int32), (3, 1))
     keys, settings = np.full((9, 9), 3, np.uint32), Settings(1, 1, 3, 8, search="buckets")

@@ -1,4 +1,4 @@
-"""Ratings for the exact search: its sums at their limits."""
+"""Ratings for the exact search with sums at their limits."""
 
 import numpy as np
 

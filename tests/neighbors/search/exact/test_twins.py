@@ -15,14 +15,14 @@ WORST = 1 << 31
 
 
 def similarity(made, table):
-    """The oracle's matrix, of ratings as the search takes them."""
+    """Return the oracle's matrix, of ratings as levels."""
     whole = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     values = whole[np.searchsorted(table.values, made.values)].astype(float)
     return naive.gsm(made.users, made.items, values, made.shape[1])
 
 
 def keys_of(table, first, n_rows):
-    """Keys of a stripe of query rows."""
+    """Return the keys of a stripe of query rows."""
     keys = np.full((n_rows, len(table.indptr) - 1), 77, np.uint32)
     cpu.stripes(Items(table, None, np.diff(table.indptr) > 0), Settings(1, search="exact"))(first, keys)
     return keys
@@ -46,7 +46,7 @@ def test_a_stripe_of_rows(first, n_rows):
 
 
 def test_items_that_agree_perfectly_score_what_their_count_says():
-    """n / (n + 100) with n common raters, whatever the scale of one."""
+    """n / (n + 100) with n common raters, for any scale of one item."""
     users, values = np.tile(np.arange(50, dtype=np.int32), 2), np.tile(np.float32([1, 3]), 25)
     items, values = np.repeat(np.int32([0, 1]), 50), np.concatenate([values, values / 2 + 1])
     keys = keys_of(columns(Ratings(users, items, values, np.arange(50), np.arange(2))), 0, 2)
