@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
-from gpukit.parallel import worth
+from gpukit.parallel import cost_model
 
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a file, as files usually are
@@ -42,24 +42,24 @@ def size(file):
 
 
 def of_ratings(path, estimator):
-    """The worth.Work of an estimator's training on a file; None where nothing is known of it, or ranks are refused."""
+    """The cost_model.Work of an estimator's training on a file; None where nothing is known, or ranks are refused."""
     from gpukit.factorization.shared.begin import check_asked
 
     settings, count = estimator.check(), entries([path], A_RATING)
     with contextlib.suppress(ParameterError):
         check_asked(estimator, settings, on_gpus=True)
         if count is not None and settings.solver == "sgd":
-            return worth.of_ratings(count, settings.epochs, settings.n_factors, settings.n_neighbors)
+            return cost_model.of_ratings(count, settings.epochs, settings.n_factors, settings.n_neighbors)
     return None
 
 
 def of_documents(paths, grid):
-    """The worth.Work of RankSVMs on training files, each with all weights of a grid (None: with one)."""
+    """The cost_model.Work of RankSVMs on training files, each with all weights of a grid (None: with one)."""
     values = entries(paths, A_FEATURE)
-    return None if values is None else worth.of_documents(values, PRODUCTS * len(grid or [1]))
+    return None if values is None else cost_model.of_documents(values, PRODUCTS * len(grid or [1]))
 
 
 def of_tensor(path, method, steps):
-    """The worth.Work of an imputation; None where ranks would have nothing to share."""
+    """The cost_model.Work of an imputation; None where ranks would have nothing to share."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
-    return None if numbers is None else worth.of_tensor(numbers, steps)
+    return None if numbers is None else cost_model.of_tensor(numbers, steps)

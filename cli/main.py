@@ -16,8 +16,8 @@ from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.io import notes
+from gpukit.runtime.launcher_env import AFTER, APART, VARIABLE, told
 from gpukit.runtime.start import check_threads, put_off_unused
-from gpukit.runtime.started import AFTER, APART, VARIABLE, told
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -187,13 +187,13 @@ def tell_others(stop):
     """Report a stop to ranks that this one has not joined yet; they would take it for killed."""
     if VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
-            with importlib.import_module("gpukit.parallel.joined").joined():
+            with importlib.import_module("gpukit.parallel.current_team").joined():
                 raise stop
 
 
 def left_alone():
     """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
-    why = getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None)
+    why = getattr(sys.modules.get("gpukit.parallel.current_team"), "left_alone", None)
     return why[0] if why else None
 
 

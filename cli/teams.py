@@ -14,11 +14,11 @@ from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
-from gpukit.parallel import worth
+from gpukit.parallel import cost_model
+from gpukit.parallel.current_team import VARIABLE, check_alike, check_files, joined
 from gpukit.parallel.devices import settings_of_ranks
-from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined
 from gpukit.parallel.launch import launch
-from gpukit.runtime.started import AFTER, told
+from gpukit.runtime.launcher_env import AFTER, told
 
 hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which another rank has not, or has for something else
@@ -31,8 +31,8 @@ READ = (  # options that name input files, in addition to all arguments
 @contextlib.contextmanager
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """Within it, the parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them,
-    waits, and leaves by their exit code. sources: the files that every rank opens for itself; work(): the worth.Work
-    that auto goes by."""
+    waits, and leaves by their exit code. sources: the files that every rank opens for itself; work(): the
+    cost_model.Work that auto goes by."""
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     by_others = VARIABLE not in os.environ
@@ -59,7 +59,7 @@ def wished(ask, work):
     name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if asked != AUTO:
         return asked or 1
-    size, why = chosen(ask.device, work) if ask.gpus else worth.processes_for(cores())
+    size, why = chosen(ask.device, work) if ask.gpus else cost_model.processes_for(cores())
     report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
     return size
 
@@ -69,7 +69,7 @@ def chosen(device, work):
     if device not in ("auto", "cuda"):
         return 1, f"--device {device} names one place"
     found = gpu_count()
-    return worth.gpus_for(work() if found > 1 else None, found)
+    return cost_model.gpus_for(work() if found > 1 else None, found)
 
 
 def check_launched_once(ask):

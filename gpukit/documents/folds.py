@@ -14,7 +14,7 @@ from gpukit.documents.copies import write_letor
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
 from gpukit.persist import check_writable
-from gpukit.runtime.aside import replacing
+from gpukit.runtime.atomic_write import replacing
 
 PARTS = ("train", "vali", "test")
 SUFFIXES = (".txt", ".gkl", ".txt.gz", ".txt.xz")

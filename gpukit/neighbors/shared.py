@@ -14,7 +14,7 @@ from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh.plan import sum_slices
-from gpukit.parallel.lines import HostLines
+from gpukit.parallel.array_transport import HostLines
 from gpukit.parallel.nccl import device_lines
 
 SUM_BYTES = 256 << 20  # of the sums of a stripe of items

@@ -6,15 +6,15 @@
 | sockets.py | messages between ranks that one process has started: a pair of sockets for any two of them      |
 | mailbox.py | the same, short ones by memory that they share: a rank that looks at it has them in microseconds  |
 | mpi.py     | messages of ranks that mpiexec or srun has started: MPI on host arrays (extra `mpi`)            |
-| begun.py   | the start of MPI, with an end where a rank is stopped or does not come                           |
-| lines.py   | arrays in their places from rank to rank, on the host or a device, by way of a Team's messages  |
+| mpi_init.py | the start of MPI, with an end where a rank is stopped or does not come                           |
+| array_transport.py | arrays in their places from rank to rank, on the host or a device, by way of a Team's messages  |
 | nccl.py    | the same for arrays on GPUs, from one to another, by NCCL                                       |
-| between.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |
+| transport.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |
 | launch.py  | starts ranks of a command on this machine, ends all of them when one fails                      |
-| stopped.py | ranks that are stopped, told from ones that compute for long; Ctrl-Z stops all                  |
-| joined.py  | the Team that this process belongs to, told by its environment                                  |
+| stalled_ranks.py | ranks that are stopped, told from ones that compute for long; Ctrl-Z stops all                  |
+| current_team.py | the Team that this process belongs to, told by its environment                                  |
 | devices.py | each rank its own GPU, looked at before any work                                                |
-| worth.py   | how many GPUs are sooner than one: what --gpus auto goes by                                     |
+| cost_model.py | how many GPUs are sooner than one: what --gpus auto goes by                                     |
 
 A sum over ranks is added in the order of the ranks, so it is the same on every run. A rank that fails tells the others
 why, and rank 0 says it once; one that is killed leaves a closed socket, which all others see. Every wait has a limit.

@@ -9,10 +9,10 @@ import sys
 import time
 
 from gpukit import interrupt
-from gpukit.parallel.joined import LEFT, VARIABLE
+from gpukit.parallel.current_team import LEFT, VARIABLE
 from gpukit.parallel.mailbox import memory_of
 from gpukit.parallel.sockets import pairs
-from gpukit.parallel.stopped import QUIET, StoppedError, Watch, passed_on, tell
+from gpukit.parallel.stalled_ranks import QUIET, StoppedError, Watch, passed_on, tell
 from gpukit.parallel.team import TeamError
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed

@@ -13,7 +13,7 @@ import time
 
 from gpukit.interrupt import undisturbed
 from gpukit.parallel import sockets
-from gpukit.parallel.stopped import Waited
+from gpukit.parallel.stalled_ranks import Waited
 from gpukit.parallel.team import TeamError
 
 ROOM, HEAD = 1 << 14, 128  # bytes of a box, and of what stands before its message: a line of a cache for either rank

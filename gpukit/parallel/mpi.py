@@ -10,9 +10,9 @@ import time
 import numpy as np
 
 from gpukit.interrupt import undisturbed
-from gpukit.parallel.begun import attended, begin
+from gpukit.parallel.mpi_init import attended, begin
 from gpukit.parallel.sockets import SECONDS
-from gpukit.parallel.stopped import QUIET, Waited, Watch, beside, place
+from gpukit.parallel.stalled_ranks import QUIET, Waited, Watch, beside, place
 from gpukit.parallel.team import SilenceError, TeamError
 
 WHOLE, LENGTH, PART = 7, 8, 9  # tags: a message; the bytes of one that comes in parts, before it; a part

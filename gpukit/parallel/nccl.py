@@ -1,4 +1,4 @@
-"""Arrays on GPUs from one to another by NCCL, with the names of lines.HostLines.
+"""Arrays on GPUs from one to another by NCCL, with the names of array_transport.HostLines.
 
 cupy's binding takes pointers, so arrays may be anybody's; a stream is what the calls are queued on, None: the default
 one. NCCL waits on the GPU and without a limit: who waits for what is queued here asks `Nccl.check` meanwhile.
@@ -12,9 +12,9 @@ import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import copy_in
-from gpukit.parallel.lines import HostLines
+from gpukit.parallel.array_transport import HostLines
 from gpukit.parallel.sockets import SECONDS
-from gpukit.parallel.stopped import Waited
+from gpukit.parallel.stalled_ranks import Waited
 from gpukit.parallel.team import TeamError
 
 EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause

@@ -16,7 +16,7 @@ import warnings
 from pathlib import Path
 
 from gpukit.errors import ParameterError
-from gpukit.runtime import aside
+from gpukit.runtime import atomic_write
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
 MOST_LINKS = 40  # of a path, as Linux has it
@@ -79,7 +79,7 @@ def replacing(file):
     """
     file = Path(file)
     make_folder(file.parent)
-    with aside.replacing(file, mode=0o600) as place:
+    with atomic_write.replacing(file, mode=0o600) as place:
         yield place
 
 

@@ -17,7 +17,7 @@ from gpukit.cli import main, teams
 from gpukit.factorization import MatrixFactorization
 from gpukit.ranking import RankSVM
 from gpukit.ratings import read_ratings
-from gpukit.runtime.started import AFTER
+from gpukit.runtime.launcher_env import AFTER
 
 GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main()"]
 

@@ -14,7 +14,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.graphs import synth_graph
 from gpukit.ratings import synth_ratings
-from gpukit.runtime.started import VARIABLE
+from gpukit.runtime.launcher_env import VARIABLE
 from parallel.test_commands import GPUKIT, children, mpiexec, started
 
 WALK = ("--weights", "slice", "--center", "none", "--no-rank-phase", "--tolerance", 0)

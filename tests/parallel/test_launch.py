@@ -14,7 +14,7 @@ from gpukit.parallel.launch import launch
 
 START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
 FEW, MANY = (f"from gpukit.parallel import sockets; sockets.cores = lambda: {count}; " for count in (1, 64))
-JOIN = "import os, sys, time; import numpy as np; from gpukit.parallel.joined import joined; team = joined(); "
+JOIN = "import os, sys, time; import numpy as np; from gpukit.parallel.current_team import joined; team = joined(); "
 
 
 def start(command, size=3, before=""):

@@ -18,7 +18,7 @@ from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization import run as runs
 from gpukit.parallel import ALONE
-from gpukit.parallel.joined import joined
+from gpukit.parallel.current_team import joined
 from gpukit.ranking import RankSVM
 from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked

@@ -4,16 +4,16 @@ import warnings
 
 import numpy as np
 
-from gpukit.parallel.between import lines_between
 from gpukit.parallel.devices import check_apart
+from gpukit.parallel.transport import lines_between
 
 
 class Crew:
     """This process's rank in a parallel.Team; constructed on all ranks together.
 
     device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
-    lines: array transport (parallel.lines). speeds (2, R): measured columns and slices per second of each rank, see
-    parts.py; shared: True on rank 0 if a tensor was distributed.
+    lines: array transport (parallel.array_transport). speeds (2, R): measured columns and slices per second of each
+    rank, see parts.py; shared: True on rank 0 if a tensor was distributed.
     """
 
     def __init__(self, team, device, workspace):

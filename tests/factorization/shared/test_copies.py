@@ -23,7 +23,7 @@ from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
-from gpukit.parallel.lines import HostLines
+from gpukit.parallel.array_transport import HostLines
 
 SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from gpukit.parallel import begun
-from gpukit.runtime.started import STARTED_BY
+from gpukit.parallel import mpi_init
+from gpukit.runtime.launcher_env import STARTED_BY
 from parallel.test_commands import mpiexec
 from parallel.test_faults import gone, offspring
-from parallel.test_stopped import SOON
+from parallel.test_stalled_ranks import SOON
 
-JOIN = "from gpukit.parallel.joined import joined; team = joined(); team.barrier(); team.rank or print('done')\n"
+JOIN = "from gpukit.parallel.current_team import joined; team = joined(); team.barrier(); team.rank or print('done')\n"
 OWN = "import os, time; own = int(os.environ['OMPI_COMM_WORLD_RANK'])\n"
 STOP = "own == {} and os.kill(os.getpid(), 19)\n"
 
@@ -45,7 +45,7 @@ def test_messages_longer_than_mpi_counts():
     """They go in parts; MPI's own errors are ours."""
     code = (
         "import numpy as np; from gpukit.parallel import TeamError, mpi; mpi.PIECE = 40\n"
-        "from gpukit.parallel.joined import joined\n"
+        "from gpukit.parallel.current_team import joined\n"
         "with joined() as team:\n"
         "    for n in [*range(60), 1000]:\n"
         "        got = team.allgather(np.arange(n + team.rank, dtype=np.uint8))\n"
@@ -62,7 +62,7 @@ def test_long_messages_are_read_where_they_stay():
     """Who reads one needs no more memory than its own, and short ones that come behind it are others."""
     code = (
         "import numpy as np, tracemalloc; from gpukit.parallel import mpi; mpi.PIECE = 1 << 20\n"
-        "from gpukit.parallel.joined import joined\n"
+        "from gpukit.parallel.current_team import joined\n"
         "with joined() as team:\n"
         "    long, short = np.arange(10_000_000), np.arange(3)\n"
         "    if team.rank:\n"
@@ -83,7 +83,7 @@ def test_a_rank_is_stopped_in_the_midst_of_a_long_message(monkeypatch):
     monkeypatch.setenv("OMPI_MCA_btl", "tcp,self")  # as between hosts: the sender must be there until all is taken
     code = (
         "import numpy as np, time; from gpukit.errors import DataError\n"
-        "from gpukit.parallel.joined import joined\n"
+        "from gpukit.parallel.current_team import joined\n"
         "with joined() as team:\n"
         "    if team.rank: team.send(0, np.zeros(1 << 23)); os.kill(os.getpid(), 19)\n"
         "    time.sleep(1); raise DataError('so it is')\n"
@@ -97,7 +97,8 @@ def test_a_rank_is_stopped_in_the_midst_of_a_long_message(monkeypatch):
 def test_a_rank_fails_and_others_have_sent_it_much(rank):
     """What it has not read it takes all the same, and drops: else nobody could leave."""
     code = (
-        "import numpy as np, sys; from gpukit.errors import DataError; from gpukit.parallel.joined import joined\n"
+        "import numpy as np, sys; from gpukit.errors import DataError\n"
+        "from gpukit.parallel.current_team import joined\n"
         "try:\n    with joined() as team:\n"
         f"        if team.rank == {rank}: raise DataError('so it is')\n"
         f"        team.send({rank}, np.zeros(1 << 23)); team.receive({rank})\n"
@@ -136,8 +137,8 @@ def test_a_rank_that_comes_late(late):
 
 def test_ranks_of_the_same_job(monkeypatch):
     """Of what the process that has started this one has started, none are ranks of others, nor what is no rank."""
-    monkeypatch.setattr(begun.os, "getppid", os.getpid)
-    for name in (*STARTED_BY, *STARTED_BY.values(), *begun.JOB):
+    monkeypatch.setattr(mpi_init.os, "getppid", os.getpid)
+    for name in (*STARTED_BY, *STARTED_BY.values(), *mpi_init.JOB):
         monkeypatch.delenv(name, raising=False)
     job = {"PMIX_NAMESPACE": "a", "OMPI_COMM_WORLD_SIZE": "3", "OMPI_COMM_WORLD_RANK": "0"}
     others = [{**job, "OMPI_COMM_WORLD_RANK": "2"}, {**job, "OMPI_COMM_WORLD_RANK": "1", "PMIX_NAMESPACE": "b"}, {}]
@@ -145,7 +146,7 @@ def test_ranks_of_the_same_job(monkeypatch):
     for name, value in job.items():
         monkeypatch.setenv(name, value)
     try:
-        assert begun.siblings() == {0: os.getpid(), 2: started[0].pid}
+        assert mpi_init.siblings() == {0: os.getpid(), 2: started[0].pid}
     finally:
         for each in started:
             each.kill()

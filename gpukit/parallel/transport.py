@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.parallel.lines import HostLines
+from gpukit.parallel.array_transport import HostLines
 
 
 def lines_between(team, device, remark=lambda text: None):

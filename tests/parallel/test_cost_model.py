@@ -9,48 +9,48 @@ import pytest
 from gpukit.cli import amounts, options, teams
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.parallel import worth
+from gpukit.parallel import cost_model
 
-TENSOR, DOCUMENTS = worth.NUMBERS, worth.VALUES
+TENSOR, DOCUMENTS = cost_model.NUMBERS, cost_model.VALUES
 
 
 @pytest.mark.parametrize(
     "work, sizes",
     [
-        (worth.of_ratings(1e6, 16, 32, 0), (1, 1)),
-        (worth.of_ratings(99e6, 16, 128, 0), (1, 1)),  # 0.27 s of work: no start is worth it
-        (worth.of_ratings(99e6, 500, 128, 0), (2, 1)),  # eight ranks are handed the ratings seven times
-        (worth.of_ratings(99e6, 1000, 32, 32), (2, 8)),
-        (worth.of_ratings(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us: the way between two takes 0.7 ms
-        (worth.of_documents(DOCUMENTS, 20), (1, 1)),
-        (worth.of_documents(DOCUMENTS, 20_000), (2, 8)),
-        (worth.of_tensor(TENSOR, 20), (1, 1)),
-        (worth.of_tensor(TENSOR, 100), (2, 8)),
-        (worth.of_tensor(1e6, 100), (1, 1)),
+        (cost_model.of_ratings(1e6, 16, 32, 0), (1, 1)),
+        (cost_model.of_ratings(99e6, 16, 128, 0), (1, 1)),  # 0.27 s of work: no start is worth it
+        (cost_model.of_ratings(99e6, 500, 128, 0), (2, 1)),  # eight ranks are handed the ratings seven times
+        (cost_model.of_ratings(99e6, 1000, 32, 32), (2, 8)),
+        (cost_model.of_ratings(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us: the way between two takes 0.7 ms
+        (cost_model.of_documents(DOCUMENTS, 20), (1, 1)),
+        (cost_model.of_documents(DOCUMENTS, 20_000), (2, 8)),
+        (cost_model.of_tensor(TENSOR, 20), (1, 1)),
+        (cost_model.of_tensor(TENSOR, 100), (2, 8)),
+        (cost_model.of_tensor(1e6, 100), (1, 1)),
         (None, (1, 1)),
     ],
     ids=str,
 )
 def test_several_only_where_that_is_sooner(work, sizes):
-    assert tuple(worth.gpus_for(work, found)[0] for found in (2, 8)) == sizes
-    assert worth.gpus_for(work, 1)[0] == worth.gpus_for(work, 0)[0] == 1
+    assert tuple(cost_model.gpus_for(work, found)[0] for found in (2, 8)) == sizes
+    assert cost_model.gpus_for(work, 1)[0] == cost_model.gpus_for(work, 0)[0] == 1
 
 
 def test_one_process_of_a_cpu():
-    assert worth.processes_for(16)[0] == 1 and "all 16 processors" in worth.processes_for(16)[1]
+    assert cost_model.processes_for(16)[0] == 1 and "all 16 processors" in cost_model.processes_for(16)[1]
 
 
-@pytest.mark.parametrize("one, two", [*worth.EPOCHS.values(), worth.STEP, worth.PRODUCT])
+@pytest.mark.parametrize("one, two", [*cost_model.EPOCHS.values(), cost_model.STEP, cost_model.PRODUCT])
 def test_two_gpus_are_sooner_than_one_by_less_than_half(one, two):
     assert one / 2 < two < one
 
 
 def test_a_pass_at_the_shape_of_a_row_takes_what_the_row_says():
-    for (factors, neighbors), (one, two) in worth.EPOCHS.items():
-        work = worth.of_ratings(worth.RATINGS, 1, factors, neighbors)
+    for (factors, neighbors), (one, two) in cost_model.EPOCHS.items():
+        work = cost_model.of_ratings(cost_model.RATINGS, 1, factors, neighbors)
         np.testing.assert_allclose((work.one, work.two), (1e-3 * one, 1e-3 * two))
-    narrow = worth.of_ratings(worth.RATINGS, 1, 1, 0)
-    assert 0 < narrow.one < 1e-3 * worth.EPOCHS[32, 0][0] and narrow.two > narrow.one / 2
+    narrow = cost_model.of_ratings(cost_model.RATINGS, 1, 1, 0)
+    assert 0 < narrow.one < 1e-3 * cost_model.EPOCHS[32, 0][0] and narrow.two > narrow.one / 2
 
 
 def test_entries_of_files(tmp_path):
@@ -91,8 +91,8 @@ def test_methods_that_ranks_do_not_share(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x" * 700)
     assert amounts.of_tensor(path, "kriging", 20) is None
-    assert amounts.of_tensor(path, "auto", 20) == worth.of_tensor(100, 20)
-    assert amounts.of_documents([path, path], [1.0, 2.0, 4.0]) == worth.of_documents(140, 60)
+    assert amounts.of_tensor(path, "auto", 20) == cost_model.of_tensor(100, 20)
+    assert amounts.of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.of_documents(140, 60)
 
 
 @pytest.mark.parametrize(
@@ -114,7 +114,7 @@ def test_methods_that_ranks_do_not_share(tmp_path):
 def test_what_is_taken_and_what_is_said(asked, device, found, expected, said, monkeypatch, capsys):
     monkeypatch.setattr(teams, "gpu_count", lambda: found)
     ask = SimpleNamespace(**{"ranks": None, "gpus": None, "device": device, "quiet": False, "as_json": False, **asked})
-    assert teams.wished(ask, lambda: worth.Work(1.0, 99.0, 50.0)) == expected
+    assert teams.wished(ask, lambda: cost_model.Work(1.0, 99.0, 50.0)) == expected
     told = capsys.readouterr().err
     assert said in told and told.count("\n") == bool(said)
     ask.quiet = True

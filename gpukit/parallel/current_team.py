@@ -13,9 +13,9 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
-from gpukit.parallel.stopped import QUIET
+from gpukit.parallel.stalled_ranks import QUIET
 from gpukit.parallel.team import ALONE, Team
-from gpukit.runtime.started import APART, VARIABLE, told
+from gpukit.runtime.launcher_env import APART, VARIABLE, told
 
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
 PIECES, PIECE = 16, 1 << 18  # of a file, and their bytes, that tell it from another

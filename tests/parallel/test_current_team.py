@@ -5,32 +5,32 @@ from types import SimpleNamespace
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.parallel import joined
-from gpukit.runtime.started import STARTED_BY
+from gpukit.parallel import current_team
+from gpukit.runtime.launcher_env import STARTED_BY
 from parallel.test_team import together
 
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch):
     """An environment in which nobody has started this process."""
-    for name in (*STARTED_BY, *STARTED_BY.values(), joined.VARIABLE):
+    for name in (*STARTED_BY, *STARTED_BY.values(), current_team.VARIABLE):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(joined.mpi, "Messages", lambda errors: SimpleNamespace(rank=0, size=1))
+    monkeypatch.setattr(current_team.mpi, "Messages", lambda errors: SimpleNamespace(rank=0, size=1))
 
 
 @pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
 def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
-    assert joined.told() == (1, 0) and joined.joined() is joined.ALONE
+    assert current_team.told() == (1, 0) and current_team.joined() is current_team.ALONE
     for count, number, expected in (("1", "0", (1, 0)), ("", "3", (1, 0)), ("12", "3", (12, 3))):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
-        assert joined.told() == expected
-    monkeypatch.setattr(joined.mpi, "Messages", lambda errors: SimpleNamespace(rank=3, size=12))
-    team = joined.joined()
+        assert current_team.told() == expected
+    monkeypatch.setattr(current_team.mpi, "Messages", lambda errors: SimpleNamespace(rank=3, size=12))
+    team = current_team.joined()
     assert (team.rank, team.size) == (3, 12)
     for alone, expected in (("1", (1, 0)), ("yes", (1, 0)), ("0", (12, 3)), ("", (12, 3))):
         monkeypatch.setenv("GPUKIT_ALONE", alone)
-        assert joined.told() == expected
+        assert current_team.told() == expected
 
 
 @pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
@@ -39,14 +39,14 @@ def test_numbers_of_ranks_that_are_none_are_refused(monkeypatch, size, rank):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
         with pytest.raises(ParameterError, match=f"^{name}="):
-            joined.told()
+            current_team.told()
 
 
 def test_tasks_that_mpi_does_not_know_of(monkeypatch):
     """srun without its plugin for MPI: each would do everything, and write the same files."""
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
     with pytest.raises(ParameterError, match=r"^4 ranks were started .* MPI sees each of them alone.* srun --mpi=pmix"):
-        joined.joined()
+        current_team.joined()
 
 
 def test_tasks_without_mpi(monkeypatch):
@@ -54,25 +54,25 @@ def test_tasks_without_mpi(monkeypatch):
         raise ImportError("no module of that name")
 
     monkeypatch.setenv("SLURM_STEP_NUM_TASKS", "4")
-    monkeypatch.setattr(joined.mpi, "Messages", missing)
+    monkeypatch.setattr(current_team.mpi, "Messages", missing)
     with pytest.raises(ParameterError, match=r"^4 ranks .* mpi4py cannot be loaded .*Install gpukit\[mpi\]"):
-        joined.joined()
+        current_team.joined()
 
 
 def test_all_ranks_run_the_same():
-    assert together(3, joined.check_alike) == [None] * 3
+    assert together(3, current_team.check_alike) == [None] * 3
 
 
 def test_another_version_on_another_host(monkeypatch):
     """All ranks end, and say both."""
     hosts = iter("abc")
-    monkeypatch.setattr(joined.socket, "gethostname", lambda: next(hosts))
-    monkeypatch.setattr(joined, "versions", lambda: next(found))
+    monkeypatch.setattr(current_team.socket, "gethostname", lambda: next(hosts))
+    monkeypatch.setattr(current_team, "versions", lambda: next(found))
     found = iter(["gpukit 0.1.0", "gpukit 0.1.0", "gpukit 0.2.0"])
 
     def refused(team):
         with pytest.raises(ParameterError) as told:
-            joined.check_alike(team)
+            current_team.check_alike(team)
         return str(told.value)
 
     said = together(3, refused)
@@ -83,8 +83,8 @@ def test_another_version_on_another_host(monkeypatch):
 def test_files_that_are_the_same(tmp_path):
     """Whatever their names; folders and files that are not there are told later, by who reads them."""
     paths = [write(tmp_path / str(rank), b"0123456789" * 200_000) for rank in range(3)]
-    assert together(3, lambda team: joined.check_files(team, [paths[team.rank], tmp_path])) == [None] * 3
-    assert together(2, lambda team: joined.check_files(team, [tmp_path / "missing"])) == [None] * 2
+    assert together(3, lambda team: current_team.check_files(team, [paths[team.rank], tmp_path])) == [None] * 3
+    assert together(2, lambda team: current_team.check_files(team, [tmp_path / "missing"])) == [None] * 2
 
 
 @pytest.mark.parametrize(
@@ -96,7 +96,7 @@ def test_a_rank_that_reads_another_file(tmp_path, change):
     """All ranks end, and say which."""
     data = b"0123456789" * 200_000
     paths = [write(tmp_path / str(rank), data if rank != 1 else change(data)) for rank in range(3)]
-    done = together(3, lambda team: joined.check_files(team, [paths[team.rank]]))
+    done = together(3, lambda team: current_team.check_files(team, [paths[team.rank]]))
     assert all(isinstance(error, DataError) and "for rank 1 on" in str(error) for error in done), done
     assert "2,000,000 bytes" in str(done[0])
 

@@ -9,13 +9,13 @@ import time
 
 import pytest
 
-from gpukit.parallel import stopped
-from gpukit.parallel.stopped import StoppedError, Waited, Watch, beside, place, state
+from gpukit.parallel import stalled_ranks
+from gpukit.parallel.stalled_ranks import StoppedError, Waited, Watch, beside, place, state
 from parallel.test_commands import mpiexec, started
 from parallel.test_faults import endless, gone, inputs, offspring  # noqa: F401 (a fixture)
 from parallel.test_launch import JOIN, START, TELL, finish
 
-SOON = "import gpukit.parallel.stopped as stopped; stopped.PATIENCE = {}; "
+SOON = "import gpukit.parallel.stalled_ranks as stalled_ranks; stalled_ranks.PATIENCE = {}; "
 HEED = "from gpukit import interrupt; interrupt.heed(); "
 HASTE = SOON.format(2.0) + "import gpukit.parallel.mpi as mpi; mpi.GRACE = 3.0; "
 MAIN = "from gpukit.cli.process import main; main()"
@@ -33,8 +33,8 @@ class Clock:
 
     def __init__(self, monkeypatch, states):
         self.states, self.now = states, 100.0
-        monkeypatch.setattr(stopped, "state", lambda process: self.states[process])
-        monkeypatch.setattr(stopped.time, "monotonic", lambda: self.now)
+        monkeypatch.setattr(stalled_ranks, "state", lambda process: self.states[process])
+        monkeypatch.setattr(stalled_ranks.time, "monotonic", lambda: self.now)
 
     def pass_by(self, watch, seconds, step=0.5):
         """Whom the watch finds within so many seconds, None: nobody."""

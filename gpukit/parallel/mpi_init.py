@@ -6,8 +6,8 @@ import os
 import threading
 from pathlib import Path
 
-from gpukit.parallel.stopped import EACH, QUIET, STOPPED, StoppedError, Waited, Watch, fields, state
-from gpukit.runtime.started import told
+from gpukit.parallel.stalled_ranks import EACH, QUIET, STOPPED, StoppedError, Waited, Watch, fields, state
+from gpukit.runtime.launcher_env import told
 
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")  # what tells a job from others of one daemon
 GRACE = 8.0  # seconds that another rank has to say why

@@ -7,8 +7,8 @@ import pytest
 
 from gpukit.device import cpu
 from gpukit.parallel import TeamError, nccl
-from gpukit.parallel.between import lines_between
-from gpukit.parallel.lines import HostLines
+from gpukit.parallel.array_transport import HostLines
+from gpukit.parallel.transport import lines_between
 from parallel.test_team import of_rank, together
 
 
