@@ -15,10 +15,10 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
 from gpukit.parallel import cost_model
-from gpukit.parallel.current_team import VARIABLE, check_alike, check_files, joined
+from gpukit.parallel.current_team import check_alike, check_files, joined
 from gpukit.parallel.devices import settings_of_ranks
 from gpukit.parallel.launch import launch
-from gpukit.runtime.launcher_env import AFTER, told
+from gpukit.runtime.launcher_env import REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
 
 hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which another rank has not, or has for something else
@@ -35,14 +35,14 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
     cost_model.Work that auto goes by."""
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
-    by_others = VARIABLE not in os.environ
-    wanted = wished(ask, work) if by_others and told()[0] == 1 else 1
+    by_others = TEAM_VARIABLE not in os.environ
+    wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
         with interrupt.deferred():  # a stop before it can be reported to other ranks
-            team = left.enter_context(joined(hush() if by_others and told()[1] else None))
+            team = left.enter_context(joined(hush() if by_others and launched_ranks()[1] else None))
         if team.rank:
             hush()
         if by_others and team.size > 1:
@@ -83,8 +83,8 @@ def check_launched_once(ask):
 def let_first_speak():
     """Return at once, but of a rank of mpiexec's that has something to say before it was hushed, later: once the first
     has said the same and ended, mpiexec ends all."""
-    if told()[1] and not hushed:
-        time.sleep(AFTER)
+    if launched_ranks()[1] and not hushed:
+        time.sleep(REPORT_SECONDS)
 
 
 def hush():

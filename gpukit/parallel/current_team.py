@@ -15,7 +15,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
 from gpukit.parallel.stalled_ranks import QUIET
 from gpukit.parallel.team import ALONE, Team
-from gpukit.runtime.launcher_env import APART, VARIABLE, told
+from gpukit.runtime.launcher_env import ALONE_VARIABLE, TEAM_VARIABLE, launched_ranks
 
 PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
 PIECES, PIECE = 16, 1 << 18  # of a file, and their bytes, that tell it from another
@@ -29,9 +29,9 @@ def joined(errors=None):
     Raises ParameterError where mpiexec or srun has started several and mpi4py is not installed, or MPI does not know of
     the others.
     """
-    if VARIABLE in os.environ:
-        return of_launch(os.environ.pop(VARIABLE))
-    size, _ = told()
+    if TEAM_VARIABLE in os.environ:
+        return of_launch(os.environ.pop(TEAM_VARIABLE))
+    size, _ = launched_ranks()
     if size == 1:
         return ALONE
     try:
@@ -66,7 +66,7 @@ def check_files(team, paths):
         first, expected, rank, host, its = found
         raise DataError(
             f"Ranks do not read the same ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {its} for "
-            f"rank {rank} on {host}. Give all of them the same files, or {APART}=1 to tasks of their own."
+            f"rank {rank} on {host}. Give all of them the same files, or {ALONE_VARIABLE}=1 to tasks of their own."
         )
 
 

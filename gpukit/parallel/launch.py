@@ -9,11 +9,12 @@ import sys
 import time
 
 from gpukit import interrupt
-from gpukit.parallel.current_team import LEFT, VARIABLE
+from gpukit.parallel.current_team import LEFT
 from gpukit.parallel.mailbox import memory_of
 from gpukit.parallel.sockets import pairs
 from gpukit.parallel.stalled_ranks import QUIET, StoppedError, Watch, passed_on, tell
 from gpukit.parallel.team import TeamError
+from gpukit.runtime.launcher_env import TEAM_VARIABLE
 
 GRACE = 10.0  # seconds that ranks have to end by themselves once one has failed
 HEARD = 1.0  # seconds that ranks have to hear from one that was asked to stop, before they are asked too
@@ -80,7 +81,7 @@ def _start(rank, way, arguments, settings, command):
     quiet = {} if rank == 0 else dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", command, *arguments],
-        env={**os.environ, **settings, VARIABLE: told},
+        env={**os.environ, **settings, TEAM_VARIABLE: told},
         pass_fds=[*way.values(), *([] if rank else inherited())],
         start_new_session=True,
         **quiet,

@@ -7,7 +7,7 @@ import threading
 from pathlib import Path
 
 from gpukit.parallel.stalled_ranks import EACH, QUIET, STOPPED, StoppedError, Waited, Watch, fields, state
-from gpukit.runtime.launcher_env import told
+from gpukit.runtime.launcher_env import launched_ranks
 
 JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")  # what tells a job from others of one daemon
 GRACE = 8.0  # seconds that another rank has to say why
@@ -66,7 +66,7 @@ def _attend(over, seconds, errors):
 def _end(over, why, watch, errors):
     """Leave, unless MPI goes on now; the first of the ranks of this host that are not stopped says why, and where all
     hosts have waited that of rank 0."""
-    own, lost = told()[1], {rank for rank, process in watch.ranks.items() if state(process) == STOPPED}
+    own, lost = launched_ranks()[1], {rank for rank, process in watch.ranks.items() if state(process) == STOPPED}
     speaks = own == min(watch.ranks.keys() - lost, default=own)
     if over.wait(0.0 if speaks and (watch.found or own == 0) else GRACE if speaks else 2 * GRACE):
         return
@@ -80,16 +80,18 @@ def _end(over, why, watch, errors):
 
 def siblings():
     """{rank: process number} of this rank, and of those that the same process has started for the same job."""
-    found, parent = {told()[1]: os.getpid()}, str(os.getppid()).encode()
+    found, parent = {launched_ranks()[1]: os.getpid()}, str(os.getppid()).encode()
     for path in Path("/proc").glob("[0-9]*"):
         if fields(path.name)[1:2] == [parent] and (settings := environment(path)) and of_job(settings):
-            found.setdefault(told(settings)[1], int(path.name))
+            found.setdefault(launched_ranks(settings)[1], int(path.name))
     return found
 
 
 def of_job(settings):
     """Whether a process with such an environment is a rank of the job of this one."""
-    return told(settings)[0] == told()[0] and all(settings.get(name) == os.environ.get(name) for name in JOB)
+    return launched_ranks(settings)[0] == launched_ranks()[0] and all(
+        settings.get(name) == os.environ.get(name) for name in JOB
+    )
 
 
 def environment(path):

@@ -1,7 +1,7 @@
-"""Files and folders made aside and renamed: whole or not at all, however a process ends.
+"""Atomic writes: files and folders that replace their target whole or not at all.
 
-What is being made lies beside its target as `.NAME.XXXXXXXX.gpukit-part` and is locked by its maker. The lock goes with
-the process, so what nobody has locked was left by one that was killed: who makes the next one there removes it.
+The temporary file is next to its target, is named `.NAME.XXXXXXXX.gpukit-part`, and is locked by its process. The lock
+ends with the process, so the next write in the folder removes unlocked files.
 """
 
 import contextlib
@@ -13,48 +13,61 @@ import shutil
 import stat
 from pathlib import Path
 
-ENDING = ".gpukit-part"
-PART = re.compile(r"\..*\.[0-9a-f]{8}" + re.escape(ENDING), re.DOTALL)
-LONGEST = 255  # bytes of a name, where the file system does not say
+SUFFIX = ".gpukit-part"
+TEMPORARY_NAME = re.compile(r"\..*\.[0-9a-f]{8}" + re.escape(SUFFIX), re.DOTALL)
+MAX_NAME_BYTES = 255  # if the file system reports no limit
 
 
 @contextlib.contextmanager
-def replacing(target, folder=False, mode=None):
-    """The path of an empty file (or folder) beside target, a Path; when all went well it takes target's place.
+def replace_atomically(target, folder=False, mode=None):
+    """Yield the path of an empty temporary file that replaces target on success.
 
-    On any failure (Ctrl-C too) it is removed. A file that it replaces leaves it its mode and, where that is allowed,
-    its owner and group, unless mode says what the file's is from the first moment on. Raises OSError.
+    On any failure, including Ctrl-C, the file is removed. Stale temporary files in target's folder are removed first.
+
+    Parameters
+    ----------
+    target : Path
+    folder : bool
+        Yield an empty folder instead of a file.
+    mode : int or None
+        Mode of the file from its creation on. None keeps the mode and, where permitted, the owner and group of an
+        existing target.
+
+    Raises
+    ------
+    OSError
+        If target cannot be written.
     """
-    remove_dead(target.parent)
-    part, lock = _beside(target), None
+    remove_stale(target.parent)
+    path, lock = _temporary_path(target), None
     try:
-        lock = _begun(part, folder, mode or 0o666)
+        lock = _create_locked(path, folder, mode or 0o666)
         if mode is not None:
-            os.fchmod(lock, mode)  # whatever the umask took
+            os.fchmod(lock, mode)  # restores bits that the umask removed
         elif not folder and target.exists():
-            _inherit(target, lock)
-        yield part
-        os.replace(part, target)
+            _copy_ownership(target, lock)
+        yield path
+        os.replace(path, target)
     finally:
-        _remove(part)
+        _remove(path)
         if lock is not None:
             os.close(lock)
 
 
-def is_part(path):
-    """Whether a path is of what is being made aside."""
-    return PART.fullmatch(Path(path).name) is not None
+def is_temporary(path):
+    """Return True for the name of a temporary file of `replace_atomically`."""
+    return TEMPORARY_NAME.fullmatch(Path(path).name) is not None
 
 
-def remove_dead(folder):
-    """Remove what processes that were killed have left in a folder."""
+def remove_stale(folder):
+    """Remove temporary files of killed processes from a folder."""
     with contextlib.suppress(OSError), os.scandir(folder) as entries:
-        for entry in [entry for entry in entries if PART.fullmatch(entry.name)]:
-            with contextlib.suppress(OSError):  # another's, or gone meanwhile
-                _remove_if_dead(entry)
+        for entry in [entry for entry in entries if TEMPORARY_NAME.fullmatch(entry.name)]:
+            with contextlib.suppress(OSError):  # locked by its process, or already removed
+                _remove_if_unlocked(entry)
 
 
-def _remove_if_dead(entry):
+def _remove_if_unlocked(entry):
     mode = os.O_RDONLY if entry.is_dir(follow_symlinks=False) else os.O_RDWR
     lock = os.open(entry.path, mode | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
@@ -64,43 +77,43 @@ def _remove_if_dead(entry):
         os.close(lock)
 
 
-def _beside(target):
-    """A new path in target's folder: the name cut so that it is not longer than the file system allows."""
-    ending = f".{secrets.token_hex(4)}{ENDING}"
+def _temporary_path(target):
+    """Return a new path next to target, with target's name cut to the limit of the file system."""
+    ending = f".{secrets.token_hex(4)}{SUFFIX}"
     try:
-        most = os.pathconf(target.parent, "PC_NAME_MAX")
+        limit = os.pathconf(target.parent, "PC_NAME_MAX")
     except (OSError, ValueError):
-        most = LONGEST
-    name = os.fsencode(target.name)[: most - len(ending) - 1].decode(errors="ignore")
+        limit = MAX_NAME_BYTES
+    name = os.fsencode(target.name)[: limit - len(ending) - 1].decode(errors="ignore")
     return target.with_name(f".{name}{ending}")
 
 
-def _begun(part, folder, mode):
-    """A descriptor of part, made and locked."""
+def _create_locked(path, folder, mode):
+    """Create and lock a file or folder; return its descriptor."""
     while True:
         if folder:
-            part.mkdir()
-            lock = os.open(part, os.O_RDONLY | os.O_CLOEXEC)
+            path.mkdir()
+            lock = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
         else:
-            lock = os.open(part, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
-        with contextlib.suppress(OSError):  # a file system without locks: then nothing is removed either
+            lock = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode)
+        with contextlib.suppress(OSError):  # no locks on this file system: stale files stay
             fcntl.flock(lock, fcntl.LOCK_EX)
-        if part.exists():  # else another process took it for dead, just before it was locked
+        if path.exists():  # otherwise another process removed it as stale before the lock
             return lock
         os.close(lock)
 
 
-def _inherit(target, made):
-    """Give a descriptor's file target's owner and group, as far as that is allowed, and its mode."""
-    old, new = target.stat(), os.fstat(made)
+def _copy_ownership(target, descriptor):
+    """Copy target's mode and, where permitted, its owner and group to an open file."""
+    old, new = target.stat(), os.fstat(descriptor)
     mode = stat.S_IMODE(old.st_mode)
     for owner, group in ((old.st_uid, -1), (-1, old.st_gid)):
         with contextlib.suppress(OSError):
             if (owner, group) not in ((new.st_uid, -1), (-1, new.st_gid)):
-                os.fchown(made, owner, group)
-    if os.fstat(made).st_gid != old.st_gid:
-        mode &= ~stat.S_IRWXG  # what one group was allowed is not for another
-    os.fchmod(made, mode)
+                os.fchown(descriptor, owner, group)
+    if os.fstat(descriptor).st_gid != old.st_gid:
+        mode &= ~stat.S_IRWXG  # the rights of the old group do not apply to another group
+    os.fchmod(descriptor, mode)
 
 
 def _remove(path):

@@ -1,38 +1,41 @@
-"""Who has started this process: mpiexec, srun or gpukit itself, with others, or somebody else. Told by the environment
-alone."""
+"""Number of ranks and own rank, from the environment variables of mpiexec and srun."""
 
 import os
 
 from gpukit.errors import ParameterError
 
-STARTED_BY = {  # how many ranks, and which one this is, as mpiexec and srun say
+RANK_VARIABLES = {  # {variable of the number of ranks: variable of the rank}
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
     "PMI_SIZE": "PMI_RANK",
     "PMIX_SIZE": "PMIX_RANK",
     "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
 }
-VARIABLE = "GPUKIT_TEAM"  # rank, process that starts it, then rank:descriptor ..., set by parallel/launch.py
-APART = "GPUKIT_ALONE"  # set: each of them has work of its own
-REMEDY = f"mpiexec and srun set it; unset it, or set {APART}=1 for a process that works alone."
-AFTER = 5.0  # seconds that the first of them has to say what is wrong with a request that all find so
+TEAM_VARIABLE = "GPUKIT_TEAM"  # "rank,launcher's process,rank:descriptor,...", set by parallel/launch.py
+ALONE_VARIABLE = "GPUKIT_ALONE"  # if set, each process computes independently
+REMEDY = f"mpiexec and srun set it; unset it, or set {ALONE_VARIABLE}=1 for a process that works alone."
+REPORT_SECONDS = 5.0  # that rank 0 has to report an error that all ranks detect
 
 
-def told(environment=os.environ):
-    """(how many ranks mpiexec or srun have started, the number of this one); (1, 0) where they have not, or where each
-    is told by APART to be by itself."""
-    if environment.get(APART, "0") not in ("", "0", "no", "false"):
+def launched_ranks(environment=os.environ):
+    """Return (number of ranks, own rank) as set by mpiexec or srun.
+
+    (1, 0) without a launcher or with GPUKIT_ALONE=1. Raises ParameterError for variables that are not such numbers.
+    """
+    if environment.get(ALONE_VARIABLE, "0") not in ("", "0", "no", "false"):
         return 1, 0
-    for size, rank in STARTED_BY.items():
-        if (count := whole_number(environment, size, 1)) > 1:
-            number = whole_number(environment, rank, 0)
-            if number >= count:
-                raise ParameterError(f"{rank}={number}, where {size}={count} ranks are numbered from 0. {REMEDY}")
-            return count, number
+    for size_variable, rank_variable in RANK_VARIABLES.items():
+        if (size := read_whole_number(environment, size_variable, 1)) > 1:
+            rank = read_whole_number(environment, rank_variable, 0)
+            if rank >= size:
+                raise ParameterError(
+                    f"{rank_variable}={rank} is not below {size_variable}={size}: ranks are numbered from 0. {REMEDY}"
+                )
+            return size, rank
     return 1, 0
 
 
-def whole_number(environment, name, default):
-    """Return the whole number of an environment variable, default where it is not set or empty.
+def read_whole_number(environment, name, default):
+    """Return the whole number of an environment variable, default if it is not set or empty.
 
     Raises ParameterError for anything else.
     """

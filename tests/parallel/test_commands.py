@@ -17,7 +17,7 @@ from gpukit.cli import main, teams
 from gpukit.factorization import MatrixFactorization
 from gpukit.ranking import RankSVM
 from gpukit.ratings import read_ratings
-from gpukit.runtime.launcher_env import AFTER
+from gpukit.runtime.launcher_env import REPORT_SECONDS
 
 GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main()"]
 
@@ -145,8 +145,8 @@ def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
     """It has waited for the first one, which had nothing to say."""
     waited = []
     monkeypatch.setattr(teams.time, "sleep", waited.append)
-    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [AFTER])):
-        monkeypatch.setattr(teams, "told", lambda rank=rank: (2, rank))
+    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [REPORT_SECONDS])):
+        monkeypatch.setattr(teams, "launched_ranks", lambda rank=rank: (2, rank))
         monkeypatch.setattr(teams, "hushed", hushed)
         waited.clear()
         assert main.run(["train-lshmf"]) == 2 and waited == expected
@@ -244,8 +244,8 @@ def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
     """The first one at once; others leave later, without a word. Help is for all."""
     waited = []
     monkeypatch.setattr(main.time, "sleep", waited.append)
-    for rank, lines, pause in ((0, 1, []), (1, 0, [AFTER])):
-        monkeypatch.setattr(main, "told", lambda rank=rank: (2, rank))
+    for rank, lines, pause in ((0, 1, []), (1, 0, [REPORT_SECONDS])):
+        monkeypatch.setattr(main, "launched_ranks", lambda rank=rank: (2, rank))
         waited.clear()
         assert main.run(["similar", "m.gpukit"]) == 2 and waited == pause
         assert capsys.readouterr().err.count("\n") == lines

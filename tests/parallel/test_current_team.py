@@ -6,40 +6,40 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import current_team
-from gpukit.runtime.launcher_env import STARTED_BY
+from gpukit.runtime.launcher_env import RANK_VARIABLES, TEAM_VARIABLE, launched_ranks
 from parallel.test_team import together
 
 
 @pytest.fixture(autouse=True)
 def nobody(monkeypatch):
     """An environment in which nobody has started this process."""
-    for name in (*STARTED_BY, *STARTED_BY.values(), current_team.VARIABLE):
+    for name in (*RANK_VARIABLES, *RANK_VARIABLES.values(), TEAM_VARIABLE):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(current_team.mpi, "Messages", lambda errors: SimpleNamespace(rank=0, size=1))
 
 
-@pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
+@pytest.mark.parametrize(("size", "rank"), RANK_VARIABLES.items())
 def test_who_has_started_ranks_says_how_many(monkeypatch, size, rank):
-    assert current_team.told() == (1, 0) and current_team.joined() is current_team.ALONE
+    assert launched_ranks() == (1, 0) and current_team.joined() is current_team.ALONE
     for count, number, expected in (("1", "0", (1, 0)), ("", "3", (1, 0)), ("12", "3", (12, 3))):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
-        assert current_team.told() == expected
+        assert launched_ranks() == expected
     monkeypatch.setattr(current_team.mpi, "Messages", lambda errors: SimpleNamespace(rank=3, size=12))
     team = current_team.joined()
     assert (team.rank, team.size) == (3, 12)
     for alone, expected in (("1", (1, 0)), ("yes", (1, 0)), ("0", (12, 3)), ("", (12, 3))):
         monkeypatch.setenv("GPUKIT_ALONE", alone)
-        assert current_team.told() == expected
+        assert launched_ranks() == expected
 
 
-@pytest.mark.parametrize(("size", "rank"), STARTED_BY.items())
+@pytest.mark.parametrize(("size", "rank"), RANK_VARIABLES.items())
 def test_numbers_of_ranks_that_are_none_are_refused(monkeypatch, size, rank):
     for count, number, name in (("none", "3", size), ("²", "0", size), ("12", "x", rank), ("12", "12", rank)):
         monkeypatch.setenv(size, count)
         monkeypatch.setenv(rank, number)
         with pytest.raises(ParameterError, match=f"^{name}="):
-            current_team.told()
+            launched_ranks()
 
 
 def test_tasks_that_mpi_does_not_know_of(monkeypatch):

@@ -14,7 +14,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.graphs import synth_graph
 from gpukit.ratings import synth_ratings
-from gpukit.runtime.launcher_env import VARIABLE
+from gpukit.runtime.launcher_env import TEAM_VARIABLE
 from parallel.test_commands import GPUKIT, children, mpiexec, started
 
 WALK = ("--weights", "slice", "--center", "none", "--no-rank-phase", "--tolerance", 0)
@@ -200,10 +200,10 @@ def test_a_rank_that_is_asked_to_stop_in_its_first_moment_tells_the_others(input
     word; the launcher tells the others at once, and the caller where the first did not heed either."""
     command = (
         "import os, signal; from gpukit.cli import process; "
-        f"last = os.environ[{VARIABLE!r}].startswith('1,'); "
+        f"last = os.environ[{TEAM_VARIABLE!r}].startswith('1,'); "
         f"deaf = lambda: {heeds} or signal.signal(signal.SIGTERM, signal.SIG_DFL); "
         "stop = lambda: (deaf(), signal.raise_signal(signal.SIGTERM)); "
-        "process.seldom_collected = stop if last else int; process.main()"
+        "process.raise_gc_threshold = stop if last else int; process.main()"
     )
     words = [*map(str, endless("training", inputs, tmp_path / "m.gpukit")), "--device", "cpu", "--quiet"]
     code = (

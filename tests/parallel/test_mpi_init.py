@@ -10,7 +10,7 @@ import time
 import pytest
 
 from gpukit.parallel import mpi_init
-from gpukit.runtime.launcher_env import STARTED_BY
+from gpukit.runtime.launcher_env import RANK_VARIABLES
 from parallel.test_commands import mpiexec
 from parallel.test_faults import gone, offspring
 from parallel.test_stalled_ranks import SOON
@@ -138,7 +138,7 @@ def test_a_rank_that_comes_late(late):
 def test_ranks_of_the_same_job(monkeypatch):
     """Of what the process that has started this one has started, none are ranks of others, nor what is no rank."""
     monkeypatch.setattr(mpi_init.os, "getppid", os.getpid)
-    for name in (*STARTED_BY, *STARTED_BY.values(), *mpi_init.JOB):
+    for name in (*RANK_VARIABLES, *RANK_VARIABLES.values(), *mpi_init.JOB):
         monkeypatch.delenv(name, raising=False)
     job = {"PMIX_NAMESPACE": "a", "OMPI_COMM_WORLD_SIZE": "3", "OMPI_COMM_WORLD_RANK": "0"}
     others = [{**job, "OMPI_COMM_WORLD_RANK": "2"}, {**job, "OMPI_COMM_WORLD_RANK": "1", "PMIX_NAMESPACE": "b"}, {}]
