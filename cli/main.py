@@ -163,7 +163,7 @@ def run(arguments=None):
         if (why := left_alone()) is not None:
             return _complain(why and f"Error: {why}", 1)
         tell_others(stop)
-        if getattr(stop, "told", False):  # by the first of its ranks
+        if getattr(stop, "reported", False):  # by rank 0
             return interrupt.exit_code(stop)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
         return _complain(f"Interrupted. {left or 'No file was left half written.'}", interrupt.exit_code(stop))
@@ -188,13 +188,13 @@ def tell_others(stop):
     """Report a stop to ranks that this one has not joined yet; they would take it for killed."""
     if TEAM_VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
-            with importlib.import_module("gpukit.parallel.current_team").joined():
+            with importlib.import_module("gpukit.parallel.current_team").join_team():
                 raise stop
 
 
 def left_alone():
     """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
-    why = getattr(sys.modules.get("gpukit.parallel.current_team"), "left_alone", None)
+    why = getattr(sys.modules.get("gpukit.parallel.current_team"), "exit_reasons", None)
     return why[0] if why else None
 
 

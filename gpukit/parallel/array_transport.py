@@ -1,64 +1,69 @@
-"""Arrays in their places from rank to rank: the Team's names for arrays that are filled, not made anew.
+"""Transport of arrays between ranks, through the host.
 
-`HostLines` goes by the Team's messages, whatever device the arrays lie on; nccl.py has the same names for GPUs that
-reach one another. A stream is only told for GPUs' sake.
+nccl.NcclTransport has the same methods for GPUs that reach each other. Streams matter only there.
 """
 
 import contextlib
 
 import numpy as np
 
-from gpukit.parallel.team import SUMS
+from gpukit.parallel.team import OPERATIONS
 
 
-class HostLines:
-    """A Team's arrays by way of the host. fetch(array): it on the host; store(values, array): array = values."""
+class HostTransport:
+    """Transport through the host by a Team's messages.
+
+    fetch(array) returns an array on the host; store(values, array) copies host values into an array.
+    """
 
     def __init__(self, team, fetch=lambda array: array, store=lambda values, array: np.copyto(array, values)):
-        self.team, self.fetch, self.store, self.coming = team, fetch, store, []
+        self.team, self.fetch, self.store, self.pending = team, fetch, store, []
 
-    def together(self):
-        """A context whose sends and receives may be carried out in any order; call the sends first."""
+    def group(self):
+        """Return a context whose sends and receives may run in any order; call the sends first."""
         return contextlib.nullcontext()
 
     def send(self, rank, array, stream=None):
-        """Hand an array over to a rank."""
+        """Send an array to a rank."""
         self.team.send(rank, self.fetch(array))
 
     def receive(self, rank, array, stream=None):
-        """array = what a rank has sent, of its shape and dtype."""
+        """Receive into array, of the shape and dtype of the array that the rank has sent."""
         self.store(self.team.receive(rank), array)
 
     def broadcast(self, array, root=0, stream=None):
-        """array = that of rank `root`, on all ranks."""
-        mine = self.team.rank == root
-        values = self.team.broadcast(self.fetch(array) if mine else None, root)
-        if not mine:
+        """Copy the array of rank `root` into array on all other ranks."""
+        is_root = self.team.rank == root
+        values = self.team.broadcast(self.fetch(array) if is_root else None, root)
+        if not is_root:
             self.store(values, array)
 
-    def allreduce(self, array, how="sum", stream=None, out=None):
-        """Write the sum (or 'max', 'min') of all ranks' arrays, of one shape, to out, or to array itself."""
-        if how not in SUMS:
-            raise ValueError(f"how must be one of {', '.join(SUMS)}; got {how!r}")
-        self.store(self.team.allreduce(self.fetch(array), how), array if out is None else out)
+    def allreduce(self, array, operation="sum", stream=None, out=None):
+        """Write the sum ('max', 'min') of all ranks' arrays to out (None: array itself)."""
+        if operation not in OPERATIONS:
+            raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}; got {operation!r}")
+        self.store(self.team.allreduce(self.fetch(array), operation), array if out is None else out)
 
     def allgather(self, array, out, stream=None):
-        """out[r] = array of rank r, of one shape on all ranks."""
+        """Write the array of rank r, of one shape on all ranks, to out[r]."""
         self.store(np.stack(self.team.allgather(self.fetch(array))), out)
 
     def alltoall(self, parts, out, stream=None):
-        """out[r] = what rank r has for this rank among its parts, {rank: array} both, of other ranks; arrays that have
-        nothing may be left out on both sides. They are there once `arrive` has returned; what is done in between waits
-        for no other rank."""
+        """Start to send parts[r] to rank r and to receive out[r] from it; `wait` completes it.
+
+        parts, out: {other rank: array}; empty arrays may be omitted on both sides.
+        """
         for rank, array in parts.items():
             self.send(rank, array, stream)
-        self.coming += out.items()
+        self.pending += out.items()
 
-    def arrive(self, stream=None):
-        """Wait until all that `alltoall` was to bring is there; by NCCL on a GPU, until work queued on the default
-        stream from now on will find it there."""
-        while self.coming:
-            self.receive(*self.coming.pop(0))
+    def wait(self, stream=None):
+        """Complete all calls of `alltoall`.
+
+        With NCCL, work queued on the default stream afterwards finds the arrays complete.
+        """
+        while self.pending:
+            self.receive(*self.pending.pop(0))
 
     def check(self):
-        """Raise what has gone wrong on other ranks meanwhile: nothing here, where every wait has a limit."""
+        """Raise errors of other ranks: none here, because every wait has a timeout."""

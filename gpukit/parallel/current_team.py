@@ -1,4 +1,4 @@
-"""The Team that this process belongs to: that of the process that started it, of mpiexec or srun, or of nobody else."""
+"""The Team of this process, started by gpukit, mpiexec or srun, or alone."""
 
 import contextlib
 import ctypes
@@ -13,24 +13,35 @@ import numpy as np
 from gpukit._version import __version__
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import mailbox, mpi, sockets
-from gpukit.parallel.stalled_ranks import QUIET
+from gpukit.parallel.stalled_ranks import SILENT_EXIT
 from gpukit.parallel.team import ALONE, Team
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, TEAM_VARIABLE, launched_ranks
 
-PARENT_ENDS = 1  # PR_SET_PDEATHSIG of prctl
-PIECES, PIECE = 16, 1 << 18  # of a file, and their bytes, that tell it from another
-LEFT = signal.SIGUSR1  # by which launch.py tells a rank that has not noticed that another one has ended
-left_alone = []  # what is to be said of it, "" where nothing is
+PR_SET_PDEATHSIG = 1  # of prctl
+SAMPLES, SAMPLE_BYTES = 16, 1 << 18  # of a file, for its checksum
+RANK_ENDED = signal.SIGUSR1  # sent by launch.py to ranks that have not noticed the end of another rank
+exit_reasons = []  # set by the launcher's signals: the message to print, "" if the launcher prints it
 
 
-def joined(errors=None):
-    """The Team of this process; ALONE for a process that was started by itself. errors: see mpi.Messages.
+def join_team(errors=None):
+    """Return the Team of this process; ALONE if the process has no launcher.
 
-    Raises ParameterError where mpiexec or srun has started several and mpi4py is not installed, or MPI does not know of
-    the others.
+    Parameters
+    ----------
+    errors : int or None
+        See mpi.Messages.
+
+    Returns
+    -------
+    Team
+
+    Raises
+    ------
+    ParameterError
+        If mpiexec or srun has started several ranks, and mpi4py is not installed or MPI sees only one rank.
     """
     if TEAM_VARIABLE in os.environ:
-        return of_launch(os.environ.pop(TEAM_VARIABLE))
+        return join_launched_team(os.environ.pop(TEAM_VARIABLE))
     size, _ = launched_ranks()
     if size == 1:
         return ALONE
@@ -43,81 +54,78 @@ def joined(errors=None):
         ) from None
     if messages.size == 1:
         raise ParameterError(
-            f"{size} ranks were started by mpiexec or srun, and MPI sees each of them alone, with all of the work. "
-            "Start them by srun --mpi=pmix (srun --mpi=list tells which), or by the mpiexec of mpi4py's own MPI."
+            f"{size} ranks were started by mpiexec or srun, but MPI sees each of them alone. "
+            "Start them by srun --mpi=pmix (srun --mpi=list lists the types), or by the mpiexec of mpi4py's own MPI."
         )
-    signal.signal(QUIET, _leave)
+    signal.signal(SILENT_EXIT, _stop)
     return Team(messages)
 
 
-def check_alike(team):
-    """ParameterError, on all ranks, where two ranks of a Team run different versions of what the answer depends on."""
-    if found := another(team, versions()):
-        first, expected, rank, host, its = found
+def check_same_versions(team):
+    """Raise ParameterError on all ranks if their versions of gpukit or its packages differ."""
+    if difference := find_difference(team, describe_versions()):
+        first, expected, rank, host, text = difference
         raise ParameterError(
-            f"Rank 0 on {first} runs {expected}; rank {rank} on {host} runs {its}. Install the same on both."
+            f"Rank 0 on {first} runs {expected}; rank {rank} on {host} runs {text}. Install the same on both."
         )
 
 
-def check_files(team, paths):
-    """DataError, on all ranks, where files that every rank opens for itself are not the same on all, by their sizes and
-    parts of them."""
-    if found := another(team, ", ".join(map(glance, paths))):
-        first, expected, rank, host, its = found
+def check_same_files(team, paths):
+    """Raise DataError on all ranks if input files of ranks differ in size or sampled bytes."""
+    if difference := find_difference(team, ", ".join(map(describe_file, paths))):
+        first, expected, rank, host, text = difference
         raise DataError(
-            f"Ranks do not read the same ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {its} for "
-            f"rank {rank} on {host}. Give all of them the same files, or {ALONE_VARIABLE}=1 to tasks of their own."
+            f"Ranks read different files ({', '.join(map(str, paths))}): {expected} for rank 0 on {first}, {text} for "
+            f"rank {rank} on {host}. Give all ranks the same files, or set {ALONE_VARIABLE}=1 for independent tasks."
         )
 
 
-def glance(path):
-    """The size of a file and a checksum of pieces of it, its beginning and end among them, in words; why not, of one
-    that cannot be read."""
+def describe_file(path):
+    """Return a file's size and checksum of samples, or the reason of a read error."""
     try:
         with open(path, "rb") as file:
             size, total = os.fstat(file.fileno()).st_size, 0
-            for at in sorted({max(0, size - PIECE) * part // PIECES for part in range(PIECES + 1)}):
-                file.seek(at)
-                total = zlib.crc32(file.read(PIECE), total)
+            for start in sorted({max(0, size - SAMPLE_BYTES) * part // SAMPLES for part in range(SAMPLES + 1)}):
+                file.seek(start)
+                total = zlib.crc32(file.read(SAMPLE_BYTES), total)
     except OSError as error:
-        return error.strerror or "no file to look at twice"
+        return error.strerror or "not a seekable file"
     return f"{size:,} bytes ({total:08x})"
 
 
-def another(team, own):
-    """(host of rank 0, its text, rank, host, text) of the first rank of a Team that has another text than rank 0;
-    None where all have the same."""
-    told = np.frombuffer(f"{socket.gethostname()}\n{own}".encode(), np.uint8)
-    named = [bytes(text).decode().split("\n") for text in team.allgather(told)]
-    (first, expected), *others = named
-    for rank, (host, found) in enumerate(others, 1):
-        if found != expected:
-            return first, expected, rank, host, found
+def find_difference(team, text):
+    """Return (host of rank 0, its text, rank, host, text) of the first different rank, or None."""
+    message = np.frombuffer(f"{socket.gethostname()}\n{text}".encode(), np.uint8)
+    texts = [bytes(array).decode().split("\n") for array in team.allgather(message)]
+    (first, expected), *others = texts
+    for rank, (host, other) in enumerate(others, 1):
+        if other != expected:
+            return first, expected, rank, host, other
     return None
 
 
-def versions():
-    """gpukit, numba, numba-cuda and numpy, in words."""
+def describe_versions():
+    """Return the versions of gpukit, numba, numba-cuda and numpy as text."""
     others = (f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))
     return ", ".join((f"gpukit {__version__}", *others))
 
 
-def of_launch(text):
-    """The Team that launch.py has made, of what its variable says."""
-    rank, starter, *ends = text.split(",")
-    for number in (LEFT, QUIET):
-        signal.signal(number, _leave)
-    with contextlib.suppress(OSError):  # where there is no prctl, ranks see the closed sockets of the others
-        ctypes.CDLL(None).prctl(PARENT_ENDS, signal.SIGTERM)
-    if os.getppid() != int(starter):  # it has ended already
+def join_launched_team(text):
+    """Return the Team of launch.py, from the text of TEAM_VARIABLE."""
+    rank, launcher, *descriptors = text.split(",")
+    for number in (RANK_ENDED, SILENT_EXIT):
+        signal.signal(number, _stop)
+    with contextlib.suppress(OSError):  # without prctl, ranks notice the closed sockets of the others
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != int(launcher):  # it has already ended
         signal.raise_signal(signal.SIGTERM)
-    way = dict(map(int, end.split(":")) for end in ends)
-    memory = way.pop(int(rank), None)
-    return Team(sockets.Messages(int(rank), way) if memory is None else mailbox.Messages(int(rank), way, memory))
+    ends = dict(map(int, pair.split(":")) for pair in descriptors)
+    memory = ends.pop(int(rank), None)
+    return Team(sockets.Messages(int(rank), ends) if memory is None else mailbox.Messages(int(rank), ends, memory))
 
 
-def _leave(number, frame):
-    """The handler of LEFT and QUIET: a request to stop, and why."""
-    why = "Another rank has ended before the work was done: killed, or out of memory."
-    left_alone.append(why if number == LEFT else "")
+def _stop(number, frame):
+    """Handle RANK_ENDED and SILENT_EXIT: record the reason and request a stop."""
+    reason = "Another rank has ended before the computation was complete: killed, or out of memory."
+    exit_reasons.append(reason if number == RANK_ENDED else "")
     signal.raise_signal(signal.SIGTERM)

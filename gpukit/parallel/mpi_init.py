@@ -1,4 +1,4 @@
-"""The start of MPI, whose waits have no end of their own: a thread looks after the ranks of this host meanwhile."""
+"""Start of MPI with a timeout: a thread monitors the ranks of this host."""
 
 import contextlib
 import ctypes
@@ -6,17 +6,28 @@ import os
 import threading
 from pathlib import Path
 
-from gpukit.parallel.stalled_ranks import EACH, QUIET, STOPPED, StoppedError, Waited, Watch, fields, state
+from gpukit.parallel.stalled_ranks import (
+    CHECK_SECONDS,
+    SILENT_EXIT,
+    STOPPED,
+    RankMonitor,
+    StoppedError,
+    WaitTimer,
+    process_state,
+    read_stat,
+)
 from gpukit.runtime.launcher_env import launched_ranks
 
-JOB = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")  # what tells a job from others of one daemon
-GRACE = 8.0  # seconds that another rank has to say why
-SILENT = "MPI has not started on all ranks for {:g} s. Is one of another host stopped, or cut off?"
+JOB_VARIABLES = ("PMIX_NAMESPACE", "PMI_JOBID", "SLURM_JOB_ID", "SLURM_STEP_ID")  # identify a job of one daemon
+REPORT_SECONDS = 8.0  # that another rank has to report the reason
+TIMEOUT_MESSAGE = "MPI has not started on all ranks for {:g} s. Is a rank of another host stopped, or unreachable?"
 
 
-def begin():
-    """mpi4py's MPI, started. Its own start keeps all threads of Python from running, and has no end where a rank is
-    stopped."""
+def start_mpi():
+    """Return mpi4py's MPI, initialized by a C call that lets other Python threads run.
+
+    mpi4py's own initialization blocks all threads, and waits for a stopped rank without a timeout.
+    """
     import mpi4py
 
     mpi4py.rc.initialize = False
@@ -26,76 +37,82 @@ def begin():
 
     if not MPI.Is_initialized():
         try:
-            start = ctypes.CDLL(MPI.__file__).MPI_Init_thread
-        except (OSError, AttributeError):  # MPI under other names
+            initialize = ctypes.CDLL(MPI.__file__).MPI_Init_thread
+        except (OSError, AttributeError):  # the library has no such symbol
             MPI.Init_thread()
             return MPI
-        start(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(ctypes.c_int()))
-        for world in (MPI.COMM_SELF, MPI.COMM_WORLD):  # as mpi4py does it
-            world.Set_errhandler(MPI.ERRORS_RETURN)
+        initialize(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(ctypes.c_int()))
+        for communicator in (MPI.COMM_SELF, MPI.COMM_WORLD):  # as after mpi4py's own initialization
+            communicator.Set_errhandler(MPI.ERRORS_RETURN)
     return MPI
 
 
 @contextlib.contextmanager
-def attended(seconds, errors=None):
-    """Within it this process ends, by one line of one rank, where a rank of this host is stopped for too long, or
-    after so many seconds; errors: the descriptor for that line, None: standard error."""
-    over = threading.Event()
-    threading.Thread(target=_attend, args=(over, seconds, errors), daemon=True).start()
+def watch_start(seconds, errors=None):
+    """End this process if a rank of this host is stopped, or after `seconds`.
+
+    Applies within the context. One rank prints one line to the descriptor `errors`, None: standard error.
+    """
+    done = threading.Event()
+    threading.Thread(target=_watch, args=(done, seconds, errors), daemon=True).start()
     try:
         yield
     finally:
-        over.set()
+        done.set()
 
 
-def _attend(over, seconds, errors):
-    watch, waited, why = Watch({}), Waited(), None
-    while why is None:
-        if over.wait(EACH / 2):
+def _watch(done, seconds, errors):
+    monitor, timer, reason = RankMonitor({}), WaitTimer(), None
+    while reason is None:
+        if done.wait(CHECK_SECONDS / 2):
             return
-        watch.ranks = siblings()
+        monitor.ranks = find_siblings()
         try:
-            watch.check()
+            monitor.check()
         except StoppedError as error:
-            why = str(error)
-        if waited.seconds() > seconds:
-            why = SILENT.format(seconds)
-    _end(over, why, watch, 2 if errors is None else errors)
+            reason = str(error)
+        if timer.seconds() > seconds:
+            reason = TIMEOUT_MESSAGE.format(seconds)
+    _end_process(done, reason, monitor, 2 if errors is None else errors)
 
 
-def _end(over, why, watch, errors):
-    """Leave, unless MPI goes on now; the first of the ranks of this host that are not stopped says why, and where all
-    hosts have waited that of rank 0."""
-    own, lost = launched_ranks()[1], {rank for rank, process in watch.ranks.items() if state(process) == STOPPED}
-    speaks = own == min(watch.ranks.keys() - lost, default=own)
-    if over.wait(0.0 if speaks and (watch.found or own == 0) else GRACE if speaks else 2 * GRACE):
+def _end_process(done, reason, monitor, errors):
+    """End the process unless MPI starts now; one rank prints the reason.
+
+    It is the first rank of this host that is not stopped. After a timeout on all hosts, rank 0 has priority.
+    """
+    own, stopped = launched_ranks()[1], {rank for rank, pid in monitor.ranks.items() if process_state(pid) == STOPPED}
+    reports = own == min(monitor.ranks.keys() - stopped, default=own)
+    delay = REPORT_SECONDS if reports else 2 * REPORT_SECONDS
+    if done.wait(0.0 if reports and (monitor.failure or own == 0) else delay):
         return
-    if speaks:
-        os.write(errors, f"Error: {why}\n".encode())
-    for rank in lost:  # mpiexec lets it go on for a moment: it would begin to talk, and mpiexec wait for it
+    if reports:
+        os.write(errors, f"Error: {reason}\n".encode())
+    for rank in stopped:  # mpiexec continues it for a moment, and would wait for its output
         with contextlib.suppress(OSError):
-            os.kill(watch.ranks[rank], QUIET)
+            os.kill(monitor.ranks[rank], SILENT_EXIT)
     os._exit(1)
 
 
-def siblings():
-    """{rank: process number} of this rank, and of those that the same process has started for the same job."""
-    found, parent = {launched_ranks()[1]: os.getpid()}, str(os.getppid()).encode()
+def find_siblings():
+    """Return {rank: process number} of the job's ranks with the same parent process."""
+    ranks, parent = {launched_ranks()[1]: os.getpid()}, str(os.getppid()).encode()
     for path in Path("/proc").glob("[0-9]*"):
-        if fields(path.name)[1:2] == [parent] and (settings := environment(path)) and of_job(settings):
-            found.setdefault(launched_ranks(settings)[1], int(path.name))
-    return found
+        is_sibling = read_stat(path.name)[1:2] == [parent]
+        if is_sibling and (environment := read_environment(path)) and is_same_job(environment):
+            ranks.setdefault(launched_ranks(environment)[1], int(path.name))
+    return ranks
 
 
-def of_job(settings):
-    """Whether a process with such an environment is a rank of the job of this one."""
-    return launched_ranks(settings)[0] == launched_ranks()[0] and all(
-        settings.get(name) == os.environ.get(name) for name in JOB
-    )
+def is_same_job(environment):
+    """Return True if a process with this environment is a rank of this process's job."""
+    if launched_ranks(environment)[0] != launched_ranks()[0]:
+        return False
+    return all(environment.get(name) == os.environ.get(name) for name in JOB_VARIABLES)
 
 
-def environment(path):
-    """{name: value} of the process of a folder of /proc; {} where nothing is known."""
+def read_environment(path):
+    """Return the environment of a process by its folder in /proc, {} if unreadable."""
     try:
         return dict(
             os.fsdecode(line).split("=", 1) for line in (path / "environ").read_bytes().split(b"\0") if b"=" in line

@@ -78,7 +78,7 @@ def _remove_if_unlocked(entry):
 
 
 def _temporary_path(target):
-    """Return a new path next to target, with target's name cut to the limit of the file system."""
+    """Return a new path next to target, with its name cut to the system's limit."""
     ending = f".{secrets.token_hex(4)}{SUFFIX}"
     try:
         limit = os.pathconf(target.parent, "PC_NAME_MAX")

@@ -80,9 +80,9 @@ def _restore_mode(folder):
 
 @contextlib.contextmanager
 def replace_private_file(file):
-    """Yield the path of a temporary file with mode 0600 that replaces `file`, or a link, on success.
+    """Yield the path of a temporary file that replaces `file`, or a link, on success.
 
-    Raises PermissionError if other users can change the folder, OSError if the file cannot be written.
+    Its mode is 0600. Raises PermissionError if other users can change the folder, OSError if it cannot be written.
     """
     file = Path(file)
     make_folder(file.parent)
@@ -113,9 +113,10 @@ def open_private_file(file):
 
 
 def folder_fault(folder, is_above=False):
-    """Return why other users can change a folder's content (is_above: that of a folder below it), or None.
+    """Return why other users can change a folder's content, or None.
 
-    Not cached, because a relative path depends on the working directory.
+    is_above: check access to the content of a folder below it. Not cached, because a relative path depends on the
+    working directory.
     """
     *above, last = _resolve(folder)
     for path in (*above, last):
@@ -131,7 +132,7 @@ def folder_fault(folder, is_above=False):
 
 
 def _resolve(folder):
-    """Return the folders and symbolic links in the path of a folder, from / to the folder itself."""
+    """Return the folders and links of a folder's path, from / to the folder itself."""
     current, rest = Path("/"), list(Path(os.getcwd(), folder).parts[::-1])
     path, links = [Path("/")], 0
     while rest:

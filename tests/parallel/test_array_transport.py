@@ -1,5 +1,7 @@
-"""Arrays in their places from rank to rank by way of the host, and where NCCL is missing."""
+"""Transport of arrays through the host and by a fake NCCL."""
 
+import os
+import sys
 from types import SimpleNamespace
 
 import numpy as np
@@ -7,100 +9,98 @@ import pytest
 
 from gpukit.device import cpu
 from gpukit.parallel import TeamError, nccl
-from gpukit.parallel.array_transport import HostLines
-from gpukit.parallel.transport import lines_between
+from gpukit.parallel.array_transport import HostTransport
+from gpukit.parallel.devices import make_transport
 from parallel.test_team import of_rank, together
 
 
 @pytest.mark.parametrize("size", [2, 3])
-def test_arrays_are_filled_in_their_places(size):
+def test_arrays_are_filled(size):
     def work(team):
-        lines, own = HostLines(team), of_rank(team.rank)
-        whole, mine, got, all_of = own.copy(), own.copy(), np.zeros_like(own), np.zeros((size, *own.shape))
-        lines.allreduce(whole)
-        lines.broadcast(mine, 1)
-        lines.allgather(own, all_of)
-        with lines.together():
-            lines.send((team.rank + 1) % size, own)
-            lines.receive((team.rank - 1) % size, got)
-        lines.check()
-        return whole, mine, all_of, got
+        transport, own = HostTransport(team), of_rank(team.rank)
+        total, copy, received, gathered = own.copy(), own.copy(), np.zeros_like(own), np.zeros((size, *own.shape))
+        transport.allreduce(total)
+        transport.broadcast(copy, 1)
+        transport.allgather(own, gathered)
+        with transport.group():
+            transport.send((team.rank + 1) % size, own)
+            transport.receive((team.rank - 1) % size, received)
+        transport.check()
+        return total, copy, gathered, received
 
-    for rank, (whole, mine, all_of, got) in enumerate(together(size, work)):
-        np.testing.assert_array_equal(whole, sum(map(of_rank, range(size))))
-        np.testing.assert_array_equal(mine, of_rank(1))
-        np.testing.assert_array_equal(all_of, [of_rank(other) for other in range(size)])
-        np.testing.assert_array_equal(got, of_rank((rank - 1) % size))
+    for rank, (total, copy, gathered, received) in enumerate(together(size, work)):
+        np.testing.assert_array_equal(total, sum(map(of_rank, range(size))))
+        np.testing.assert_array_equal(copy, of_rank(1))
+        np.testing.assert_array_equal(gathered, [of_rank(other) for other in range(size)])
+        np.testing.assert_array_equal(received, of_rank((rank - 1) % size))
 
 
-def test_everybody_to_everybody_while_work_goes_on():
-    """Chunks that are under way at the same time arrive in their order; who has nothing for another leaves it out."""
+def test_concurrent_all_to_all():
+    """Concurrent chunks arrive in order, and ranks without data for another omit it."""
 
     def work(team):
-        lines, got = HostLines(team), {}
+        transport, received = HostTransport(team), {}
         for number in range(2):
-            away = {other: of_rank(10 * number + team.rank) for other in team.others if team.rank + other != 3}
-            got[number] = {other: np.zeros((3, 5)) for other in away}
-            lines.alltoall(away, got[number])
-        assert not any(array.any() for array in got[1].values())
-        lines.arrive()
-        return got
+            sent = {other: of_rank(10 * number + team.rank) for other in team.others if team.rank + other != 3}
+            received[number] = {other: np.zeros((3, 5)) for other in sent}
+            transport.alltoall(sent, received[number])
+        assert not any(array.any() for array in received[1].values())
+        transport.wait()
+        return received
 
-    for rank, got in enumerate(together(3, work)):
+    for rank, received in enumerate(together(3, work)):
         for number in range(2):
-            assert list(got[number]) == [other for other in range(3) if other != rank and other + rank != 3]
-            for other, array in got[number].items():
+            assert list(received[number]) == [other for other in range(3) if other != rank and other + rank != 3]
+            for other, array in received[number].items():
                 np.testing.assert_array_equal(array, of_rank(10 * number + other))
 
 
-def test_lines_of_ranks_on_cpus():
-    for lines in together(2, lambda team: lines_between(team, cpu())):
-        assert type(lines) is HostLines
+def test_ranks_on_cpus_use_the_host():
+    for transport in together(2, lambda team: make_transport(team, cpu())):
+        assert type(transport) is HostTransport
 
 
-def test_without_nccl_arrays_go_by_way_of_the_host(monkeypatch):
-    """Where one rank alone has it, too; which is told in a line, by every rank."""
-    whys = iter(["", "NCCL cannot be loaded (ImportError: no cupy)"])
-    monkeypatch.setattr(nccl, "missing", lambda: next(whys))
+def test_without_nccl_arrays_are_sent_through_the_host(monkeypatch):
+    """Also if only one rank lacks it; every rank remarks it in one line."""
+    problems = iter(["", "NCCL cannot be loaded (ImportError: no cupy)"])
+    monkeypatch.setattr(nccl, "find_problem", lambda: next(problems))
 
     def work(team):
-        told = []
-        return type(nccl.device_lines(team, cpu(), told.append)), told
+        remarks = []
+        return type(nccl.make_gpu_transport(team, cpu(), remarks.append)), remarks
 
-    for kind, told in together(2, work):
-        assert kind is HostLines and len(told) == 1
-        assert told[0].startswith("GPUs talk by way of the host") and "no cupy" in told[0]
+    for kind, remarks in together(2, work):
+        assert kind is HostTransport and len(remarks) == 1
+        assert remarks[0].startswith("GPUs communicate through the host") and "no cupy" in remarks[0]
 
 
 def test_communicators_last_as_long_as_the_team(monkeypatch):
-    """One for the same GPUs, another where a rank has moved, so that all ranks make them at the same time."""
-    made = []
-    monkeypatch.setattr(nccl, "missing", lambda: "")
-    monkeypatch.setattr(nccl, "Nccl", lambda team, index: made.append((team.rank, index)) or object())
+    """All ranks create a communicator per combination of GPUs at the same time."""
+    created = []
+    monkeypatch.setattr(nccl, "find_problem", lambda: "")
+    monkeypatch.setattr(nccl, "NcclTransport", lambda team, index: created.append((team.rank, index)) or object())
 
     def work(team):
         devices = [SimpleNamespace(index=index) for index in (0, 0, 0 if team.rank else 1, 0)]
-        return [nccl.device_lines(team, device) for device in devices]
+        return [nccl.make_gpu_transport(team, device) for device in devices]
 
     for first, again, moved, back in together(2, work):
         assert first is again is back and moved is not first
-    assert sorted(made) == [(0, 0), (0, 1), (1, 0), (1, 0)]
+    assert sorted(created) == [(0, 0), (0, 1), (1, 0), (1, 0)]
 
 
-def test_nccl_is_told_what_hosts_bear(monkeypatch):
+def test_settings_of_nccl(monkeypatch):
     monkeypatch.delenv("NCCL_NVLS_ENABLE", raising=False)
     monkeypatch.setenv("NCCL_RAS_ENABLE", "1")
-    nccl.missing()
-    import os
-
+    nccl.find_problem()
     assert os.environ["NCCL_NVLS_ENABLE"] == "0" and os.environ["NCCL_RAS_ENABLE"] == "1"
 
 
-class FakeWorld:
-    """cupy's communicator: notes what it is told."""
+class FakeCommunicator:
+    """cupy's communicator; records its calls."""
 
-    def __init__(self, *told):
-        self.told = [told]
+    def __init__(self, *arguments):
+        self.calls = [arguments]
         self.lost = 0
 
     def check_async_error(self):
@@ -108,22 +108,19 @@ class FakeWorld:
             raise RuntimeError("remote process exited")
 
     def __getattr__(self, name):
-        return lambda *told: self.told.append((name, *told))
+        return lambda *arguments: self.calls.append((name, *arguments))
 
 
-@pytest.mark.parametrize("made", [bytes(range(128, 256)), (1, -2, 3)], ids=["bytes", "numbers"])
-def test_what_nccl_is_told(monkeypatch, made):
-    """Addresses, counts, kinds and streams, of arrays that lie on a device."""
-    import sys
-    from types import SimpleNamespace
-
+@pytest.mark.parametrize("unique_id", [bytes(range(128, 256)), (1, -2, 3)], ids=["bytes", "numbers"])
+def test_arguments_of_nccl(monkeypatch, unique_id):
+    """Addresses, counts, dtypes and streams of device arrays."""
     kinds = ("UINT8", "INT32", "UINT32", "INT64", "FLOAT32", "FLOAT64", "SUM", "MAX", "MIN")
     groups = []
     binding = SimpleNamespace(
         **{f"NCCL_{name}": name for name in kinds},
-        get_unique_id=lambda: made,
+        get_unique_id=lambda: unique_id,
         NcclError=RuntimeError,
-        NcclCommunicator=FakeWorld,
+        NcclCommunicator=FakeCommunicator,
         groupStart=lambda: groups.append("start"),
         groupEnd=lambda: groups.append("end"),
     )
@@ -135,24 +132,23 @@ def test_what_nccl_is_told(monkeypatch, made):
         device_ctypes_pointer = SimpleNamespace(value=4096)
 
     def work(team):
-        lines, array = nccl.Nccl(team, team.rank), Array(size=6, dtype=np.float32)
-        with lines.together():
-            lines.send(1, array)
-            lines.receive(0, array)
-        lines.broadcast(array, 1)
-        lines.allreduce(Array(size=2, dtype=np.uint32), "max")
-        lines.allgather(array, array)
-        lines.alltoall({1: array, 2: Array(size=9, dtype=np.float64)}, {0: array})
-        lines.check()
-        lines.world.lost = True
+        transport, array = nccl.NcclTransport(team, team.rank), Array(size=6, dtype=np.float32)
+        with transport.group():
+            transport.send(1, array)
+            transport.receive(0, array)
+        transport.broadcast(array, 1)
+        transport.allreduce(Array(size=2, dtype=np.uint32), "max")
+        transport.allgather(array, array)
+        transport.alltoall({1: array, 2: Array(size=9, dtype=np.float64)}, {0: array})
+        transport.check()
+        transport.communicator.lost = True
         with pytest.raises(TeamError, match="NCCL has lost another rank"):
-            lines.check()
-        return lines.world
+            transport.check()
+        return transport.communicator
 
-    worlds = together(2, work)
-    for rank, world in enumerate(worlds):
-        assert world.told[0] == (2, made, rank)
-        assert world.told[1:] == [
+    for rank, communicator in enumerate(together(2, work)):
+        assert communicator.calls[0] == (2, unique_id, rank)
+        assert communicator.calls[1:] == [
             ("send", 4096, 6, "FLOAT32", 1, 0),
             ("recv", 4096, 6, "FLOAT32", 0, 0),
             ("broadcast", 4096, 4096, 6, "FLOAT32", 1, 0),

@@ -1,4 +1,4 @@
-"""`gpukit ranksvm` over ranks, by --ranks and by mpiexec: the answer of one, and one line when something fails."""
+"""`gpukit ranksvm` over ranks, by --ranks and mpiexec."""
 
 import json
 import os
@@ -23,11 +23,11 @@ GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main
 
 
 def mpiexec():
-    """The mpiexec beside this Python, or on PATH."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    assert found, "mpiexec is missing: pip install 'gpukit[test]'"
-    return [found, "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+    """Return the command of mpiexec with two ranks, from the environment of this Python or from PATH."""
+    local = Path(sys.executable).with_name("mpiexec")
+    program = str(local) if local.exists() else shutil.which("mpiexec")
+    assert program, "mpiexec is missing: pip install 'gpukit[test]'"
+    return [program, "--allow-run-as-root", "--oversubscribe", "-n", "2"]
 
 
 def command(*arguments, before=(), stdin=None):
@@ -59,7 +59,7 @@ def test_the_model_of_one_process(root, tmp_path, alone, how):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
-def test_bad_data_are_told_once(tmp_path, how):
+def test_bad_data_are_reported_once(tmp_path, how):
     bad = tmp_path / "bad.txt"
     bad.write_text("1 qid:1 1:0.5\n0 qid:1 1:nothing\n")
     ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
@@ -69,28 +69,28 @@ def test_bad_data_are_told_once(tmp_path, how):
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, message",
     [
         (("--ranks", "2", "--gpus", "2"), "exclude each other"),
-        (("--gpus", "99"), "--gpus 99 was asked for"),
+        (("--gpus", "99"), "--gpus 99 was requested"),
         (("--ranks", "0"), "--ranks': '0' is no number from 1 on, nor auto"),
         (("--gpus", "all"), "--gpus': 'all' is no number from 1 on, nor auto"),
         (("--ranks", "auto", "--gpus", "auto"), "exclude each other"),
     ],
 )
-def test_bad_requests(root, arguments, told):
+def test_bad_requests(root, arguments, message):
     code, out, err = command("ranksvm", root / "data/letor-sample", *arguments)
-    assert code == 2 and out == "" and told in err and err.count("\n") == 1
+    assert code == 2 and out == "" and message in err and err.count("\n") == 1
 
 
-def test_a_pipe_is_no_input_of_several(root):
+def test_a_pipe_is_refused_for_several_ranks(root):
     code, _, err = command("ranksvm", "/dev/stdin", "--ranks", "2")
     assert code == 2 and "can be read once" in err and err.count("\n") == 1
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["--ranks", "--gpus"])
-def test_auto_says_what_it_takes_and_trains(root, tmp_path, alone, how, monkeypatch):
+def test_auto_reports_its_choice_and_trains(root, tmp_path, alone, how, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     path = tmp_path / "one.gpukit"
     code, _, err = command(
@@ -101,7 +101,7 @@ def test_auto_says_what_it_takes_and_trains(root, tmp_path, alone, how, monkeypa
 
 
 @pytest.mark.slow
-def test_ranks_that_are_to_start_ranks(root):
+def test_ranks_of_mpiexec_do_not_start_ranks(root):
     code, out, err = command("ranksvm", root / "data/letor-sample", "--device", "cpu", "--ranks", 2, before=mpiexec())
     assert code == 2 and out == "" and err.count("Error: ") == 1
     assert "mpiexec or srun has started the ranks: leave --ranks 2" in err and "Traceback" not in err
@@ -118,7 +118,7 @@ def test_ranks_that_are_to_start_ranks(root):
     ids=str,
 )
 def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
-    """Open MPI's hangs once it was read to its end."""
+    """Open MPI's standard input hangs once it has been read to its end."""
     code, out, err = command(*arguments, "--device", "cpu", before=mpiexec(), stdin="1,2,3\n4,5,6\n")
     assert code == 2 and out == ""
     assert err.count("Error: ") == 1 and "mpiexec does not hand standard input" in err and "Traceback" not in err
@@ -134,15 +134,15 @@ def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
     ],
     ids=str,
 )
-def test_a_request_that_will_not_do_is_told_once_by_mpiexec(tmp_path, monkeypatch, arguments):
-    """All ranks look at it before they know of one another."""
+def test_invalid_requests_are_reported_once_under_mpiexec(tmp_path, monkeypatch, arguments):
+    """All ranks validate them before they are connected."""
     monkeypatch.chdir(tmp_path)
     code, out, err = command(*arguments, "--device", "cpu", before=mpiexec())
     assert code == 2 and out == "" and err.count("Error: ") == 1 and "Traceback" not in err, err
 
 
-def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
-    """It has waited for the first one, which had nothing to say."""
+def test_invalid_requests_of_one_rank(monkeypatch, capsys):
+    """The rank waits for rank 0, which may report the same error, before it prints."""
     waited = []
     monkeypatch.setattr(teams.time, "sleep", waited.append)
     for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [REPORT_SECONDS])):
@@ -154,8 +154,8 @@ def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("words", [("convert", "a.csv", "b.gkr"), ("bench", "ranks"), ("doctor",)], ids=str)
-def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
-    """Each of them would do all of the work, and write the same file."""
+def test_commands_without_support_of_ranks(tmp_path, monkeypatch, words):
+    """Each rank would compute everything and write the same file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("1,2,3\n4,5,6\n")
     code, out, err = command(*words, before=mpiexec())
@@ -165,8 +165,8 @@ def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
 
 
 @pytest.mark.slow
-def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
-    """GPUKIT_ALONE=1: each does all of what it is told, whether ranks could share it or not."""
+def test_independent_tasks(tmp_path, monkeypatch):
+    """With GPUKIT_ALONE=1 each task runs its whole command, whether it supports ranks or not."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUKIT_ALONE", "1")
     for rank in range(2):
@@ -181,9 +181,8 @@ def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["ranks", "mpiexec"])
-def test_data_of_a_shells_descriptor(tmp_path, how):
-    """Where the first rank alone reads it is handed on to it, as <(command) is; what every rank reads for itself is
-    refused, a file that stands for standard input too, with what to do."""
+def test_inputs_by_a_descriptor_of_the_shell(tmp_path, how):
+    """Rank 0 inherits descriptors such as <(command). Inputs that every rank reads are refused with an advice."""
     folder, before = tmp_path, mpiexec() if how == "mpiexec" else []
     (folder / "r.csv").write_text("".join(f"{n % 19},{n % 17},{n % 5 + 1}\n" for n in range(300)))
     (folder / "q.txt").write_text("".join(f"{n % 3} qid:{n // 9} 1:{n % 7} 2:{n % 4}\n" for n in range(90)))
@@ -197,24 +196,24 @@ def test_data_of_a_shells_descriptor(tmp_path, how):
     for line, works in lines.items():
         words = ["bash", "-c", f'"$@" {line}', "bash", *before, *GPUKIT]
         done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=folder)
-        errors = [one for one in done.stderr.splitlines() if one.startswith("Error: ")]
+        errors = [text for text in done.stderr.splitlines() if text.startswith("Error: ")]
         assert (done.returncode == 0) == works and len(errors) == (not works), done.stderr
         if not works:
             standard = "/dev/stdin" in line and how == "mpiexec"
-            told = "does not hand standard input (/dev/stdin) on reliably" if standard else "can be read once"
-            assert done.returncode == 2 and told in errors[0]
+            message = "does not hand standard input (/dev/stdin) on reliably" if standard else "can be read once"
+            assert done.returncode == 2 and message in errors[0]
 
 
 @pytest.mark.slow
-def test_help_is_told_once():
+def test_help_is_printed_once():
     for words in (("--help",), ("recommend", "-qh"), ("--version",)):
         code, out, err = command(*words, before=mpiexec())
         assert (code, err) == (0, "") and out.count("Usage: " if words[0] != "--version" else "version") == 1
 
 
 @pytest.mark.slow
-def test_titles_are_read_by_the_first(tmp_path):
-    """Which alone writes them: also from a pipe."""
+def test_titles_are_read_by_rank_0(tmp_path):
+    """It alone writes them, so they may come from a pipe."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(user % 2, 6, 2)])
     MatrixFactorization(2, n_epochs=1, device="cpu").fit(tuple(table.T)).save(tmp_path / "m.gpukit")
     titles = "".join(f"{item}::Title {item}::Drama\n" for item in range(6))
@@ -225,8 +224,8 @@ def test_titles_are_read_by_the_first(tmp_path):
 
 
 @pytest.mark.slow
-def test_ranks_that_read_other_filters(tmp_path):
-    """Their lists would be mixed."""
+def test_ranks_that_read_different_filters(tmp_path):
+    """Their lists would be inconsistent."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(6)])
     MatrixFactorization(2, n_epochs=1, device="cpu").fit(tuple(table.T)).save(tmp_path / "m.gpukit")
     for rank in range(2):
@@ -236,12 +235,12 @@ def test_ranks_that_read_other_filters(tmp_path):
     parts = [["-n", "1", "--wdir", str(tmp_path / f"{rank}"), *words] for rank in range(2)]
     before = mpiexec()[:-2]
     done = subprocess.run([*before, *parts[0], ":", *parts[1]], capture_output=True, text=True, timeout=100)
-    assert done.returncode == 2 and "Error: Ranks do not read the same (../m.gpukit, only.txt)" in done.stderr
+    assert done.returncode == 2 and "Error: Ranks read different files (../m.gpukit, only.txt)" in done.stderr
     assert not list(tmp_path.glob("*/out.csv"))
 
 
-def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
-    """The first one at once; others leave later, without a word. Help is for all."""
+def test_commands_without_support_of_ranks_are_reported_by_rank_0(monkeypatch, capsys):
+    """Rank 0 reports at once, others leave later without output. Help works on all ranks."""
     waited = []
     monkeypatch.setattr(main.time, "sleep", waited.append)
     for rank, lines, pause in ((0, 1, []), (1, 0, [REPORT_SECONDS])):
@@ -254,8 +253,7 @@ def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
         capsys.readouterr()
 
 
-def test_verbs_with_ranks_are_those_that_share(root):
-    """Who has --ranks runs as a team."""
+def test_commands_with_ranks_run_as_a_team(root):
     for name, (_, module, _) in main.VERBS.items():
         text = (root / "cli" / (module.replace(".", "/") + ".py")).read_text()
         assert main.is_shared(main.gpukit.get_command(None, name)) == ("with run_as_team(" in text), name
@@ -263,7 +261,7 @@ def test_verbs_with_ranks_are_those_that_share(root):
 
 @pytest.mark.slow
 def test_the_example_of_the_page(root, tmp_path, monkeypatch):
-    """Three ranks of a few lines of Python, as docs/ranks.md has them, have the model of one."""
+    """Three ranks of the example in docs/ranks.md have the model of one process."""
     lines = re.search(r"```python\n(.*?)```", (root / "docs/ranks.md").read_text(), re.S)[1]
     (tmp_path / "train.py").write_text(lines)
     shutil.copy(root / "data/ratings-sample.csv", tmp_path / "ratings.csv")
@@ -278,33 +276,33 @@ def test_the_example_of_the_page(root, tmp_path, monkeypatch):
 
 
 def children(number):
-    """The processes that a process has started."""
-    return [int(one) for one in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
+    """Return the child processes of a process."""
+    return [int(text) for text in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
 
 
-def started(process, count, seconds=60):
-    """The ranks of a launched command, once there are so many."""
-    begun = time.monotonic()
-    while len(found := children(process.pid)) < count:
-        assert time.monotonic() - begun < seconds and process.poll() is None
+def wait_for_ranks(process, count, seconds=60):
+    """Return the ranks of a launched command once `count` have started."""
+    start = time.monotonic()
+    while len(ranks := children(process.pid)) < count:
+        assert time.monotonic() - start < seconds and process.poll() is None
         time.sleep(0.01)
-    return found
+    return ranks
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("after", [0.0, 0.7, 1.5])
 def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):
-    """At any moment: one line, exit code 1, no file, nobody left, within 30 s."""
+    """At any time: one line, exit code 1, no file and no process left, within 30 s."""
     arguments = ["ranksvm", str(root / "data/letor-sample"), "--device", "cpu", "--ranks", "2", "--quiet"]
     arguments += ["--c-grid", "2^-15:2^15:1.05", "--model", str(tmp_path / "m.gpukit")]
     process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    ranks = started(process, 2)
+    ranks = wait_for_ranks(process, 2)
     time.sleep(after)
-    begun = time.monotonic()
+    start = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)
     _, err = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - start < 30
     assert process.returncode == 1 and err.count("\n") == 1, err
     assert ("rank 0 was ended by signal 9" if victim == 0 else "Rank 1 has ended") in err
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
@@ -317,7 +315,7 @@ def test_ctrl_c_reaches_all(root):
     process = subprocess.Popen(
         [*GPUKIT, *arguments, "--c-grid", "2^-15:2^15:1.05"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    ranks = started(process, 2)
+    ranks = wait_for_ranks(process, 2)
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

@@ -1,4 +1,4 @@
-"""Atomic writes: files appear whole or not at all; stale files are removed, files of running processes stay."""
+"""Atomic writes: whole files, stale files, files of running processes."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ WRITER = (
 
 @pytest.fixture
 def start_writer(tmp_path):
-    """Return a function that starts a process writing a file, or with a second argument a folder, of a name."""
+    """Return a function (name, [folder]) that starts a process writing a file or folder."""
     processes = []
 
     def start(*arguments):

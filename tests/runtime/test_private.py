@@ -1,4 +1,4 @@
-"""Caches that other users could change: links, owners, modes, swapped folders, entries that are not files."""
+"""Caches that other users could change: links, owners, modes, swapped folders."""
 
 import os
 import stat
@@ -20,7 +20,7 @@ def of_another(monkeypatch):
 
 @pytest.fixture
 def cache(tmp_path):
-    """A folder with a file `entry`; next to its parent a folder `open`, writable for all, with the sticky bit."""
+    """A folder with a file `entry`, and a world-writable folder `open` with the sticky bit."""
     (tmp_path / "home" / "cache").mkdir(parents=True)
     (tmp_path / "home" / "cache" / "entry").write_bytes(b"content")
     (tmp_path / "open").mkdir()

@@ -4,8 +4,7 @@ import warnings
 
 import numpy as np
 
-from gpukit.parallel.devices import check_apart
-from gpukit.parallel.transport import lines_between
+from gpukit.parallel.devices import check_distinct_gpus, make_transport
 
 
 class Crew:
@@ -18,8 +17,8 @@ class Crew:
 
     def __init__(self, team, device, workspace):
         self.team, self.device, self.workspace = team, device, workspace
-        check_apart(team, device)
-        self.lines = lines_between(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        check_distinct_gpus(team, device)
+        self.lines = make_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
         self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
 
     def ask(self, what, *numbers):
