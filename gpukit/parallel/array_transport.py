@@ -7,8 +7,6 @@ import contextlib
 
 import numpy as np
 
-from gpukit.parallel.team import OPERATIONS
-
 
 class HostTransport:
     """Transport through the host by a Team's messages.
@@ -38,15 +36,9 @@ class HostTransport:
         if not is_root:
             self.store(values, array)
 
-    def allreduce(self, array, operation="sum", stream=None, out=None):
-        """Write the sum ('max', 'min') of all ranks' arrays to out (None: array itself)."""
-        if operation not in OPERATIONS:
-            raise ValueError(f"operation must be one of {', '.join(OPERATIONS)}; got {operation!r}")
-        self.store(self.team.allreduce(self.fetch(array), operation), array if out is None else out)
-
-    def allgather(self, array, out, stream=None):
-        """Write the array of rank r, of one shape on all ranks, to out[r]."""
-        self.store(np.stack(self.team.allgather(self.fetch(array))), out)
+    def allreduce(self, array, stream=None, out=None):
+        """Write the sum of all ranks' arrays to out, by default to array itself."""
+        self.store(self.team.allreduce(self.fetch(array)), array if out is None else out)
 
     def alltoall(self, parts, out, stream=None):
         """Start to send parts[r] to rank r and to receive out[r] from it; `wait` completes it.

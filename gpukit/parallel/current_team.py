@@ -26,19 +26,8 @@ exit_reasons = []  # set by the launcher's signals: the message to print, "" if 
 def join_team(errors=None):
     """Return the Team of this process; ALONE if the process has no launcher.
 
-    Parameters
-    ----------
-    errors : int or None
-        See mpi.Messages.
-
-    Returns
-    -------
-    Team
-
-    Raises
-    ------
-    ParameterError
-        If mpiexec or srun has started several ranks, and mpi4py is not installed or MPI sees only one rank.
+    errors: see mpi.Messages. Raises ParameterError if mpiexec or srun has started several ranks, but mpi4py is missing
+    or MPI sees each rank alone.
     """
     if TEAM_VARIABLE in os.environ:
         return join_launched_team(os.environ.pop(TEAM_VARIABLE))

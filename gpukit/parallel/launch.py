@@ -25,35 +25,13 @@ COMMAND = "from gpukit.cli.process import main; main()"
 
 
 def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
-    """Run `gpukit arguments` on `size` ranks and return one exit code.
+    """Run `gpukit arguments` on `size` ranks; return the exit code of rank 0, or of the first that failed.
 
-    Parameters
-    ----------
-    arguments : list of str
-    size : int
-        Number of ranks.
-    settings : callable
-        settings(rank) returns additional environment variables of a rank.
-    command : str
-        Python code of a rank.
+    settings(rank) returns environment variables of a rank. Only rank 0 has the standard streams and the terminal.
+    Ctrl-Z stops all ranks. Ranks get Ctrl-C as SIGTERM, which ends a starting Python without output.
 
-    Returns
-    -------
-    int
-        Exit code of rank 0 if it is not zero, otherwise of the first rank that failed.
-
-    Raises
-    ------
-    TeamError
-        If the machine or its limits do not allow `size` ranks, or if one is stopped while others run.
-    KeyboardInterrupt
-        For a stop request, including one to a single rank. All ranks get it once. Its attribute `reported` is True if
-        rank 0 has printed the message.
-
-    Notes
-    -----
-    Rank 0 alone has the standard streams and the terminal. Ctrl-Z stops all ranks. Ranks get Ctrl-C as SIGTERM, which
-    ends a starting Python without output.
+    Raises TeamError if the machine cannot start the ranks, or if one is stopped while others run. A stop request, also
+    one to a single rank, is sent to all ranks once and raised; its `reported` is True if rank 0 has printed a message.
     """
     ranks, number, stopped, request = [], signal.SIGTERM, None, None
     try:

@@ -22,18 +22,15 @@ BUSY_SECONDS, PAUSE = 0.002, 0.0005  # of polling without a pause; seconds of a 
 
 
 class Messages:
-    """Messages of a rank of an MPI communicator.
+    """Messages of an MPI rank; errors: descriptor for messages that rank 0 cannot print any more."""
 
-    communicator: mpi4py's, None: of all ranks; errors: descriptor for messages that rank 0 cannot print any more.
-    """
-
-    def __init__(self, communicator=None, seconds=TIMEOUT, errors=None):
-        with watch_start(seconds, errors):
+    def __init__(self, errors=None):
+        with watch_start(TIMEOUT, errors):
             self.MPI = start_mpi()
-            self.communicator = (self.MPI.COMM_WORLD if communicator is None else communicator).Dup()
+            self.communicator = self.MPI.COMM_WORLD.Dup()
             self.monitor = RankMonitor(local_ranks(self.communicator.allgather(process_identity())))
         self.rank, self.size = self.communicator.Get_rank(), self.communicator.Get_size()
-        self.queued, self.discarded, self.errors, self.seconds = [], [], errors, seconds
+        self.queued, self.discarded, self.errors, self.seconds = [], [], errors, TIMEOUT
         atexit.register(self._finalize)
 
     @undisturbed

@@ -28,9 +28,8 @@ SETTINGS = {
 def make_gpu_transport(team, device, remark=lambda text: None):
     """Return the transport between the ranks' GPUs: NCCL if all ranks have it, otherwise the host.
 
-    device: device.Device of this rank; remark(text): called if arrays are sent through the host. NCCL communicators
-    are created once per combination of GPUs and last as long as the team. Ranks of one host end a communicator
-    together, so garbage collection, at different times on different ranks, must not end it.
+    See devices.make_transport. Communicators last as long as the team, because all ranks of a host must end them at the
+    same time, which garbage collection does not.
     """
     problem = find_problem()
     problems = [bytes(text).decode() for text in team.allgather(np.frombuffer(problem.encode(), np.uint8))]
@@ -71,7 +70,6 @@ class NcclTransport:
         runtime.setDevice(index)
         unique_id = pack_id(nccl.get_unique_id()) if team.rank == 0 else None
         self.communicator = nccl.NcclCommunicator(team.size, unpack_id(team.broadcast(unique_id)), team.rank)
-        self.operations = {"sum": nccl.NCCL_SUM, "max": nccl.NCCL_MAX, "min": nccl.NCCL_MIN}
         self.dtypes = {
             np.dtype(np.uint8): nccl.NCCL_UINT8,
             np.dtype(np.int32): nccl.NCCL_INT32,
@@ -103,16 +101,11 @@ class NcclTransport:
         address, count, dtype = self._buffer(array)
         self.communicator.broadcast(address, address, count, dtype, root, stream_pointer(stream))
 
-    def allreduce(self, array, operation="sum", stream=None, out=None):
+    def allreduce(self, array, stream=None, out=None):
         """See HostTransport."""
         address, count, dtype = self._buffer(array)
         target = address if out is None else device_address(out)
-        self.communicator.allReduce(address, target, count, dtype, self.operations[operation], stream_pointer(stream))
-
-    def allgather(self, array, out, stream=None):
-        """See HostTransport."""
-        address, count, dtype = self._buffer(array)
-        self.communicator.allGather(address, device_address(out), count, dtype, stream_pointer(stream))
+        self.communicator.allReduce(address, target, count, dtype, self.nccl.NCCL_SUM, stream_pointer(stream))
 
     def alltoall(self, parts, out, stream=None):
         """See HostTransport. Queued on the stream, after the work on the default stream."""

@@ -53,25 +53,10 @@ class Messages(Protocol):
 
 
 class Team:
-    """The ranks of one computation, and a context that reports its exceptions to all other ranks.
+    """The ranks of one computation; a context that reports its exceptions to all other ranks.
 
-    Parameters
-    ----------
-    messages : Messages or None
-        None makes a team of one rank.
-
-    Attributes
-    ----------
-    rank : int
-        Number of this rank, from 0.
-    size : int
-        Number of ranks.
-    communicators : dict
-        NCCL communicators of the team, see nccl.make_gpu_transport.
-
-    Notes
-    -----
-    Arrays are numpy arrays, and returned arrays belong to the caller.
+    messages: None for a team of one rank; rank: number of this rank, from 0; size: number of ranks; communicators: of
+    NCCL, see nccl.make_gpu_transport. Arrays are numpy arrays, and returned arrays belong to the caller.
     """
 
     def __init__(self, messages=None):

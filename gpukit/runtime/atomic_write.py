@@ -20,23 +20,11 @@ MAX_NAME_BYTES = 255  # if the file system reports no limit
 
 @contextlib.contextmanager
 def replace_atomically(target, folder=False, mode=None):
-    """Yield the path of an empty temporary file that replaces target on success.
+    """Yield the path of an empty temporary file (or folder) that replaces target, a Path, on success.
 
-    On any failure, including Ctrl-C, the file is removed. Stale temporary files in target's folder are removed first.
-
-    Parameters
-    ----------
-    target : Path
-    folder : bool
-        Yield an empty folder instead of a file.
-    mode : int or None
-        Mode of the file from its creation on. None keeps the mode and, where permitted, the owner and group of an
-        existing target.
-
-    Raises
-    ------
-    OSError
-        If target cannot be written.
+    On any failure, including Ctrl-C, it is removed; stale ones in the same folder are removed first. mode: of the file,
+    from its creation on; None keeps the mode and, where permitted, the owner and group of an existing target. Raises
+    OSError.
     """
     remove_stale(target.parent)
     path, lock = _temporary_path(target), None
