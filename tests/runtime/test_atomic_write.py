@@ -132,5 +132,6 @@ def test_a_file_removed_before_it_was_locked_is_created_again(tmp_path, monkeypa
 
     monkeypatch.setattr(atomic_write.fcntl, "flock", remove_before_lock)
     with atomic_write.replace_atomically(tmp_path / "m") as path:
+        assert path.exists()
         path.write_text("new")
     assert removed and (tmp_path / "m").read_text() == "new"
