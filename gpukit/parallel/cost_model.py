@@ -20,21 +20,21 @@ RATING_BYTES = 12  # in memory
 class Workload(NamedTuple):
     """Cost of a computation.
 
-    passes: number of passes; one, two: seconds of a pass on one and two GPUs; distribution: seconds in which rank 0
-    sends the data to another rank.
+    passes: number of passes; one_gpu, two_gpus: seconds of a pass; distribution: seconds in which rank 0 sends the data
+    to another rank.
     """
 
     passes: float
-    one: float
-    two: float
+    one_gpu: float
+    two_gpus: float
     distribution: float = 0.0
 
     def seconds(self, ranks):
         """Return the seconds on `ranks` GPUs from the start of their processes."""
         if ranks == 1:
-            return self.passes * self.one
-        communication = self.two - self.one / 2
-        return START_SECONDS + self.distribution * (ranks - 1) + self.passes * (self.one / ranks + communication)
+            return self.passes * self.one_gpu
+        communication = self.two_gpus - self.one_gpu / 2
+        return START_SECONDS + self.distribution * (ranks - 1) + self.passes * (self.one_gpu / ranks + communication)
 
 
 def factorization_workload(count, epochs, factors, neighbors):
@@ -73,9 +73,9 @@ def choose_gpu_count(workload, available):
         return 1, "no other GPU was found" if available else "no GPU was found"
     if workload is None:
         return 1, f"the time on {available} GPUs was not measured for this request"
-    one, several = workload.seconds(1), workload.seconds(available)
-    reason = f"about {one:.2g} s on one GPU, {several:.2g} s on {available} with their start"
-    return (available if several < one else 1), reason
+    single, several = workload.seconds(1), workload.seconds(available)
+    reason = f"about {single:.2g} s on one GPU, {several:.2g} s on {available} with their start"
+    return (available if several < single else 1), reason
 
 
 def choose_process_count(cores):

@@ -15,8 +15,8 @@ def check_distinct_gpus(team, device):
     """Raise DeviceError on all ranks if two ranks use the same GPU, which may hang."""
     if team.size == 1:
         return
-    own = f"{socket.gethostname()} {gpu_uuid(device)}" if device.is_cuda else ""
-    names = [bytes(name).decode() for name in team.allgather(np.frombuffer(own.encode(), np.uint8))]
+    name = f"{socket.gethostname()} {gpu_uuid(device)}" if device.is_cuda else ""
+    names = [bytes(text).decode() for text in team.allgather(np.frombuffer(name.encode(), np.uint8))]
     for rank, name in enumerate(names):
         if name and names.index(name) != rank:
             raise DeviceError(

@@ -81,10 +81,11 @@ def _end_process(done, reason, monitor, errors):
 
     It is the first rank of this host that is not stopped. After a timeout on all hosts, rank 0 has priority.
     """
-    own, stopped = launched_ranks()[1], {rank for rank, pid in monitor.ranks.items() if process_state(pid) == STOPPED}
-    reports = own == min(monitor.ranks.keys() - stopped, default=own)
+    own_rank = launched_ranks()[1]
+    stopped = {rank for rank, process in monitor.ranks.items() if process_state(process) == STOPPED}
+    reports = own_rank == min(monitor.ranks.keys() - stopped, default=own_rank)
     delay = REPORT_SECONDS if reports else 2 * REPORT_SECONDS
-    if done.wait(0.0 if reports and (monitor.failure or own == 0) else delay):
+    if done.wait(0.0 if reports and (monitor.failure or own_rank == 0) else delay):
         return
     if reports:
         os.write(errors, f"Error: {reason}\n".encode())

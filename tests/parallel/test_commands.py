@@ -32,37 +32,37 @@ def mpiexec():
 
 def command(*arguments, before=(), stdin=None):
     words = [*before, *GPUKIT, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200, input=stdin)
-    return done.returncode, done.stdout, done.stderr
+    result = subprocess.run(words, capture_output=True, text=True, timeout=200, input=stdin)
+    return result.returncode, result.stdout, result.stderr
 
 
 @pytest.fixture(scope="module")
-def alone(root, tmp_path_factory):
+def reference(root, tmp_path_factory):
     """The model of one process."""
-    path = tmp_path_factory.mktemp("alone") / "one.gpukit"
+    path = tmp_path_factory.mktemp("reference") / "one.gpukit"
     assert command("ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path)[0] == 0
     return RankSVM.load(path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
-def test_the_model_of_one_process(root, tmp_path, alone, how):
+@pytest.mark.parametrize("launcher", ["--ranks 2", "--ranks 4", "mpiexec"])
+def test_the_model_of_one_process(root, tmp_path, reference, launcher):
     path, folder = tmp_path / "many.gpukit", root / "data/letor-sample"
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     code, out, err = command(
         "ranksvm", folder, "--fold", 1, "--device", "cpu", "--model", path, "--json", *ranks, before=before
     )
     assert code == 0, err
-    assert json.loads(out)["folds"][0]["pairs"] == alone.n_pairs_
-    np.testing.assert_allclose(RankSVM.load(path).coef_, alone.coef_, rtol=1e-10, atol=1e-12)
+    assert json.loads(out)["folds"][0]["pairs"] == reference.n_pairs_
+    np.testing.assert_allclose(RankSVM.load(path).coef_, reference.coef_, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
-def test_bad_data_are_reported_once(tmp_path, how):
+@pytest.mark.parametrize("launcher", ["--ranks 3", "mpiexec"])
+def test_bad_data_are_reported_once(tmp_path, launcher):
     bad = tmp_path / "bad.txt"
     bad.write_text("1 qid:1 1:0.5\n0 qid:1 1:nothing\n")
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     code, out, err = command("ranksvm", bad, "--device", "cpu", *ranks, before=before)
     assert code == 2 and out == ""
     assert err.count("Error: ") == 1 and "'nothing'" in err and "Traceback" not in err
@@ -89,15 +89,15 @@ def test_a_pipe_is_refused_for_several_ranks(root):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks", "--gpus"])
-def test_auto_reports_its_choice_and_trains(root, tmp_path, alone, how, monkeypatch):
+@pytest.mark.parametrize("launcher", ["--ranks", "--gpus"])
+def test_auto_reports_its_choice_and_trains(root, tmp_path, reference, launcher, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     path = tmp_path / "one.gpukit"
     code, _, err = command(
-        "ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path, how, "auto"
+        "ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path, launcher, "auto"
     )
-    assert code == 0 and err.startswith(f"{how} auto: one process (")
-    np.testing.assert_array_equal(RankSVM.load(path).coef_, alone.coef_)
+    assert code == 0 and err.startswith(f"{launcher} auto: one process (")
+    np.testing.assert_array_equal(RankSVM.load(path).coef_, reference.coef_)
 
 
 @pytest.mark.slow
@@ -174,34 +174,34 @@ def test_independent_tasks(tmp_path, monkeypatch):
     training = "train-lshmf $R.gkr --factors 4 --epochs 1 --device cpu --model $R.gpukit"
     for verb in ("convert $R.csv $R.gkr", training):
         line = f"R=$OMPI_COMM_WORLD_RANK; {sys.executable} -P -m gpukit {verb} -q"
-        done = subprocess.run([*mpiexec(), "sh", "-c", line], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0 and done.stderr == "", done.stderr
+        result = subprocess.run([*mpiexec(), "sh", "-c", line], capture_output=True, text=True, timeout=300)
+        assert result.returncode == 0 and result.stderr == "", result.stderr
     assert (tmp_path / "0.gpukit").exists() and (tmp_path / "1.gpukit").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["ranks", "mpiexec"])
-def test_inputs_by_a_descriptor_of_the_shell(tmp_path, how):
+@pytest.mark.parametrize("launcher", ["ranks", "mpiexec"])
+def test_inputs_by_a_descriptor_of_the_shell(tmp_path, launcher):
     """Rank 0 inherits descriptors such as <(command). Inputs that every rank reads are refused with an advice."""
-    folder, before = tmp_path, mpiexec() if how == "mpiexec" else []
+    folder, before = tmp_path, mpiexec() if launcher == "mpiexec" else []
     (folder / "r.csv").write_text("".join(f"{n % 19},{n % 17},{n % 5 + 1}\n" for n in range(300)))
     (folder / "q.txt").write_text("".join(f"{n % 3} qid:{n // 9} 1:{n % 7} 2:{n % 4}\n" for n in range(90)))
-    ranks = "--ranks 2" if how == "ranks" else ""
+    ranks = "--ranks 2" if launcher == "ranks" else ""
     lines = {
         f"ranksvm /dev/stdin --c 1 --device cpu -q {ranks} < q.txt": False,
         f"ranksvm /dev/fd/97 --c 1 --device cpu -q {ranks} 97< q.txt": False,
     }
-    if how == "ranks":
+    if launcher == "ranks":
         lines[f"train-lshmf /dev/fd/97 --factors 4 --epochs 1 --device cpu -q {ranks} 97< r.csv"] = True
     for line, works in lines.items():
         words = ["bash", "-c", f'"$@" {line}', "bash", *before, *GPUKIT]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=folder)
-        errors = [text for text in done.stderr.splitlines() if text.startswith("Error: ")]
-        assert (done.returncode == 0) == works and len(errors) == (not works), done.stderr
+        result = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=folder)
+        errors = [text for text in result.stderr.splitlines() if text.startswith("Error: ")]
+        assert (result.returncode == 0) == works and len(errors) == (not works), result.stderr
         if not works:
-            standard = "/dev/stdin" in line and how == "mpiexec"
+            standard = "/dev/stdin" in line and launcher == "mpiexec"
             message = "does not hand standard input (/dev/stdin) on reliably" if standard else "can be read once"
-            assert done.returncode == 2 and message in errors[0]
+            assert result.returncode == 2 and message in errors[0]
 
 
 @pytest.mark.slow
@@ -234,8 +234,8 @@ def test_ranks_that_read_different_filters(tmp_path):
     words = [*GPUKIT, "recommend", "../m.gpukit", "--all", "--only", "only.txt", "--output", "out.csv"]
     parts = [["-n", "1", "--wdir", str(tmp_path / f"{rank}"), *words] for rank in range(2)]
     before = mpiexec()[:-2]
-    done = subprocess.run([*before, *parts[0], ":", *parts[1]], capture_output=True, text=True, timeout=100)
-    assert done.returncode == 2 and "Error: Ranks read different files (../m.gpukit, only.txt)" in done.stderr
+    result = subprocess.run([*before, *parts[0], ":", *parts[1]], capture_output=True, text=True, timeout=100)
+    assert result.returncode == 2 and "Error: Ranks read different files (../m.gpukit, only.txt)" in result.stderr
     assert not list(tmp_path.glob("*/out.csv"))
 
 
@@ -267,11 +267,11 @@ def test_the_example_of_the_page(root, tmp_path, monkeypatch):
     shutil.copy(root / "data/ratings-sample.csv", tmp_path / "ratings.csv")
     monkeypatch.chdir(tmp_path)
     words = [*mpiexec()[:-1], "3", sys.executable, "train.py"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    assert result.returncode == 0, result.stderr
     table = read_ratings("ratings.csv")
-    alone = MatrixFactorization(device="cpu").fit(table)
-    errors = [model.score(table) for model in (MatrixFactorization.load("my.gpukit"), alone)]
+    reference = MatrixFactorization(device="cpu").fit(table)
+    errors = [model.score(table) for model in (MatrixFactorization.load("my.gpukit"), reference)]
     np.testing.assert_allclose(*errors, rtol=0.05)
 
 

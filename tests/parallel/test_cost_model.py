@@ -49,9 +49,9 @@ def test_two_gpus_take_more_than_half_the_time_of_one(one, two):
 def test_a_pass_at_the_shape_of_a_row_takes_the_time_of_the_row():
     for (factors, neighbors), (one, two) in cost_model.EPOCHS.items():
         workload = cost_model.factorization_workload(cost_model.RATINGS, 1, factors, neighbors)
-        np.testing.assert_allclose((workload.one, workload.two), (1e-3 * one, 1e-3 * two))
+        np.testing.assert_allclose((workload.one_gpu, workload.two_gpus), (1e-3 * one, 1e-3 * two))
     narrow = cost_model.factorization_workload(cost_model.RATINGS, 1, 1, 0)
-    assert 0 < narrow.one < 1e-3 * cost_model.EPOCHS[32, 0][0] and narrow.two > narrow.one / 2
+    assert 0 < narrow.one_gpu < 1e-3 * cost_model.EPOCHS[32, 0][0] and narrow.two_gpus > narrow.one_gpu / 2
 
 
 def test_entries_of_files(tmp_path):

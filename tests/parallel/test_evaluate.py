@@ -32,14 +32,14 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param("--ranks 3", marks=pytest.mark.slow), pytest.param("mpiexec", marks=pytest.mark.nightly)]
+    "launcher", [pytest.param("--ranks 3", marks=pytest.mark.slow), pytest.param("mpiexec", marks=pytest.mark.nightly)]
 )
-def test_the_metrics_of_one_process(files, how):
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+def test_the_metrics_of_one_process(files, launcher):
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     results = []
-    for options, launcher in (((), ()), (ranks, before)):
+    for options, starter in (((), ()), (ranks, before)):
         code, out, err = command(
-            "evaluate", *files, "--lists", "-k", 3, "-k", 10, "--device", "cpu", "--json", *options, before=launcher
+            "evaluate", *files, "--lists", "-k", 3, "-k", 10, "--device", "cpu", "--json", *options, before=starter
         )
         assert code == 0, err
         results.append({key: value for key, value in json.loads(out).items() if key not in ("device", "seconds")})

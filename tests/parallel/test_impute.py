@@ -32,25 +32,25 @@ def path(data, tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how, dtype, tolerance", [("--ranks 4", "float64", 1e-10), ("mpiexec", "float32", 1e-5)])
-def test_the_tensor_of_one_process(data, path, tmp_path, how, dtype, tolerance):
+@pytest.mark.parametrize("launcher, dtype, tolerance", [("--ranks 4", "float64", 1e-10), ("mpiexec", "float32", 1e-5)])
+def test_the_tensor_of_one_process(data, path, tmp_path, launcher, dtype, tolerance):
     out = tmp_path / "full.npz"
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
-    more = ("--dtype", dtype, "--iterations", 8, "--no-rank-phase", "--output", out)
-    code, _, err = command("impute", path, *SETTINGS, *more, *ranks, before=before)
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
+    options = ("--dtype", dtype, "--iterations", 8, "--no-rank-phase", "--output", out)
+    code, _, err = command("impute", path, *SETTINGS, *options, *ranks, before=before)
     assert code == 0, err
-    alone = GraphImputer(**OPTIONS, dtype=dtype).fit(data)
+    reference = GraphImputer(**OPTIONS, dtype=dtype).fit(data)
     result = np.load(out)
-    assert np.linalg.norm(result["tensor"] - alone.completed_) <= tolerance * np.linalg.norm(alone.completed_)
-    np.testing.assert_array_equal(result["ranks"], alone.ranks_)
+    assert np.linalg.norm(result["tensor"] - reference.completed_) <= tolerance * np.linalg.norm(reference.completed_)
+    np.testing.assert_array_equal(result["ranks"], reference.ranks_)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 2", "mpiexec"])
-def test_bad_data_are_reported_once(tmp_path, how):
+@pytest.mark.parametrize("launcher", ["--ranks 2", "mpiexec"])
+def test_bad_data_are_reported_once(tmp_path, launcher):
     bad = tmp_path / "bad.npz"
     np.savez(bad, tensor=np.ones((3, 2, 2)), adjacency=np.ones((4, 4)))
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     code, out, err = command("impute", bad, *SETTINGS, *ranks, before=before)
     assert code == 2 and out == ""
     assert err.count("Error: ") == 1 and "Traceback" not in err
@@ -63,13 +63,11 @@ def test_another_method_runs_on_rank_0(path, tmp_path):
     assert code == 0 and "filled in, by rank 0 itself" in err, err
 
 
-def start_imputation(path, folder, *more, **options):
+def start_imputation(path, folder):
     """Start an imputation over two ranks that would take minutes; return its process and its ranks."""
     endless = ["--iterations", "100000", "--tolerance", "0", "--no-rank-phase", "--ranks", "2"]
-    arguments = ["impute", str(path), *SETTINGS, *endless, "--output", str(folder / "o.npz"), *more]
-    process = subprocess.Popen(
-        [*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, **options
-    )
+    arguments = ["impute", str(path), *SETTINGS, *endless, "--output", str(folder / "o.npz")]
+    process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return process, wait_for_ranks(process, 2)
 
 

@@ -96,8 +96,10 @@ def test_more_ranks_than_open_files_allowed():
         "    try: print(launch([], size, command='pass'))\n"
         "    except GpukitError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert done.stdout == "40 ranks cannot be started here (Too many open files). Use fewer ranks.\n0\n", done.stderr
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert result.stdout == "40 ranks cannot be started here (Too many open files). Use fewer ranks.\n0\n", (
+        result.stderr
+    )
 
 
 @pytest.mark.slow
@@ -115,8 +117,8 @@ def test_a_rank_gets_a_stop_request_before_it_has_joined(tmp_path):
         f"try: sys.exit(launch({words}, 2, command={command!r}))\n"
         "except KeyboardInterrupt as stop: sys.exit(128 + stop.number if stop.reported else 'not reported')\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 143 and done.stderr == "Interrupted. No file was left half written.\n", done.stderr
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 143 and result.stderr == "Interrupted. No file was left half written.\n", result.stderr
 
 
 @pytest.mark.slow
@@ -177,8 +179,8 @@ def test_one_rank_gets_a_stop_request(rank, number):
     command += "try: time.sleep(60)\nexcept KeyboardInterrupt as stop: sys.exit(interrupt.exit_code(stop))\n"
     code = CATCH.format("from gpukit import interrupt; " + JOIN + command)
     start_time = time.monotonic()
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == f"{int(number)} True\n" and time.monotonic() - start_time < 40, done.stderr
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.stdout == f"{int(number)} True\n" and time.monotonic() - start_time < 40, result.stderr
 
 
 @pytest.mark.slow

@@ -24,14 +24,14 @@ def model(tmp_path_factory):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how, by", [("--ranks 3", "lists"), ("mpiexec", "rating")])
-def test_the_lists_of_one_process(model, tmp_path, how, by, monkeypatch):
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+@pytest.mark.parametrize("launcher, by", [("--ranks 3", "lists"), ("mpiexec", "rating")])
+def test_the_lists_of_one_process(model, tmp_path, launcher, by, monkeypatch):
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     lists = []
-    for name, options, launcher in (("one", (), ()), ("many", ranks, before)):
+    for name, options, starter in (("one", (), ()), ("many", ranks, before)):
         copy = shutil.copy(model, tmp_path / f"{name}.gpukit")
         arguments = ("--all", "-n", 3, "--by", by, "--device", "cpu", "--quiet", "--output", tmp_path / name)
-        code, out, err = command("recommend", copy, *arguments, *options, before=launcher)
+        code, out, err = command("recommend", copy, *arguments, *options, before=starter)
         assert code == 0 and out == "", err
         lists.append((tmp_path / name).read_text())
     assert lists[0] == lists[1] and lists[0].count("\n") > 20_000

@@ -33,42 +33,42 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def alone(path, tmp_path_factory):
+def reference(path, tmp_path_factory):
     """Return (model, JSON output) of a reproducible training of one process."""
-    model = tmp_path_factory.mktemp("alone") / "one.gpukit"
+    model = tmp_path_factory.mktemp("reference") / "one.gpukit"
     code, out, err = command("train-lshmf", path, *SETTINGS, "--epochs", 3, "--deterministic", "--model", model)
     assert code == 0, err
     return MatrixFactorization.load(model), json.loads(out)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [pytest.param("--ranks 2", marks=pytest.mark.nightly), "--ranks 4", "mpiexec"])
-def test_the_model_of_one_process(path, tmp_path, alone, how):
-    """Also from a pipe, which rank 0 alone reads, and with more ranks than blocks of ratings (two)."""
+@pytest.mark.parametrize("launcher", [pytest.param("--ranks 2", marks=pytest.mark.nightly), "--ranks 4", "mpiexec"])
+def test_the_model_of_one_process(path, tmp_path, reference, launcher):
+    """Also from a pipe, which only rank 0 reads, and with more ranks than blocks of ratings (two)."""
     model = tmp_path / "many.gpukit"
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     arguments = (*SETTINGS, "--epochs", 3, "--deterministic", "--model", model, *ranks)
-    source, stdin = (path, None) if how == "mpiexec" else ("-", path.read_text())
+    source, stdin = (path, None) if launcher == "mpiexec" else ("-", path.read_text())
     code, out, err = command("train-lshmf", source, *arguments, before=before, stdin=stdin)
     assert code == 0, err
     result = MatrixFactorization.load(model)
-    for name, array in alone[0]._state._asdict().items():
+    for name, array in reference[0]._state._asdict().items():
         np.testing.assert_array_equal(getattr(result._state, name), array, name)
-    for name, array in alone[0]._rated._asdict().items():
+    for name, array in reference[0]._rated._asdict().items():
         np.testing.assert_array_equal(getattr(result._rated, name), array, name)
-    assert json.loads(out)["results"] == alone[1]["results"]
+    assert json.loads(out)["results"] == reference[1]["results"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "how, solver", [("--ranks 4", ("als",)), ("mpiexec", ("ials", "--positive-from", 3))], ids=["als", "ials"]
+    "launcher, solver", [("--ranks 4", ("als",)), ("mpiexec", ("ials", "--positive-from", 3))], ids=["als", "ials"]
 )
-def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solver):
+def test_least_squares_gives_the_model_of_one_process(path, tmp_path, launcher, solver):
     settings = ("train-lshmf", path, "--factors", 4, "--epochs", 2, "--device", "cpu", "--quiet", "--solver", *solver)
     settings = (*settings, "--regularization", 0.1, "--no-neighbors")
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
-    for name, options, launcher in (("one", (), ()), ("many", ranks, before)):
-        code, _, err = command(*settings, *options, "--model", tmp_path / name, before=launcher)
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
+    for name, options, starter in (("one", (), ()), ("many", ranks, before)):
+        code, _, err = command(*settings, *options, "--model", tmp_path / name, before=starter)
         assert code == 0, err
     one, many = (MatrixFactorization.load(tmp_path / name) for name in ("one", "many"))
     for name, array in one._state._asdict().items():
@@ -103,22 +103,22 @@ def test_options_are_refused_before_anything_is_read(tmp_path, name, value):
         assert code == 2 and err.count("\n") == 1 and err.startswith(f"Error: {name} {value} ")
 
 
-def long_training(path, folder, *more):
+def long_training(path, folder, *options):
     """Start a training over two ranks that would take minutes; return its process and its ranks."""
     settings = ["--factors", "6", "--no-neighbors", "--device", "cpu", "--quiet", "--epochs", "1000000"]
-    more = more or ("--learning-rate", "0.01")
-    arguments = ["train-lshmf", str(path), *settings, "--ranks", "2", "--model", str(folder / "m.gpukit"), *more]
+    options = options or ("--learning-rate", "0.01")
+    arguments = ["train-lshmf", str(path), *settings, "--ranks", "2", "--model", str(folder / "m.gpukit"), *options]
     process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     return process, wait_for_ranks(process, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "victim, after, more", [(0, 0.5, ()), (1, 3.0, ()), (1, 6.0, ()), (1, 5.0, ("--solver", "als"))]
+    "victim, after, options", [(0, 0.5, ()), (1, 3.0, ()), (1, 6.0, ()), (1, 5.0, ("--solver", "als"))]
 )
-def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after, more):
+def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after, options):
     """While ratings are read, prepared or trained on: one line, exit code 1, no file and no process left, in 30 s."""
-    process, ranks = long_training(path, tmp_path, *more)
+    process, ranks = long_training(path, tmp_path, *options)
     time.sleep(after)
     start = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)
@@ -165,12 +165,12 @@ def test_ctrl_c_leaves_a_checkpoint_for_any_number_of_ranks(path, tmp_path):
         os.close(theirs)
     assert process.returncode == 130 and b"Traceback" not in last and last.count(b"Interrupted") == 1
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
-    done = load_header(checkpoint)["epochs_done"]
-    resumed = (*settings, "--json", "--epochs", done + 1, "--checkpoint", checkpoint, "--resume")
+    epochs = load_header(checkpoint)["epochs_done"]
+    resumed = (*settings, "--json", "--epochs", epochs + 1, "--checkpoint", checkpoint, "--resume")
     for ranks in ((), ("--ranks", 3)):
         code, out, err = command("train-lshmf", path, *resumed, *ranks)
         assert code == 0, err
-        assert json.loads(out)["epochs"] == done + 1
+        assert json.loads(out)["epochs"] == epochs + 1
 
 
 def test_another_ranks_error_keeps_its_exit_code():

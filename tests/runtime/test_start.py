@@ -24,8 +24,8 @@ print(loaded, f2py.get_include.__name__, f2py is sys.modules["numpy.f2py"])
 
 @pytest.mark.slow
 def test_deferred_modules_are_loaded_on_access():
-    done = subprocess.run([sys.executable, "-c", SCIPY], capture_output=True, text=True, timeout=60)
-    assert (done.stdout.strip(), done.stderr) == ("[] get_include True", "")
+    result = subprocess.run([sys.executable, "-c", SCIPY], capture_output=True, text=True, timeout=60)
+    assert (result.stdout.strip(), result.stderr) == ("[] get_include True", "")
 
 
 @pytest.mark.parametrize("name", ["numpy.nobody", "gpukit.runtime.start"])
