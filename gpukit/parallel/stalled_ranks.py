@@ -96,12 +96,8 @@ def process_identity():
 
 def local_ranks(identities):
     """Return {rank: process number} in this process's namespace, by `process_identity` of all ranks."""
-    own_namespace, _ = process_identity()
-    return {
-        rank: process
-        for rank, (namespace, process) in enumerate(identities)
-        if namespace and namespace == own_namespace
-    }
+    namespace, _ = process_identity()
+    return {rank: process for rank, (name, process) in enumerate(identities) if name and name == namespace}
 
 
 @contextlib.contextmanager
