@@ -182,7 +182,7 @@ def test_independent_tasks(tmp_path, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("launcher", ["ranks", "mpiexec"])
 def test_inputs_by_a_descriptor_of_the_shell(tmp_path, launcher):
-    """Rank 0 inherits descriptors such as <(command). Inputs that every rank reads are refused with an advice."""
+    """Rank 0 inherits descriptors such as <(command). Inputs that every rank reads are refused with advice."""
     folder, before = tmp_path, mpiexec() if launcher == "mpiexec" else []
     (folder / "r.csv").write_text("".join(f"{n % 19},{n % 17},{n % 5 + 1}\n" for n in range(300)))
     (folder / "q.txt").write_text("".join(f"{n % 3} qid:{n // 9} 1:{n % 7} 2:{n % 4}\n" for n in range(90)))

@@ -173,7 +173,7 @@ def handles_sigterm(number):
 )
 @pytest.mark.parametrize("launcher", ["ranks", "mpiexec"])
 def test_a_rank_gets_a_stop_request_while_ranks_start(inputs, tmp_path, launcher, seconds):
-    """Before or while it connects: all ranks end, without mpiexec with one line."""
+    """Before or while it connects: all ranks end, by --ranks with one line."""
     words = long_command("training", inputs, tmp_path / "m.gpukit")
     process = start((*words, "--ranks", 2)) if launcher == "ranks" else start(words, mpiexec())
     ranks = wait_for_ranks(process, 2) if launcher == "ranks" else []

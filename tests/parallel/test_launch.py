@@ -41,7 +41,7 @@ def alive(number):
         return False
 
 
-def gone(numbers, seconds=20):
+def have_ended(numbers, seconds=20):
     """Return True if all processes end within `seconds`."""
     start = time.monotonic()
     while time.monotonic() - start < seconds and any(map(alive, numbers)):
@@ -148,7 +148,7 @@ def test_a_killed_rank_ends_all(rank):
     numbers = list(map(int, process.stdout.readline().split()))
     os.kill(numbers[rank], signal.SIGKILL)
     code, _, err = finish(process)
-    assert code == 1 and gone(numbers)
+    assert code == 1 and have_ended(numbers)
     assert err.count("rank 0 was ended by signal 9") == (rank == 0)
 
 
@@ -160,7 +160,7 @@ def test_a_stop_request_reaches_all(number):
     assert len(numbers) == 3
     process.send_signal(number)
     finish(process)
-    assert process.returncode != 0 and gone(numbers)
+    assert process.returncode != 0 and have_ended(numbers)
 
 
 CATCH = (
@@ -200,7 +200,7 @@ def test_ranks_end_when_the_launcher_is_killed():
     process = start(PRINT_PIDS + "time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
     process.kill()
-    assert gone(numbers)
+    assert have_ended(numbers)
     process.communicate(timeout=20)
 
 
@@ -211,7 +211,7 @@ def test_ranks_end_when_the_launcher_is_killed_before_they_join():
     process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     number = int(process.stdout.readline())
     process.kill()
-    assert gone([number])
+    assert have_ended([number])
     process.communicate(timeout=20)
 
 
