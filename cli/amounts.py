@@ -6,7 +6,7 @@ from pathlib import Path
 
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
-from gpukit.parallel import worth
+from gpukit.parallel import cost_model
 
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
 A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a file, as files usually are
@@ -42,24 +42,24 @@ def size(file):
 
 
 def of_ratings(path, estimator):
-    """The worth.Work of an estimator's training on a file; None where nothing is known of it, or ranks are refused."""
+    """Return the cost_model.Workload of a training on a file; None if it is unknown or ranks are not supported."""
     from gpukit.factorization.shared.begin import check_asked
 
     settings, count = estimator.check(), entries([path], A_RATING)
     with contextlib.suppress(ParameterError):
         check_asked(estimator, settings, on_gpus=True)
         if count is not None and settings.solver == "sgd":
-            return worth.of_ratings(count, settings.epochs, settings.n_factors, settings.n_neighbors)
+            return cost_model.factorization_workload(count, settings.epochs, settings.n_factors, settings.n_neighbors)
     return None
 
 
 def of_documents(paths, grid):
-    """The worth.Work of RankSVMs on training files, each with all weights of a grid (None: with one)."""
+    """Return the cost_model.Workload of RankSVMs on training files, with all weights of a grid (None: one weight)."""
     values = entries(paths, A_FEATURE)
-    return None if values is None else worth.of_documents(values, PRODUCTS * len(grid or [1]))
+    return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
 
 
 def of_tensor(path, method, steps):
-    """The worth.Work of an imputation; None where ranks would have nothing to share."""
+    """Return the cost_model.Workload of an imputation; None if it is not distributed."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
-    return None if numbers is None else worth.of_tensor(numbers, steps)
+    return None if numbers is None else cost_model.imputation_workload(numbers, steps)

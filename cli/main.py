@@ -16,8 +16,8 @@ from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.io import notes
-from gpukit.runtime.start import check_threads, put_off_unused
-from gpukit.runtime.started import AFTER, APART, VARIABLE, told
+from gpukit.runtime.launcher_env import ALONE_VARIABLE, REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
+from gpukit.runtime.start import check_threads, defer_unused_modules
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -62,7 +62,7 @@ class LazyGroup(click.Group):
             return None
         _, module, attribute = VERBS[name]
         found = getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
-        put_off_unused()
+        defer_unused_modules()
         return found
 
     def resolve_command(self, ctx, args):
@@ -105,14 +105,15 @@ def is_shared(command):
 def check_alone(name):
     """ParameterError where mpiexec or srun has started several processes, each of which would do all of a verb's work
     and write the same files. The first one says it; the others leave when it has."""
-    size, rank = told()
+    size, rank = launched_ranks()
     if size > 1 and rank:
-        time.sleep(AFTER)
+        time.sleep(REPORT_SECONDS)
         raise click.exceptions.Exit(ParameterError.exit_code)
     if size > 1:
         raise ParameterError(
             f"{size} ranks were started by mpiexec or srun, and {name} is the work of one. "
-            f"Start it by itself (srun -n 1), or with {APART}=1 in the environment for tasks with files of their own."
+            f"Start it by itself (srun -n 1), or with {ALONE_VARIABLE}=1 in the environment for tasks with files of "
+            "their own."
         )
 
 
@@ -133,7 +134,7 @@ def run_alone(arguments=None):
     standard.fill()
     standard.word_warnings()
     with contextlib.suppress(ParameterError):  # which `run` reports
-        if told()[1]:  # the first of ranks speaks for all, help too
+        if launched_ranks()[1]:  # the first of ranks speaks for all, help too
             standard.shut_output()
     code = run(arguments)
     standard.leave()
@@ -152,7 +153,7 @@ def run(arguments=None):
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
             check_threads()
-            told()
+            launched_ranks()
             gpukit.invoke(ctx)
         sys.stdout.flush()
         return 0
@@ -162,7 +163,7 @@ def run(arguments=None):
         if (why := left_alone()) is not None:
             return _complain(why and f"Error: {why}", 1)
         tell_others(stop)
-        if getattr(stop, "told", False):  # by the first of its ranks
+        if getattr(stop, "reported", False):  # by rank 0
             return interrupt.exit_code(stop)
         left = ctx.meta.get("gpukit.survived", "") if ctx else ""
         return _complain(f"Interrupted. {left or 'No file was left half written.'}", interrupt.exit_code(stop))
@@ -185,15 +186,15 @@ def run(arguments=None):
 
 def tell_others(stop):
     """Report a stop to ranks that this one has not joined yet; they would take it for killed."""
-    if VARIABLE in os.environ:
+    if TEAM_VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
-            with importlib.import_module("gpukit.parallel.joined").joined():
+            with importlib.import_module("gpukit.parallel.current_team").join_team():
                 raise stop
 
 
 def left_alone():
     """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
-    why = getattr(sys.modules.get("gpukit.parallel.joined"), "left_alone", None)
+    why = getattr(sys.modules.get("gpukit.parallel.current_team"), "exit_reasons", None)
     return why[0] if why else None
 
 

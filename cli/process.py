@@ -5,7 +5,7 @@ import importlib
 import sys
 
 from gpukit import interrupt
-from gpukit.runtime.start import seldom_collected
+from gpukit.runtime.start import raise_gc_threshold
 
 
 def main(arguments=None):
@@ -13,7 +13,7 @@ def main(arguments=None):
     code = None
     try:
         interrupt.heed()
-        seldom_collected()
+        raise_gc_threshold()
         code = importlib.import_module("gpukit.cli.main").run_alone(arguments)
         interrupt.over()
     except KeyboardInterrupt as stop:  # in the first moment, or in the last

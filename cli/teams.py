@@ -14,11 +14,11 @@ from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
-from gpukit.parallel import worth
-from gpukit.parallel.devices import settings_of_ranks
-from gpukit.parallel.joined import VARIABLE, check_alike, check_files, joined
+from gpukit.parallel import cost_model
+from gpukit.parallel.current_team import check_same_files, check_same_versions, join_team
+from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
-from gpukit.runtime.started import AFTER, told
+from gpukit.runtime.launcher_env import REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
 
 hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which another rank has not, or has for something else
@@ -31,26 +31,26 @@ READ = (  # options that name input files, in addition to all arguments
 @contextlib.contextmanager
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """Within it, the parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them,
-    waits, and leaves by their exit code. sources: the files that every rank opens for itself; work(): the worth.Work
-    that auto goes by."""
+    waits, and leaves by their exit code. sources: the files that every rank opens for itself; work(): the
+    cost_model.Workload that auto goes by."""
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
-    by_others = VARIABLE not in os.environ
-    wanted = wished(ask, work) if by_others and told()[0] == 1 else 1
+    by_others = TEAM_VARIABLE not in os.environ
+    wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
         with interrupt.deferred():  # a stop before it can be reported to other ranks
-            team = left.enter_context(joined(hush() if by_others and told()[1] else None))
+            team = left.enter_context(join_team(hush() if by_others and launched_ranks()[1] else None))
         if team.rank:
             hush()
         if by_others and team.size > 1:
             check_launched_once(ask)
             check_standard_input(ctx)
             check_sources(sources)
-            check_alike(team)
-            check_files(team, sources)
+            check_same_versions(team)
+            check_same_files(team, sources)
         yield team
 
 
@@ -59,7 +59,7 @@ def wished(ask, work):
     name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if asked != AUTO:
         return asked or 1
-    size, why = chosen(ask.device, work) if ask.gpus else worth.processes_for(cores())
+    size, why = chosen(ask.device, work) if ask.gpus else cost_model.choose_process_count(cores())
     report.remark(f"{name} auto: {f'{size} GPUs' if size > 1 else 'one process'} ({why}).", ask.quiet or ask.as_json)
     return size
 
@@ -69,7 +69,7 @@ def chosen(device, work):
     if device not in ("auto", "cuda"):
         return 1, f"--device {device} names one place"
     found = gpu_count()
-    return worth.gpus_for(work() if found > 1 else None, found)
+    return cost_model.choose_gpu_count(work() if found > 1 else None, found)
 
 
 def check_launched_once(ask):
@@ -83,8 +83,8 @@ def check_launched_once(ask):
 def let_first_speak():
     """Return at once, but of a rank of mpiexec's that has something to say before it was hushed, later: once the first
     has said the same and ended, mpiexec ends all."""
-    if told()[1] and not hushed:
-        time.sleep(AFTER)
+    if launched_ranks()[1] and not hushed:
+        time.sleep(REPORT_SECONDS)
 
 
 def hush():
@@ -99,7 +99,7 @@ def hush():
 
 def started(ctx, size, gpus):
     """The exit code of ranks that run the same command line."""
-    return launch(ctx.find_root().meta["gpukit.arguments"], size, settings_of_ranks(size, gpus))
+    return launch(ctx.find_root().meta["gpukit.arguments"], size, make_rank_settings(size, gpus))
 
 
 def check_standard_input(ctx):

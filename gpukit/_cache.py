@@ -219,7 +219,7 @@ def _read(file):
 
     Raises ValueError when it is damaged or another entry's, PermissionError when others may have written it.
     """
-    with private.opened_file(file) as stream:
+    with private.open_private_file(file) as stream:
         whole = stream.read()
         content = whole[DIGEST:]
         if _digest(file, content) != whole[:DIGEST]:
@@ -231,7 +231,7 @@ def _read(file):
 
 def _write(file, content):
     """Write a file whole or not at all: others may read, and write the same, meanwhile."""
-    with private.replacing(file) as place:
+    with private.replace_private_file(file) as place:
         place.write_bytes(_digest(file, content) + content)
 
 

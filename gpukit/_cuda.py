@@ -7,7 +7,7 @@ from gpukit import timing
 from gpukit._jit import attach, recorded  # (which sets the environment first)
 from gpukit.runtime import settings
 
-with settings.parsed():
+with settings.refuse_unparsed():
     from numba import cuda
 from numba.core import config, types
 

@@ -8,7 +8,7 @@ from gpukit.runtime.start import check_threads
 
 check_threads()
 os.environ.setdefault("NUMBA_CUDA_LOW_OCCUPANCY_WARNINGS", "0")  # a small problem is no fault of its user's
-with settings.parsed():
+with settings.refuse_unparsed():
     import numba  # (which reads the environment)
 settings.check_settings()
 private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compiled

@@ -14,7 +14,7 @@ import threading
 from gpukit.errors import GpukitError
 
 SIGNALS = [getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)]
-OF_RANKS = [getattr(signal, name) for name in ("SIGUSR1", "SIGUSR2") if hasattr(signal, name)]  # parallel/joined.py's
+OF_RANKS = [getattr(signal, name) for name in ("SIGUSR1", "SIGUSR2") if hasattr(signal, name)]  # see current_team.py
 # C code calls Python in these: an exception there is lost, or ends in a crash. Imports: a module half made is an error
 # of its own.
 UNSAFE = ("_frozen_importlib", "importlib._bootstrap", "numba.", "llvmlite.", "weakref")

@@ -18,7 +18,7 @@ import gpukit
 from gpukit import arrayfile
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
-from gpukit.runtime import aside
+from gpukit.runtime.atomic_write import is_temporary, replace_atomically
 
 FORMAT = 3
 KIND = arrayfile.Kind(b"GPUKITM1", "a gpukit model", ModelError, "Train again, or copy the file again.")
@@ -36,12 +36,12 @@ def atomic_write(path):
     target = check_writable(path)
     direct = target.exists() and not target.is_file()
     try:
-        with contextlib.nullcontext(target) if direct else aside.replacing(target) as place:
+        with contextlib.nullcontext(target) if direct else replace_atomically(target) as place:
             yield place
     except BrokenPipeError:  # who read from the pipe has seen enough
         raise
     except OSError as error:
-        if not (error.filename in (None, str(target)) or aside.is_part(error.filename)):
+        if not (error.filename in (None, str(target)) or is_temporary(error.filename)):
             raise  # another file's trouble, met while this one was being written
         raise DataError(f"cannot write {path}: {error.strerror or error}.") from error
 

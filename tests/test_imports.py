@@ -62,7 +62,7 @@ def test_help_loads_next_to_nothing():
         ".cli.standard",
     }
     assert own == {
-        f"gpukit{room}" for room in rooms | {".io", ".io.notes", ".runtime", ".runtime.start", ".runtime.started"}
+        f"gpukit{room}" for room in rooms | {".io", ".io.notes", ".runtime", ".runtime.start", ".runtime.launcher_env"}
     }
 
 

@@ -64,13 +64,14 @@ def test_a_message_is_not_cut_in_two(kind, own):
     """After a request within a message, or before the message is in the box, the next message is read correctly."""
     before = (
         "from gpukit.parallel import mailbox, sockets\nimport os\nmailbox.platform.machine = lambda: 'x86_64'\n"
-        "sockets.cores = lambda: 1000\nends = [{k: e.detach() for k, e in its.items()} for its in sockets.pairs(2)]\n"
-        "memory = mailbox.memory_of(2)\n"
+        "sockets.cores = lambda: 1000\npairs = sockets.make_socket_pairs(2)\n"
+        "ends = [{k: e.detach() for k, e in its.items()} for its in pairs]\n"
+        "memory = mailbox.allocate_boxes(2)\n"
         f"one, other = [{kind}.Messages(n, ends[n]{own}) for n in range(2)]\n"
-        "beyond, put = sockets.beyond, mailbox.Box.put\n"
+        "remaining_parts, put = sockets.remaining_parts, mailbox.Box.put\n"
     )
     body = (
-        "sockets.beyond = lambda *a: (press(), beyond(*a))[1]\n"
+        "sockets.remaining_parts = lambda *a: (press(), remaining_parts(*a))[1]\n"
         "mailbox.Box.put = lambda *a: (press(), put(*a))[1]\n"
         "try:\n    one.send(1, bytes(3 << 20)); wait()\n"
         "finally:\n    one.send(1, b'last'); print(len(other.receive(0)), bytes(other.receive(0)))"

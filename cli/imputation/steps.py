@@ -84,7 +84,7 @@ def values_file(ask):
 
 
 def work(ask):
-    """Return the worth.Work that ranks would share, or None."""
+    """Return the cost_model.Workload that ranks would share, or None."""
     return None if ask.model else amounts.of_tensor(values_file(ask), ask.method, ask.iterations)
 
 

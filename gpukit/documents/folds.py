@@ -14,7 +14,7 @@ from gpukit.documents.copies import write_letor
 from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
 from gpukit.persist import check_writable
-from gpukit.runtime.aside import replacing
+from gpukit.runtime.atomic_write import replace_atomically
 
 PARTS = ("train", "vali", "test")
 SUFFIXES = (".txt", ".gkl", ".txt.gz", ".txt.xz")
@@ -81,7 +81,7 @@ def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
     if queries < CUTS:
         raise DataError(f"{queries} queries cannot be cut into {CUTS} parts for folds. Take more (a larger scale).")
     cuts = np.array_split(np.arange(queries), CUTS)
-    with replacing(check_folder(folder), folder=True) as place:
+    with replace_atomically(check_folder(folder), folder=True) as place:
         for fold in range(folds):
             parts = np.split(np.roll(np.arange(CUTS), -fold), [CUTS - 2, CUTS - 1])
             (place / f"Fold{fold + 1}").mkdir()

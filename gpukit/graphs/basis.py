@@ -216,7 +216,7 @@ def _loaded(file, shape):
     if file is None:
         return None
     try:
-        with private.opened_file(file) as stream:
+        with private.open_private_file(file) as stream:
             facts, arrays = arrayfile.read_open(stream, file.name, KIND)
         if facts.get("name") != file.name:
             return None
@@ -232,7 +232,7 @@ def _keep(file, values, vectors):
     if file is None:
         return
     try:
-        with private.replacing(file) as place, open(place, "wb") as stream:
+        with private.replace_private_file(file) as place, open(place, "wb") as stream:
             container.write_arrays(stream, KIND, {"values": values, "vectors": vectors}, name=file.name)
     except (OSError, DataError):
         return

@@ -14,8 +14,8 @@ from gpukit.neighbors import hashes, plan
 from gpukit.neighbors import search as searches
 from gpukit.neighbors.hashes import work
 from gpukit.neighbors.hashes.simlsh.plan import sum_slices
-from gpukit.parallel.lines import HostLines
-from gpukit.parallel.nccl import device_lines
+from gpukit.parallel.array_transport import HostTransport
+from gpukit.parallel.nccl import make_gpu_transport
 
 SUM_BYTES = 256 << 20  # bytes of the sums of a stripe of items
 
@@ -64,7 +64,7 @@ def counts_of(lengths, chunk=work.CHUNK):
 def shared_codes(columns, settings, counts, team, device):
     """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device."""
     steps = engine(device, f"{hashes.__name__}.{settings.hash}")
-    lines = device_lines(team, device) if device.is_cuda else HostLines(team)
+    lines = make_gpu_transport(team, device) if device.is_cuda else HostTransport(team)
     weights = work.level_weights(columns.values, settings.psi)
     whole = np.append(0, np.cumsum(counts.lengths.sum(axis=0)))
     adder = steps.Adder(columns, weights, sum_slices(whole, weights), settings)

@@ -1,23 +1,23 @@
-"""Several processes that do one piece of work: ranks, each with a part of the data and a device of its own.
+"""Computation on several processes: ranks, each with a part of the data and its own device.
 
-| file       | what it does                                                                                    |
-|------------|-------------------------------------------------------------------------------------------------|
-| team.py    | `Team`: broadcast, reduce, allreduce, allgather, alltoall, ring, barrier; failing together      |
-| sockets.py | messages between ranks that one process has started: a pair of sockets for any two of them      |
-| mailbox.py | the same, short ones by memory that they share: a rank that looks at it has them in microseconds  |
-| mpi.py     | messages of ranks that mpiexec or srun has started: MPI on host arrays (extra `mpi`)            |
-| begun.py   | the start of MPI, with an end where a rank is stopped or does not come                           |
-| lines.py   | arrays in their places from rank to rank, on the host or a device, by way of a Team's messages  |
-| nccl.py    | the same for arrays on GPUs, from one to another, by NCCL                                       |
-| between.py | which of the two, for ranks on CPUs, on GPUs, or on some of each                                |
-| launch.py  | starts ranks of a command on this machine, ends all of them when one fails                      |
-| stopped.py | ranks that are stopped, told from ones that compute for long; Ctrl-Z stops all                  |
-| joined.py  | the Team that this process belongs to, told by its environment                                  |
-| devices.py | each rank its own GPU, looked at before any work                                                |
-| worth.py   | how many GPUs are sooner than one: what --gpus auto goes by                                     |
+| file               | contents                                                                               |
+|--------------------|----------------------------------------------------------------------------------------|
+| team.py            | `Team`: broadcast, reduce, allreduce, allgather, barrier, errors on all ranks          |
+| sockets.py         | messages between ranks that one process has started, by pairs of sockets               |
+| mailbox.py         | the same, short messages by shared memory with a delay of microseconds                 |
+| mpi.py             | messages of ranks that mpiexec or srun has started: MPI on host arrays (extra `mpi`)   |
+| mpi_init.py        | start of MPI with a timeout                                                            |
+| array_transport.py | transport of arrays between ranks through the host                                     |
+| nccl.py            | transport of arrays between GPUs by NCCL                                               |
+| launch.py          | start of a command's ranks on this machine, end of all ranks if one fails              |
+| stalled_ranks.py   | detection of stopped ranks; Ctrl-Z for all ranks                                       |
+| current_team.py    | the Team of this process, by its environment; checks of versions and files             |
+| devices.py         | devices of ranks: one GPU per rank, transport between the devices                      |
+| cost_model.py      | number of GPUs of `--gpus auto`                                                        |
 
-A sum over ranks is added in the order of the ranks, so it is the same on every run. A rank that fails tells the others
-why, and rank 0 says it once; one that is killed leaves a closed socket, which all others see. Every wait has a limit.
+Sums over ranks are added in the order of the ranks, so results are reproducible. A rank that fails reports its error to
+the others, and rank 0 prints it once. A killed rank leaves closed sockets, which all others notice. Every wait has a
+timeout.
 """
 
 from gpukit.parallel.team import ALONE, Team, TeamError

@@ -10,144 +10,143 @@ import time
 import numpy as np
 
 from gpukit.interrupt import undisturbed
-from gpukit.parallel.begun import attended, begin
-from gpukit.parallel.sockets import SECONDS
-from gpukit.parallel.stopped import QUIET, Waited, Watch, beside, place
+from gpukit.parallel.mpi_init import start_mpi, watch_start
+from gpukit.parallel.sockets import TIMEOUT
+from gpukit.parallel.stalled_ranks import SILENT_EXIT, RankMonitor, WaitTimer, local_ranks, process_identity
 from gpukit.parallel.team import SilenceError, TeamError
 
-WHOLE, LENGTH, PART = 7, 8, 9  # tags: a message; the bytes of one that comes in parts, before it; a part
-PIECE = 1 << 30  # bytes that go at once: an int of MPI's counts them
-GRACE, MORE = 8.0, 2.0  # seconds that the first rank has to say why, before another one does, before mpiexec ends all
-PATIENT, PAUSE = 0.002, 0.0005  # seconds of asking without a pause; of a pause
+WHOLE, LENGTH, PART = 7, 8, 9  # tags: a message; the length of one sent in parts; a part
+PART_BYTES = 1 << 30  # an MPI count is an int
+REPORT_SECONDS, EXTRA_SECONDS = 8.0, 2.0  # for the first rank to report, before another does, before mpiexec ends all
+BUSY_SECONDS, PAUSE = 0.002, 0.0005  # of polling without a pause; seconds of a pause
 
 
 class Messages:
-    """The messages of a rank of an MPI communicator (mpi4py's; None: of all ranks); errors: a descriptor on which it
-    says what the first rank cannot say any more."""
+    """Messages of an MPI rank; errors: descriptor for messages that rank 0 cannot print any more."""
 
-    def __init__(self, world=None, seconds=SECONDS, errors=None):
-        with attended(seconds, errors):
-            self.MPI = begin()
-            self.world = (self.MPI.COMM_WORLD if world is None else world).Dup()
-            self.watch = Watch(beside(self.world.allgather(place())))
-        self.rank, self.size = self.world.Get_rank(), self.world.Get_size()
-        self.queued, self.dropped, self.errors, self.seconds = [], [], errors, seconds
-        atexit.register(self._leave)
+    def __init__(self, errors=None):
+        with watch_start(TIMEOUT, errors):
+            self.MPI = start_mpi()
+            self.communicator = self.MPI.COMM_WORLD.Dup()
+            self.monitor = RankMonitor(local_ranks(self.communicator.allgather(process_identity())))
+        self.rank, self.size = self.communicator.Get_rank(), self.communicator.Get_size()
+        self.queued, self.discarded, self.errors, self.seconds = [], [], errors, TIMEOUT
+        atexit.register(self._finalize)
 
     @undisturbed
     def send(self, rank, data):
         """See team.Messages."""
-        with self._named(rank):
+        with self._translate_errors(rank):
             self.queued = [(data, request) for data, request in self.queued if not request.Test()]
             data = np.frombuffer(data, np.uint8)
-            if len(data) <= PIECE:
+            if len(data) <= PART_BYTES:
                 self._queue(rank, data, WHOLE)
                 return
             self._queue(rank, np.array([len(data)]).view(np.uint8), LENGTH)
-            for part in parts(data):
+            for part in split_parts(data):
                 self._queue(rank, part, PART)
 
     def _queue(self, rank, data, tag):
-        self.queued.append((data, self.world.Isend([data, self.MPI.BYTE], rank, tag)))
+        self.queued.append((data, self.communicator.Isend([data, self.MPI.BYTE], rank, tag)))
 
     def receive(self, rank):
         """See team.Messages."""
-        with self._named(rank):
+        with self._translate_errors(rank):
             status = self.MPI.Status()
-            self._await(lambda: self.world.Iprobe(rank, self.MPI.ANY_TAG, status), rank)
+            self._wait_until(lambda: self.communicator.Iprobe(rank, self.MPI.ANY_TAG, status), rank)
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-            self.world.Recv([data, self.MPI.BYTE], rank, status.Get_tag())
+            self.communicator.Recv([data, self.MPI.BYTE], rank, status.Get_tag())
             if status.Get_tag() == LENGTH:
                 data = np.empty(data.view(np.int64)[0], np.uint8)
-                for part in parts(data):
-                    self._await(lambda: self.world.Iprobe(rank, PART), rank)
-                    self.world.Recv([part, self.MPI.BYTE], rank, PART)
+                for part in split_parts(data):
+                    self._wait_until(lambda: self.communicator.Iprobe(rank, PART), rank)
+                    self.communicator.Recv([part, self.MPI.BYTE], rank, PART)
         return data.data
 
     @contextlib.contextmanager
-    def _named(self, rank=None):
-        """Within it MPI's own errors are TeamErrors."""
+    def _translate_errors(self, rank=None):
+        """Raise MPI's errors within the context as TeamErrors."""
         try:
             yield
         except self.MPI.Exception as error:
-            whom = "another rank" if rank is None else f"rank {rank}"
-            raise TeamError(f"MPI does not reach {whom}: {error}.") from error
+            name = "another rank" if rank is None else f"rank {rank}"
+            raise TeamError(f"MPI does not reach {name}: {error}.") from error
 
     def check(self):
-        """See team.Messages: of ranks on this host."""
-        self.watch.check()
+        """See team.Messages; checks the ranks of this host."""
+        self.monitor.check()
 
     def close(self, patient=True):
-        """See team.Messages. What is still queued is sent first."""
+        """See team.Messages. Queued messages are sent first."""
         if not patient:
-            self.watch.seconds = 0.0  # who is stopped now takes nothing more
+            self.monitor.seconds = 0.0  # a stopped rank receives nothing more
         try:
-            with self._named():
+            with self._translate_errors():
                 for _, request in self.queued:
-                    self._await(lambda request=request: self._drop() or request.Test(), None)
+                    self._wait_until(lambda request=request: self._discard_incoming() or request.Test(), None)
         except TeamError:
             if patient:
                 raise
         self.queued = []
 
-    def _drop(self):
-        """Take what others still send to a rank that reads no more: they could not leave before it is taken."""
+    def _discard_incoming(self):
+        """Receive and discard messages, because their senders cannot leave before."""
         status = self.MPI.Status()
-        self.dropped = [(data, request) for data, request in self.dropped if not request.Test()]
-        while self.world.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG, status):
+        self.discarded = [(data, request) for data, request in self.discarded if not request.Test()]
+        while self.communicator.Iprobe(self.MPI.ANY_SOURCE, self.MPI.ANY_TAG, status):
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
-            request = self.world.Irecv([data, self.MPI.BYTE], status.Get_source(), status.Get_tag())
-            self.dropped.append((data, request))  # who sends may be stopped in the middle of it
+            request = self.communicator.Irecv([data, self.MPI.BYTE], status.Get_source(), status.Get_tag())
+            self.discarded.append((data, request))  # the sender may be stopped before it has sent all
 
-    def _await(self, ready, rank):
-        """Return when ready() is true; MPI's own waits would have no end."""
-        so_far = Waited()
-        while not ready():
-            waited = so_far.seconds()
+    def _wait_until(self, is_done, rank):
+        """Return when is_done() is true; unlike MPI's own waits, raise SilenceError after the timeout."""
+        timer = WaitTimer()
+        while not is_done():
+            waited = timer.seconds()
             if waited > self.seconds:
-                whom = "Another rank" if rank is None else f"Rank {rank}"
-                raise SilenceError(f"{whom} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
-            if waited > PATIENT:
+                name = "Another rank" if rank is None else f"Rank {rank}"
+                raise SilenceError(f"{name} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
+            if waited > BUSY_SECONDS:
                 self.check()
                 time.sleep(PAUSE)
 
-    def _leave(self):
-        """MPI's own end, which comes next, would wait for a rank that is stopped; without it mpiexec ends all."""
-        silent = self.watch.found is None and not self._all_leave()
-        if self.watch.found is None:
+    def _finalize(self):
+        """End the process if a rank is stopped, because MPI's finalization would wait for it."""
+        silent = self.monitor.failure is None and not self._wait_for_all()
+        if self.monitor.failure is None:
             return
-        stopped, why = self.watch.found
-        if self.rank:  # once one has left, mpiexec lets nobody get further
-            speaks = self.rank == (2 if stopped == 1 else 1)
-            time.sleep(GRACE if speaks else GRACE + MORE)
+        stopped, reason = self.monitor.failure
+        if self.rank:  # once one rank has left, mpiexec ends the others
+            reports = self.rank == (2 if stopped == 1 else 1)
+            time.sleep(REPORT_SECONDS if reports else REPORT_SECONDS + EXTRA_SECONDS)
         if self.rank or silent:
-            self._say(why)
+            self._report(reason)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
 
-    def _all_leave(self):
-        """Wait for all to come here, however long one works by itself; False: one is stopped, which nobody has told."""
+    def _wait_for_all(self):
+        """Wait for all ranks without a timeout; return False if one is stopped."""
         if self.MPI.Is_finalized():
             return True
         self.seconds = math.inf
         try:
-            with self._named():
-                barrier = self.world.Ibarrier()
-                self._await(lambda: self._drop() or barrier.Test(), None)
+            with self._translate_errors():
+                barrier = self.communicator.Ibarrier()
+                self._wait_until(lambda: self._discard_incoming() or barrier.Test(), None)
         except TeamError:
             self.errors = 2 if self.errors is None else self.errors
             return False
         return True
 
-    def _say(self, why):
-        """Say for all what the first rank has not said: it is stopped, or at work by itself."""
-        if self.rank and 0 in self.watch.ranks:
-            os.kill(self.watch.ranks[0], QUIET)
+    def _report(self, reason):
+        """Print the reason that rank 0 has not printed, because it is stopped or computes."""
+        if self.rank and 0 in self.monitor.ranks:
+            os.kill(self.monitor.ranks[0], SILENT_EXIT)
         if self.errors is not None:
-            os.write(self.errors, f"Error: {why}\n".encode())
+            os.write(self.errors, f"Error: {reason}\n".encode())
 
 
-def parts(data):
-    """Views of PIECE bytes of an array each, the last one of what is left."""
-    return [data[start : start + PIECE] for start in range(0, len(data), PIECE)]
+def split_parts(data):
+    """Return views of an array of PART_BYTES bytes each; the last may be shorter."""
+    return [data[start : start + PART_BYTES] for start in range(0, len(data), PART_BYTES)]

@@ -1,7 +1,7 @@
-"""Arrays on GPUs from one to another by NCCL, with the names of lines.HostLines.
+"""Transport of arrays between GPUs by NCCL, with the methods of array_transport.HostTransport.
 
-cupy's binding takes pointers, so arrays may be anybody's; a stream is what the calls are queued on, None: the default
-one. NCCL waits on the GPU and without a limit: who waits for what is queued here asks `Nccl.check` meanwhile.
+cupy's binding takes pointers, so arrays of any library work. A stream of None is the default one. NCCL waits on the GPU
+without a timeout, so `wait_for_event` calls `NcclTransport.check` meanwhile.
 """
 
 import contextlib
@@ -12,68 +12,65 @@ import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import copy_in
-from gpukit.parallel.lines import HostLines
-from gpukit.parallel.sockets import SECONDS
-from gpukit.parallel.stopped import Waited
+from gpukit.parallel.array_transport import HostTransport
+from gpukit.parallel.sockets import TIMEOUT
+from gpukit.parallel.stalled_ranks import WaitTimer
 from gpukit.parallel.team import TeamError
 
-EAGER, PAUSE = 0.05, 0.001  # seconds of asking without a pause; of a pause
+BUSY_SECONDS, PAUSE = 0.05, 0.001  # of polling without a pause; seconds of a pause
 SETTINGS = {
-    "NCCL_NVLS_ENABLE": "0",  # NVLink multicast is refused on shared hosts, and init fails there
-    "NCCL_RAS_ENABLE": "0",  # a listener for monitoring that some hosts do not bear
-    "NCCL_CGA_CLUSTER_SIZE": "0",  # blocks in fours want processors side by side, which a kernel beside may not leave
+    "NCCL_NVLS_ENABLE": "0",  # shared hosts refuse NVLink multicast, and initialization fails there
+    "NCCL_RAS_ENABLE": "0",  # some hosts do not allow the listener for monitoring
+    "NCCL_CGA_CLUSTER_SIZE": "0",  # clusters of four blocks need adjacent processors, which a running kernel may occupy
 }
 
 
-def device_lines(team, device, remark=lambda text: None):
-    """The lines of a Team whose arrays lie on a Device (device.Device), a GPU of each rank's own: by NCCL where all
-    ranks have it, else by way of the host, which remark is told in a line.
+def make_gpu_transport(team, device, remark=lambda text: None):
+    """Return the transport between the ranks' GPUs: NCCL if all ranks have it, otherwise the host.
 
-    NCCL's are made once for the same GPUs and last as long as the team: ranks of one host end a communicator together
-    or wait for each other, so it must not end where Python finds that nobody needs it any more, at another time on each
-    rank.
+    See devices.make_transport. Communicators last as long as the team, because all ranks of a host must end them at the
+    same time, which garbage collection does not.
     """
-    why = missing()
-    reasons = [bytes(text).decode() for text in team.allgather(np.frombuffer(why.encode(), np.uint8))]
-    if any(reasons):
-        remark(f"GPUs talk by way of the host, which is slower: {next(filter(None, reasons))}.")
-        return by_host(team)
+    problem = find_problem()
+    problems = [bytes(text).decode() for text in team.allgather(np.frombuffer(problem.encode(), np.uint8))]
+    if any(problems):
+        remark(f"GPUs communicate through the host, which is slower: {next(filter(None, problems))}.")
+        return make_staged_transport(team)
     gpus = tuple(int(index) for index in np.concatenate(team.allgather(np.array([device.index]))))
-    if gpus not in team.kept:
-        team.kept[gpus] = Nccl(team, device.index)
-    return team.kept[gpus]
+    if gpus not in team.communicators:
+        team.communicators[gpus] = NcclTransport(team, device.index)
+    return team.communicators[gpus]
 
 
-def by_host(team):
-    """The HostLines of a rank whose arrays lie on a GPU, numba's."""
-    return HostLines(team, lambda array: array.copy_to_host(), copy_in)
+def make_staged_transport(team):
+    """Return the HostTransport of a rank with numba arrays on a GPU."""
+    return HostTransport(team, lambda array: array.copy_to_host(), copy_in)
 
 
-def missing():
-    """Why NCCL cannot be used here, '' where it can."""
+def find_problem():
+    """Return why NCCL cannot be used here, '' if it can."""
     for name, value in SETTINGS.items():
         os.environ.setdefault(name, value)
     try:
         from cupy.cuda import nccl
 
         nccl.get_version()
-    except Exception as error:  # cupy is missing, or its NCCL is, or the driver: what there is differs by package
+    except Exception as error:  # cupy, its NCCL or the driver is missing; the type differs by package
         return f"NCCL cannot be loaded ({type(error).__name__}: {error})".splitlines()[0]
     return ""
 
 
-class Nccl:
-    """The lines of a Team on GPUs; index: this rank's GPU, as this process numbers it."""
+class NcclTransport:
+    """The NCCL communicator of a Team's GPUs; index: number of this rank's GPU in this process."""
 
     def __init__(self, team, index):
         from cupy.cuda import nccl, runtime
 
         self.nccl, self.team = nccl, team
         runtime.setDevice(index)
-        own = packed_id(nccl.get_unique_id()) if team.rank == 0 else None
-        self.world = nccl.NcclCommunicator(team.size, unpacked_id(team.broadcast(own)), team.rank)
-        self.sums = {"sum": nccl.NCCL_SUM, "max": nccl.NCCL_MAX, "min": nccl.NCCL_MIN}
-        self.kinds = {
+        unique_id = pack_id(nccl.get_unique_id()) if team.rank == 0 else None
+        self.communicator = nccl.NcclCommunicator(team.size, unpack_id(team.broadcast(unique_id)), team.rank)
+        self.dtypes = {
             np.dtype(np.uint8): nccl.NCCL_UINT8,
             np.dtype(np.int32): nccl.NCCL_INT32,
             np.dtype(np.uint32): nccl.NCCL_UINT32,
@@ -83,8 +80,8 @@ class Nccl:
         }
 
     @contextlib.contextmanager
-    def together(self):
-        """See HostLines."""
+    def group(self):
+        """See HostTransport."""
         self.nccl.groupStart()
         try:
             yield
@@ -92,95 +89,90 @@ class Nccl:
             self.nccl.groupEnd()
 
     def send(self, rank, array, stream=None):
-        """See HostLines."""
-        self.world.send(*self._told(array), rank, pointer(stream))
+        """See HostTransport."""
+        self.communicator.send(*self._buffer(array), rank, stream_pointer(stream))
 
     def receive(self, rank, array, stream=None):
-        """See HostLines."""
-        self.world.recv(*self._told(array), rank, pointer(stream))
+        """See HostTransport."""
+        self.communicator.recv(*self._buffer(array), rank, stream_pointer(stream))
 
     def broadcast(self, array, root=0, stream=None):
-        """See HostLines."""
-        address, count, kind = self._told(array)
-        self.world.broadcast(address, address, count, kind, root, pointer(stream))
+        """See HostTransport."""
+        address, count, dtype = self._buffer(array)
+        self.communicator.broadcast(address, address, count, dtype, root, stream_pointer(stream))
 
-    def allreduce(self, array, how="sum", stream=None, out=None):
-        """See HostLines."""
-        address, count, kind = self._told(array)
-        there = address if out is None else address_of(out)
-        self.world.allReduce(address, there, count, kind, self.sums[how], pointer(stream))
-
-    def allgather(self, array, out, stream=None):
-        """See HostLines."""
-        address, count, kind = self._told(array)
-        self.world.allGather(address, address_of(out), count, kind, pointer(stream))
+    def allreduce(self, array, stream=None, out=None):
+        """See HostTransport."""
+        address, count, dtype = self._buffer(array)
+        target = address if out is None else device_address(out)
+        self.communicator.allReduce(address, target, count, dtype, self.nccl.NCCL_SUM, stream_pointer(stream))
 
     def alltoall(self, parts, out, stream=None):
-        """See HostLines: queued on the stream, behind what the default stream has been given so far."""
+        """See HostTransport. Queued on the stream, after the work on the default stream."""
         if stream is not None:
-            recorded().wait(stream)
-        with self.together():
+            record_event().wait(stream)
+        with self.group():
             for rank, array in parts.items():
                 self.send(rank, array, stream)
             for rank, array in out.items():
                 self.receive(rank, array, stream)
 
-    def arrive(self, stream=None):
-        """See HostLines."""
-        arrived = recorded(*([] if stream is None else [stream]))
-        wait_for(arrived, self)
-        arrived.wait()
+    def wait(self, stream=None):
+        """See HostTransport."""
+        event = record_event(*([] if stream is None else [stream]))
+        wait_for_event(event, self)
+        event.wait()
 
     def check(self):
-        """Raise an error that NCCL has noticed on another rank meanwhile, and of one that is stopped."""
+        """Raise TeamError if another rank is stopped, or if NCCL reports an error of another rank."""
         self.team.check()
         try:
-            self.world.check_async_error()
-        except (self.nccl.NcclError, KeyError) as error:  # cupy has no words for NCCL's later errors
+            self.communicator.check_async_error()
+        except (self.nccl.NcclError, KeyError) as error:  # cupy lacks the text of NCCL's newer errors
             raise TeamError(f"NCCL has lost another rank ({error}): killed, or out of memory.") from None
 
-    def _told(self, array):
-        """(address, count, NCCL's number of its dtype) of a device array, C-contiguous."""
-        return address_of(array), int(array.size), self.kinds[np.dtype(array.dtype)]
+    def _buffer(self, array):
+        """Return (address, number of elements, NCCL's dtype) of a C-contiguous device array."""
+        return device_address(array), int(array.size), self.dtypes[np.dtype(array.dtype)]
 
 
-def recorded(*stream):
-    """An event behind all work that has been queued on a stream, by default the default one."""
+def record_event(*stream):
+    """Return an event after all work queued on a stream, by default the default one."""
     event = cuda.event()
     event.record(*stream)
     return event
 
 
-def wait_for(event, lines):
-    """Wait for an event of a stream on which lines' calls are queued; NCCL's own waits have no limit.
+def wait_for_event(event, transport):
+    """Wait for an event on a stream with queued calls of a transport.
 
-    Raises TeamError when another rank has ended, or does not answer.
+    Raises TeamError if another rank has ended or does not answer.
     """
-    so_far = Waited()
+    timer = WaitTimer()
     while not (SIMULATED or event.query()):
-        waited = so_far.seconds()
-        if waited > SECONDS:
-            raise TeamError(f"Another rank has not answered for {SECONDS:g} s. Is it stopped, or out of memory?")
-        if waited > EAGER:
-            lines.check()
+        waited = timer.seconds()
+        if waited > TIMEOUT:
+            raise TeamError(f"Another rank has not answered for {TIMEOUT:g} s. Is it stopped, or out of memory?")
+        if waited > BUSY_SECONDS:
+            transport.check()
             time.sleep(PAUSE)
 
 
-def packed_id(made):
-    """NCCL's unique id as an array, made of bytes, as cupy has it from 14 on, or of the numbers of earlier ones."""
-    return np.array([isinstance(made, bytes), *made], np.int64)
+def pack_id(unique_id):
+    """Return NCCL's unique id, bytes (cupy 14 and later) or a tuple, as an array."""
+    return np.array([isinstance(unique_id, bytes), *unique_id], np.int64)
 
 
-def unpacked_id(numbers):
-    """The id that `packed_id` was given."""
-    return bytes(numbers[1:].tolist()) if numbers[0] else tuple(numbers[1:].tolist())
+def unpack_id(array):
+    """Return the unique id of an array of `pack_id`."""
+    return bytes(array[1:].tolist()) if array[0] else tuple(array[1:].tolist())
 
 
-def address_of(array):
-    """Where a device array lies."""
+def device_address(array):
+    """Return the address of a device array."""
     return int(array.device_ctypes_pointer.value)
 
 
-def pointer(stream):
-    """What CUDA calls a numba stream; None: the default one."""
+def stream_pointer(stream):
+    """Return the CUDA handle of a numba stream; None: the default stream."""
     return 0 if stream is None else int(stream)

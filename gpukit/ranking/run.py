@@ -7,7 +7,7 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.parallel import ALONE
-from gpukit.parallel.devices import check_apart
+from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import scaling
 from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.problem import make_problem
@@ -39,7 +39,7 @@ class Run:
         stored = stored_values(inputs.X)
         self.device = choose_device(settings.solver, settings.device, stored)
         preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
-        check_apart(team, self.device)
+        check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
             stays = settings.scale == "none" and queries.rows is None and team.size == 1

@@ -1,11 +1,11 @@
-"""What surrounds a process of gpukit, kept from hurting it.
+"""Process environment: threads, caches, atomic writes and launchers.
 
-| file        | what it does                                                                           |
-|-------------|----------------------------------------------------------------------------------------|
-| thread_count.py | how many threads run such a loop: what is set, the environment, the cores            |
-| aside.py    | files and folders made aside and renamed; what a killed process left behind is removed |
-| private.py  | folders and files of caches that no other user can change                              |
-| settings.py | variables of the environment that numba cannot use, refused in one line                |
-| started.py  | how many processes mpiexec or srun have started, and which one this is                 |
-| start.py    | what a command's process leaves out while it imports                                   |
+| file             | contents                                                                  |
+|------------------|---------------------------------------------------------------------------|
+| thread_count.py  | number of threads of compiled loops: setting, environment, cores          |
+| atomic_write.py  | files and folders that replace their target whole; removal of stale files |
+| private.py       | folders and files of caches that no other user can change                 |
+| settings.py      | one-line errors for NUMBA_* variables that numba cannot use               |
+| launcher_env.py  | number of ranks that mpiexec or srun has started, and the own rank        |
+| start.py         | faster imports for a command's process                                    |
 """

@@ -1,9 +1,9 @@
-"""Folders and files of a cache that nobody but this user and root can change.
+"""Folders and files of a cache that only this user and root can change.
 
-Cached code is executed, and a cached basis is believed, so both are read only where no other user may write: the file
-and each folder above it belong to this user or to root, and neither group nor others may write to them. A folder above
-with the sticky bit, such as /tmp, is accepted: others cannot rename or remove what is not theirs there. Of symbolic
-links on the way the owner counts, and the folders that they are in and lead to.
+Cached code is executed and a cached basis is trusted, so both are read only where no other user can write. The file and
+each folder above it must belong to this user or to root, and neither group nor others may write to them. A parent
+folder with the sticky bit, such as /tmp, is accepted, because others cannot rename or remove foreign files in it. For a
+symbolic link in the path, its owner, its folder and its target are checked.
 """
 
 import contextlib
@@ -16,32 +16,36 @@ import warnings
 from pathlib import Path
 
 from gpukit.errors import ParameterError
-from gpukit.runtime import aside
+from gpukit.runtime.atomic_write import replace_atomically
 
 WRITABLE_BY_OTHERS = stat.S_IWGRP | stat.S_IWOTH
-MOST_LINKS = 40  # of a path, as Linux has it
+MAX_LINKS = 40  # in one path, as in Linux
 
 
 def base_folder():
     """Return the folder of all caches: $GPUKIT_CACHE, or gpukit/ in the user's cache folder.
 
-    A user without a home has one in the folder for temporary files. Raises ParameterError for a ~ of nobody.
+    Without a home directory it is in the folder for temporary files. Raises ParameterError if GPUKIT_CACHE names the
+    home of an unknown user.
     """
-    given = os.environ.get("GPUKIT_CACHE")
+    configured = os.environ.get("GPUKIT_CACHE")
     try:
-        if given:
-            return Path(given).expanduser()
+        if configured:
+            return Path(configured).expanduser()
         return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").expanduser() / "gpukit"
     except RuntimeError:
-        if given:
-            raise ParameterError(f"GPUKIT_CACHE={given!r} names the home of nobody. Correct it, or unset it.") from None
+        if configured:
+            raise ParameterError(
+                f"GPUKIT_CACHE={configured!r} names the home directory of an unknown user. Correct it, or unset it."
+            ) from None
         return Path(tempfile.gettempdir(), f"gpukit-{os.geteuid()}")
 
 
 def make_folder(folder):
-    """Create a folder and those missing above it, all with mode 0700 whatever the umask; none below an untrusted one.
+    """Create a folder and its missing parents with mode 0700, regardless of the umask.
 
-    Raises PermissionError, after a warning, where others may change what is in the folder.
+    Creates nothing below an untrusted folder. Raises PermissionError, after a warning, if other users can change the
+    folder's content.
     """
     folder = Path(folder)
     missing = []
@@ -49,10 +53,10 @@ def make_folder(folder):
         missing.append(folder)
         folder = folder.parent
     fault = folder_fault(folder, is_above=bool(missing))
-    for one in reversed(missing if fault is None else ()):
+    for path in reversed(missing if fault is None else ()):
         with contextlib.suppress(FileExistsError):
-            os.mkdir(one, 0o700)
-            _restore_mode(one)
+            os.mkdir(path, 0o700)
+            _restore_mode(path)
     fault = fault or folder_fault(missing[0] if missing else folder)
     if fault:
         warn_once(f"{missing[0] if missing else folder}", fault)
@@ -60,7 +64,10 @@ def make_folder(folder):
 
 
 def _restore_mode(folder):
-    """Give a new folder the bits of 0700 that the umask took; the folder that was opened, not what is there now."""
+    """Restore the bits of mode 0700 that the umask removed from a new folder.
+
+    Uses a descriptor, because another user may replace the path by a link.
+    """
     if os.lstat(folder).st_mode & stat.S_IRWXU == stat.S_IRWXU:
         return
     descriptor = os.open(folder, os.O_PATH | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
@@ -72,22 +79,22 @@ def _restore_mode(folder):
 
 
 @contextlib.contextmanager
-def replacing(file):
-    """The path of a new file with mode 0600 that takes the place of `file`, a link too, when all went well.
+def replace_private_file(file):
+    """Yield the path of a temporary file that replaces `file`, or a link, on success.
 
-    Raises PermissionError where others may change what is in its folder, OSError where it cannot be written.
+    Its mode is 0600. Raises PermissionError if other users can change the folder, OSError if it cannot be written.
     """
     file = Path(file)
     make_folder(file.parent)
-    with aside.replacing(file, mode=0o600) as place:
-        yield place
+    with replace_atomically(file, mode=0o600) as path:
+        yield path
 
 
 @contextlib.contextmanager
-def opened_file(file):
-    """Open a regular file, as a binary stream, that only this user and root can change.
+def open_private_file(file):
+    """Yield the binary stream of a regular file that only this user and root can change.
 
-    Raises OSError where there is none, PermissionError where others may change it or a folder above it.
+    Raises OSError if there is no such file, PermissionError if other users can change it or a folder above it.
     """
     file = Path(file)
     descriptor = os.open(file, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
@@ -106,15 +113,16 @@ def opened_file(file):
 
 
 def folder_fault(folder, is_above=False):
-    """Return why others may change what is in a folder (is_above: in one below it), or None.
+    """Return why other users can change a folder's content, or None.
 
-    Asked each time: a relative path leads elsewhere once the process has changed its folder.
+    is_above: check access to the content of a folder below it. Not cached, because a relative path depends on the
+    working directory.
     """
-    *above, last = _passed(folder)
+    *above, last = _resolve(folder)
     for path in (*above, last):
         status = os.lstat(path)
         sticky = (path != last or is_above) and status.st_mode & stat.S_ISVTX
-        open_to_others = stat.S_ISLNK(status.st_mode) or sticky  # the mode of a link says nothing
+        open_to_others = stat.S_ISLNK(status.st_mode) or sticky  # the mode of a link has no meaning
         if not stat.S_ISLNK(status.st_mode) and not stat.S_ISDIR(status.st_mode):
             raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
         fault = _fault(status, 0 if open_to_others else WRITABLE_BY_OTHERS)
@@ -123,21 +131,21 @@ def folder_fault(folder, is_above=False):
     return None
 
 
-def _passed(folder):
-    """Return the folders and symbolic links that the path of a folder goes through, from / to the folder itself."""
-    here, rest = Path("/"), list(Path(os.getcwd(), folder).parts[::-1])
-    passed, links = [Path("/")], 0
+def _resolve(folder):
+    """Return the folders and links of a folder's path, from / to the folder itself."""
+    current, rest = Path("/"), list(Path(os.getcwd(), folder).parts[::-1])
+    path, links = [Path("/")], 0
     while rest:
         part = rest.pop()
-        here = here.parent if part == ".." else here / part  # an absolute link begins anew
-        passed.append(here)
-        if here.is_symlink():
+        current = current.parent if part == ".." else current / part  # the / of an absolute link restarts at the root
+        path.append(current)
+        if current.is_symlink():
             links += 1
-            if links > MOST_LINKS:
+            if links > MAX_LINKS:
                 raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), str(folder))
-            rest += Path(os.readlink(here)).parts[::-1]
-            here = here.parent
-    return [*passed, here]
+            rest += Path(os.readlink(current)).parts[::-1]
+            current = current.parent
+    return [*path, current]
 
 
 def owner_of(status):
@@ -146,7 +154,7 @@ def owner_of(status):
 
 
 def _fault(status, forbidden=WRITABLE_BY_OTHERS):
-    """Return why a file, folder or link of this os.stat_result may be changed by others, or None."""
+    """Return why other users can change the file, folder or link of an os.stat_result, or None."""
     if owner_of(status) not in (0, os.geteuid()):
         return f"belongs to another user ({owner_of(status)})"
     if status.st_mode & forbidden:
@@ -156,10 +164,10 @@ def _fault(status, forbidden=WRITABLE_BY_OTHERS):
 
 @functools.cache
 def warn_once(folder, fault):
-    """Warn once a process that a folder of a cache is not used."""
+    """Warn once per process that a cache folder is not used."""
     fault = fault if fault.startswith("/") else f"a file in it {fault}"
     warnings.warn(
         f"The cache {folder} is not used: {fault}. Its content is "
-        "computed anew. Remove the permission (chmod go-w), or set GPUKIT_CACHE to a folder of your own.",
+        "recomputed. Remove the permission (chmod go-w), or set GPUKIT_CACHE to a folder of your own.",
         stacklevel=2,
     )

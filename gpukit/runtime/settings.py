@@ -1,4 +1,4 @@
-"""numba's variables of the environment (NUMBA_*): values that it cannot use are refused in one line."""
+"""Errors for NUMBA_* environment variables that numba or LLVM cannot use."""
 
 import contextlib
 import os
@@ -11,39 +11,39 @@ from llvmlite import binding
 from gpukit.errors import ParameterError
 
 UNPARSED = re.compile(r"Environment variable '(NUMBA_\w+)' is defined but its associated value '(.*)' could", re.DOTALL)
-FEATURES = re.compile(r"([+-][\w.-]+(,[+-][\w.-]+)*)?")  # LLVM ends the process for others
+FEATURES = re.compile(r"([+-][\w.-]+(,[+-][\w.-]+)*)?")  # LLVM ends the process for other text
 STANDARD_ERROR = 2
 
 
 @contextlib.contextmanager
-def parsed():
-    """Raise ParameterError for a variable that numba, imported within, warns about because it cannot parse it."""
+def refuse_unparsed():
+    """Raise ParameterError if numba, imported within the context, cannot parse a variable."""
     with warnings.catch_warnings():
         warnings.filterwarnings("error", "Environment variable 'NUMBA_", RuntimeWarning)
         try:
             yield
         except RuntimeWarning as warning:
-            found = UNPARSED.match(str(warning))
-            if not found:
+            match = UNPARSED.match(str(warning))
+            if not match:
                 raise
-            raise _refusal(found[1], found[2], "numba cannot use it") from None
+            raise _parameter_error(match[1], match[2], "numba cannot use it") from None
 
 
 def check_settings(environment=os.environ):
-    """Raise ParameterError for a processor that LLVM does not know."""
-    name, features = (environment.get(f"NUMBA_CPU_{what}", "") for what in ("NAME", "FEATURES"))
+    """Raise ParameterError if LLVM does not know the processor or features of NUMBA_CPU_NAME and NUMBA_CPU_FEATURES."""
+    name, features = (environment.get(f"NUMBA_CPU_{key}", "") for key in ("NAME", "FEATURES"))
     if not FEATURES.fullmatch(features):
-        raise _refusal("NUMBA_CPU_FEATURES", features, "features are written +name or -name, with commas between")
-    if name not in ("", "host", "generic") and _complaint(name, ""):
-        raise _refusal("NUMBA_CPU_NAME", name, "LLVM knows no such processor")
-    if features and _complaint("generic", features):
-        raise _refusal("NUMBA_CPU_FEATURES", features, "LLVM does not know all of them")
+        raise _parameter_error("NUMBA_CPU_FEATURES", features, "write features as +name or -name, with commas")
+    if name not in ("", "host", "generic") and _llvm_message(name, ""):
+        raise _parameter_error("NUMBA_CPU_NAME", name, "LLVM knows no such processor")
+    if features and _llvm_message("generic", features):
+        raise _parameter_error("NUMBA_CPU_FEATURES", features, "LLVM does not know all of them")
 
 
-def _complaint(processor, features):
-    """Return the complaint of LLVM about a processor and its features, b'' if it has none."""
+def _llvm_message(processor, features):
+    """Return the message of LLVM about a processor and its features, b'' if there is none."""
     with tempfile.TemporaryFile() as file:
-        kept = os.dup(STANDARD_ERROR)
+        saved = os.dup(STANDARD_ERROR)
         os.dup2(file.fileno(), STANDARD_ERROR)
         try:
             binding.initialize_native_target()
@@ -52,11 +52,11 @@ def _complaint(processor, features):
                 cpu=processor, features=features
             )
         finally:
-            os.dup2(kept, STANDARD_ERROR)
-            os.close(kept)
+            os.dup2(saved, STANDARD_ERROR)
+            os.close(saved)
         file.seek(0)
         return file.read()
 
 
-def _refusal(name, value, why):
-    return ParameterError(f"{name}={value!r}: {why}. Correct it, or unset it.")
+def _parameter_error(name, value, reason):
+    return ParameterError(f"{name}={value!r}: {reason}. Correct it, or unset it.")

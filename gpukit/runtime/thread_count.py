@@ -1,4 +1,4 @@
-"""Number of threads of compiled loops: set by the caller, by the environment, or by the cores of the process."""
+"""Number of threads of compiled loops: set by the caller, environment or cores."""
 
 import contextlib
 import os
@@ -58,7 +58,7 @@ def get_num_threads():
 
 @contextlib.contextmanager
 def limited(count):
-    """Limit the loops of the calling thread to `count` threads within the context. None keeps the current limit."""
+    """Limit loops of the calling thread to `count` threads; None keeps the limit."""
     before = _limit.count
     if count is not None:
         _limit.count = max(1, count if before is None else min(before, count))

@@ -226,4 +226,4 @@ def test_wrong_tensors_are_refused(case):
 def test_a_step_over_ranks():
     """Ranks that are processes, on a share of the shape."""
     (row,) = rows_of("ranks", scale=0.01, shapes=("64x64x2100",))
-    assert row.unit == "ms" and row.what.endswith(", 2 ranks") and "HostLines" in row.note
+    assert row.unit == "ms" and row.what.endswith(", 2 ranks") and "HostTransport" in row.note

@@ -1,4 +1,4 @@
-"""`gpukit ranksvm` over ranks, by --ranks and by mpiexec: the answer of one, and one line when something fails."""
+"""`gpukit ranksvm` over ranks, by --ranks and mpiexec."""
 
 import json
 import os
@@ -17,91 +17,91 @@ from gpukit.cli import main, teams
 from gpukit.factorization import MatrixFactorization
 from gpukit.ranking import RankSVM
 from gpukit.ratings import read_ratings
-from gpukit.runtime.started import AFTER
+from gpukit.runtime.launcher_env import REPORT_SECONDS
 
 GPUKIT = [sys.executable, "-P", "-c", "from gpukit.cli.process import main; main()"]
 
 
 def mpiexec():
-    """The mpiexec beside this Python, or on PATH."""
-    beside = Path(sys.executable).with_name("mpiexec")
-    found = str(beside) if beside.exists() else shutil.which("mpiexec")
-    assert found, "mpiexec is missing: pip install 'gpukit[test]'"
-    return [found, "--allow-run-as-root", "--oversubscribe", "-n", "2"]
+    """Return the command of mpiexec with two ranks, from the environment of this Python or from PATH."""
+    local = Path(sys.executable).with_name("mpiexec")
+    program = str(local) if local.exists() else shutil.which("mpiexec")
+    assert program, "mpiexec is missing: pip install 'gpukit[test]'"
+    return [program, "--allow-run-as-root", "--oversubscribe", "-n", "2"]
 
 
 def command(*arguments, before=(), stdin=None):
     words = [*before, *GPUKIT, *map(str, arguments)]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200, input=stdin)
-    return done.returncode, done.stdout, done.stderr
+    result = subprocess.run(words, capture_output=True, text=True, timeout=200, input=stdin)
+    return result.returncode, result.stdout, result.stderr
 
 
 @pytest.fixture(scope="module")
-def alone(root, tmp_path_factory):
+def reference(root, tmp_path_factory):
     """The model of one process."""
-    path = tmp_path_factory.mktemp("alone") / "one.gpukit"
+    path = tmp_path_factory.mktemp("reference") / "one.gpukit"
     assert command("ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path)[0] == 0
     return RankSVM.load(path)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 2", "--ranks 4", "mpiexec"])
-def test_the_model_of_one_process(root, tmp_path, alone, how):
+@pytest.mark.parametrize("launcher", ["--ranks 2", "--ranks 4", "mpiexec"])
+def test_the_model_of_one_process(root, tmp_path, reference, launcher):
     path, folder = tmp_path / "many.gpukit", root / "data/letor-sample"
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     code, out, err = command(
         "ranksvm", folder, "--fold", 1, "--device", "cpu", "--model", path, "--json", *ranks, before=before
     )
     assert code == 0, err
-    assert json.loads(out)["folds"][0]["pairs"] == alone.n_pairs_
-    np.testing.assert_allclose(RankSVM.load(path).coef_, alone.coef_, rtol=1e-10, atol=1e-12)
+    assert json.loads(out)["folds"][0]["pairs"] == reference.n_pairs_
+    np.testing.assert_allclose(RankSVM.load(path).coef_, reference.coef_, rtol=1e-10, atol=1e-12)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks 3", "mpiexec"])
-def test_bad_data_are_told_once(tmp_path, how):
+@pytest.mark.parametrize("launcher", ["--ranks 3", "mpiexec"])
+def test_bad_data_are_reported_once(tmp_path, launcher):
     bad = tmp_path / "bad.txt"
     bad.write_text("1 qid:1 1:0.5\n0 qid:1 1:nothing\n")
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     code, out, err = command("ranksvm", bad, "--device", "cpu", *ranks, before=before)
     assert code == 2 and out == ""
     assert err.count("Error: ") == 1 and "'nothing'" in err and "Traceback" not in err
 
 
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, message",
     [
         (("--ranks", "2", "--gpus", "2"), "exclude each other"),
-        (("--gpus", "99"), "--gpus 99 was asked for"),
+        (("--gpus", "99"), "--gpus 99 was requested"),
         (("--ranks", "0"), "--ranks': '0' is no number from 1 on, nor auto"),
         (("--gpus", "all"), "--gpus': 'all' is no number from 1 on, nor auto"),
         (("--ranks", "auto", "--gpus", "auto"), "exclude each other"),
     ],
 )
-def test_bad_requests(root, arguments, told):
+def test_bad_requests(root, arguments, message):
     code, out, err = command("ranksvm", root / "data/letor-sample", *arguments)
-    assert code == 2 and out == "" and told in err and err.count("\n") == 1
+    assert code == 2 and out == "" and message in err and err.count("\n") == 1
 
 
-def test_a_pipe_is_no_input_of_several(root):
+def test_a_pipe_is_refused_for_several_ranks(root):
     code, _, err = command("ranksvm", "/dev/stdin", "--ranks", "2")
     assert code == 2 and "can be read once" in err and err.count("\n") == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["--ranks", "--gpus"])
-def test_auto_says_what_it_takes_and_trains(root, tmp_path, alone, how, monkeypatch):
+@pytest.mark.parametrize("launcher", ["--ranks", "--gpus"])
+def test_auto_reports_its_choice_and_trains(root, tmp_path, reference, launcher, monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     path = tmp_path / "one.gpukit"
     code, _, err = command(
-        "ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path, how, "auto"
+        "ranksvm", root / "data/letor-sample", "--fold", 1, "--device", "cpu", "--model", path, launcher, "auto"
     )
-    assert code == 0 and err.startswith(f"{how} auto: one process (")
-    np.testing.assert_array_equal(RankSVM.load(path).coef_, alone.coef_)
+    assert code == 0 and err.startswith(f"{launcher} auto: one process (")
+    np.testing.assert_array_equal(RankSVM.load(path).coef_, reference.coef_)
 
 
 @pytest.mark.slow
-def test_ranks_that_are_to_start_ranks(root):
+def test_ranks_of_mpiexec_do_not_start_ranks(root):
     code, out, err = command("ranksvm", root / "data/letor-sample", "--device", "cpu", "--ranks", 2, before=mpiexec())
     assert code == 2 and out == "" and err.count("Error: ") == 1
     assert "mpiexec or srun has started the ranks: leave --ranks 2" in err and "Traceback" not in err
@@ -118,7 +118,7 @@ def test_ranks_that_are_to_start_ranks(root):
     ids=str,
 )
 def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
-    """Open MPI's hangs once it was read to its end."""
+    """Open MPI's standard input hangs once it has been read to its end."""
     code, out, err = command(*arguments, "--device", "cpu", before=mpiexec(), stdin="1,2,3\n4,5,6\n")
     assert code == 2 and out == ""
     assert err.count("Error: ") == 1 and "mpiexec does not hand standard input" in err and "Traceback" not in err
@@ -134,19 +134,19 @@ def test_standard_input_is_refused_where_mpiexec_starts_the_ranks(arguments):
     ],
     ids=str,
 )
-def test_a_request_that_will_not_do_is_told_once_by_mpiexec(tmp_path, monkeypatch, arguments):
-    """All ranks look at it before they know of one another."""
+def test_invalid_requests_are_reported_once_under_mpiexec(tmp_path, monkeypatch, arguments):
+    """All ranks validate them before they are connected."""
     monkeypatch.chdir(tmp_path)
     code, out, err = command(*arguments, "--device", "cpu", before=mpiexec())
     assert code == 2 and out == "" and err.count("Error: ") == 1 and "Traceback" not in err, err
 
 
-def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
-    """It has waited for the first one, which had nothing to say."""
+def test_invalid_requests_of_one_rank(monkeypatch, capsys):
+    """The rank waits for rank 0, which may report the same error, before it prints."""
     waited = []
     monkeypatch.setattr(teams.time, "sleep", waited.append)
-    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [AFTER])):
-        monkeypatch.setattr(teams, "told", lambda rank=rank: (2, rank))
+    for rank, hushed, expected in ((0, [], []), (1, [True], []), (1, [], [REPORT_SECONDS])):
+        monkeypatch.setattr(teams, "launched_ranks", lambda rank=rank: (2, rank))
         monkeypatch.setattr(teams, "hushed", hushed)
         waited.clear()
         assert main.run(["train-lshmf"]) == 2 and waited == expected
@@ -154,8 +154,8 @@ def test_a_request_that_will_not_do_for_another_rank_alone(monkeypatch, capsys):
 
 
 @pytest.mark.parametrize("words", [("convert", "a.csv", "b.gkr"), ("bench", "ranks"), ("doctor",)], ids=str)
-def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
-    """Each of them would do all of the work, and write the same file."""
+def test_commands_without_support_of_ranks(tmp_path, monkeypatch, words):
+    """Each rank would compute everything and write the same file."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "a.csv").write_text("1,2,3\n4,5,6\n")
     code, out, err = command(*words, before=mpiexec())
@@ -165,8 +165,8 @@ def test_verbs_that_ranks_do_not_share(tmp_path, monkeypatch, words):
 
 
 @pytest.mark.slow
-def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
-    """GPUKIT_ALONE=1: each does all of what it is told, whether ranks could share it or not."""
+def test_independent_tasks(tmp_path, monkeypatch):
+    """With GPUKIT_ALONE=1 each task runs its whole command, whether it supports ranks or not."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("GPUKIT_ALONE", "1")
     for rank in range(2):
@@ -174,47 +174,46 @@ def test_tasks_with_work_of_their_own(tmp_path, monkeypatch):
     training = "train-lshmf $R.gkr --factors 4 --epochs 1 --device cpu --model $R.gpukit"
     for verb in ("convert $R.csv $R.gkr", training):
         line = f"R=$OMPI_COMM_WORLD_RANK; {sys.executable} -P -m gpukit {verb} -q"
-        done = subprocess.run([*mpiexec(), "sh", "-c", line], capture_output=True, text=True, timeout=300)
-        assert done.returncode == 0 and done.stderr == "", done.stderr
+        result = subprocess.run([*mpiexec(), "sh", "-c", line], capture_output=True, text=True, timeout=300)
+        assert result.returncode == 0 and result.stderr == "", result.stderr
     assert (tmp_path / "0.gpukit").exists() and (tmp_path / "1.gpukit").exists()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", ["ranks", "mpiexec"])
-def test_data_of_a_shells_descriptor(tmp_path, how):
-    """Where the first rank alone reads it is handed on to it, as <(command) is; what every rank reads for itself is
-    refused, a file that stands for standard input too, with what to do."""
-    folder, before = tmp_path, mpiexec() if how == "mpiexec" else []
+@pytest.mark.parametrize("launcher", ["ranks", "mpiexec"])
+def test_inputs_by_a_descriptor_of_the_shell(tmp_path, launcher):
+    """Rank 0 inherits descriptors such as <(command). Inputs that every rank reads are refused with advice."""
+    folder, before = tmp_path, mpiexec() if launcher == "mpiexec" else []
     (folder / "r.csv").write_text("".join(f"{n % 19},{n % 17},{n % 5 + 1}\n" for n in range(300)))
     (folder / "q.txt").write_text("".join(f"{n % 3} qid:{n // 9} 1:{n % 7} 2:{n % 4}\n" for n in range(90)))
-    ranks = "--ranks 2" if how == "ranks" else ""
+    ranks = "--ranks 2" if launcher == "ranks" else ""
     lines = {
         f"ranksvm /dev/stdin --c 1 --device cpu -q {ranks} < q.txt": False,
         f"ranksvm /dev/fd/97 --c 1 --device cpu -q {ranks} 97< q.txt": False,
     }
-    if how == "ranks":
+    if launcher == "ranks":
         lines[f"train-lshmf /dev/fd/97 --factors 4 --epochs 1 --device cpu -q {ranks} 97< r.csv"] = True
     for line, works in lines.items():
         words = ["bash", "-c", f'"$@" {line}', "bash", *before, *GPUKIT]
-        done = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=folder)
-        errors = [one for one in done.stderr.splitlines() if one.startswith("Error: ")]
-        assert (done.returncode == 0) == works and len(errors) == (not works), done.stderr
+        result = subprocess.run(words, capture_output=True, text=True, timeout=100, cwd=folder)
+        errors = [text for text in result.stderr.splitlines() if text.startswith("Error: ")]
+        assert (result.returncode == 0) == works and len(errors) == (not works), result.stderr
         if not works:
-            standard = "/dev/stdin" in line and how == "mpiexec"
-            told = "does not hand standard input (/dev/stdin) on reliably" if standard else "can be read once"
-            assert done.returncode == 2 and told in errors[0]
+            standard = "/dev/stdin" in line and launcher == "mpiexec"
+            message = "does not hand standard input (/dev/stdin) on reliably" if standard else "can be read once"
+            assert result.returncode == 2 and message in errors[0]
 
 
 @pytest.mark.slow
-def test_help_is_told_once():
+def test_help_is_printed_once():
     for words in (("--help",), ("recommend", "-qh"), ("--version",)):
         code, out, err = command(*words, before=mpiexec())
         assert (code, err) == (0, "") and out.count("Usage: " if words[0] != "--version" else "version") == 1
 
 
 @pytest.mark.slow
-def test_titles_are_read_by_the_first(tmp_path):
-    """Which alone writes them: also from a pipe."""
+def test_titles_are_read_by_rank_0(tmp_path):
+    """It alone writes them, so they may come from a pipe."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(user % 2, 6, 2)])
     MatrixFactorization(2, n_epochs=1, device="cpu").fit(tuple(table.T)).save(tmp_path / "m.gpukit")
     titles = "".join(f"{item}::Title {item}::Drama\n" for item in range(6))
@@ -225,8 +224,8 @@ def test_titles_are_read_by_the_first(tmp_path):
 
 
 @pytest.mark.slow
-def test_ranks_that_read_other_filters(tmp_path):
-    """Their lists would be mixed."""
+def test_ranks_that_read_different_filters(tmp_path):
+    """Their lists would be inconsistent."""
     table = np.array([(user, item, (user + item) % 5 + 1) for user in range(8) for item in range(6)])
     MatrixFactorization(2, n_epochs=1, device="cpu").fit(tuple(table.T)).save(tmp_path / "m.gpukit")
     for rank in range(2):
@@ -235,17 +234,17 @@ def test_ranks_that_read_other_filters(tmp_path):
     words = [*GPUKIT, "recommend", "../m.gpukit", "--all", "--only", "only.txt", "--output", "out.csv"]
     parts = [["-n", "1", "--wdir", str(tmp_path / f"{rank}"), *words] for rank in range(2)]
     before = mpiexec()[:-2]
-    done = subprocess.run([*before, *parts[0], ":", *parts[1]], capture_output=True, text=True, timeout=100)
-    assert done.returncode == 2 and "Error: Ranks do not read the same (../m.gpukit, only.txt)" in done.stderr
+    result = subprocess.run([*before, *parts[0], ":", *parts[1]], capture_output=True, text=True, timeout=100)
+    assert result.returncode == 2 and "Error: Ranks read different files (../m.gpukit, only.txt)" in result.stderr
     assert not list(tmp_path.glob("*/out.csv"))
 
 
-def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
-    """The first one at once; others leave later, without a word. Help is for all."""
+def test_commands_without_support_of_ranks_are_reported_by_rank_0(monkeypatch, capsys):
+    """Rank 0 reports at once, others leave later without output. Help works on all ranks."""
     waited = []
     monkeypatch.setattr(main.time, "sleep", waited.append)
-    for rank, lines, pause in ((0, 1, []), (1, 0, [AFTER])):
-        monkeypatch.setattr(main, "told", lambda rank=rank: (2, rank))
+    for rank, lines, pause in ((0, 1, []), (1, 0, [REPORT_SECONDS])):
+        monkeypatch.setattr(main, "launched_ranks", lambda rank=rank: (2, rank))
         waited.clear()
         assert main.run(["similar", "m.gpukit"]) == 2 and waited == pause
         assert capsys.readouterr().err.count("\n") == lines
@@ -254,8 +253,7 @@ def test_who_of_ranks_that_share_nothing_says_so(monkeypatch, capsys):
         capsys.readouterr()
 
 
-def test_verbs_with_ranks_are_those_that_share(root):
-    """Who has --ranks runs as a team."""
+def test_commands_with_ranks_run_as_a_team(root):
     for name, (_, module, _) in main.VERBS.items():
         text = (root / "cli" / (module.replace(".", "/") + ".py")).read_text()
         assert main.is_shared(main.gpukit.get_command(None, name)) == ("with run_as_team(" in text), name
@@ -263,48 +261,48 @@ def test_verbs_with_ranks_are_those_that_share(root):
 
 @pytest.mark.slow
 def test_the_example_of_the_page(root, tmp_path, monkeypatch):
-    """Three ranks of a few lines of Python, as docs/ranks.md has them, have the model of one."""
+    """Three ranks of the example in docs/ranks.md have the model of one process."""
     lines = re.search(r"```python\n(.*?)```", (root / "docs/ranks.md").read_text(), re.S)[1]
     (tmp_path / "train.py").write_text(lines)
     shutil.copy(root / "data/ratings-sample.csv", tmp_path / "ratings.csv")
     monkeypatch.chdir(tmp_path)
     words = [*mpiexec()[:-1], "3", sys.executable, "train.py"]
-    done = subprocess.run(words, capture_output=True, text=True, timeout=200)
-    assert done.returncode == 0, done.stderr
+    result = subprocess.run(words, capture_output=True, text=True, timeout=200)
+    assert result.returncode == 0, result.stderr
     table = read_ratings("ratings.csv")
-    alone = MatrixFactorization(device="cpu").fit(table)
-    errors = [model.score(table) for model in (MatrixFactorization.load("my.gpukit"), alone)]
+    reference = MatrixFactorization(device="cpu").fit(table)
+    errors = [model.score(table) for model in (MatrixFactorization.load("my.gpukit"), reference)]
     np.testing.assert_allclose(*errors, rtol=0.05)
 
 
 def children(number):
-    """The processes that a process has started."""
-    return [int(one) for one in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
+    """Return the child processes of a process."""
+    return [int(text) for text in Path(f"/proc/{number}/task/{number}/children").read_text().split()]
 
 
-def started(process, count, seconds=60):
-    """The ranks of a launched command, once there are so many."""
-    begun = time.monotonic()
-    while len(found := children(process.pid)) < count:
-        assert time.monotonic() - begun < seconds and process.poll() is None
+def wait_for_ranks(process, count, seconds=60):
+    """Return the ranks of a launched command once `count` have started."""
+    start = time.monotonic()
+    while len(ranks := children(process.pid)) < count:
+        assert time.monotonic() - start < seconds and process.poll() is None
         time.sleep(0.01)
-    return found
+    return ranks
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("victim", [0, 1])
 @pytest.mark.parametrize("after", [0.0, 0.7, 1.5])
 def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):
-    """At any moment: one line, exit code 1, no file, nobody left, within 30 s."""
+    """At any time: one line, exit code 1, no file and no process left, within 30 s."""
     arguments = ["ranksvm", str(root / "data/letor-sample"), "--device", "cpu", "--ranks", "2", "--quiet"]
     arguments += ["--c-grid", "2^-15:2^15:1.05", "--model", str(tmp_path / "m.gpukit")]
     process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    ranks = started(process, 2)
+    ranks = wait_for_ranks(process, 2)
     time.sleep(after)
-    begun = time.monotonic()
+    start = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)
     _, err = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - start < 30
     assert process.returncode == 1 and err.count("\n") == 1, err
     assert ("rank 0 was ended by signal 9" if victim == 0 else "Rank 1 has ended") in err
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
@@ -317,7 +315,7 @@ def test_ctrl_c_reaches_all(root):
     process = subprocess.Popen(
         [*GPUKIT, *arguments, "--c-grid", "2^-15:2^15:1.05"], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    ranks = started(process, 2)
+    ranks = wait_for_ranks(process, 2)
     time.sleep(1.0)
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=60)

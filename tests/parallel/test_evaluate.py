@@ -1,4 +1,4 @@
-"""`gpukit evaluate` over ranks: the figures of one process, and one line when something fails."""
+"""`gpukit evaluate` over ranks: the metrics of one process; one line on failures."""
 
 import json
 import os
@@ -14,14 +14,14 @@ from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.answers.sharing import SPAN, lists_by
 from gpukit.parallel import ALONE
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, command, mpiexec, started
+from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks
 from parallel.test_team import together
 
 
 @pytest.fixture(scope="module")
 def files(tmp_path_factory):
-    """(a model, a test) of 12,000 users: two spans of them."""
-    folder = tmp_path_factory.mktemp("judged")
+    """Return (model, test set) of 12,000 users, more than one span."""
+    folder = tmp_path_factory.mktemp("evaluated")
     train, test = synth_ratings("ml-10m", 0.03, 1).split(0.2, 0)
     MatrixFactorization(4, n_epochs=1, device="cpu", learning_rate=0.1, regularization=0.05).fit(train).save(
         folder / "m.gpukit"
@@ -32,23 +32,23 @@ def files(tmp_path_factory):
 
 
 @pytest.mark.parametrize(
-    "how", [pytest.param("--ranks 3", marks=pytest.mark.slow), pytest.param("mpiexec", marks=pytest.mark.nightly)]
+    "launcher", [pytest.param("--ranks 3", marks=pytest.mark.slow), pytest.param("mpiexec", marks=pytest.mark.nightly)]
 )
-def test_the_figures_of_one_process(files, how):
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
-    told = []
-    for more, starter in (((), ()), (ranks, before)):
+def test_the_metrics_of_one_process(files, launcher):
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
+    results = []
+    for options, starter in (((), ()), (ranks, before)):
         code, out, err = command(
-            "evaluate", *files, "--lists", "-k", 3, "-k", 10, "--device", "cpu", "--json", *more, before=starter
+            "evaluate", *files, "--lists", "-k", 3, "-k", 10, "--device", "cpu", "--json", *options, before=starter
         )
         assert code == 0, err
-        told.append({key: value for key, value in json.loads(out).items() if key not in ("device", "seconds")})
-    assert told[0] == told[1] and told[0]["lists"]["users"] > SPAN
+        results.append({key: value for key, value in json.loads(out).items() if key not in ("device", "seconds")})
+    assert results[0] == results[1] and results[0]["lists"]["users"] > SPAN
 
 
 @pytest.mark.parametrize("size", [2, 3])
 @pytest.mark.parametrize("count", [0, 5, SPAN, 2 * SPAN + 7])
-def test_every_rank_gets_all_lists_in_their_order(size, count):
+def test_every_rank_gets_all_lists_in_order(size, count):
     def lists(users, n):
         for first in range(0, len(users), 1000):
             tile = users[first : first + 1000]
@@ -59,16 +59,16 @@ def test_every_rank_gets_all_lists_in_their_order(size, count):
 
     users = np.arange(count) * 3
     expected = work(ALONE)
-    for found in together(size, work):
+    for result in together(size, work):
         if expected is None:
-            assert found is None
+            assert result is None
             continue
-        for ours, theirs in zip(found, expected):
-            np.testing.assert_array_equal(ours, theirs)
+        for actual, desired in zip(result, expected):
+            np.testing.assert_array_equal(actual, desired)
 
 
 @pytest.mark.slow
-def test_ranks_are_for_lists(files):
+def test_ranks_require_lists(files):
     code, out, err = command("evaluate", *files, "--device", "cpu", "--ranks", 2)
     assert code == 2 and out == "" and "add --lists" in err and err.count("\n") == 1, err
 
@@ -79,10 +79,10 @@ def test_a_killed_rank_ends_the_command(files):
     process = subprocess.Popen(
         [*GPUKIT, "evaluate", *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
-    ranks = started(process, 2)
-    begun = time.monotonic()
+    ranks = wait_for_ranks(process, 2)
+    start = time.monotonic()
     os.kill(ranks[1], signal.SIGKILL)
     out, err = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - start < 30
     assert process.returncode == 1 and out == "" and err.count("\n") == 1 and " has ended" in err, err
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)

@@ -1,4 +1,4 @@
-"""Ranks as processes: exit codes, signals, ranks that are killed, nobody left behind."""
+"""Ranks as processes: exit codes, signals, killed ranks, no process left behind."""
 
 import os
 import signal
@@ -14,11 +14,13 @@ from gpukit.parallel.launch import launch
 
 START = "import sys; from gpukit.parallel.launch import launch; sys.exit(launch([], {size}, command={command!r}))"
 FEW, MANY = (f"from gpukit.parallel import sockets; sockets.cores = lambda: {count}; " for count in (1, 64))
-JOIN = "import os, sys, time; import numpy as np; from gpukit.parallel.joined import joined; team = joined(); "
+JOIN = (
+    "import os, sys, time; import numpy as np; from gpukit.parallel.current_team import join_team; team = join_team(); "
+)
 
 
 def start(command, size=3, before=""):
-    """The process that launches ranks of some Python code."""
+    """Start a process that launches ranks of Python code."""
     code = before + START.format(size=size, command=JOIN + command)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
@@ -26,7 +28,7 @@ def start(command, size=3, before=""):
 
 
 def finish(process, seconds=60):
-    """(exit code, standard output, standard error)."""
+    """Return (exit code, standard output, standard error)."""
     out, err = process.communicate(timeout=seconds)
     return process.returncode, out, err
 
@@ -39,29 +41,29 @@ def alive(number):
         return False
 
 
-def gone(numbers, seconds=20):
-    """Whether all processes have ended, or do so soon."""
-    begun = time.monotonic()
-    while time.monotonic() - begun < seconds and any(map(alive, numbers)):
+def have_ended(numbers, seconds=20):
+    """Return True if all processes end within `seconds`."""
+    start = time.monotonic()
+    while time.monotonic() - start < seconds and any(map(alive, numbers)):
         time.sleep(0.05)
     return not any(map(alive, numbers))
 
 
 SLEEP = "time.sleep(60)"
-TELL = "print(*np.concatenate(team.allgather(np.array([os.getpid()]))), flush=True); "
+PRINT_PIDS = "print(*np.concatenate(team.allgather(np.array([os.getpid()]))), flush=True); "
 
 
 @pytest.mark.slow
-def test_rank_0_alone_is_heard():
+def test_only_rank_0_has_output():
     code, out, err = finish(start("print(team.allreduce(np.array([team.rank + 1]))[0]); sys.stderr.write('here')"))
     assert (code, out, err) == (0, "6\n", "here")
 
 
-TURNS = (
+ROUNDS = (
     "print(type(team.messages).__module__) if team.rank == 0 else None\n"
     "for turn in range(400):\n"
     "    array = np.full(1 + 997 * turn % 4000, turn, np.float64)\n"
-    "    assert (team.allreduce(array) == 3 * turn).all() and (team.pass_on(array) == turn).all()\n"
+    "    assert (team.allreduce(array) == 3 * turn).all() and (team.allgather(array)[team.rank - 1] == turn).all()\n"
     "    time.sleep(0.003 if turn % 40 == 13 * team.rank else 0)\n"
 )
 
@@ -69,22 +71,23 @@ TURNS = (
 @pytest.mark.slow
 @pytest.mark.parametrize("before, by", [(FEW, "sockets"), (MANY, "mailbox")], ids=["sockets", "memory"])
 def test_short_and_long_messages_of_ranks(before, by):
-    """Of 8 to 32,000 bytes, by ranks that look for them, and ranks that sleep; on many processors by shared memory."""
-    code, out, err = finish(start(TURNS, before=before))
+    """8 to 32,000 bytes, to polling and sleeping ranks; with many processors by shared memory."""
+    code, out, err = finish(start(ROUNDS, before=before))
     assert (code, out, err) == (0, f"gpukit.parallel.{by}\n", "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("waiting", [0, 0.5])
-def test_a_killed_rank_is_noticed_by_who_looks_at_memory(waiting):
-    """At once, or asleep."""
+def test_a_killed_rank_is_noticed_with_shared_memory(waiting):
+    """By a polling rank and by a sleeping one."""
     command = f"team.barrier(); team.rank == 1 and (time.sleep({waiting}), os.kill(os.getpid(), 9)); team.barrier()"
-    begun = time.monotonic()
+    start_time = time.monotonic()
     code, out, err = finish(start(command, before=MANY))
-    assert code == 1 and "Rank 1 has ended before the work was done" in err and time.monotonic() - begun < 20
+    assert code == 1 and "Rank 1 has ended before the computation was complete" in err
+    assert time.monotonic() - start_time < 20
 
 
-def test_more_ranks_than_files_that_may_be_open():
+def test_more_ranks_than_open_files_allowed():
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
         "from gpukit.errors import GpukitError\n"
@@ -93,13 +96,15 @@ def test_more_ranks_than_files_that_may_be_open():
         "    try: print(launch([], size, command='pass'))\n"
         "    except GpukitError as error: print(error)\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert done.stdout == "40 ranks cannot be started here (Too many open files). Ask for fewer.\n0\n", done.stderr
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
+    assert result.stdout == "40 ranks cannot be started here (Too many open files). Use fewer ranks.\n0\n", (
+        result.stderr
+    )
 
 
 @pytest.mark.slow
-def test_a_rank_is_asked_to_stop_before_it_has_joined(tmp_path):
-    """The others hear of it, and do not take it for killed."""
+def test_a_rank_gets_a_stop_request_before_it_has_joined(tmp_path):
+    """The others get the request and do not report the rank as killed."""
     (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
     command = (
         "import os, signal; from gpukit.cli import main, process\n"
@@ -107,26 +112,26 @@ def test_a_rank_is_asked_to_stop_before_it_has_joined(tmp_path):
         "main.check_limit = lambda: first or signal.raise_signal(signal.SIGTERM)\nprocess.main()\n"
     )
     words = ["train-lshmf", str(tmp_path / "r.csv"), "--device", "cpu", "-q"]
-    code = (  # the launcher may see that it was asked before the first one has ended
+    code = (  # the launcher may notice the request before rank 0 has ended
         "import sys; from gpukit.parallel.launch import launch\n"
         f"try: sys.exit(launch({words}, 2, command={command!r}))\n"
-        "except KeyboardInterrupt as stop: sys.exit(128 + stop.number if stop.told else 'nobody has told')\n"
+        "except KeyboardInterrupt as stop: sys.exit(128 + stop.number if stop.reported else 'not reported')\n"
     )
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.returncode == 143 and done.stderr == "Interrupted. No file was left half written.\n", done.stderr
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.returncode == 143 and result.stderr == "Interrupted. No file was left half written.\n", result.stderr
 
 
 @pytest.mark.slow
-def test_a_rank_fails_once_the_first_is_done():
+def test_a_rank_fails_after_rank_0_has_ended():
     code, _, err = finish(start("team.rank and (time.sleep(1), sys.exit(4))", size=2))
-    assert code == 4 and err == "Error: rank 1 has failed (exit code 4) once the first had done its work.\n"
+    assert code == 4 and err == "Error: rank 1 has failed (exit code 4) after rank 0 has ended.\n"
 
 
 def test_a_command_that_cannot_be_started():
-    """Fewer ranks would not help."""
-    with pytest.raises(TeamError) as told:
+    """The message does not advise fewer ranks."""
+    with pytest.raises(TeamError) as raised:
         launch(["x" * (1 << 22)], 2, command="pass")
-    assert str(told.value) == "2 ranks cannot be started here (Argument list too long)."
+    assert str(raised.value) == "2 ranks cannot be started here (Argument list too long)."
 
 
 @pytest.mark.slow
@@ -139,83 +144,83 @@ def test_the_exit_code_of_the_rank_that_fails(rank):
 @pytest.mark.slow
 @pytest.mark.parametrize("rank", [0, 2])
 def test_a_killed_rank_ends_all(rank):
-    process = start(TELL + "team.broadcast(root=1) if team.rank != 1 else time.sleep(60)")
+    process = start(PRINT_PIDS + "team.broadcast(root=1) if team.rank != 1 else time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
     os.kill(numbers[rank], signal.SIGKILL)
     code, _, err = finish(process)
-    assert code == 1 and gone(numbers)
+    assert code == 1 and have_ended(numbers)
     assert err.count("rank 0 was ended by signal 9") == (rank == 0)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_request_to_stop_reaches_all(number):
-    process = start(TELL + "time.sleep(60)")
+def test_a_stop_request_reaches_all(number):
+    process = start(PRINT_PIDS + "time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
     assert len(numbers) == 3
     process.send_signal(number)
     finish(process)
-    assert process.returncode != 0 and gone(numbers)
+    assert process.returncode != 0 and have_ended(numbers)
 
 
-CAUGHT = (
+CATCH = (
     "from gpukit.parallel.launch import launch\n"
     "try: launch([], 3, command={!r})\n"
-    "except KeyboardInterrupt as stop: print(stop.number, stop.told)\n"
+    "except KeyboardInterrupt as stop: print(stop.number, stop.reported)\n"
 )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("asked", [0, 1])
+@pytest.mark.parametrize("rank", [0, 1])
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-def test_one_rank_alone_is_asked_to_stop(asked, number):
-    """It ends by the code that says so; the others, at work by themselves, are asked too, and the launcher knows."""
-    rank = f"team.rank == {asked} and sys.exit({128 + number}); interrupt.heed()\n"
-    rank += "try: time.sleep(60)\nexcept KeyboardInterrupt as stop: sys.exit(interrupt.exit_code(stop))\n"
-    code = CAUGHT.format("from gpukit import interrupt; " + JOIN + rank)
-    begun = time.monotonic()
-    done = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
-    assert done.stdout == f"{int(number)} True\n" and time.monotonic() - begun < 40, done.stderr
+def test_one_rank_gets_a_stop_request(rank, number):
+    """It ends with the exit code of a stop; the launcher forwards the request to the others."""
+    command = f"team.rank == {rank} and sys.exit({128 + number}); interrupt.heed()\n"
+    command += "try: time.sleep(60)\nexcept KeyboardInterrupt as stop: sys.exit(interrupt.exit_code(stop))\n"
+    code = CATCH.format("from gpukit import interrupt; " + JOIN + command)
+    start_time = time.monotonic()
+    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True, timeout=60)
+    assert result.stdout == f"{int(number)} True\n" and time.monotonic() - start_time < 40, result.stderr
 
 
 @pytest.mark.slow
-def test_a_request_to_stop_while_pythons_start():
-    """They say nothing of it."""
+def test_a_stop_request_while_ranks_start():
+    """Ranks print nothing."""
     process = start("pass")
-    begun = time.monotonic()
+    start_time = time.monotonic()
     while not Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().strip():
-        assert time.monotonic() - begun < 60
+        assert time.monotonic() - start_time < 60
     process.send_signal(signal.SIGINT)
     _, _, err = finish(process)
-    assert process.returncode != 0 and err.count("Traceback") <= 1 and "Fatal" not in err, err  # the launcher's own
+    assert process.returncode != 0 and err.count("Traceback") <= 1 and "Fatal" not in err, err  # of the launcher
 
 
 @pytest.mark.slow
-def test_nobody_is_left_when_the_launcher_is_killed():
-    process = start(TELL + "time.sleep(60)")
+def test_ranks_end_when_the_launcher_is_killed():
+    process = start(PRINT_PIDS + "time.sleep(60)")
     numbers = list(map(int, process.stdout.readline().split()))
     process.kill()
-    assert gone(numbers)
+    assert have_ended(numbers)
     process.communicate(timeout=20)
 
 
 @pytest.mark.slow
-def test_nobody_is_left_when_the_launcher_is_killed_at_once():
-    """Before ranks have come to know it."""
+def test_ranks_end_when_the_launcher_is_killed_before_they_join():
     late = "import os, time; print(os.getpid(), flush=True); time.sleep(1.5); " + JOIN
     code = START.format(size=1, command=late + SLEEP)
     process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     number = int(process.stdout.readline())
     process.kill()
-    assert gone([number])
+    assert have_ended([number])
     process.communicate(timeout=20)
 
 
 @pytest.mark.slow
-def test_a_request_that_comes_again_leaves_nobody_behind():
-    """While ranks take their time to end."""
+def test_a_second_stop_request_leaves_no_process():
+    """Ranks end slowly."""
     slow = "import signal; signal.signal(signal.SIGTERM, lambda *_: time.sleep(7) or sys.exit(1)); "
-    code = "from gpukit import interrupt; interrupt.heed(); " + START.format(size=2, command=JOIN + slow + TELL + SLEEP)
+    ranks = START.format(size=2, command=JOIN + slow + PRINT_PIDS + SLEEP)
+    code = "from gpukit import interrupt; interrupt.heed(); " + ranks
     process = subprocess.Popen([sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     numbers = list(map(int, process.stdout.readline().split()))
     process.send_signal(signal.SIGINT)

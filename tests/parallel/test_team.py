@@ -1,4 +1,4 @@
-"""Teams of threads, each with the sockets of a rank: what ranks do together, and what they say of one that fails."""
+"""Collective operations and failures of ranks, in teams of threads."""
 
 import os
 import threading
@@ -9,22 +9,22 @@ import pytest
 from gpukit.errors import DataError
 from gpukit.interrupt import Interrupted
 from gpukit.parallel import ALONE, Team, TeamError, mailbox, sockets
-from gpukit.parallel.mailbox import memory_of
-from gpukit.parallel.sockets import pairs
+from gpukit.parallel.mailbox import allocate_boxes
+from gpukit.parallel.sockets import make_socket_pairs
 from gpukit.parallel.team import SilenceError
 
-LARGE = 3 << 20  # bytes that no socket takes at once
+LARGE = 3 << 20  # bytes, more than the buffer of a socket
 
 
 @pytest.fixture(autouse=True, params=[False, True], ids=["sockets", "memory"])
 def _boxes(request, monkeypatch):
-    """Short messages by the memory that ranks of many processors share, and without it."""
+    """Short messages by shared memory, and by sockets only."""
     monkeypatch.setattr(sockets, "cores", lambda: 1000 if request.param else 1)
 
 
 def together(size, work, seconds=20.0):
-    """[what work(team) returned, or raised] of each rank."""
-    done, memory = [None] * size, memory_of(size)
+    """Return [result or exception of work(team)] of each rank."""
+    results, memory = [None] * size, allocate_boxes(size)
 
     def messages(number, ends):
         ends = {other: end.detach() for other, end in ends.items()}
@@ -35,11 +35,11 @@ def together(size, work, seconds=20.0):
     def rank(number, ends):
         try:
             with Team(messages(number, ends)) as team:
-                done[number] = work(team)
+                results[number] = work(team)
         except Exception as error:
-            done[number] = error
+            results[number] = error
 
-    threads = [threading.Thread(target=rank, args=one) for one in enumerate(pairs(size))]
+    threads = [threading.Thread(target=rank, args=pair) for pair in enumerate(make_socket_pairs(size))]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -47,7 +47,7 @@ def together(size, work, seconds=20.0):
     if memory is not None:
         os.close(memory)
     assert not any(thread.is_alive() for thread in threads)
-    return done
+    return results
 
 
 def of_rank(rank, shape=(3, 5), dtype=np.float64):
@@ -55,55 +55,50 @@ def of_rank(rank, shape=(3, 5), dtype=np.float64):
 
 
 @pytest.mark.parametrize("size", [2, 3, 4])
-@pytest.mark.parametrize("how, naive", [("sum", np.sum), ("max", np.max), ("min", np.min)])
-def test_reductions(size, how, naive):
+@pytest.mark.parametrize("operation, naive", [("sum", np.sum), ("max", np.max), ("min", np.min)])
+def test_reductions(size, operation, naive):
     expected = naive([of_rank(rank) for rank in range(size)], axis=0)
-    done = together(size, lambda team: (team.reduce(of_rank(team.rank), how), team.allreduce(of_rank(team.rank), how)))
-    np.testing.assert_array_equal(done[0][0], expected)
-    for rank, (reduced, everywhere) in enumerate(done):
+
+    def work(team):
+        array = of_rank(team.rank)
+        return team.reduce(array, operation), team.allreduce(array, operation)
+
+    results = together(size, work)
+    np.testing.assert_array_equal(results[0][0], expected)
+    for rank, (reduced, everywhere) in enumerate(results):
         assert (reduced is None) == (rank > 0)
         np.testing.assert_array_equal(everywhere, expected)
 
 
 def test_sums_are_added_in_the_order_of_ranks():
     values = [1e16, 1.0, -1e16, 1.0]
-    done = together(4, lambda team: team.allreduce(np.array([values[team.rank]])))
-    assert {float(total[0]) for total in done} == {1.0}
+    totals = together(4, lambda team: team.allreduce(np.array([values[team.rank]])))
+    assert {float(total[0]) for total in totals} == {1.0}
 
 
 @pytest.mark.parametrize("shape", [(), (0,), (7,), (2, 3), (0, 4)])
 @pytest.mark.parametrize("dtype", [np.float32, np.int64, np.uint8, np.bool_, np.float16])
-def test_arrays_arrive_as_they_are(shape, dtype):
+def test_arrays_arrive_unchanged(shape, dtype):
     sent = of_rank(9, shape, dtype)
-    for got in together(3, lambda team: team.broadcast(sent if team.rank == 1 else None, root=1)):
-        assert got.dtype == sent.dtype and got.shape == sent.shape
-        np.testing.assert_array_equal(got, sent)
+    for received in together(3, lambda team: team.broadcast(sent if team.rank == 1 else None, root=1)):
+        assert received.dtype == sent.dtype and received.shape == sent.shape
+        np.testing.assert_array_equal(received, sent)
 
 
-def test_gathered_in_the_order_of_ranks_whatever_the_shapes():
+def test_arrays_of_any_shapes_are_gathered_in_the_order_of_ranks():
     for gathered in together(3, lambda team: team.allgather(of_rank(team.rank, (team.rank, 2)))):
         for rank, part in enumerate(gathered):
             np.testing.assert_array_equal(part, of_rank(rank, (rank, 2)))
 
 
-def test_large_arrays_go_round_a_ring():
-    """All send before any receives: a socket holds less."""
-    done = together(3, lambda team: [team.pass_on(np.full(LARGE, team.rank, np.uint8)) for _ in range(3)])
-    for rank, passed in enumerate(done):
-        assert all((part == (rank - 1) % 3).all() and part.size == LARGE for part in passed)
+def test_large_arrays_are_gathered():
+    """All ranks send before any receives, and a socket holds less."""
+    for gathered in together(3, lambda team: team.allgather(np.full(LARGE, team.rank, np.uint8))):
+        assert all((array == rank).all() and array.size == LARGE for rank, array in enumerate(gathered))
 
 
-@pytest.mark.parametrize("size", [1, 2, 4])
-def test_everybody_to_everybody(size):
-    """Parts of any shapes, from each rank to each other one."""
-    parts = lambda rank: [of_rank(10 * rank + other, (rank, other + 1)) for other in range(size)]  # noqa: E731
-    for rank, got in enumerate(together(size, lambda team: team.alltoall(parts(team.rank)))):
-        for other, part in enumerate(got):
-            np.testing.assert_array_equal(part, parts(other)[rank])
-
-
-def test_several_large_messages_before_anybody_reads():
-    """More than sockets hold: who sends may not wait for a rank that sends as well."""
+def test_several_large_messages_before_any_is_read():
+    """More than sockets hold: a sending rank must not wait for another sending rank."""
 
     def work(team):
         for number in range(3):
@@ -114,8 +109,8 @@ def test_several_large_messages_before_anybody_reads():
     assert together(2, work, 10.0) == [[1, 0, 11, 1, 21, 2], [0, 0, 10, 1, 20, 2]]
 
 
-def test_many_messages_before_anybody_reads():
-    """More than sockets hold, none of them large."""
+def test_many_messages_before_any_is_read():
+    """Short ones, together more than sockets hold."""
 
     def work(team):
         for number in range(60):
@@ -126,9 +121,9 @@ def test_many_messages_before_anybody_reads():
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3), (1, 2, 3)])
-def test_numbers_arrive_where_processors_like_them(shape):
-    for got in together(2, lambda team: team.broadcast(of_rank(1, shape))):
-        assert got.flags.aligned and got.flags.writeable and got.flags.c_contiguous
+def test_received_arrays_are_aligned_and_writeable(shape):
+    for received in together(2, lambda team: team.broadcast(of_rank(1, shape))):
+        assert received.flags.aligned and received.flags.writeable and received.flags.c_contiguous
 
 
 def test_large_sums():
@@ -136,33 +131,33 @@ def test_large_sums():
         assert (total == 3.0).all()
 
 
-def test_what_is_returned_may_be_written_to():
+def test_received_arrays_belong_to_the_caller():
     def work(team):
-        got = team.broadcast(np.zeros(3))
-        got += team.rank
-        return got
+        received = team.broadcast(np.zeros(3))
+        received += team.rank
+        return received
 
-    assert [float(got[0]) for got in together(3, work)] == [0.0, 1.0, 2.0]
+    assert [float(received[0]) for received in together(3, work)] == [0.0, 1.0, 2.0]
 
 
 def test_a_barrier_waits_for_all():
-    late, seen = threading.Event(), []
+    late, events = threading.Event(), []
 
     def work(team):
         if team.rank == 1:
             late.wait(0.2)
-            seen.append("late")
+            events.append("late")
         team.barrier()
-        seen.append("past")
+        events.append("past")
 
     together(3, work)
-    assert seen == ["late", "past", "past", "past"]
+    assert events == ["late", "past", "past", "past"]
 
 
 def test_alone():
     array = of_rank(0)
-    for got in (ALONE.broadcast(array), ALONE.reduce(array), ALONE.allreduce(array), ALONE.pass_on(array)):
-        np.testing.assert_array_equal(got, array)
+    for result in (ALONE.broadcast(array), ALONE.reduce(array), ALONE.allreduce(array)):
+        np.testing.assert_array_equal(result, array)
     np.testing.assert_array_equal(ALONE.allgather(array), [array])
     ALONE.barrier()
     with ALONE as team:
@@ -170,21 +165,21 @@ def test_alone():
 
 
 @pytest.mark.parametrize("failing", [0, 1, 2])
-def test_a_failure_is_told_to_all(failing):
+def test_a_failure_is_reported_to_all(failing):
     def work(team):
         if team.rank == failing:
             raise DataError("row 7 has no rating.")
         return team.allreduce(np.ones(2))
 
-    done = together(3, work)
-    assert isinstance(done[failing], DataError)
+    errors = together(3, work)
+    assert isinstance(errors[failing], DataError)
     for rank in {0, 1, 2} - {failing}:
-        assert isinstance(done[rank], TeamError), done[rank]
-        assert str(done[rank]) == "row 7 has no rating." and done[rank].exit_code == 2
+        assert isinstance(errors[rank], TeamError), errors[rank]
+        assert str(errors[rank]) == "row 7 has no rating." and errors[rank].exit_code == 2
 
 
-def test_a_request_to_stop_is_told_to_all():
-    """As one: nobody speaks of an error."""
+def test_a_stop_request_is_reported_to_all():
+    """As Interrupted, not as an error."""
 
     def work(team):
         try:
@@ -205,11 +200,11 @@ def test_a_rank_that_has_ended_is_noticed():
             return team.close()
         return team.allreduce(np.ones(2))
 
-    done = together(2, work)
-    assert isinstance(done[0], TeamError) and "Rank 1 has ended" in str(done[0]) and done[0].exit_code == 1
+    error, _ = together(2, work)
+    assert isinstance(error, TeamError) and "Rank 1 has ended" in str(error) and error.exit_code == 1
 
 
-def test_waiting_has_a_limit():
+def test_timeout():
     over = threading.Event()
 
     def work(team):
@@ -220,5 +215,5 @@ def test_waiting_has_a_limit():
         finally:
             over.set()
 
-    done = together(2, work, seconds=0.2)
-    assert isinstance(done[0], SilenceError) and "Rank 1 has not answered for 0.2 s" in str(done[0])
+    error, _ = together(2, work, seconds=0.2)
+    assert isinstance(error, SilenceError) and "Rank 1 has not answered for 0.2 s" in str(error)

@@ -1,5 +1,4 @@
-"""`gpukit train-lshmf` over ranks, by --ranks and by mpiexec: the model of one process, and one line when something
-fails."""
+"""`gpukit train-lshmf` over ranks, by --ranks and mpiexec."""
 
 import json
 import os
@@ -19,7 +18,7 @@ from gpukit.factorization import MatrixFactorization
 from gpukit.parallel import TeamError
 from gpukit.persist import load_header
 from gpukit.ratings import synth_ratings
-from parallel.test_commands import GPUKIT, command, mpiexec, started
+from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks
 
 SETTINGS = ("--factors", 6, "--no-neighbors", "--learning-rate", 0.2, "--device", "cpu", "--json")
 
@@ -34,42 +33,42 @@ def path(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def alone(path, tmp_path_factory):
-    """(the model of one process that gives one result, what it says)."""
-    model = tmp_path_factory.mktemp("alone") / "one.gpukit"
+def reference(path, tmp_path_factory):
+    """Return (model, JSON output) of a reproducible training of one process."""
+    model = tmp_path_factory.mktemp("reference") / "one.gpukit"
     code, out, err = command("train-lshmf", path, *SETTINGS, "--epochs", 3, "--deterministic", "--model", model)
     assert code == 0, err
     return MatrixFactorization.load(model), json.loads(out)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("how", [pytest.param("--ranks 2", marks=pytest.mark.nightly), "--ranks 4", "mpiexec"])
-def test_the_model_of_one_process(path, tmp_path, alone, how):
-    """Also of what only the first rank can read: a pipe; and by more ranks than the ratings make blocks: two."""
+@pytest.mark.parametrize("launcher", [pytest.param("--ranks 2", marks=pytest.mark.nightly), "--ranks 4", "mpiexec"])
+def test_the_model_of_one_process(path, tmp_path, reference, launcher):
+    """Also from a pipe, which only rank 0 reads, and with more ranks than blocks of ratings (two)."""
     model = tmp_path / "many.gpukit"
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
     arguments = (*SETTINGS, "--epochs", 3, "--deterministic", "--model", model, *ranks)
-    source, stdin = (path, None) if how == "mpiexec" else ("-", path.read_text())
+    source, stdin = (path, None) if launcher == "mpiexec" else ("-", path.read_text())
     code, out, err = command("train-lshmf", source, *arguments, before=before, stdin=stdin)
     assert code == 0, err
-    found = MatrixFactorization.load(model)
-    for name, array in alone[0]._state._asdict().items():
-        np.testing.assert_array_equal(getattr(found._state, name), array, name)
-    for name, array in alone[0]._rated._asdict().items():
-        np.testing.assert_array_equal(getattr(found._rated, name), array, name)
-    assert json.loads(out)["results"] == alone[1]["results"]
+    result = MatrixFactorization.load(model)
+    for name, array in reference[0]._state._asdict().items():
+        np.testing.assert_array_equal(getattr(result._state, name), array, name)
+    for name, array in reference[0]._rated._asdict().items():
+        np.testing.assert_array_equal(getattr(result._rated, name), array, name)
+    assert json.loads(out)["results"] == reference[1]["results"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "how, solver", [("--ranks 4", ("als",)), ("mpiexec", ("ials", "--positive-from", 3))], ids=["als", "ials"]
+    "launcher, solver", [("--ranks 4", ("als",)), ("mpiexec", ("ials", "--positive-from", 3))], ids=["als", "ials"]
 )
-def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solver):
+def test_least_squares_gives_the_model_of_one_process(path, tmp_path, launcher, solver):
     settings = ("train-lshmf", path, "--factors", 4, "--epochs", 2, "--device", "cpu", "--quiet", "--solver", *solver)
     settings = (*settings, "--regularization", 0.1, "--no-neighbors")
-    ranks, before = ([], mpiexec()) if how == "mpiexec" else (how.split(), ())
-    for name, more, starter in (("one", (), ()), ("many", ranks, before)):
-        code, _, err = command(*settings, *more, "--model", tmp_path / name, before=starter)
+    ranks, before = ([], mpiexec()) if launcher == "mpiexec" else (launcher.split(), ())
+    for name, options, starter in (("one", (), ()), ("many", ranks, before)):
+        code, _, err = command(*settings, *options, "--model", tmp_path / name, before=starter)
         assert code == 0, err
     one, many = (MatrixFactorization.load(tmp_path / name) for name in ("one", "many"))
     for name, array in one._state._asdict().items():
@@ -78,7 +77,7 @@ def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solve
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "arguments, told",
+    "arguments, message",
     [
         (("--solver", "hogwild"), "does not work over ranks"),
         (("--positive-from", "4"), "by --solver ials alone; got --solver auto"),
@@ -86,11 +85,11 @@ def test_least_squares_gives_the_model_of_one_process(path, tmp_path, how, solve
     ],
     ids=str,
 )
-def test_what_is_refused_is_told_once(path, arguments, told):
+def test_refusals_are_reported_once(path, arguments, message):
     ranks = () if "--ranks" in arguments else ("--ranks", "2")
     code, out, err = command("train-lshmf", path, "--device", "cpu", "--quiet", *ranks, *arguments)
     assert code == 2 and out == ""
-    assert err.count("Error: ") == 1 and told in err and err.count("\n") == 1
+    assert err.count("Error: ") == 1 and message in err and err.count("\n") == 1
 
 
 @pytest.mark.slow
@@ -99,32 +98,32 @@ def test_options_are_refused_before_anything_is_read(tmp_path, name, value):
     code, _, err = command("train-lshmf", tmp_path / "none.csv", "--neighbors", 0, "--ranks", 2, name, value)
     expected = f"Error: {name} {value} " if name == "--solver" else f"{tmp_path / 'none.csv'} does not exist"
     assert code == 2 and err.count("\n") == 1 and expected in err
-    if name != "--solver":  # which say something of neighbourhoods alone
+    if name != "--solver":  # these options concern neighbourhoods only
         code, _, err = command("train-lshmf", tmp_path / "none.csv", "--ranks", 2, name, value)
         assert code == 2 and err.count("\n") == 1 and err.startswith(f"Error: {name} {value} ")
 
 
-def long_training(path, folder, *more):
-    """The process of a training over two ranks that would take minutes, and its ranks; more: by default small steps."""
+def long_training(path, folder, *options):
+    """Start a training over two ranks that would take minutes; return its process and its ranks."""
     settings = ["--factors", "6", "--no-neighbors", "--device", "cpu", "--quiet", "--epochs", "1000000"]
-    more = more or ("--learning-rate", "0.01")
-    arguments = ["train-lshmf", str(path), *settings, "--ranks", "2", "--model", str(folder / "m.gpukit"), *more]
+    options = options or ("--learning-rate", "0.01")
+    arguments = ["train-lshmf", str(path), *settings, "--ranks", "2", "--model", str(folder / "m.gpukit"), *options]
     process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-    return process, started(process, 2)
+    return process, wait_for_ranks(process, 2)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "victim, after, more", [(0, 0.5, ()), (1, 3.0, ()), (1, 6.0, ()), (1, 5.0, ("--solver", "als"))]
+    "victim, after, options", [(0, 0.5, ()), (1, 3.0, ()), (1, 6.0, ()), (1, 5.0, ("--solver", "als"))]
 )
-def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after, more):
-    """While ratings are read, prepared, trained on: one line, exit code 1, no file, nobody left, within 30 s."""
-    process, ranks = long_training(path, tmp_path, *more)
+def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after, options):
+    """While ratings are read, prepared or trained on: one line, exit code 1, no file and no process left, in 30 s."""
+    process, ranks = long_training(path, tmp_path, *options)
     time.sleep(after)
-    begun = time.monotonic()
+    start = time.monotonic()
     os.kill(ranks[victim], signal.SIGKILL)
     _, err = process.communicate(timeout=60)
-    assert time.monotonic() - begun < 30
+    assert time.monotonic() - start < 30
     assert process.returncode == 1 and err.count("\n") == 1, err
     seen = ("rank 0 was ended by signal 9",) if victim == 0 else ("Rank 1 has ended", "Another rank has ended")
     assert any(words in err for words in seen), err
@@ -132,42 +131,52 @@ def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after, more):
     assert list(tmp_path.iterdir()) == []
 
 
-def rest_of(terminal):
-    """What is still to be read on a terminal that a program has left."""
+def read_rest(terminal):
+    """Return the unread output on the terminal of a program that has ended."""
     return os.read(terminal, 4096) if select.select([terminal], [], [], 0.2)[0] else b""
 
 
 @pytest.mark.slow
-def test_ctrl_c_leaves_a_checkpoint_that_any_number_of_ranks_goes_on_from(path, tmp_path):
-    kept, settings = tmp_path / "kept", [*map(str, SETTINGS[:-1]), "--learning-rate", "0.01"]
+def test_ctrl_c_leaves_a_checkpoint_for_any_number_of_ranks(path, tmp_path):
+    checkpoint, settings = tmp_path / "checkpoint", [*map(str, SETTINGS[:-1]), "--learning-rate", "0.01"]
     ours, theirs = pty.openpty()
-    arguments = ["train-lshmf", str(path), *settings, "--epochs", "1000000", "--ranks", "2", "--checkpoint", str(kept)]
+    arguments = [
+        "train-lshmf",
+        str(path),
+        *settings,
+        "--epochs",
+        "1000000",
+        "--ranks",
+        "2",
+        "--checkpoint",
+        str(checkpoint),
+    ]
     process = subprocess.Popen([*GPUKIT, *arguments], stdout=subprocess.PIPE, stderr=theirs, preexec_fn=heed_ctrl_c)
     try:
-        ranks = started(process, 2)
+        ranks = wait_for_ranks(process, 2)
         read_until(ours, b"training [")
         process.send_signal(signal.SIGINT)
         last = read_until(ours, b"goes on from it.")
         process.communicate(timeout=60)
-        last += rest_of(ours)
+        last += read_rest(ours)
     finally:
         process.kill()
         os.close(ours)
         os.close(theirs)
     assert process.returncode == 130 and b"Traceback" not in last and last.count(b"Interrupted") == 1
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
-    done = load_header(kept)["epochs_done"]
-    again = (*settings, "--json", "--epochs", done + 1, "--checkpoint", kept, "--resume")
+    epochs = load_header(checkpoint)["epochs_done"]
+    resumed = (*settings, "--json", "--epochs", epochs + 1, "--checkpoint", checkpoint, "--resume")
     for ranks in ((), ("--ranks", 3)):
-        code, out, err = command("train-lshmf", path, *again, *ranks)
+        code, out, err = command("train-lshmf", path, *resumed, *ranks)
         assert code == 0, err
-        assert json.loads(out)["epochs"] == done + 1
+        assert json.loads(out)["epochs"] == epochs + 1
 
 
 def test_another_ranks_error_keeps_its_exit_code():
-    """Told in the words of the command's options."""
+    """The message names the options of the command."""
     error = TeamError("n_factors=0 is too few.")
     error.exit_code = 2
-    with pytest.raises(TeamError, match=r"^--factors 0 is too few\.$") as told, options_named():
+    with pytest.raises(TeamError, match=r"^--factors 0 is too few\.$") as raised, options_named():
         raise error
-    assert told.value.exit_code == 2
+    assert raised.value.exit_code == 2

@@ -1,4 +1,4 @@
-"""Variables of the environment that numba or gpukit cannot use: one line, exit code 2."""
+"""Environment variables that numba or gpukit cannot use: one line, exit code 2."""
 
 import os
 import subprocess
@@ -27,42 +27,42 @@ WRONG = {
 @pytest.mark.parametrize("name, value", [(name, value) for name, values in WRONG.items() for value in values])
 def test_a_wrong_variable_is_named_in_one_line(tmp_path, name, value):
     (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
-    left = {one: text for one, text in os.environ.items() if not one.startswith("NUMBA_")}
-    done = subprocess.run(
+    others = {key: text for key, text in os.environ.items() if not key.startswith("NUMBA_")}
+    result = subprocess.run(
         [sys.executable, "-m", "gpukit", "convert", tmp_path / "r.csv", tmp_path / "r.gkr"],
         capture_output=True,
         text=True,
         timeout=120,
-        env={**left, "PYTHONPATH": os.pathsep.join(sys.path), name: value},
+        env={**others, "PYTHONPATH": os.pathsep.join(sys.path), name: value},
     )
-    assert done.returncode == 2 and not done.stdout and done.stderr.count("\n") == 1, done.stderr
-    assert done.stderr.startswith(f"Error: {name}=") and value.partition("\n")[0] in done.stderr
+    assert result.returncode == 2 and not result.stdout and result.stderr.count("\n") == 1, result.stderr
+    assert result.stderr.startswith(f"Error: {name}=") and value.partition("\n")[0] in result.stderr
     assert not (tmp_path / "r.gkr").exists()
 
 
 @pytest.mark.parametrize(
-    "right",
+    "environment",
     [{}, {"NUMBA_CPU_NAME": "generic"}, {"NUMBA_CPU_NAME": "host"}, {"NUMBA_CPU_NAME": "", "NUMBA_CPU_FEATURES": ""}],
 )
-def test_processors_that_llvm_knows(right):
-    settings.check_settings(right)
+def test_known_processors(environment):
+    settings.check_settings(environment)
 
 
 def test_other_warnings_of_an_import_stay_warnings():
-    with pytest.warns(RuntimeWarning, match="something else"), settings.parsed():
+    with pytest.warns(RuntimeWarning, match="something else"), settings.refuse_unparsed():
         __import__("warnings").warn("something else", RuntimeWarning, stacklevel=1)
 
 
-def test_a_cache_of_nobody_is_refused_and_a_user_without_a_home_has_one(monkeypatch):
+def test_a_cache_of_an_unknown_user_is_refused_and_a_user_without_a_home_has_one(monkeypatch):
     monkeypatch.setenv("GPUKIT_CACHE", "~nobody-has-this-name")
     with pytest.raises(ParameterError, match="GPUKIT_CACHE='~nobody-has-this-name'"):
         private.base_folder()
 
-    def homeless():
+    def raise_no_home():
         raise RuntimeError("Could not determine home directory.")
 
     for name in ("GPUKIT_CACHE", "XDG_CACHE_HOME"):
         monkeypatch.delenv(name, raising=False)
-    monkeypatch.setattr(Path, "home", homeless)
+    monkeypatch.setattr(Path, "home", raise_no_home)
     monkeypatch.setattr("tempfile.tempdir", "/somewhere")
     assert str(private.base_folder()) == f"/somewhere/gpukit-{os.geteuid()}"

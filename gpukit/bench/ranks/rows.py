@@ -11,7 +11,7 @@ from gpukit.bench.ratings import generated
 from gpukit.bench.record import Row
 from gpukit.device.place import gpu_count
 from gpukit.errors import GpukitError
-from gpukit.parallel.devices import settings_of_ranks
+from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
 
 OF_RATINGS, MORE = ("netflix",), ("yahoo", "ml-10m")
@@ -63,7 +63,7 @@ def told(conditions, like, size, *work):
     more."""
     cuda = conditions.device.is_cuda
     arguments = [*map(str, work), "cuda" if cuda else "cpu"]
-    if launch(arguments, size, settings_of_ranks(size, cuda), COMMAND):
+    if launch(arguments, size, make_rank_settings(size, cuda), COMMAND):
         raise GpukitError(f"the benchmark's ranks failed at {' '.join(work[:1])}; what they said is above.")
     for entry in json.loads(Path(work[1], "told.json").read_text()):
         what, note = f"{entry['what']}, {size} ranks", entry["note"]

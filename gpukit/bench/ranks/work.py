@@ -18,7 +18,7 @@ from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization import run as runs
 from gpukit.parallel import ALONE
-from gpukit.parallel.joined import joined
+from gpukit.parallel.current_team import join_team
 from gpukit.ranking import RankSVM
 from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked
@@ -31,7 +31,7 @@ FAR = 0.01  # stars of RMSE: further from one rank's a training has gone wrong
 def main():
     """A rank: sys.argv has the name of a benchmark and what it is given."""
     name, folder, *given = sys.argv[1:]
-    with joined() as team:
+    with join_team() as team:
         told = BENCHES[name](team, folder, *given)
         if team.rank == 0:
             Path(folder, "told.json").write_text(json.dumps(told))

@@ -18,7 +18,7 @@ from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
 from gpukit.factorization.shared.searching import SharedSearch
 from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import training_of
-from gpukit.parallel.devices import check_apart
+from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
@@ -58,7 +58,7 @@ def check_asked(estimator, checked, on_gpus):
 def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice=None):
     """run.Run of a rank of a parallel.Team; all ranks are given the same. See gpukit.factorization.begin.prepare."""
     check_supported(estimator, ratings, checked, device)
-    check_apart(team, device)
+    check_distinct_gpus(team, device)
     if checked.solver in BY_ROWS:
         return by_rows(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice)
     clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)

@@ -18,7 +18,7 @@ from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.tour import in_parts, part_of
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.parallel.nccl import device_lines, recorded, wait_for
+from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
 
 WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
@@ -61,7 +61,7 @@ class Road:
         if table.shape[0]:
             arguments = table, session.batch, session.parameters, rates, turn, lap.workers
             launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
-        self.done[which] = recorded(stream)
+        self.done[which] = record_event(stream)
 
     def send_off(self, moves):
         """Queue what is this rank's of tour.Moves behind what is walked."""
@@ -69,7 +69,7 @@ class Road:
         coming = [move for move in moves if move.target == self.team.rank]
         self._pack(move.block for move in leaving)
         if leaving or coming:
-            with self.lines.together():
+            with self.lines.group():
                 for move in leaving:
                     for buffer in self.buffers[move.block]:
                         self.lines.send(move.target, buffer, self.journeys)
@@ -81,18 +81,18 @@ class Road:
     def finish(self):
         """Return when all is walked; TeamError when another rank has ended, or does not come."""
         for event in self.done.values():
-            wait_for(event, self.lines)
+            wait_for_event(event, self.lines)
 
     def everywhere(self, walkers):
         """See cpu.Road."""
         mine = [block for block, rank in walkers.items() if rank == self.team.rank]
         self._pack(mine)
-        with self.lines.together():
+        with self.lines.group():
             for block, rank in sorted(walkers.items()):
                 for buffer in self.buffers[block]:
                     self.lines.broadcast(buffer, rank, self.journeys)
         self._unpack([block for block in walkers if block not in mine])
-        wait_for(recorded(self.journeys), self.lines)
+        wait_for_event(record_event(self.journeys), self.lines)
 
     def _pack(self, blocks):
         """Queue copies of blocks' rows into their buffers, behind what is walked."""
@@ -107,7 +107,7 @@ class Road:
         for block in blocks:
             for table, buffer in zip(self.tables, self.buffers[block]):
                 launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.journeys)
-            self.here[block] = recorded(self.journeys)
+            self.here[block] = record_event(self.journeys)
 
 
 class CopiedRows:
@@ -156,12 +156,12 @@ class CopiedRows:
         for part in range(PARTS):
             if part > 1:
                 met[part - 2].wait(self.walking)
-            started.append(recorded(self.walking))
+            started.append(record_event(self.walking))
             self.walk_table(self.tables[part], workers, rates, turn)
             if part:  # walks are queued a part ahead, so that they do not wait for the host
                 met.append(self.met_beside(started[part - 1], part - 1, epoch))
         self.met_beside(started[-1], PARTS - 1, epoch)
-        recorded(self.walking).wait(self.journeys)
+        record_event(self.walking).wait(self.journeys)
         self.all.meet()
 
     def set_off(self, rates, turn):
@@ -186,7 +186,7 @@ class CopiedRows:
         if not (epoch and part):  # behind the walk, which waits for nothing
             self.damp(epoch, part)
         self.meet(self.often[min(epoch, 1)])
-        return recorded(self.journeys)
+        return record_event(self.journeys)
 
     def meet(self, times):
         """Queue so many meetings."""
@@ -196,10 +196,10 @@ class CopiedRows:
     def meeting_time(self):
         """Milliseconds from one meeting to the next where nothing is walked, in the mean, on the slowest rank."""
         for _ in range(2):  # at first ranks wait for each other, and launches are read
-            begun = recorded(self.journeys)
+            begun = record_event(self.journeys)
             self.meet(2 * EVERY)
-        ended = recorded(self.journeys)
-        wait_for(ended, self.lines)
+        ended = record_event(self.journeys)
+        wait_for_event(ended, self.lines)
         return float(self.team.allreduce(np.array(begun.elapsed_time(ended) / (2 * EVERY)), "max"))
 
     def damp(self, epoch, quarter):
@@ -212,14 +212,14 @@ class CopiedRows:
 
     def finish(self):
         """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
-        wait_for(recorded(self.journeys), self.lines)
+        wait_for_event(record_event(self.journeys), self.lines)
 
     def align(self):
         """Let all ranks' copies be one: they are, but for the rounding of additions."""
         self.lines.broadcast(self.session.parameters.Q, 0, self.journeys)
         self.same.take()
         self.same.add()
-        wait_for(recorded(self.journeys), self.lines)
+        wait_for_event(record_event(self.journeys), self.lines)
 
 
 class Exchange:
@@ -267,16 +267,16 @@ class Meeting:
 
     def everywhere(self, table, spans):
         """See cpu.Meeting."""
-        with self.lines.together():
+        with self.lines.group():
             for rank, (first, last) in enumerate(spans):
                 if first < last:
                     self.lines.broadcast(table[first:last], rank)
-        wait_for(recorded(), self.lines)
+        wait_for_event(record_event(), self.lines)
 
 
 def lines_of(team, device):
     """The lines of a Team's device arrays; a UserWarning where they are slow."""
-    return device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
+    return make_gpu_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
 
 
 def travelling(session):

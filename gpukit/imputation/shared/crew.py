@@ -4,22 +4,21 @@ import warnings
 
 import numpy as np
 
-from gpukit.parallel.between import lines_between
-from gpukit.parallel.devices import check_apart
+from gpukit.parallel.devices import check_distinct_gpus, make_transport
 
 
 class Crew:
     """This process's rank in a parallel.Team; constructed on all ranks together.
 
     device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
-    lines: array transport (parallel.lines). speeds (2, R): measured columns and slices per second of each rank, see
-    parts.py; shared: True on rank 0 if a tensor was distributed.
+    lines: array transport (parallel.array_transport). speeds (2, R): measured columns and slices per second of each
+    rank, see parts.py; shared: True on rank 0 if a tensor was distributed.
     """
 
     def __init__(self, team, device, workspace):
         self.team, self.device, self.workspace = team, device, workspace
-        check_apart(team, device)
-        self.lines = lines_between(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        check_distinct_gpus(team, device)
+        self.lines = make_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
         self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
 
     def ask(self, what, *numbers):

@@ -52,7 +52,7 @@ def redistribute(part, array, old, axis):
     outgoing = {rank: part.contiguous(array[where]) for rank, where in away.items()}
     incoming = {rank: part.empty(out[where].shape, array.dtype) for rank, where in home.items()}
     part.lines.alltoall(nonempty(part, outgoing), nonempty(part, incoming), part.journeys)
-    part.lines.arrive(part.journeys)
+    part.lines.wait(part.journeys)
     for rank, where in home.items():
         out[where] = incoming[rank]
     return out

@@ -127,7 +127,7 @@ class Share:
     def arrive(self):
         """Wait for the exchange and record the waiting time."""
         started = self.mark()
-        self.lines.arrive(self.journeys)
+        self.lines.wait(self.journeys)
         self.waits.append((started, self.mark()))
 
     def transform(self, estimate):

@@ -23,7 +23,7 @@ from gpukit.factorization.model.layout import EXTRA, SQUARES, Layout, Rows
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu, gpu, kernels, twins
 from gpukit.factorization.shared.parts import Parts
-from gpukit.parallel.lines import HostLines
+from gpukit.parallel.array_transport import HostTransport
 
 SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 
@@ -201,8 +201,8 @@ def test_a_meeting_is_timed(monkeypatch):
         def elapsed_time(self, later):
             return 12.0 * (1 + ranks[threading.get_ident()])
 
-    recorded = gpu.recorded
-    monkeypatch.setattr(gpu, "recorded", lambda *stream: Event(recorded(*stream)))
+    record_event = gpu.record_event
+    monkeypatch.setattr(gpu, "record_event", lambda *stream: Event(record_event(*stream)))
     asked, counts, places = [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
     monkeypatch.setattr(gpu, "meetings", lambda *given: (asked.append(given), (3, 3))[1])
     parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
@@ -308,7 +308,7 @@ def damped(copies, fetch):
 def talk_by_host(monkeypatch):
     """Let ranks' arrays travel by way of the host: a test's ranks have one GPU."""
     monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+        gpu, "lines_of", lambda team, device: HostTransport(team, lambda array: array.copy_to_host(), copy_in)
     )
 
 

@@ -28,11 +28,11 @@ def test_rows_that_ranks_have_solved_for_are_everywhere(monkeypatch):
     """By way of the host: NCCL is not simulated."""
     from gpukit._cuda import cuda
     from gpukit.factorization.shared import gpu
-    from gpukit.parallel.lines import HostLines
+    from gpukit.parallel.array_transport import HostTransport
 
     rows, spans = np.random.default_rng(0).random((7, 5), np.float32), [(0, 3), (3, 3), (3, 7)]
     monkeypatch.setattr(
-        gpu, "lines_of", lambda team, device: HostLines(team, lambda array: array.copy_to_host(), copy_in)
+        gpu, "lines_of", lambda team, device: HostTransport(team, lambda array: array.copy_to_host(), copy_in)
     )
 
     def work(team):

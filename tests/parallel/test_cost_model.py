@@ -1,0 +1,142 @@
+"""Choice and message of --gpus auto and --ranks auto: several GPUs only if faster, start included."""
+
+import zipfile
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from gpukit.cli import amounts, options, teams
+from gpukit.errors import ParameterError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.parallel import cost_model
+
+TENSOR, FEATURES = cost_model.TENSOR_VALUES, cost_model.FEATURE_VALUES
+
+
+@pytest.mark.parametrize(
+    "workload, counts",
+    [
+        (cost_model.factorization_workload(1e6, 16, 32, 0), (1, 1)),
+        (cost_model.factorization_workload(99e6, 16, 128, 0), (1, 1)),  # 0.27 s in all
+        (cost_model.factorization_workload(99e6, 500, 128, 0), (2, 1)),  # rank 0 sends the ratings to seven ranks
+        (cost_model.factorization_workload(99e6, 1000, 32, 32), (2, 8)),
+        (cost_model.factorization_workload(1e5, 10**6, 32, 0), (1, 1)),  # epochs of 7 us, communication of 0.7 ms
+        (cost_model.ranksvm_workload(FEATURES, 20), (1, 1)),
+        (cost_model.ranksvm_workload(FEATURES, 20_000), (2, 8)),
+        (cost_model.imputation_workload(TENSOR, 20), (1, 1)),
+        (cost_model.imputation_workload(TENSOR, 100), (2, 8)),
+        (cost_model.imputation_workload(1e6, 100), (1, 1)),
+        (None, (1, 1)),
+    ],
+    ids=str,
+)
+def test_several_gpus_only_if_faster(workload, counts):
+    assert tuple(cost_model.choose_gpu_count(workload, available)[0] for available in (2, 8)) == counts
+    assert cost_model.choose_gpu_count(workload, 1)[0] == cost_model.choose_gpu_count(workload, 0)[0] == 1
+
+
+def test_one_process_on_a_cpu():
+    count, reason = cost_model.choose_process_count(16)
+    assert count == 1 and "all 16 processors" in reason
+
+
+@pytest.mark.parametrize("one, two", [*cost_model.EPOCHS.values(), cost_model.TENSOR_STEP, cost_model.HESSIAN_PRODUCT])
+def test_two_gpus_take_more_than_half_the_time_of_one(one, two):
+    assert one / 2 < two < one
+
+
+def test_a_pass_at_the_shape_of_a_row_takes_the_time_of_the_row():
+    for (factors, neighbors), (one, two) in cost_model.EPOCHS.items():
+        workload = cost_model.factorization_workload(cost_model.RATINGS, 1, factors, neighbors)
+        np.testing.assert_allclose((workload.one_gpu, workload.two_gpus), (1e-3 * one, 1e-3 * two))
+    narrow = cost_model.factorization_workload(cost_model.RATINGS, 1, 1, 0)
+    assert 0 < narrow.one_gpu < 1e-3 * cost_model.EPOCHS[32, 0][0] and narrow.two_gpus > narrow.one_gpu / 2
+
+
+def test_entries_of_files(tmp_path):
+    """Estimated from bytes and suffix; for an archive from the unpacked size, for a damaged one from its own size."""
+    for name, content in (("a.csv", 2000), ("b.gkr", 1200), ("c.csv.gz", 500), ("d.npz", 1200)):
+        (tmp_path / name).write_bytes(b"x" * content)
+        assert amounts.entries([tmp_path / name], amounts.A_RATING) == 100
+    assert amounts.entries([tmp_path], amounts.A_RATING) == 400  # a folder
+    assert amounts.entries([tmp_path / "nothing.csv"], amounts.A_RATING) == 0  # reported on reading
+    assert amounts.entries(["-"], amounts.A_RATING) is amounts.entries(["/dev/stdin"], amounts.A_RATING) is None
+    np.savez_compressed(tmp_path / "e.npz", tensor=np.zeros(10_000), adjacency=np.zeros(3))
+    assert amounts.entries([tmp_path / "e.npz"], amounts.A_NUMBER) == pytest.approx(10_000, rel=0.02)
+    zipfile.ZipFile(tmp_path / "f.npz", "w").close()
+    assert amounts.entries([tmp_path / "f.npz"], amounts.A_NUMBER) == 22 / 8
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        MatrixFactorization(solver="als"),
+        MatrixFactorization(solver="hogwild"),
+        MatrixFactorization(deterministic=True),
+        MatrixFactorization(feedback="implicit"),
+        LSHMF(hash="minhash"),
+        LSHMF(search="exact"),
+    ],
+    ids=str,
+)
+def test_no_workload_without_support_of_ranks_or_measurement(estimator, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x" * 2000)
+    assert amounts.of_ratings(path, estimator) is None
+    assert amounts.of_ratings(path, LSHMF(n_epochs=9)).passes == 9
+    assert amounts.of_ratings("-", LSHMF()) is None
+
+
+def test_methods_that_are_not_distributed(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"x" * 700)
+    assert amounts.of_tensor(path, "kriging", 20) is None
+    assert amounts.of_tensor(path, "auto", 20) == cost_model.imputation_workload(100, 20)
+    assert amounts.of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.ranksvm_workload(140, 60)
+
+
+@pytest.mark.parametrize(
+    "requested, device, available, expected, message",
+    [
+        ({"gpus": "auto"}, "auto", 2, 2, "--gpus auto: 2 GPUs (about 99 s on one GPU, 51 s on 2"),
+        ({"gpus": "auto"}, "cuda", 8, 8, "--gpus auto: 8 GPUs"),
+        ({"gpus": "auto"}, "cuda:1", 2, 1, "--gpus auto: one process (--device cuda:1 names one place)"),
+        ({"gpus": "auto"}, "cpu", 2, 1, "--device cpu names one place"),
+        ({"gpus": "auto"}, "auto", 0, 1, "no GPU was found"),
+        ({"gpus": "auto"}, "auto", 1, 1, "no other GPU was found"),
+        ({"ranks": "auto"}, "auto", 2, 1, "--ranks auto: one process (its threads use all "),
+        ({"gpus": 3}, "auto", 2, 3, ""),
+        ({"ranks": 4}, "auto", 0, 4, ""),
+        ({}, "auto", 2, 1, ""),
+    ],
+    ids=str,
+)
+def test_choice_and_message(requested, device, available, expected, message, monkeypatch, capsys):
+    monkeypatch.setattr(teams, "gpu_count", lambda: available)
+    ask = SimpleNamespace(
+        **{"ranks": None, "gpus": None, "device": device, "quiet": False, "as_json": False, **requested}
+    )
+    assert teams.wished(ask, lambda: cost_model.Workload(1.0, 99.0, 50.0)) == expected
+    err = capsys.readouterr().err
+    assert message in err and err.count("\n") == bool(message)
+    ask.quiet = True
+    teams.wished(ask, lambda: None)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "two", "1.5", "Auto", "", "٠"], ids=str)
+def test_invalid_numbers_of_ranks(value):
+    with pytest.raises(Exception, match="is no number from 1 on, nor auto"):
+        options.Count().convert(value, None, None)
+    assert options.Count().convert("auto", None, None) == "auto" and options.Count().convert("12", None, None) == 12
+
+
+def test_ranks_that_start_ranks():
+    for requested, fails in (({"ranks": 2}, True), ({"gpus": 2}, True), ({"gpus": "auto"}, False), ({}, False)):
+        ask = SimpleNamespace(**{"ranks": None, "gpus": None, **requested})
+        if fails:
+            with pytest.raises(ParameterError, match="mpiexec or srun has started the ranks"):
+                teams.check_launched_once(ask)
+        else:
+            teams.check_launched_once(ask)
