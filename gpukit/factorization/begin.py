@@ -6,7 +6,8 @@ from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.prepare.weights import weighed
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.rows import share_of
@@ -40,11 +41,12 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("prepare"):
         orders = order_ratings(ratings, device)
         weights = weighed(ratings, orders, steps.preparing)
-        in_strata = strata.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
-        way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
-        scale = ready.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        scale = ready.levelled(orders, scale, steps.preparing, way, weights)
-        made = ready.make_ready(orders, scale, way, steps.preparing, weights)
+        in_strata = conflict_free_blocks.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
+        near = plan.n_neighbors > 0
+        options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
+        scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
+        scale = training_data.levelled(orders, scale, steps.preparing, options, weights)
+        made = training_data.prepare_ratings(orders, scale, options, steps.preparing, weights)
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching
@@ -69,7 +71,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
 
 
 def values_for(orders, ratings):
-    """The values of Ratings in orders where ready.scale_of looks at them: they may have to be copied to the host."""
+    """The values of Ratings in orders where scale_of reads them: they may have to be copied to the host."""
     return None if orders.levels.exact and ratings.weights is None else ratings.values
 
 

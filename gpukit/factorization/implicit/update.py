@@ -11,7 +11,7 @@ from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.factorization.update import grow, merge
@@ -44,7 +44,7 @@ def update(model, part, asked, device, progress):
     moving = fresh if asked.rows == "frozen" else touched_rows(merged)
     with clock("orders"):
         steps, orders = engine(device, "gpukit.factorization").preparing, order_ratings(merged.ratings, device)
-        history = ready.history_of(orders, start.SCALE, steps)
+        history = training_data.history_of(orders, start.SCALE, steps)
         history = type(history)(*map(steps.fetch, history))
     plan = of_model(model, len(merged.ratings))
     with clock("training"):

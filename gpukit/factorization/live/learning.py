@@ -9,7 +9,7 @@ from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.live import pieces
 from gpukit.factorization.live.merge import parted
 from gpukit.factorization.model.state import rows_of_side
-from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
@@ -72,7 +72,7 @@ def both_orders(keys, key, work):
     order by user already, which are overwritten."""
     own, ordering, preparing, n = work.own, work.ordering, work.steps.preparing, keys.size
     by_user = taken(keys, key, (key.user, 1), key.item, own.empty(0, np.uint32), ordering, work.deterministic)
-    keys, order, _ = own.sort_by_bits(keys, 0, key.user.shift, ready.counted(n, preparing))
+    keys, order, _ = own.sort_by_bits(keys, 0, key.user.shift, training_data.counted(n, preparing))
     by_item = taken(keys, key, (key.item, 0), key.user, own.empty(0, np.uint32), ordering)
     places = own.empty(n, np.uint32)
     preparing.run("turn_around", order, places)
@@ -82,7 +82,7 @@ def both_orders(keys, key, work):
 def fresh_baseline(orders, flags, base, scale, damping, work):
     """base ((M,), (N,)) float64 in z, with those of flagged rows written: damped means of their ratings, in turns, the
     others' as they are; damping: of users, of items."""
-    z = work.own.resident(ready.z_of_levels(orders, scale), np.float32)
+    z = work.own.resident(training_data.z_of_levels(orders, scale), np.float32)
     of_items = orders.by_item, base[0], damping[1], flags[1], base[1]
     of_users = orders.by_user, base[1], damping[0], flags[0], base[0]
     for _ in range(SWEEPS):
@@ -147,13 +147,13 @@ def learn(fresh, held, plan, heed=None):
 def walk(session, fresh, held, plan, heed):
     """All epochs of a session over the ratings of a Fresh."""
     work, orders = held.work, fresh.orders
-    preparing, stratified = work.steps.preparing, strata.in_strata_on(work.device, work.deterministic)
-    side = ready.side_of(orders, work.walk, held.scale, plan.seed, preparing, stratified)
+    preparing, stratified = work.steps.preparing, conflict_free_blocks.in_strata_on(work.device, work.deterministic)
+    side = training_data.side_of(orders, work.walk, held.scale, plan.seed, preparing, stratified)
     by_user, query = orders.by_user, None
     if work.layout.slots:
         asked = History(by_user.starts, by_user.others, None, None)
-        query = ready.training_query(asked, orders, side, work.walk, preparing)
-    made = ready.Ready(held.history, side, query, None)
+        query = training_data.training_query(asked, orders, side, work.walk, preparing)
+    made = training_data.TrainingData(held.history, side, query, None)
     task = Task(orders, held.scale, made, plan, work.layout, work.steps, work.device, work.deterministic)
     arranged = descent.arrange(task) if work.deterministic else pieces.still_tables(task, fresh.flags, work)
     training = descent.begin(session, task, arranged)

@@ -11,7 +11,7 @@ from gpukit.factorization.live.device_state import Held
 from gpukit.factorization.live.hashing import SEARCHES, Hashes
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.update import inputs, merge
 from gpukit.neighbors.columns import columns_of
 from gpukit.ratings.orders.order import order_ratings
@@ -64,7 +64,7 @@ def opened(model, device):
     ratings = history_as_ratings(model)
     runs.check_memory(device, len(ratings), major_first(work.walk, *ratings.shape), work.layout)
     orders = order_ratings(ratings, device)
-    columns, history = columns_of(orders), ready.history_of(orders, scale, work.steps.preparing)
+    columns, history = columns_of(orders), training_data.history_of(orders, scale, work.steps.preparing)
     starts = work.own.resident(np.concatenate((columns.indptr, columns.indptr[-1:])), np.int64)
     held = held_of(state, history, scale, work, orders.levels, starts)
     if state.neighbors.shape[1]:

@@ -6,18 +6,18 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose.choice import choose
-from gpukit.factorization.goal import goal_of
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import strata
-from gpukit.factorization.prepare.ready import Way, scale_of
+from gpukit.factorization.objective import goal_of
+from gpukit.factorization.prepare import conflict_free_blocks
+from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.parts import parts_of
-from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
 from gpukit.factorization.shared.searching import SharedSearch
 from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import training_of
+from gpukit.factorization.shared.training_data import chunk_tables, levelled, prepare_ratings
 from gpukit.parallel.devices import check_apart
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -74,15 +74,15 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        in_strata = strata.in_strata_on(device, estimator.deterministic)
-        way = Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
+        in_strata = conflict_free_blocks.in_strata_on(device, estimator.deterministic)
+        way = PreparationOptions(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, way, steps.preparing)
         own = of_rank(ratings, parts.owner, team.rank)
         layout = layout_of(estimator, plan, ratings, device, steps, len(own))
         orders = order_ratings(own, device, team)
         scale = scale_of(orders, ratings.values)
         scale = levelled(orders, scale, steps.preparing, way, parts, team)
-        made, starts = make_ready(orders, scale, way, steps.preparing, parts, team, own_steps)
+        made, starts = prepare_ratings(orders, scale, way, steps.preparing, parts, team, own_steps)
     with clock("neighbours"):
         search = SharedSearch(team, device, steps)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)

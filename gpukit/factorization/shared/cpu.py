@@ -6,7 +6,7 @@ from gpukit.device.cpu_arrays import runner
 from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared import damping, twins
-from gpukit.factorization.shared.tour import in_parts, part_of
+from gpukit.factorization.shared.block_schedule import in_parts, part_of
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.runtime.thread_count import limited
 
@@ -18,7 +18,7 @@ run = runner(twins)
 most_beside = most_workers
 
 
-class Road:
+class BlockPipeline:
     """Blocks of items that a Session walks and that travel, for parts.Parts and a parallel.Team.
 
     A block that is under way is received when it is wanted. Two ranks' messages keep their order, so all receive in the
@@ -33,7 +33,7 @@ class Road:
         self.coming = []
 
     def walk(self, number, lap, blocks, rates, turn):
-        """Learn from chunk table `number`, as much as a tour.Lap says, of these blocks, once they are here."""
+        """Learn from a Lap's part of chunk table `number` once these blocks are here."""
         self.arrive(blocks)
         session = self.session
         with limited(max(1, len(session.batch.minor) // RATINGS_A_THREAD)):
@@ -41,7 +41,7 @@ class Road:
             sgd_epoch(table, session.batch, session.parameters, rates, turn, lap.workers)
 
     def send_off(self, moves):
-        """Send what is this rank's of tour.Moves, and expect what comes here."""
+        """Send what is this rank's of block_schedule.Moves, and expect what comes here."""
         for move in moves:
             if move.source == self.team.rank:
                 for table in self.tables:

@@ -16,7 +16,7 @@ from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
-from gpukit.factorization.shared.tour import in_parts, part_of
+from gpukit.factorization.shared.block_schedule import in_parts, part_of
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
@@ -35,8 +35,8 @@ FEW_FACTORS = 8  # of a lane: with more the walk takes all registers
 run = runner(kernels)
 
 
-class Road:
-    """See cpu.Road. Rows of a block are packed into a buffer of its own, and that is sent."""
+class BlockPipeline:
+    """See cpu.BlockPipeline. Rows of a block are packed into a buffer of its own, and that is sent."""
 
     def __init__(self, session, parts, team, device):
         self.session, self.team = session, team
@@ -50,7 +50,7 @@ class Road:
         self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
 
     def walk(self, number, lap, blocks, rates, turn):
-        """Queue chunk table `number`, as much as a tour.Lap says, of these blocks, for when they are here."""
+        """Queue chunk table `number`, as much as a block_schedule.Lap says, of these blocks, for when they are here."""
         session, which = self.session, self.count % len(self.walks)
         stream, self.count = self.walks[which], self.count + 1
         for block in blocks:
@@ -64,7 +64,7 @@ class Road:
         self.done[which] = recorded(stream)
 
     def send_off(self, moves):
-        """Queue what is this rank's of tour.Moves behind what is walked."""
+        """Queue what is this rank's of block_schedule.Moves behind what is walked."""
         leaving = [move for move in moves if move.source == self.team.rank]
         coming = [move for move in moves if move.target == self.team.rank]
         self._pack(move.block for move in leaving)
@@ -84,7 +84,7 @@ class Road:
             wait_for(event, self.lines)
 
     def everywhere(self, walkers):
-        """See cpu.Road."""
+        """See cpu.BlockPipeline."""
         mine = [block for block, rank in walkers.items() if rank == self.team.rank]
         self._pack(mine)
         with self.lines.together():

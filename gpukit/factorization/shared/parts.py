@@ -6,8 +6,8 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare.strata import seats_of
-from gpukit.factorization.shared.tour import Copies, Ring, Strata
+from gpukit.factorization.prepare.conflict_free_blocks import seats_of
+from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
 from gpukit.factorization.solvers.sgd import schedule
 
 A_RANK = {"users": 0, "items": 1}  # blocks for each rank; 0: none, every rank has a copy of all rows
@@ -15,13 +15,14 @@ A_RANK = {"users": 0, "items": 1}  # blocks for each rank; 0: none, every rank h
 
 class Parts(NamedTuple):
     """owner (M,) int32: the rank of each user; counts ((M,), (N,)): ratings of users, of items; block (N,) int32 of
-    each item; seats: strata.Seats of a training in strata, else None; tour.Ring, Strata or Copies."""
+    each item; seats: BlockAssignment of a training in strata, else None;
+    schedule: block_schedule.Ring, Strata or Copies."""
 
     owner: np.ndarray
     counts: tuple
     block: np.ndarray
     seats: object
-    tour: object
+    schedule: object
 
     @property
     def blocks(self):
@@ -34,7 +35,8 @@ class Parts(NamedTuple):
 
     def order_of_minor(self, walk):
         """(rows,) uint32: how a GPU stores the rows of items that are not walked, the same on all ranks: those of
-        a block by themselves fall evenly on its cache (ready.minor_places); None for users, each rank's its own."""
+        a block by themselves fall evenly on its cache (training_data.minor_places);
+        None for users, each rank's its own."""
         if walk == "items":
             return None
         return np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
@@ -45,13 +47,13 @@ class Parts(NamedTuple):
 
 
 def parts_of(ratings, size, way, steps):
-    """The Parts of Ratings for so many ranks and a ready.Way; steps: prepare.cpu or prepare.gpu. DataError where a rank
-    would have no ratings or no block of items, but in strata: there ranks beyond the blocks have none."""
+    """The Parts of Ratings for `size` ranks and PreparationOptions; steps: prepare.cpu or prepare.gpu. DataError where
+    a rank would have no ratings or no block of items, but in strata: there ranks beyond the blocks have none."""
     counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
     dealing = in_strata if way.deterministic else in_ring if A_RANK[way.walk] else in_copies
     parts = dealing(counts, size, way, steps)
     idle = parts.seats is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0
-    if idle or (isinstance(parts.tour, Ring) and len(counts[1]) < parts.tour.blocks):
+    if idle or (isinstance(parts.schedule, Ring) and len(counts[1]) < parts.schedule.blocks):
         raise DataError(
             f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few to be "
             f"shared out to {size} ranks: use fewer --ranks (--gpus), or one."
@@ -82,5 +84,5 @@ def in_strata(counts, size, way, steps):
     seats = seats_of(major, minor, blocks, way.seed)
     of_users, of_items = major_first(way.walk, seats.seat // seats.turns, seats.block)
     owners = np.arange(blocks) * size // blocks
-    tour = Strata(tuple(map(int, owners)), way.walk == "users", way.seed)
-    return Parts(owners[of_users].astype(np.int32), counts, of_items, seats, tour)
+    block_schedule = Strata(tuple(map(int, owners)), way.walk == "users", way.seed)
+    return Parts(owners[of_users].astype(np.int32), counts, of_items, seats, block_schedule)

@@ -37,7 +37,7 @@ WHOLE = Whole()
 class Task(NamedTuple):
     """Inputs of a solver.
 
-    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; made: prepare.ready.Ready;
+    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; made: TrainingData;
     settings: settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py);
     device: Device; deterministic: True if every run must give the same result; share: the rows to solve for
     (least squares only)."""

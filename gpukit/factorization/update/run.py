@@ -10,7 +10,7 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.live import learning, upload
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
-from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
@@ -130,11 +130,11 @@ def learned_facts(model, merged, counts, how, clock):
     with clock("orders"):
         orders = order_ratings(merged.ratings, trainer.device)
         scale = widened(model.scale, merged.ratings.values[merged.new])
-        history = ready.history_of(orders, scale, steps)
+        history = training_data.history_of(orders, scale, steps)
         history = type(history)(*map(steps.fetch, history))
         own, plan = orders_of_fresh(merged, fresh, trainer), trainer.settings(len(merged.ratings))
         if settings.rows == "move":
-            base = ready.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
+            base = training_data.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
         else:
             base = kept_baseline(model.state, fresh, own, (scale, plan.damping), trainer)
         base = tuple(np.asarray(steps.fetch(side), np.float32) for side in base)
@@ -253,9 +253,9 @@ class Learner:
         """The Training of a State that walks some Ratings."""
         trainer, steps = self.trainer, self.trainer.steps
         orders, scale = order_ratings(some, trainer.device), self.facts.scale
-        in_strata = strata.in_strata_on(trainer.device, trainer.deterministic)
-        way = ready.Way(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
-        made = ready.make_ready(orders, scale, way, steps.preparing)
+        in_strata = conflict_free_blocks.in_strata_on(trainer.device, trainer.deterministic)
+        way = training_data.PreparationOptions(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
+        made = training_data.prepare_ratings(orders, scale, way, steps.preparing)
         task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
         session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
         return descent.begin(session, task, descent.arrange(task))

@@ -11,7 +11,7 @@ from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
 from gpukit.factorization.prepare import cpu as steps
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import unscale
 from gpukit.ratings import Ratings
 
@@ -26,8 +26,8 @@ def by_user(ratings):
 def prepared(ratings):
     """(Orders, Scale, History) of ratings."""
     orders = ordered(ratings)
-    scale = ready.scale_of(orders, ratings.values)
-    return orders, scale, ready.history_of(orders, scale, steps)
+    scale = training_data.scale_of(orders, ratings.values)
+    return orders, scale, training_data.history_of(orders, scale, steps)
 
 
 @pytest.mark.parametrize("walk", ["users", "items"])
@@ -36,18 +36,19 @@ def test_popular_minor_rows_stand_apart(walk, row_bytes, apart):
     """By falling number of ratings, 384 bytes from one to the next (or a row), going round; each has its own place."""
     ratings = planted(37, 41, 0.3)
     orders = ordered(ratings)
-    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, cpu.preparing)
+    side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 5, cpu.preparing)
     rows, minor = (41, ratings.items) if walk == "users" else (37, ratings.users)
-    places = ready.minor_places(side, rows, row_bytes, cpu.preparing)
+    places = training_data.minor_places(side, rows, row_bytes, cpu.preparing)
     by_count = np.argsort(-np.bincount(minor, minlength=rows), kind="stable")
     assert places[by_count].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
     other = np.random.default_rng(0).permutation(rows).astype(np.uint32)
-    places = ready.minor_places(side, rows, row_bytes, cpu.preparing, other)
+    places = training_data.minor_places(side, rows, row_bytes, cpu.preparing, other)
     assert places[other].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
 
 
 def test_steps_without_a_common_divisor():
-    assert [ready.step_of(rows, 128) for rows in (1, 2, 3, 4, 6, 9, 12, 17770, 30)] == [3, 3, 4, 3, 5, 4, 5, 3, 7]
+    steps_of_rows = {1: 3, 2: 3, 3: 4, 4: 3, 6: 5, 9: 4, 12: 5, 17770: 3, 30: 7}
+    assert {rows: training_data.step_of(rows, 128) for rows in steps_of_rows} == steps_of_rows
 
 
 @pytest.mark.parametrize("distinct", [1, 5, 100, 253, 254, 255, 400])
@@ -105,7 +106,7 @@ def test_side(walk, deterministic, exact, monkeypatch):
     ratings = side_case(exact)
     orders, scale, _ = prepared(ratings)
     assert orders.levels.exact == exact
-    side = ready.side_of(orders, walk, scale, 3, steps, deterministic)
+    side = training_data.side_of(orders, walk, scale, 3, steps, deterministic)
     place = by_user(ratings) if walk == "users" else by_item(orders, ratings)
     major, minor = (rows[place] for rows in major_first(walk, ratings.users, ratings.items))
     rows = len(ratings.user_ids) if walk == "users" else len(ratings.item_ids)
@@ -129,7 +130,7 @@ def by_item(orders, ratings):
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_sides_are_a_function_of_the_seed(walk):
     orders, scale, _ = prepared(side_case(True))
-    one, same, other = (ready.side_of(orders, walk, scale, seed, steps).where for seed in (3, 3, 4))
+    one, same, other = (training_data.side_of(orders, walk, scale, seed, steps).where for seed in (3, 3, 4))
     np.testing.assert_array_equal(one, same)
     assert (one != other).mean() > 0.8
 
@@ -139,7 +140,9 @@ def test_blocks_keep_the_order_of_the_shuffle(walk, monkeypatch):
     """What a row has in a block stands there in the order in which the row was shuffled."""
     monkeypatch.setattr(steps, "GRAIN", 20)
     orders, scale, _ = prepared(side_case(True))
-    plain, crossed = (ready.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True))
+    plain, crossed = (
+        training_data.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True)
+    )
     assert len(crossed.strata) == 8
     for row, first, length in np.concatenate(crossed.strata).tolist():
         mine = crossed.minor[first : first + length].tolist()
@@ -152,7 +155,7 @@ def test_query_of(n_users):
     last = n_users  # the unknown user's row
     users = np.array([3, 0, last, 3, 0, 3, last - 1], np.int32)
     items = np.array([9, 1, 2, 0, 4, 4, 7], np.int32)
-    query = ready.query_of(users, items, n_users, steps)
+    query = training_data.query_of(users, items, n_users, steps)
     assert query.indptr.tolist() == np.append(0, np.cumsum(np.bincount(users, minlength=n_users + 1))).tolist()
     for user in range(n_users + 1):
         for t in range(query.indptr[user], query.indptr[user + 1]):
@@ -162,7 +165,7 @@ def test_query_of(n_users):
 
 def test_a_query_of_nothing():
     nothing = np.zeros(0, np.int32)
-    query = ready.query_of(nothing, nothing, 5, steps)
+    query = training_data.query_of(nothing, nothing, 5, steps)
     assert query.indptr.tolist() == [0] * 7 and not len(query.items) and not len(query.places)
 
 
@@ -178,12 +181,12 @@ def test_codes_of_queries(asked):
     session = cpu.Session(state, cpu.layout(2, 4), "items", rated)
     if asked == "pairs":
         users, items = rng.integers(0, 31, 200).astype(np.int32), rng.integers(0, 21, 200).astype(np.int32)
-        lines = session.codes(ready.query_of(users, items, 30, steps), 200)
+        lines = session.codes(training_data.query_of(users, items, 30, steps), 200)
     else:
-        side = ready.side_of(orders, asked, scale, 1, steps)
+        side = training_data.side_of(orders, asked, scale, 1, steps)
         major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
         users, items = major_first(asked, major, side.minor)
-        lines = session.codes(ready.training_query(rated, orders, side, asked, steps), len(ratings))
+        lines = session.codes(training_data.training_query(rated, orders, side, asked, steps), len(ratings))
     known = {(i, j): r for i, j, r in zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist())}
     for line, i, j in zip(lines, users.tolist(), items.tolist()):
         if j == 20:
@@ -232,7 +235,7 @@ def test_baseline_of_orders():
     orders, scale, _ = prepared(ratings)
     z = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(np.float64)
     expected = naive.biases(ratings.users, ratings.items, z, 40, 25, baseline.DAMPING, baseline.SWEEPS)
-    found = ready.baseline_of(orders, scale, steps)
+    found = training_data.baseline_of(orders, scale, steps)
     assert found[0][0] == found[0][7] == 0
     for biases, true in zip(found, expected):
         assert biases.dtype == np.float64
@@ -247,6 +250,6 @@ def test_errors_are_the_metrics(n):
     scale = Scale(3.1, 1.7, 1.0, 5.0)
     predicted = unscale(z, scale)
     assert n < 1000 or (predicted == 1).any() and (predicted == 5).any()
-    squares, sizes = ready.errors(z, truth, scale, steps)
+    squares, sizes = training_data.errors(z, truth, scale, steps)
     assert np.sqrt(squares / n) == pytest.approx(metrics.rmse(truth, predicted), rel=1e-6)
     assert sizes / n == pytest.approx(metrics.mae(truth, predicted), rel=1e-6)

@@ -7,7 +7,7 @@ from factorization import naive
 from factorization.inputs import ordered, planted, same_state
 from gpukit.cli.factorization.table import closing_table
 from gpukit.factorization import MatrixFactorization, cpu
-from gpukit.factorization.prepare import ready, trend
+from gpukit.factorization.prepare import training_data, trend
 from gpukit.factorization.prepare.weights import weighed
 from gpukit.ratings import Ratings
 
@@ -30,9 +30,9 @@ def popular(seed=0, slope=0.6, users=1500, items=400, n=6000):
 def found_of(ratings, way):
     """(levelled Scale, Scale, biases around the levelled one) of Ratings."""
     orders = ordered(ratings)
-    weights, scale = weighed(ratings, orders, steps), ready.scale_of(orders, ratings.values, ratings.weights)
-    level = ready.levelled(orders, scale, steps, way, weights)
-    return level, scale, ready.baseline_of(orders, level, steps, way.damping, weights, way.trend)
+    weights, scale = weighed(ratings, orders, steps), training_data.scale_of(orders, ratings.values, ratings.weights)
+    level = training_data.levelled(orders, scale, steps, way, weights)
+    return level, scale, training_data.baseline_of(orders, level, steps, way.damping, weights, way.trend)
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).integers(1, 4, 240).astype(np.float32)], ids=str)
@@ -42,8 +42,8 @@ def test_biases_of_the_oracle(weights, damping, shares):
     if weights is not None:
         ratings = ratings.with_columns(**{**ratings.columns(), "weights": weights / weights.mean()})
     orders = ordered(ratings)
-    scale = ready.scale_of(orders, ratings.values, ratings.weights)
-    z = ready.z_of_levels(orders, scale)
+    scale = training_data.scale_of(orders, ratings.values, ratings.weights)
+    z = training_data.z_of_levels(orders, scale)
     found = trend.biases(orders, z, steps, damping, shares, weighed(ratings, orders, steps))
     counts = np.ones(240) if weights is None else ratings.weights
     of_values = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(float)
@@ -56,7 +56,9 @@ def test_biases_of_the_oracle(weights, damping, shares):
 
 def test_rows_without_ratings_stay_at_the_level():
     ratings = popular(n=800)
-    level, scale, (users, items) = found_of(ratings, ready.Way("users", 0, False, False, (3.0, 3.0), (0.5, 0.5)))
+    level, scale, (users, items) = found_of(
+        ratings, training_data.PreparationOptions("users", 0, False, False, (3.0, 3.0), (0.5, 0.5))
+    )
     assert level.mean != scale.mean
     for biases, rows in ((users, ratings.users), (items, ratings.items)):
         unrated = np.bincount(rows, minlength=len(biases)) == 0
@@ -73,7 +75,7 @@ def test_a_trend_is_found_where_there_is_one():
     users, items = fitted.chosen_["trend"]
     assert items > 0.5 and users < 0.5 and fitted.trials_[0]["trend"] == [users, items]
     damping = fitted.chosen_["damping"]
-    _, plain, biases = found_of(train, ready.Way("users", 0, False, False, tuple(damping)))
+    _, plain, biases = found_of(train, training_data.PreparationOptions("users", 0, False, False, tuple(damping)))
     around = plain.mean + plain.deviation * (biases[0][test.users] + biases[1][test.items])
     assert -fitted.score(test) < 0.99 * np.sqrt(np.mean((test.values - around) ** 2))
     rare = np.bincount(train.items, minlength=train.shape[1]) == 0

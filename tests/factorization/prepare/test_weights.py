@@ -106,14 +106,14 @@ def test_moments():
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_weights_follow_their_ratings(walk):
     """Every weight tells its rating; ratings in an order of no meaning."""
-    from gpukit.factorization.prepare import ready
+    from gpukit.factorization.prepare import training_data
 
     ratings, _ = table()
     ratings = ratings.take(np.random.default_rng(3).permutation(len(ratings)))
     numbers = np.arange(len(ratings), dtype=np.float32)
     ratings = ratings.with_columns(**ratings.columns(), weights=numbers)
     orders, steps = ordered(ratings), cpu.preparing
-    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 0, steps)
+    side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 0, steps)
     found = laid_out(weighed(ratings, orders, steps), walk, side.where, steps).astype(int)
     major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
     users, items = (major, side.minor) if walk == "users" else (side.minor, major)

@@ -8,7 +8,7 @@ pytestmark = pytest.mark.kernel
 from parallel.test_team import together
 from support import launch
 
-from factorization.shared.test_ready import keyed
+from factorization.shared.test_training_data import keyed
 from gpukit._driver import copy_in
 from gpukit.factorization.shared import kernels, twins
 

@@ -7,12 +7,12 @@ from parallel.test_team import together
 
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
-from gpukit.factorization.shared.tour import Lap, Strata
+from gpukit.factorization.shared.block_schedule import Lap, Strata
 from gpukit.factorization.shared.training import Training
 
 
 class Slow:
-    """A Road without rows, on which every walk takes a while; walked: of all ranks."""
+    """A BlockPipeline without rows, on which every walk takes a while; walked: of all ranks."""
 
     def __init__(self, walked):
         self.walked, self.session = walked, SimpleNamespace(workers=1)

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.weights import laid_out
 from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.als.rates import DAMPING
@@ -26,7 +26,7 @@ def arrange(task):
     """(Equations, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, squares.__name__)
     weights, preparing = task.made.weights, task.steps.preparing
-    items = ready.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
+    items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
     if weights is not None:
         items = items._replace(weights=laid_out(weights, "items", items.where, preparing))
     sides = [task.made.side, items]

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.ials import plan
 from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
@@ -36,7 +36,10 @@ def arrange(task):
     """(the way's object, [users' Half, items' Half]) of a solvers.Task."""
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
-    sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)]
+    sides = [
+        task.made.side,
+        training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing),
+    ]
     way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
     most, shape = most_pieces(way, task, steps), task.orders.shape
     clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0

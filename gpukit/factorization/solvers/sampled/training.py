@@ -2,7 +2,7 @@
 
 from gpukit.device.engine import engine
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sampled import plan
 from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
 from gpukit.factorization.solvers.sampled.rates import epoch_rates
@@ -12,7 +12,7 @@ from gpukit.factorization.solvers.sgd.schedule import turn_key
 def arrange(task):
     """(the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
     steps, settings, n_items = engine(task.device, __package__), task.settings, task.orders.shape[1]
-    side = ready.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
+    side = training_data.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
     most = 1 if task.deterministic else steps.most_workers(task.layout)
     workers = plan.worker_count(len(task.orders), n_items, settings, most)
     chunks = plan.chunks_of(side, workers, settings, task.steps.chunking)

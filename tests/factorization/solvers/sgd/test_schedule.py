@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import ordered
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import cpu as steps
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, busiest, chunk_table, cut_table, evenly, pieces_of
@@ -164,7 +164,9 @@ def test_strata(shape, n_ratings, walk, monkeypatch):
     rows = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
     ratings = Ratings(*rows, rng.random(n_ratings, np.float32), *map(np.arange, shape))
     orders = ordered(ratings)
-    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, steps, deterministic=True)
+    side = training_data.side_of(
+        orders, walk, training_data.scale_of(orders, ratings.values), 5, steps, deterministic=True
+    )
     n_blocks, next_rating = len(side.strata), 0
     assert n_blocks == schedule.block_count(n_ratings, major_first(walk, *shape), 20, 16)
     assert sorted(side.where) == list(range(n_ratings))

@@ -8,7 +8,7 @@ from factorization.solvers.sgd.batches.inputs import assert_learned, case_of, de
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.prepare import strata
+from gpukit.factorization.prepare import conflict_free_blocks
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.batches import cpu, deal
 from gpukit.factorization.solvers.sgd.batches.twins import major, minor
@@ -91,7 +91,7 @@ def test_as_good_as_plain(monkeypatch):
     ratings = planted(300, 120, 0.3)
     for model in (MatrixFactorization, LSHMF):
         racy = make(model, n_epochs=20).fit(ratings)
-        monkeypatch.setattr(strata, "in_strata_on", lambda device, deterministic: False)
+        monkeypatch.setattr(conflict_free_blocks, "in_strata_on", lambda device, deterministic: False)
         one, same, other = (
             make(model, n_epochs=20, deterministic=True, random_state=s).fit(ratings) for s in (0, 0, 1)
         )

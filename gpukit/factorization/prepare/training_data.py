@@ -11,7 +11,7 @@ from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.baseline import moments as moments_of_values
 from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.strata import in_strata, seats_of
+from gpukit.factorization.prepare.conflict_free_blocks import in_strata, seats_of
 from gpukit.factorization.prepare.weights import laid_out
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.random import key
@@ -22,7 +22,7 @@ LEAST_DEVIATION = 1e-30  # of ratings, which float32 divides by
 APART = 384  # bytes between the rows of one minor row and the next most popular: three lines of the L2 cache
 
 
-class Way(NamedTuple):
+class PreparationOptions(NamedTuple):
     """How a training goes about its ratings: walk 'users' or 'items', the side whose rows are walked; seed; whether
     without conflicts; whether it looks at neighbours; damping of the users' and the items' baseline biases; trend: how
     much of a line in numbers of ratings they are shrunk to (trend.py), or () for the mean of all ratings."""
@@ -35,7 +35,7 @@ class Way(NamedTuple):
     trend: tuple = ()
 
 
-class Ready(NamedTuple):
+class TrainingData(NamedTuple):
     """What training reads, on the device: arrays.History, arrays.Side, the arrays.Query of every training rating (None
     where no neighbours are looked at), baseline biases in z (users', items') float64; weights.Weighed or None."""
 
@@ -46,16 +46,15 @@ class Ready(NamedTuple):
     weights: object = None
 
 
-def make_ready(orders, scale, way, steps, weights=None):
-    """The Ready of ratings in orders for a Way; weights: their weights.Weighed. On a GPU it is queued, not waited
-    for."""
+def prepare_ratings(orders, scale, way, steps, weights=None):
+    """The TrainingData of ratings in orders; weights: their weights.Weighed. On a GPU it is queued, not waited for."""
     history = history_of(orders, scale, steps)
     baseline = baseline_of(orders, scale, steps, way.damping, weights, way.trend)
     side = side_of(orders, way.walk, scale, way.seed, steps, way.deterministic)
     if weights is not None:
         side = side._replace(weights=laid_out(weights, way.walk, side.where, steps))
     query = training_query(history, orders, side, way.walk, steps) if way.near else None
-    return Ready(history, side, query, baseline, weights)
+    return TrainingData(history, side, query, baseline, weights)
 
 
 def scale_of(orders, values, weights=None):
@@ -178,7 +177,7 @@ def query_of(users, items, n_users, steps):
 
 
 def levelled(orders, scale, steps, way, weights=None):
-    """A Scale whose mean is what a Way's baseline predicts where nothing is known; as it is where that has no trend."""
+    """A Scale whose mean is the baseline of rows without ratings; unchanged where the options have no trend."""
     if not way.trend:
         return scale
     z = steps.resident(z_of_levels(orders, scale), np.float32)

@@ -18,7 +18,7 @@ def in_strata_on(device, deterministic):
     return deterministic and not device.is_cuda
 
 
-class Seats(NamedTuple):
+class BlockAssignment(NamedTuple):
     """Where the rows of the two sides sit: blocks, turns in a block; seat (rows,) int32 of a major row: block * turns +
     turn; block (rows,) int32 of a minor row. The arrays lie on the host."""
 
@@ -34,10 +34,10 @@ class Seats(NamedTuple):
 
 
 def seats_of(counts, others, blocks, seed):
-    """The Seats of rows with so many ratings: major ones counts (rows,), minor ones others (rows,)."""
+    """The BlockAssignment of rows with so many ratings: major ones counts (rows,), minor ones others (rows,)."""
     (block, turn), (other_block, _) = (schedule.dealt(each, blocks, seed) for each in (counts, others))
     turns = -(-len(counts) // blocks)
-    return Seats(blocks, turns, (block * turns + turn).astype(np.int32), other_block)
+    return BlockAssignment(blocks, turns, (block * turns + turn).astype(np.int32), other_block)
 
 
 def in_strata(starts, others, where, seats, steps):

@@ -10,13 +10,13 @@ from gpukit.errors import DataError
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.prepare.ready import Way, baseline_of, levelled, scale_of
+from gpukit.factorization.prepare.training_data import PreparationOptions, baseline_of, levelled, scale_of
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
-from gpukit.factorization.shared import ready, twins
+from gpukit.factorization.shared import training_data, twins
 from gpukit.factorization.shared.begin import of_rank
+from gpukit.factorization.shared.block_schedule import Copies, Ring
 from gpukit.factorization.shared.parts import Parts, parts_of
-from gpukit.factorization.shared.tour import Copies, Ring
 from gpukit.ratings.orders.order import order_ratings
 
 
@@ -39,19 +39,19 @@ def test_keys_of_blocks():
     np.testing.assert_array_equal(found, expected)
 
 
-WAY = Way("users", 3, False, False, USUAL)
+WAY = PreparationOptions("users", 3, False, False, USUAL)
 
 
 def prepared(table, walk, team, deterministic=False, trend=()):
-    """(Parts, Orders, Scale, Ready, tables) of a rank."""
+    """(Parts, Orders, Scale, TrainingData, tables) of a rank."""
     way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(of_rank(table, parts.owner, team.rank), cpu(), team)
-    scale = ready.levelled(orders, scale_of(orders, table.values), preparing, way, parts, team)
-    made, starts = ready.make_ready(orders, scale, way, preparing, parts, team, own_steps)
+    scale = training_data.levelled(orders, scale_of(orders, table.values), preparing, way, parts, team)
+    made, starts = training_data.prepare_ratings(orders, scale, way, preparing, parts, team, own_steps)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
-    tables, *_ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
+    tables, *_ = training_data.chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
     return parts, orders, scale, made, tables
 
 
@@ -126,9 +126,9 @@ def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
     items[0], users[0] = 237_000, 17_000
     parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(blocks, blocks))
     plan = check(settings_like(walk), int(users.sum()))
-    found = ready.workers_that_meet(12_672, parts, walk, plan)
+    found = training_data.workers_that_meet(12_672, parts, walk, plan)
     assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
-    few = ready.workers_that_meet(2, parts, walk, plan)
+    few = training_data.workers_that_meet(2, parts, walk, plan)
     assert few == (2, 2)
 
 
@@ -139,7 +139,7 @@ def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
     items[0] = 237_000
     parts = Parts(np.zeros(1), (users, items), np.zeros(17_770, np.int32), None, Copies(ranks))
     plan = check(settings_like("users"), int(users.sum()))
-    found = ready.workers_that_meet(11_520, parts, "users", plan)
+    found = training_data.workers_that_meet(11_520, parts, "users", plan)
     assert found[0] == pytest.approx(12_672 * first, rel=0.1) and found[1] == 11_520
 
 
@@ -150,22 +150,22 @@ def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
 )
 def test_the_first_workers_have_whole_shares_of_the_others(asked, found):
     """Never more than asked for; whole warps, where there are several."""
-    first, workers = ready.in_step(*asked)
+    first, workers = training_data.in_step(*asked)
     assert (first, workers) == found
     assert first <= asked[0] and workers <= asked[1] and workers % first == 0 and (first < 4 or first % 4 == 0)
 
 
 def test_chunks_are_dealt_to_as_many_as_walk_first(monkeypatch):
     """Where fewer workers may walk at first, a little fewer, all others are as few."""
-    monkeypatch.setattr(ready, "workers_that_meet", lambda *_: (10, 12))
+    monkeypatch.setattr(training_data, "workers_that_meet", lambda *_: (10, 12))
     monkeypatch.setattr(own_steps, "most_beside", lambda layout: 12)
     table, dealt_to = ratings(), []
-    cut = ready.cut_table
+    cut = training_data.cut_table
 
     def noted(counts, starts, pace, *more):
         dealt_to.append(pace.workers)
         return cut(counts, starts, pace, *more)
 
-    monkeypatch.setattr(ready, "cut_table", noted)
+    monkeypatch.setattr(training_data, "cut_table", noted)
     together(2, lambda team: prepared(table, "users", team))
     assert dealt_to == [10, 10]

@@ -4,38 +4,38 @@ wanted."""
 import numpy as np
 import pytest
 
-from gpukit.factorization.shared.tour import Lap, Move, Ring, Strata, part_of, travels
+from gpukit.factorization.shared.block_schedule import Lap, Move, Ring, Strata, part_of, travels
 
 RINGS = [Ring(1, 1), Ring(2, 2), Ring(2, 4), Ring(3, 3), Ring(4, 8)]
 STRATA = [Strata((0, 0, 1, 1), True, 7), Strata((0, 1, 1, 2, 2), False, 7)]
 
 
-@pytest.mark.parametrize("tour", RINGS, ids=str)
-def test_a_ring(tour):
-    stops = tour.stops(0)
+@pytest.mark.parametrize("schedule", RINGS, ids=str)
+def test_a_ring(schedule):
+    stops = schedule.stops(0)
     for stop in stops:
-        assert len(stop.walkers) == tour.ranks == len(stop.tables)
+        assert len(stop.walkers) == schedule.ranks == len(stop.tables)
         assert stop.walkers == {block: rank for rank, block in stop.tables.items()}
-    for rank in range(tour.ranks):
-        assert sorted(stop.tables[rank] for stop in stops) == list(range(tour.blocks))
+    for rank in range(schedule.ranks):
+        assert sorted(stop.tables[rank] for stop in stops) == list(range(schedule.blocks))
 
 
-@pytest.mark.parametrize("tour", STRATA, ids=str)
-def test_strata(tour):
+@pytest.mark.parametrize("schedule", STRATA, ids=str)
+def test_strata(schedule):
     """All blocks at a time, each with each block of users once an epoch."""
-    orders = {tuple(stop.tables[0] for stop in tour.stops(epoch)) for epoch in range(9)}
+    orders = {tuple(stop.tables[0] for stop in schedule.stops(epoch)) for epoch in range(9)}
     assert len(orders) > 3
-    met = [(block, rank) for stop in tour.stops(2) for block, rank in stop.walkers.items()]
-    for block in range(len(tour.owners)):
-        assert sorted(rank for other, rank in met if other == block) == sorted(tour.owners)
+    met = [(block, rank) for stop in schedule.stops(2) for block, rank in stop.walkers.items()]
+    for block in range(len(schedule.owners)):
+        assert sorted(rank for other, rank in met if other == block) == sorted(schedule.owners)
 
 
-@pytest.mark.parametrize("tour", RINGS + STRATA, ids=str)
-def test_blocks_are_where_they_are_walked(tour):
+@pytest.mark.parametrize("schedule", RINGS + STRATA, ids=str)
+def test_blocks_are_where_they_are_walked(schedule):
     place = {}
     for epoch in range(4):
-        stops = tour.stops(epoch)
-        for stop, moves in zip(stops, travels(stops, tour.stops(epoch + 1)), strict=True):
+        stops = schedule.stops(epoch)
+        for stop, moves in zip(stops, travels(stops, schedule.stops(epoch + 1)), strict=True):
             for block, rank in stop.walkers.items():
                 assert place.setdefault(block, rank) == rank
             for move in moves:

@@ -5,11 +5,11 @@ import numpy as np
 from gpukit.factorization.arrays import Side
 from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.ready import Ready
-from gpukit.factorization.prepare.strata import in_strata
-from gpukit.factorization.shared.tour import Copies, Lap
+from gpukit.factorization.prepare.conflict_free_blocks import in_strata
+from gpukit.factorization.prepare.training_data import TrainingData
+from gpukit.factorization.shared.block_schedule import Copies, Lap
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks.table import cut_table
 from gpukit.factorization.solvers.sgd.rates import row_rates
@@ -20,18 +20,21 @@ TWO = 2  # ranks with copies take twice START together: rows' changes meet often
 START = 9.0  # as STALENESS, for steps at the full learning rate: one H200 at Netflix shape has it, twice that harms
 
 
-def make_ready(orders, scale, way, steps, parts, team, own_steps):
-    """(Ready, starts) of a rank's ratings in orders, for a ready.Way and parts.Parts; own_steps: cpu.py or gpu.py
-    beside this file; starts: where the rows of each block begin (see by_block), or None."""
-    history = ready.history_of(orders, scale, steps)
+def prepare_ratings(orders, scale, way, steps, parts, team, own_steps):
+    """Return (TrainingData, starts) of a rank's ratings in orders.
+
+    way: PreparationOptions; parts: parts.Parts; own_steps: cpu.py or gpu.py of this package; starts: first rating of
+    each row of each block (see by_block), or None.
+    """
+    history = training_data.history_of(orders, scale, steps)
     baseline = baseline_of(orders, scale, steps, way, parts, team)
     side, starts = side_of(orders, way, scale, parts, steps, own_steps)
-    query = ready.training_query(history, orders, side, way.walk, steps) if way.near else None
-    return Ready(history, side, query, baseline), starts
+    query = training_data.training_query(history, orders, side, way.walk, steps) if way.near else None
+    return TrainingData(history, side, query, baseline), starts
 
 
 def levelled(orders, scale, steps, way, parts, team):
-    """ready.levelled over ranks."""
+    """training_data.levelled over ranks."""
     if not way.trend:
         return scale
     level, _, _ = trended(orders, scale, steps, way, parts, team)
@@ -40,7 +43,7 @@ def levelled(orders, scale, steps, way, parts, team):
 
 def trended(orders, scale, steps, way, parts, team):
     """trend.biases over ranks."""
-    z = steps.resident(ready.z_of_levels(orders, scale), np.float32)
+    z = steps.resident(training_data.z_of_levels(orders, scale), np.float32)
     sides = [
         trends.side_of(orders, side, z, steps, way.damping[side], way.trend[side], None)._replace(counts=counts)
         for side, counts in enumerate(parts.counts)
@@ -60,12 +63,12 @@ def of_all_ranks(means, own, counts, damping, team):
 
 
 def baseline_of(orders, scale, steps, way, parts, team):
-    """ready.baseline_of over ranks: an item's bias is of all ranks' ratings, a user's right where the user is."""
+    """baseline_of over ranks: an item's bias is of all ranks' ratings, a user's right where the user is."""
     if way.trend:
         level, user_bias, item_bias = trended(orders, scale, steps, way, parts, team)
         item_bias[item_bias != 0] += level  # rows without ratings stay at 0
         return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
-    z = steps.resident(ready.z_of_levels(orders, scale), np.float32)
+    z = steps.resident(training_data.z_of_levels(orders, scale), np.float32)
     users, items = orders.shape
     own, (of_users, of_items) = np.diff(orders.by_item.indptr[: items + 1]), way.damping
     user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
@@ -86,12 +89,12 @@ def side_of(orders, way, scale, parts, steps, own_steps):
     block of items; a walk over items finds its blocks' rows as they are."""
     order, other = major_first(way.walk, orders.by_user, orders.by_item)
     rows = major_first(way.walk, *orders.shape)[0]
-    where, strata, starts = ready.shuffled(order, way.seed, steps), None, None
+    where, strata, starts = training_data.shuffled(order, way.seed, steps), None, None
     if parts.seats is not None:
         where, strata = in_strata(order.starts, order.others, where, parts.seats, steps)
     elif way.walk == "users" and parts.blocks > 1:
         where, starts = by_block(order, rows, where, parts, steps, own_steps)
-    minor, values = ready.laid_out_by(where, order, orders, way.walk, scale, steps)
+    minor, values = training_data.laid_out_by(where, order, orders, way.walk, scale, steps)
     return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts), starts
 
 
@@ -112,13 +115,13 @@ def by_block(order, rows, where, parts, steps, own_steps):
 
 
 def chunk_tables(side, starts, parts, way, plan, layout, steps, own_steps):
-    """([chunk table a block, or a stratum], workers, the first epoch's tour.Laps) of a rank; steps: factorization's
+    """([chunk table a block, or a stratum], workers, the first epoch's Laps) of a rank; steps: factorization's
     cpu.py or gpu.py; own_steps: those beside this file."""
     if side.strata is not None:
         return side.strata, len(side.strata), [Lap(0.0, 1.0, len(side.strata))]
     rates = row_rates(plan.rates, plan.learning_rate, major_first(way.walk, *parts.counts)[0])
-    n, rows, copied = len(side.minor), len(side.indptr) - 1, isinstance(parts.tour, Copies)
-    at_once = n if copied else n * parts.tour.ranks // parts.blocks
+    n, rows, copied = len(side.minor), len(side.indptr) - 1, isinstance(parts.schedule, Copies)
+    at_once = n if copied else n * parts.schedule.ranks // parts.blocks
     most = own_steps.most_beside(layout) if copied else steps.most_workers(layout)
     most = schedule.worker_count(at_once, most, layout.slots > 0)
     first, workers = workers_that_meet(most, parts, way.walk, plan)
@@ -159,8 +162,8 @@ def workers_that_meet(most, parts, walk, plan):
     than one GPU: with four times as many, four H200s diverged.
     """
     counts = major_first(walk, *parts.counts)[1]
-    crowding = parts.blocks if walk == "users" else parts.tour.ranks
-    together = parts.tour.ranks if isinstance(parts.tour, Copies) and parts.tour.ranks > TWO else 1
+    crowding = parts.blocks if walk == "users" else parts.schedule.ranks
+    together = parts.schedule.ranks if isinstance(parts.schedule, Copies) and parts.schedule.ranks > TWO else 1
     shares = crowding * counts / counts.sum()
     steep = together * shares.max() * plan.learning_rate
     later = (shares * row_rates(plan.rates, plan.learning_rate, counts)).max()
