@@ -8,7 +8,7 @@ from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions
-from gpukit.factorization.prepare.weights import weighed
+from gpukit.factorization.prepare.weights import order_weights
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
@@ -40,12 +40,12 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, device)
-        weights = weighed(ratings, orders, steps.preparing)
-        in_strata = conflict_free_blocks.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
+        weights = order_weights(ratings, orders, steps.preparing)
+        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        scale = training_data.levelled(orders, scale, steps.preparing, options, weights)
+        scale = training_data.center_scale(orders, scale, steps.preparing, options, weights)
         made = training_data.prepare_ratings(orders, scale, options, steps.preparing, weights)
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)

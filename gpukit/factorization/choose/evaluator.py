@@ -9,7 +9,7 @@ from gpukit.factorization.choose.candidates import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.weights import weighed
+from gpukit.factorization.prepare.weights import order_weights
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
@@ -48,7 +48,7 @@ class Evaluator:
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
         self.own = training_data.scale_of(self.orders, train.values, train.weights)
-        self.weights = weighed(train, self.orders, self.steps.preparing)
+        self.weights = order_weights(train, self.orders, self.steps.preparing)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = find(self.orders, self.steps)
 
@@ -71,7 +71,7 @@ class Evaluator:
         way = self.way._replace(damping=damping, trend=trend)
         if self.made is None or way != self.way:
             data = self.steps.preparing, way, self.weights
-            self.way, self.scale = way, training_data.levelled(self.orders, self.own, *data)
+            self.way, self.scale = way, training_data.center_scale(self.orders, self.own, *data)
             self.made = training_data.prepare_ratings(self.orders, self.scale, way, self.steps.preparing, self.weights)
 
     def errors(self, z, scale=None):

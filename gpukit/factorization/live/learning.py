@@ -72,7 +72,7 @@ def both_orders(keys, key, work):
     order by user already, which are overwritten."""
     own, ordering, preparing, n = work.own, work.ordering, work.steps.preparing, keys.size
     by_user = taken(keys, key, (key.user, 1), key.item, own.empty(0, np.uint32), ordering, work.deterministic)
-    keys, order, _ = own.sort_by_bits(keys, 0, key.user.shift, training_data.counted(n, preparing))
+    keys, order, _ = own.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, preparing))
     by_item = taken(keys, key, (key.item, 0), key.user, own.empty(0, np.uint32), ordering)
     places = own.empty(n, np.uint32)
     preparing.run("turn_around", order, places)
@@ -147,7 +147,7 @@ def learn(fresh, held, plan, heed=None):
 def walk(session, fresh, held, plan, heed):
     """All epochs of a session over the ratings of a Fresh."""
     work, orders = held.work, fresh.orders
-    preparing, stratified = work.steps.preparing, conflict_free_blocks.in_strata_on(work.device, work.deterministic)
+    preparing, stratified = work.steps.preparing, conflict_free_blocks.uses_strata(work.device, work.deterministic)
     side = training_data.side_of(orders, work.walk, held.scale, plan.seed, preparing, stratified)
     by_user, query = orders.by_user, None
     if work.layout.slots:

@@ -14,7 +14,7 @@ PARTS = 1024  # in which pieces are counted at once
 def still_tables(task, flags, work):
     """What descent.chunk_tables gives of a solvers.Task, where rows that are flagged learn beside others that stand
     still; flags ((M,), (N,)) uint8 on the device, work: upload.Work."""
-    own, starts, settings = work.own, task.made.side.starts, task.settings
+    own, starts, settings = work.own, task.data.side.starts, task.settings
     flags, n = major_first(work.walk, *flags)[0], len(task.orders)
     most = own.zeros(1, np.int64)
     own.run("most_rated", starts, flags, most)

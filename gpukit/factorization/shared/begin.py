@@ -17,7 +17,7 @@ from gpukit.factorization.shared.parts import parts_of
 from gpukit.factorization.shared.searching import SharedSearch
 from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import training_of
-from gpukit.factorization.shared.training_data import chunk_tables, levelled, prepare_ratings
+from gpukit.factorization.shared.training_data import center_scale, chunk_tables, prepare_ratings
 from gpukit.parallel.devices import check_apart
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -74,14 +74,14 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        in_strata = conflict_free_blocks.in_strata_on(device, estimator.deterministic)
+        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic)
         way = PreparationOptions(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, way, steps.preparing)
         own = of_rank(ratings, parts.owner, team.rank)
         layout = layout_of(estimator, plan, ratings, device, steps, len(own))
         orders = order_ratings(own, device, team)
         scale = scale_of(orders, ratings.values)
-        scale = levelled(orders, scale, steps.preparing, way, parts, team)
+        scale = center_scale(orders, scale, steps.preparing, way, parts, team)
         made, starts = prepare_ratings(orders, scale, way, steps.preparing, parts, team, own_steps)
     with clock("neighbours"):
         search = SharedSearch(team, device, steps)

@@ -20,7 +20,7 @@ def key_blocks(starts, others, where, blocks, rows, keys):
 
     starts (rows + 1 or more,) int64; others (n,) int32; where (n,) uint32, a permutation; blocks (other rows,) int32;
     rows int64; keys (n,) uint64, overwritten.
-    Launch: any grid and block; a block walks whole rows.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare.conflict_free_blocks import seats_of
+from gpukit.factorization.prepare.conflict_free_blocks import assign_blocks
 from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
 from gpukit.factorization.solvers.sgd import schedule
 
@@ -81,7 +81,7 @@ def in_strata(counts, size, way, steps):
     and walk nothing."""
     major, minor = major_first(way.walk, *counts)
     blocks = schedule.block_count(int(major.sum()), (len(major), len(minor)), steps.GRAIN, steps.MOST_BLOCKS)
-    seats = seats_of(major, minor, blocks, way.seed)
+    seats = assign_blocks(major, minor, blocks, way.seed)
     of_users, of_items = major_first(way.walk, seats.seat // seats.turns, seats.block)
     owners = np.arange(blocks) * size // blocks
     block_schedule = Strata(tuple(map(int, owners)), way.walk == "users", way.seed)

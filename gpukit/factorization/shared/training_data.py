@@ -7,7 +7,7 @@ from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.conflict_free_blocks import in_strata
+from gpukit.factorization.prepare.conflict_free_blocks import arrange_in_strata
 from gpukit.factorization.prepare.training_data import TrainingData
 from gpukit.factorization.shared.block_schedule import Copies, Lap
 from gpukit.factorization.solvers.sgd import schedule
@@ -33,8 +33,8 @@ def prepare_ratings(orders, scale, way, steps, parts, team, own_steps):
     return TrainingData(history, side, query, baseline), starts
 
 
-def levelled(orders, scale, steps, way, parts, team):
-    """training_data.levelled over ranks."""
+def center_scale(orders, scale, steps, way, parts, team):
+    """training_data.center_scale over ranks."""
     if not way.trend:
         return scale
     level, _, _ = trended(orders, scale, steps, way, parts, team)
@@ -51,9 +51,9 @@ def trended(orders, scale, steps, way, parts, team):
 
     def means_of(side, z, other, damping, steps):
         own = trends.damped_means(side, z, other, damping, steps)
-        return of_all_ranks(own, np.diff(steps.fetch(side.read[0])), side.counts, damping, team)
+        return of_all_ranks(own, np.diff(steps.fetch(side.columns[0])), side.counts, damping, team)
 
-    return trends.settled(sides, z, steps, means_of)
+    return trends.fit_biases(sides, z, steps, means_of)
 
 
 def of_all_ranks(means, own, counts, damping, team):
@@ -89,12 +89,12 @@ def side_of(orders, way, scale, parts, steps, own_steps):
     block of items; a walk over items finds its blocks' rows as they are."""
     order, other = major_first(way.walk, orders.by_user, orders.by_item)
     rows = major_first(way.walk, *orders.shape)[0]
-    where, strata, starts = training_data.shuffled(order, way.seed, steps), None, None
+    where, strata, starts = training_data.shuffle_places(order, way.seed, steps), None, None
     if parts.seats is not None:
-        where, strata = in_strata(order.starts, order.others, where, parts.seats, steps)
+        where, strata = arrange_in_strata(order.starts, order.others, where, parts.seats, steps)
     elif way.walk == "users" and parts.blocks > 1:
         where, starts = by_block(order, rows, where, parts, steps, own_steps)
-    minor, values = training_data.laid_out_by(where, order, orders, way.walk, scale, steps)
+    minor, values = training_data.lay_out_ratings(where, order, orders, way.walk, scale, steps)
     return Side(order.indptr[: rows + 1], order.starts, minor, values, where, strata, other.starts), starts
 
 

@@ -37,14 +37,14 @@ WHOLE = Whole()
 class Task(NamedTuple):
     """Inputs of a solver.
 
-    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; made: TrainingData;
+    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; data: TrainingData;
     settings: settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py);
     device: Device; deterministic: True if every run must give the same result; share: the rows to solve for
     (least squares only)."""
 
     orders: object
     scale: object
-    made: object
+    data: object
     settings: object
     layout: object
     steps: object

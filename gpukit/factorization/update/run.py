@@ -253,7 +253,7 @@ class Learner:
         """The Training of a State that walks some Ratings."""
         trainer, steps = self.trainer, self.trainer.steps
         orders, scale = order_ratings(some, trainer.device), self.facts.scale
-        in_strata = conflict_free_blocks.in_strata_on(trainer.device, trainer.deterministic)
+        in_strata = conflict_free_blocks.uses_strata(trainer.device, trainer.deterministic)
         way = training_data.PreparationOptions(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
         made = training_data.prepare_ratings(orders, scale, way, steps.preparing)
         task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, trainer.deterministic)

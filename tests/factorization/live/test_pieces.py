@@ -24,7 +24,7 @@ def test_they_are_the_hosts(kind, rows, share, walk):
     settings = SimpleNamespace(rates=kind, learning_rate=0.15, seed=3)
     usual = SimpleNamespace(most_workers=lambda layout: most, chunking=steps.chunking)
     task = SimpleNamespace(
-        made=SimpleNamespace(side=SimpleNamespace(starts=starts)),
+        data=SimpleNamespace(side=SimpleNamespace(starts=starts)),
         settings=settings,
         orders=range(n),
         steps=usual,

@@ -10,7 +10,7 @@ from gpukit.errors import DataError
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.prepare.training_data import PreparationOptions, baseline_of, levelled, scale_of
+from gpukit.factorization.prepare.training_data import PreparationOptions, baseline_of, center_scale, scale_of
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
 from gpukit.factorization.shared import training_data, twins
@@ -47,7 +47,7 @@ def prepared(table, walk, team, deterministic=False, trend=()):
     way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
     orders = order_ratings(of_rank(table, parts.owner, team.rank), cpu(), team)
-    scale = training_data.levelled(orders, scale_of(orders, table.values), preparing, way, parts, team)
+    scale = training_data.center_scale(orders, scale_of(orders, table.values), preparing, way, parts, team)
     made, starts = training_data.prepare_ratings(orders, scale, way, preparing, parts, team, own_steps)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
@@ -89,7 +89,7 @@ def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic,
     """Also on ranks that have none: one that gives one result has one block of so few."""
     table, way = ratings(), WAY._replace(trend=trend)
     orders = order_ratings(table, cpu())
-    scale = levelled(orders, scale_of(orders, table.values), preparing, way)
+    scale = center_scale(orders, scale_of(orders, table.values), preparing, way)
     users, items = baseline_of(orders, scale, preparing, trend=trend)
     done = together(size, lambda team: prepared(table, "users", team, deterministic, trend))
     for rank, (parts, own, its, made, _) in enumerate(done):

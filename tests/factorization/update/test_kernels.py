@@ -39,7 +39,7 @@ def few(users, items):
 @pytest.mark.parametrize("model, rows", [(MatrixFactorization, "frozen"), (LSHMF, "move")])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     """Both train in batches, a CPU too, whose strata would take other steps."""
-    monkeypatch.setattr(conflict_free_blocks, "in_strata_on", lambda device, deterministic: False)
+    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
     fitted = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4))
     part = inputs.part_of(planted(6, 5, 0.7), None, fitted.user_ids_, fitted.item_ids_, "last", lambda ratings: ratings)

@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare.weights import laid_out
+from gpukit.factorization.prepare.weights import lay_out_weights
 from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.als.rates import DAMPING
 from gpukit.factorization.solvers.squares import plan
@@ -25,11 +25,11 @@ class Half(NamedTuple):
 def arrange(task):
     """(Equations, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, squares.__name__)
-    weights, preparing = task.made.weights, task.steps.preparing
+    weights, preparing = task.data.weights, task.steps.preparing
     items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
     if weights is not None:
-        items = items._replace(weights=laid_out(weights, "items", items.where, preparing))
-    sides = [task.made.side, items]
+        items = items._replace(weights=lay_out_weights(weights, "items", items.where, preparing))
+    sides = [task.data.side, items]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
     cuts = [plan.cut(side.indptr, steps.LONGEST, most, own=task.share.own(its)) for its, side in enumerate(sides)]

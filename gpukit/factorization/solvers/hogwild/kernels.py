@@ -24,7 +24,7 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
 
     starts (rows + 1 or more,) int64: where rows begin; minor (n,) int32, values (n,) float32; seed_key uint32; samples:
     Samples, overwritten.
-    Launch: any grid and block; a block walks whole rows.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours (Feistel permutations, Black and Rogaway 2002).
     """

@@ -16,7 +16,7 @@ MEETINGS = 1.0  # mean number of other workers at a worker's rows; at 2 RMSE ris
 
 def arrange(task):
     """(Samples in random order, workers, the device's steps) of a solvers.Task."""
-    steps, side, n = engine(task.device, __package__), task.made.side, len(task.orders)
+    steps, side, n = engine(task.device, __package__), task.data.side, len(task.orders)
     samples = Samples(*(steps.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32)))
     seed_key = np.uint32(key(task.settings.seed, Keyed.SAMPLES[0]))
     steps.run("scatter_ratings", side.starts, side.minor, side.values, seed_key, samples)

@@ -37,7 +37,7 @@ def arrange(task):
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
     sides = [
-        task.made.side,
+        task.data.side,
         training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing),
     ]
     way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver

@@ -10,14 +10,14 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 def arrange(task):
     """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata."""
-    if task.deterministic and task.made.side.strata is None:
+    if task.deterministic and task.data.side.strata is None:
         return batches.arrange(task)
-    return chunk_tables(task.made.side, usual_pace(task), task.settings.seed, task.steps)
+    return chunk_tables(task.data.side, usual_pace(task), task.settings.seed, task.steps)
 
 
 def usual_pace(task):
     """The schedule.Pace of a solvers.Task."""
-    settings, counts = task.settings, np.diff(task.made.side.indptr)
+    settings, counts = task.settings, np.diff(task.data.side.indptr)
     return schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
 
 
@@ -38,7 +38,7 @@ def begin(session, task, arranged):
     """The Training of a session."""
     if isinstance(arranged, batches.Batches):
         return batches.Training(session, task, arranged)
-    session.train_on(task.made.side, task.made.query, *arranged)
+    session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 
 

@@ -32,7 +32,7 @@ class Batches(NamedTuple):
 
 def arrange(task):
     """The Batches of a solvers.Task."""
-    steps, settings, side = engine(task.device, __package__), task.settings, task.made.side
+    steps, settings, side = engine(task.device, __package__), task.settings, task.data.side
     counts = np.diff(side.indptr), np.diff(task.steps.preparing.fetch(side.minor_starts))
     rates = [row_rates(settings.rates, settings.learning_rate, each) for each in counts]
     n, width = int(counts[0].sum()), steps.seen_width(task.layout)
@@ -66,7 +66,7 @@ class Training:
 
     def __init__(self, session, task, batches):
         self.session, self.settings, self.batches = session, task.settings, batches
-        self.batch = session.batch_of(task.made.side, task.made.query)
+        self.batch = session.batch_of(task.data.side, task.data.query)
 
     def epoch(self, number):
         """One pass over all ratings; returns when it is done."""

@@ -16,7 +16,7 @@ def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, pla
     starts (rows + 1 or more,) int64: where rows begin; before (rows + 1,) int64: chunks of the rows before each;
     classes (longest + 1,) uint64 of a length; random_bits int64; random_key uint32; overwritten: chunks (n, 3) int64
     (row, first rating, ratings), keys (n,) uint64: class, then so many random bits, places (n,) uint32: 0, 1, ...
-    Launch: any grid and block; a block walks whole rows.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """

@@ -91,7 +91,7 @@ def test_as_good_as_plain(monkeypatch):
     ratings = planted(300, 120, 0.3)
     for model in (MatrixFactorization, LSHMF):
         racy = make(model, n_epochs=20).fit(ratings)
-        monkeypatch.setattr(conflict_free_blocks, "in_strata_on", lambda device, deterministic: False)
+        monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
         one, same, other = (
             make(model, n_epochs=20, deterministic=True, random_state=s).fit(ratings) for s in (0, 0, 1)
         )

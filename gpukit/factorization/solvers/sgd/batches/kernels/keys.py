@@ -13,7 +13,7 @@ def key_batch(chunks, minor, ranks, keys, slots):
 
     chunks (n, 5) int64: row, first rating, ratings, first slot, any; minor (all ratings,) int32; ranks (minor rows,)
     int32; keys uint64 and slots uint32 (ratings of the batch,), overwritten.
-    Launch: any grid and block; a block walks whole chunks.
+    Launch: any grid and block; a block processes whole chunks.
     Deterministic: yes, exact.
     Source: ours.
     """
