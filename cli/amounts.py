@@ -43,11 +43,11 @@ def size(file):
 
 def of_ratings(path, estimator):
     """The worth.Work of an estimator's training on a file; None where nothing is known of it, or ranks are refused."""
-    from gpukit.factorization.shared.begin import check_asked
+    from gpukit.factorization.shared.begin import check_parameters
 
     settings, count = estimator.check(), entries([path], A_RATING)
     with contextlib.suppress(ParameterError):
-        check_asked(estimator, settings, on_gpus=True)
+        check_parameters(estimator, settings, on_gpus=True)
         if count is not None and settings.solver == "sgd":
             return worth.of_ratings(count, settings.epochs, settings.n_factors, settings.n_neighbors)
     return None

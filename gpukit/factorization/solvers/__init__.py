@@ -23,11 +23,11 @@ class Whole:
 
     shared.rows.Share is the counterpart for several processes."""
 
-    def own(self, side):
+    def span(self, side):
         """Return (first, last + 1) of the rows to solve for; None means all."""
         return None
 
-    def meet(self, side, table):
+    def exchange(self, side, table):
         """Wait until all rows of a side's table are available."""
 
 

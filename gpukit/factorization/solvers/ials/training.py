@@ -67,7 +67,7 @@ def check_weights(levels, scale):
 def half_of(number, side, task, steps, limits):
     """The Half of an arrays.Side, 0 the users' or 1 the items'; limits: pieces at once, clicks of rows that are few,
     steps.Few or None."""
-    settings, (most, clicks, few), own = task.settings, limits, task.share.own(number)
+    settings, (most, clicks, few), own = task.settings, limits, task.share.span(number)
     pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, own), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
@@ -198,5 +198,5 @@ class Training:
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
             self.way.solve(half, other, own)
-            self.share.meet(side, own)
+            self.share.exchange(side, own)
         self.session.finish()
