@@ -62,7 +62,7 @@ class Facts(NamedTuple):
 
     merged: object
     fresh: tuple
-    own: object
+    orders: object
     known: tuple
     touched: tuple
     base: tuple
@@ -168,13 +168,13 @@ def orders_of_fresh(merged, fresh, trainer):
 def kept_baseline(state, fresh, own, how, trainer):
     """Baseline biases ((M,), (N,)) float64 in z on the device: of fresh rows by Orders of their ratings, of the others
     as they were; how: (Scale, damping)."""
-    work, base = upload.work_of(trainer, state), []
+    context, base = upload.create_context(trainer, state), []
     for extras, new in zip(grow.extras_of(state), fresh):
         base.append(np.zeros(len(new)))
         base[-1][: len(extras)] = extras[:, BASE]
-    base = tuple(work.own.resident(side, np.float64) for side in base)
-    flags = tuple(work.own.resident(new, np.uint8) for new in fresh)
-    return base if own is None else learning.fresh_baseline(own, flags, base, *how, work)
+    base = tuple(context.live_steps.resident(side, np.float64) for side in base)
+    flags = tuple(context.live_steps.resident(new, np.uint8) for new in fresh)
+    return base if own is None else learning.baseline_of_new_rows(own, flags, base, *how, context)
 
 
 def changed_items(before, now, touched, walk, settings):
@@ -212,16 +212,16 @@ class Learner:
     def learn_fresh(self):
         """Algorithm 4, lines 10 to 15: rows that had no ratings learn all of theirs, the others stay as they are."""
         facts = self.facts
-        if facts.own is None:
+        if facts.orders is None:
             return
-        held = upload.held_of(self.state, facts.history, facts.scale, upload.work_of(self.trainer, self.state))
-        flags = (held.work.own.resident(new, np.uint8) for new in facts.fresh)
-        self.walked += learning.learn(
-            learning.Fresh(facts.own, tuple(flags), learning.base_of(held)), held, self.plan, self.heed
-        )
-        self.state = states.State(*map(np.asarray, held.session().state()))
+        context = upload.create_context(self.trainer, self.state)
+        device_state = upload.create_device_state(self.state, facts.history, facts.scale, context)
+        flags = tuple(context.live_steps.resident(new, np.uint8) for new in facts.fresh)
+        rows = learning.NewRows(facts.orders, flags, learning.read_baseline(device_state))
+        self.walked += learning.train_new_rows(rows, device_state, self.plan, self.report)
+        self.state = states.State(*map(np.asarray, device_state.session().state()))
 
-    def heed(self, turn, turns):
+    def report(self, turn, turns):
         """Before an epoch, and after the last: tell of it, and end where that is asked for."""
         if self.pressed.requested is not None:
             raise interrupt.Interrupted(self.pressed.requested)
@@ -243,9 +243,9 @@ class Learner:
             return state
         training = self.training_on(state, some)
         for turn, epoch in enumerate(epochs):
-            self.heed(turn, len(epochs))
+            self.report(turn, len(epochs))
             training.step(self.plan.epoch_rates(epoch), schedule.turn_key(self.plan.seed, turn))
-        self.heed(len(epochs), len(epochs))
+        self.report(len(epochs), len(epochs))
         self.walked += len(some) * len(epochs)
         return training.session.state()
 
