@@ -307,5 +307,5 @@ def test_a_part_that_fails_midway(monkeypatch):
     with pytest.raises(ZeroDivisionError):
         live.add(parts[0])
     for question in (live.model, lambda: live.predict(parts[0]), lambda: live.add(parts[1])):
-        with pytest.raises(GpukitError, match="not added as a whole. Make the live model anew"):
+        with pytest.raises(GpukitError, match="failed before its end. Create the live model again"):
             question()
