@@ -12,7 +12,7 @@ from gpukit.factorization.prepare.weights import order_weights
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd.batches import deal
+from gpukit.factorization.solvers.sgd.batches import plan as batch_plan
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -81,7 +81,7 @@ def layout_of(estimator, plan, ratings, device, steps, held=None):
     in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
     half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
     layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
-    beside = deal.memory(len(ratings), layout) if in_batches else 0
+    beside = batch_plan.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
     runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, beside)
     return layout

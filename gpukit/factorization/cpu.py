@@ -83,7 +83,7 @@ class Session:
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
         with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
-            for table in schedule.in_turn(self.tables, turn):
+            for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
     start_epoch = epoch  # nothing is queued here

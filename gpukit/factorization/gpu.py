@@ -19,7 +19,7 @@ from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.factorization.solvers.sgd.places.gpu import room_for
+from gpukit.factorization.solvers.sgd.places.gpu import allocate_table
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
 from gpukit.selection import gpu as selection
@@ -141,7 +141,7 @@ class Session:
         rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
         self.places = training_data.minor_places(side, rows, row_bytes, preparing, order)
         preparing.run("rename_rows", self.places, side.minor)
-        self.room = room_for(self.parameters.Q.shape, side.minor, self.layout, self.vector)
+        self.room = allocate_table(self.parameters.Q.shape, side.minor, self.layout, self.vector)
         self.take_minor(self.parameters.Q)
 
     def batch_of(self, side, query):
@@ -170,7 +170,7 @@ class Session:
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
         grid = -(-self.workers * self.layout.lanes // BLOCK)
-        for table in schedule.in_turn(self.tables, turn):
+        for table in schedule.order_tables(self.tables, turn):
             launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
 
     def epoch(self, rates, turn):

@@ -19,7 +19,7 @@ def part_of(X, y, known, finders, steps):
         part = accept_as_is(X, known, steps)
         if part is not None:
             return part
-    return inputs.in_rows(inputs.unweighted(table_of(X, y)), *known, finders)
+    return inputs.in_rows(inputs.require_unweighted(table_of(X, y)), *known, finders)
 
 
 def accept_as_is(ratings, known, steps):

@@ -76,14 +76,14 @@ def ring_parts(counts, size, options):
     """Return the Parts of blocks in a ring."""
     users, items = counts
     per_rank = max(1, min(BLOCKS_PER_RANK[options.walk], len(items) // size))
-    owner, block = (schedule.dealt(*side, options.seed)[0] for side in ((users, size), (items, per_rank * size)))
+    owner, block = (schedule.deal_rows(*side, options.seed)[0] for side in ((users, size), (items, per_rank * size)))
     return Parts(owner, counts, block, None, Ring(size, per_rank * size))
 
 
 def copied_parts(counts, size, options):
     """Return the Parts of users, with a copy of all items on each rank."""
     users, items = counts
-    owner, _ = schedule.dealt(users, size, options.seed)
+    owner, _ = schedule.deal_rows(users, size, options.seed)
     return Parts(owner, counts, np.zeros(len(items), np.int32), None, Copies(size))
 
 

@@ -21,7 +21,8 @@ LOSSES_OF = {"ials": ("squared",), "sampled": ("cross-entropy", "bpr")}  # solve
 class Whole:
     """Share of the rows of a single process: all rows of both sides (0: users, 1: items).
 
-    shared.rows.Share is the counterpart for several processes."""
+    shared.rows.Share is the counterpart for several processes.
+    """
 
     def span(self, side):
         """Return (first, last + 1) of the rows to solve for; None means all."""
@@ -37,10 +38,10 @@ WHOLE = Whole()
 class Task(NamedTuple):
     """Inputs of a solver.
 
-    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; data: TrainingData;
-    settings: settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py);
-    device: Device; deterministic: True if every run must give the same result; share: the rows to solve for
-    (least squares only)."""
+    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; data: TrainingData; settings:
+    settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py); device: Device;
+    deterministic: True if every run must give the same result; share: the rows to solve for (least squares only).
+    """
 
     orders: object
     scale: object
@@ -61,6 +62,7 @@ def training_of(solver):
 def usual(solver, kind, n_ratings):
     """Return a solver's default hyperparameters for n_ratings ratings.
 
-    The keys are 'epochs', 'learning_rate' (may be None), 'regularization' and 'annealing'. kind names the
-    estimator's set of rates."""
+    The keys are 'epochs', 'learning_rate' (may be None), 'regularization' and 'annealing', and others for clicks. kind
+    names the estimator's set of rates.
+    """
     return importlib.import_module(f"{__name__}.{solver}.rates").usual(kind, n_ratings)

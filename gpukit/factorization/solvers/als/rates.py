@@ -1,4 +1,4 @@
-"""Regularization and epochs where none are given."""
+"""Default regularization and epochs."""
 
 import numpy as np
 
@@ -15,6 +15,7 @@ EPOCHS = 15
 
 
 def usual(kind, n_ratings):
-    """{'epochs', 'learning_rate', 'regularization', 'annealing'} for so many ratings; there are no steps to size."""
+    """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings ratings; the learning rate is
+    None."""
     regularization = float(np.clip(DECAY * A_DECADE ** -decades(n_ratings), *DECAY_BOUNDS))
     return {"epochs": EPOCHS, "learning_rate": None, "regularization": regularization, "annealing": 1.0}

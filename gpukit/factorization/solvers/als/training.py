@@ -1,4 +1,4 @@
-"""Training by alternating least squares, written once for either device."""
+"""Training by alternating least squares, for either device."""
 
 from typing import NamedTuple
 
@@ -16,14 +16,14 @@ STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients, where they are used
 
 
 class Half(NamedTuple):
-    """What one side's rows are solved from: squares.arrays.Data, batches [(pieces, owners, decays)] on the device."""
+    """Input of one side's solution: squares.arrays.Data, batches [(pieces, owners, decays)] on the device."""
 
     data: object
     batches: list
 
 
 def arrange(task):
-    """(Equations, [users' Half, items' Half]) of a solvers.Task."""
+    """Return (Equations, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, squares.__name__)
     weights, preparing = task.data.weights, task.steps.preparing
     items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
@@ -38,26 +38,28 @@ def arrange(task):
 
 
 def half_of(side, cut, task, steps):
-    """The Half of an arrays.Side: lambda of a row with n ratings is n times the regularization (weighted lambda); n is
-    the sum of their weights where they have some."""
+    """Return the Half of an arrays.Side.
+
+    lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
+    """
     counts, weights = cut.owners[:, 3], side.weights
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
-        counts = sums_of(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
+        counts = sum_weights(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
     return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps))
 
 
-def sums_of(weights, first, counts):
-    """(m,) float64: sums of rows' weights, which stand from `first` (m,) on, one row behind the other."""
+def sum_weights(weights, first, counts):
+    """Return the sums of rows' weights, (m,) float64; the rows begin at `first` (m,) and are contiguous."""
     if not len(first):
         return np.zeros(0)
     return np.add.reduceat(weights[: first[-1] + counts[-1]], first, dtype=np.float64)
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task, *arranged)
 
 
@@ -70,7 +72,7 @@ class Training:
         self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
 
     def epoch(self, number):
-        """Solve for all users, then for all items; returns when it is done."""
+        """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
             for batch in half.batches:

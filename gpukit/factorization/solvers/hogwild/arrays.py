@@ -1,4 +1,4 @@
-"""Arrays that go through host code, kernels and twins together, as named tuples."""
+"""Named tuples of arrays for host code, kernels and twins."""
 
 from typing import NamedTuple
 

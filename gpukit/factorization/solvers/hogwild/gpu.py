@@ -14,11 +14,11 @@ run = runner(kernels)
 
 
 def most_workers(layout):
-    """Workers, groups of lanes, that are at work at once."""
+    """Return the number of concurrent workers, which are groups of lanes."""
     return WARPS_A_PROCESSOR * processors() * 32 // layout.lanes
 
 
 def walk(layout, *arguments):
-    """hogwild_epoch for rows of a layout; arguments end with the workers. Queued, not waited for."""
+    """Queue hogwild_epoch for rows of a layout; arguments end with the workers."""
     kernel = make_hogwild_epoch(layout.lanes, layout.factors, has_quad_additions())
     launch(kernel, -(-arguments[-1] * layout.lanes // BLOCK), BLOCK, *arguments)

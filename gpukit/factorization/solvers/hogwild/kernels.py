@@ -1,4 +1,4 @@
-"""GPU kernels of batch-Hogwild; twins.py has them for the CPU."""
+"""GPU kernels of batch-Hogwild; twins.py has their CPU twins."""
 
 import functools
 
@@ -39,7 +39,7 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
 
 @device
 def _sample(samples, t):
-    """Rating number t: (rows of the sides, z)."""
+    """Return (rows of both sides, z) of rating t."""
     return U32(samples.major[U64(t)]), U32(samples.minor[U64(t)]), samples.values[U64(t)]
 
 

@@ -1,4 +1,4 @@
-"""Training by batch-Hogwild, written once for either device."""
+"""Training by batch-Hogwild, for either device."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ MEETINGS = 1.0  # mean number of other workers at a worker's rows; at 2 RMSE ris
 
 
 def arrange(task):
-    """(Samples in random order, workers, the device's steps) of a solvers.Task."""
+    """Return (Samples in random order, workers, the device's steps) of a solvers.Task."""
     steps, side, n = engine(task.device, __package__), task.data.side, len(task.orders)
     samples = Samples(*(steps.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32)))
     seed_key = np.uint32(key(task.settings.seed, Keyed.SAMPLES[0]))
@@ -38,7 +38,7 @@ def most_useful(orders):
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task, *arranged)
 
 
@@ -50,7 +50,7 @@ class Training:
         self.samples, self.workers = samples, workers
 
     def epoch(self, number):
-        """One pass over all ratings; returns when it is done."""
+        """Make one pass over all ratings; return when complete."""
         settings, sides = self.settings, self.session.parameters[:2]
         rate = np.float32(falling_rate(settings.learning_rate, BETA, number))
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)

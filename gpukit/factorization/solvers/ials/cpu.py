@@ -26,7 +26,7 @@ MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many thre
 
 
 def inverse_of(shared, decay):
-    """The inverse of S + decay I; see gpu.py."""
+    """Return the inverse of S + decay I; see gpu.py."""
     source, out = (np.empty(shared.shape) for _ in range(2))
     found = np.empty_like(shared)
     for step in range(-(-len(shared) // PANEL)):
@@ -36,7 +36,7 @@ def inverse_of(shared, decay):
 
 
 class Descent:
-    """Conjugate gradients over all rows of a side at once; see gpu.py."""
+    """Conjugate gradients over all rows of a side; see gpu.py."""
 
     def __init__(self, layout, rows, pieces):
         width = layout.n_factors
@@ -45,7 +45,7 @@ class Descent:
         self.rests = np.empty(rows, np.float32)
 
     def solve(self, batch, data, other, matrices, steps, own):
-        """Bring the rows of a batch forward by some steps; see gpu.py."""
+        """Make some steps for the rows of a batch; see gpu.py."""
         pieces, owners, decays = batch
         shown = pieces, data.minor, data.weights
         before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
@@ -57,7 +57,7 @@ class Descent:
 
 
 class Blocks:
-    """Some factors of all rows of a side at once; see gpu.py."""
+    """A block of factors of all rows of a side; see gpu.py."""
 
     def __init__(self, layout, rows, clicks, pieces):
         self.width = layout.n_factors
@@ -67,22 +67,22 @@ class Blocks:
         self.columns, self.found = (np.zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
 
     def begin(self, batches, minor, other, own):
-        """What all clicks of the batches lack; see gpu.py."""
+        """Compute the errors of all clicks of the batches; see gpu.py."""
         for pieces, _, _ in batches:
             errors_of_pieces(pieces, minor, True, own, other, self.errors)
 
     def take(self, first, other):
-        """The factors from `first` on of the table that is held; see gpu.py."""
+        """Return the factors from `first` on of the fixed table; see gpu.py."""
         take_columns(other, first, self.width, self.columns[: len(other)])
         return self.columns[: len(other)]
 
     def aim(self, batch, shared, first, own):
-        """Take what the batch's rows have from the right-hand sides; see gpu.py."""
+        """Subtract the batch's current rows from the right-hand sides; see gpu.py."""
         _, owners, decays = batch
         targets_of_block(owners, decays, shared, first, own, self.equations.grams)
 
     def add(self, batch, minor, first, columns, own):
-        """Add what was found to the batch's rows; see gpu.py."""
+        """Add the solution to the batch's rows; see gpu.py."""
         pieces, owners, _ = batch
         errors_of_pieces(pieces, minor, False, self.found, columns, self.errors)
         add_columns(owners, self.found, first, self.width, own)
@@ -98,13 +98,13 @@ class Few:
         self.found = np.zeros((self.most + 1, FEW + EXTRA), np.float32)
 
     def turned(self, table, basis):
-        """The factors of a table in another basis; see gpu.py."""
+        """Return the factors of a table in another basis; see gpu.py."""
         out = np.empty((len(table), self.width), np.float32)
         turn_rows(table, basis, out)
         return out
 
     def solve(self, batch, data, other, terms, own):
-        """A batch of rows solved for; see gpu.py."""
+        """Solve for a batch of rows; see gpu.py."""
         lines, owners, decays = batch
         spectrum, back = terms
         grams_of_few(lines, data.minor, data.weights, decays, spectrum, other, self.grams)

@@ -21,7 +21,7 @@ MOMENT_PIECES = 256  # of the sums over all rows of a side: about two blocks a m
 
 
 def inverse_of(shared, decay):
-    """(n, n) float32: the inverse of S + decay I, S (n, n) float32 what rows share. Queued, not waited for."""
+    """Queue and return the inverse of S + decay I, (n, n) float32; shared: S (n, n) float32."""
     n, steps = shared.shape[0], -(-shared.shape[0] // PANEL)
     source, out = (device_array((n, n), np.float64) for _ in range(2))
     found = device_array((n, n), np.float32)
@@ -33,8 +33,7 @@ def inverse_of(shared, decay):
 
 
 class Descent:
-    """Conjugate gradients over all rows of a side at once: of a layout.Layout, up to `rows` rows in up to `pieces`
-    pieces."""
+    """Conjugate gradients over all rows of a side, for a layout.Layout, up to `rows` rows in up to `pieces` pieces."""
 
     def __init__(self, layout, rows, pieces):
         self.width = layout.lanes * layout.factors
@@ -45,10 +44,10 @@ class Descent:
         self.begin, self.descend = descent.make_descent(self.width)
 
     def solve(self, batch, data, other, matrices, steps, own):
-        """Bring the rows of a batch forward by some steps, the table `other` held.
+        """Queue some steps for the rows of a batch, with the table `other` fixed.
 
         batch: see squares.gpu.Equations.solve; matrices: S and M of kernels.descent; own: the table of the rows, whose
-        factors change. Queued, not waited for.
+        factors change.
         """
         pieces, owners, decays = batch
         before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
@@ -66,8 +65,8 @@ class Descent:
 
 
 class Blocks:
-    """Some factors of all rows of a side at once, of a layout.Layout, up to `rows` rows with `clicks` clicks, in up to
-    `pieces` pieces."""
+    """A block of factors of all rows of a side, for a layout.Layout, up to `rows` rows with `clicks` clicks in `pieces`
+    pieces."""
 
     def __init__(self, layout, rows, clicks, pieces):
         self.width = layout.lanes * layout.factors
@@ -81,24 +80,24 @@ class Blocks:
         self.targets = blocks.make_targets_of_block(self.width, self.size, *shape_of(self.size)[:2])
 
     def begin(self, batches, minor, other, own):
-        """What all clicks of the batches lack. Queued, not waited for, as all here."""
+        """Queue the errors of all clicks of the batches. All methods queue."""
         for pieces, _, _ in batches:
             launch(self.whole, pieces.shape[0], blocks.OF_PIECE, pieces, minor, True, own, other, self.errors)
 
     def take(self, first, other):
-        """(rows, size + EXTRA): the factors from `first` on of the table that is held."""
+        """Return the factors from `first` on of the fixed table, (rows, size + EXTRA)."""
         out = self.columns[: other.shape[0]]
         launch(blocks.take_columns, -(-out.size // THREADS), THREADS, other, first, self.width, out)
         return out
 
     def aim(self, batch, shared, first, own):
-        """Take what the batch's rows have from the right-hand sides of the equations that are formed."""
+        """Subtract the batch's current rows from the right-hand sides of the equations."""
         _, owners, decays = batch
         grid = -(-owners.shape[0] // rows_of_block(self.width))
         launch(self.targets, grid, descent.THREADS, owners, decays, shared, first, own, self.equations.grams)
 
     def add(self, batch, minor, first, columns, own):
-        """Add what was found to the batch's rows, and mend what its clicks lack."""
+        """Add the solution to the batch's rows, and update the errors of its clicks."""
         pieces, owners, _ = batch
         lines = pieces, minor, False, self.found, columns, self.errors
         launch(self.part, pieces.shape[0], blocks.OF_PIECE, *lines)
@@ -107,7 +106,7 @@ class Blocks:
 
 
 class Few:
-    """Rows of few clicks, in as many unknowns as they have clicks (formulas.py), of a layout.Layout; `most` at once."""
+    """Rows of few clicks, solved in one unknown per click (formulas.py), for a layout.Layout; `most` rows at once."""
 
     def __init__(self, layout, rows):
         self.shape, self.width = shape_of(FEW), layout.lanes * layout.factors
@@ -121,16 +120,16 @@ class Few:
         self.turn, self.answer = few.make_turns(self.width)
 
     def turned(self, table, basis):
-        """(rows + 1, width) float32: the factors of a table of parameter rows times basis (width, width)."""
+        """Return the factors of parameter rows times basis (width, width), (rows + 1, width) float32."""
         out = device_array((table.shape[0], self.width), np.float32)
         launch(self.turn, -(-out.shape[0] // rows_of_block(self.width)), descent.THREADS, table, basis, out)
         return out
 
     def solve(self, batch, data, other, terms, own):
-        """Rows of the table `own` solved for, the other side's factors held, as `turned` gave them.
+        """Queue the solution of rows of the table `own`, with the other side's factors fixed, as returned by `turned`.
 
-        batch: (lines, owners, decays) of training.few_batches, on the device; terms: the spectrum and the basis
-        transposed. Queued, not waited for.
+        batch: (lines, owners, decays) of training.few_batches, on the device; terms: the spectrum and the transposed
+        basis.
         """
         lines, owners, decays = batch
         spectrum, back = terms

@@ -1,4 +1,4 @@
-"""Which way a side's rows are solved for, in integers, before any work."""
+"""Choice of the row solver and sizes of its blocks."""
 
 WAYS = ("cholesky", "gradients", "blocks")
 STEPS = 3  # of conjugate gradients a half epoch, from where the row stands (Takacs et al. 2011)
@@ -10,17 +10,17 @@ DIRECT = {True: 32, False: 32}  # factors up to which elimination is the better 
 
 
 def way_of(n_factors, on_gpu):
-    """The way that is faster for F factors."""
+    """Return the faster row solver for F factors."""
     return "cholesky" if n_factors <= DIRECT[on_gpu] else "gradients"
 
 
 def block_of(width):
-    """Factors that are solved for at once, of rows of `width` of them."""
+    """Return the size of a block of factors, for rows of `width` factors."""
     return min(BLOCK, width)
 
 
 def rows_of_block(width):
-    """Rows of `width` factors that a block of kernels.gradients works on together."""
+    """Return the rows of `width` factors that one block of kernels.descent processes."""
     return max(1, min(MOST_ROWS, STAGE // width))
 
 
@@ -29,5 +29,5 @@ STAGED = 32  # factors in shared memory at once
 
 
 def few_of(n_factors, regularization):
-    """Clicks up to which a row of F factors is solved for by a matrix of its clicks; 0: none is."""
+    """Return the largest number of clicks for a solution in the clicks' unknowns; 0: never."""
     return FEW if n_factors >= FEW + FEW // 2 and regularization > 0 else 0

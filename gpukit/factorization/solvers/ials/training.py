@@ -1,4 +1,4 @@
-"""Training by iALS, written once for either device."""
+"""Training by iALS, for either device."""
 
 from typing import NamedTuple
 
@@ -17,11 +17,11 @@ ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large 
 
 
 class Half(NamedTuple):
-    """What one side's rows are solved from.
+    """Input of one side's solution.
 
     data: squares.arrays.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
-    (pieces, Data) of all rows of the other side; decay: the mean lambda of the rows with clicks; few: see
-    few_batches, of rows that batches leave out.
+    (pieces, Data) of all rows of the other side; decay: mean lambda of the rows with clicks; few: few_batches of the
+    rows that batches exclude.
     """
 
     data: Data
@@ -33,7 +33,7 @@ class Half(NamedTuple):
 
 
 def arrange(task):
-    """(the way's object, [users' Half, items' Half]) of a solvers.Task."""
+    """Return (the row solver, [users' Half, items' Half]) of a solvers.Task."""
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
     sides = [
@@ -41,16 +41,17 @@ def arrange(task):
         training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing),
     ]
     way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
-    most, shape = most_pieces(way, task, steps), task.orders.shape
+    most, shape = max_pieces(way, task, steps), task.orders.shape
     clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
     halves = [half_of(its, side, task, steps, (most, clicks, few)) for its, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
-    return made_for(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
+    return create_solver(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
 
 
-def most_pieces(way, task, steps):
-    """Pieces whose Gram matrices there is room for at once; where none is made, as many as there are clicks."""
+def max_pieces(way, task, steps):
+    """Return the number of pieces whose Gram matrices fit in memory; the number of clicks if there are no Gram
+    matrices."""
     if way == "gradients":
         return len(task.orders)
     factors = task.layout.n_factors if way == "cholesky" else plan.block_of(task.layout.n_factors)
@@ -58,15 +59,17 @@ def most_pieces(way, task, steps):
 
 
 def check_weights(levels, scale):
-    """DataError unless all clicks weigh more than 0."""
+    """Raise DataError unless all clicks have positive weights."""
     lowest = float(levels.values.min()) if len(levels.values) else 1.0
     if (lowest - scale.mean) / scale.deviation <= 0:
         raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
 
 
 def half_of(number, side, task, steps, limits):
-    """The Half of an arrays.Side, 0 the users' or 1 the items'; limits: pieces at once, clicks of rows that are few,
-    steps.Few or None."""
+    """Return the Half of an arrays.Side (0: users, 1: items).
+
+    limits: (pieces at once, most clicks of rows of few clicks, steps.Few or None).
+    """
     settings, (most, clicks, few), own = task.settings, limits, task.share.span(number)
     pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, own), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
@@ -77,15 +80,17 @@ def half_of(number, side, task, steps, limits):
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
     data = Data(side.minor, steps.resident(one, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
-    every = every_row(others, settings.unobserved_weight, steps)
+    every = pieces_of_all_rows(others, settings.unobserved_weight, steps)
     mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
     light = few_batches(side.indptr, within(np.flatnonzero(counts), own), clicks, scale, few.most, steps) if few else []
     return Half(data, batches, pieces.largest, every, mean, light)
 
 
 def few_batches(indptr, rows, clicks, scale, most, steps):
-    """[(lines, owners, decays)] on the device of those rows that have up to `clicks` clicks, `most` at once: lines
-    (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
+    """Return [(lines, owners, decays)] on the device of the rows with up to `clicks` clicks, `most` at once.
+
+    lines (n, 3) int64: row, first click, clicks; owners: see squares.plan.Cut, with rows numbered within the batch.
+    """
     counts = np.diff(indptr)
     rows = rows[counts[rows] <= clicks]
     batches = []
@@ -99,16 +104,16 @@ def few_batches(indptr, rows, clicks, scale, most, steps):
     return batches
 
 
-def every_row(rows, weight, steps):
-    """(pieces, Data) whose Gram matrix is alpha0 V'V of so many rows."""
+def pieces_of_all_rows(rows, weight, steps):
+    """Return (pieces, Data) whose Gram matrix is alpha0 V'V of `rows` rows."""
     longest = -(-rows // steps.MOMENT_PIECES)
     pieces = steps.resident(cut(np.array([0, rows]), longest, 1).pieces, np.int64)
     numbers = (steps.resident(np.array([number]), np.float32) for number in (0, weight))
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def made_for(way, layout, sizes, few, steps):
-    """The object that solves for a side's rows; sizes: rows at most, clicks, pieces at once; few: steps.Few or None."""
+def create_solver(way, layout, sizes, few, steps):
+    """Return the row solver; sizes: (maximal rows, clicks, pieces at once); few: steps.Few or None."""
     rows, clicks, pieces = sizes
     most = max(pieces, steps.MOMENT_PIECES) if way == "cholesky" else steps.MOMENT_PIECES
     equations = steps.squares.Equations(layout.n_factors, most)
@@ -120,7 +125,7 @@ def made_for(way, layout, sizes, few, steps):
 
 
 class Cholesky(NamedTuple):
-    """Rows solved for exactly, by their Gram matrices, or by those of their clicks where these are few."""
+    """Exact solution by the rows' Gram matrices, or by those of the clicks of rows with few."""
 
     equations: object
     few: object
@@ -137,7 +142,7 @@ class Cholesky(NamedTuple):
             self._solve_few(half, matrix, other, own)
 
     def _solve_few(self, half, matrix, other, own):
-        """Queue the rows of few clicks; matrix: what rows share, whose basis the host finds while a GPU is at work."""
+        """Queue the rows of few clicks; the host computes the basis of `matrix` while a GPU is busy."""
         spectrum, basis = basis_of(matrix)
         basis, back = (self.steps.resident(turn, np.float32) for turn in (basis, basis.T))
         terms, turned = (self.steps.resident(spectrum, np.float32), back), self.few.turned(other, basis)
@@ -146,7 +151,7 @@ class Cholesky(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Rows brought forward by a few steps of conjugate gradients, from where they stand."""
+    """A few steps of conjugate gradients from the current rows."""
 
     equations: object
     descent: object
@@ -161,7 +166,7 @@ class Gradients(NamedTuple):
 
 
 class BlockByBlock(NamedTuple):
-    """Rows brought forward by a block of factors after the other, each solved for exactly while the others are held."""
+    """Exact solution for one block of factors after the other, with the others fixed."""
 
     equations: object
     blocks: object
@@ -183,7 +188,7 @@ class BlockByBlock(NamedTuple):
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task.share, *arranged)
 
 
@@ -194,7 +199,7 @@ class Training:
         self.session, self.share, self.way, self.halves = session, share, way, halves
 
     def epoch(self, number):
-        """Solve for all users, then for all items; returns when it is done."""
+        """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
             self.way.solve(half, other, own)

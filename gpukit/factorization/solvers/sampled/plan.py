@@ -1,4 +1,4 @@
-"""How many workers learn at once, which clicks they walk, the keys of an epoch: integers, before any work."""
+"""Workers, chunks and keys of an epoch, computed in advance."""
 
 import numpy as np
 
@@ -15,18 +15,20 @@ MOST_BITS = 1 << 34  # of what all workers' users clicked, a bit an item
 
 
 def worker_count(n_clicks, n_items, settings, most):
-    """Workers of an epoch, at most `most`, for settings.Settings: as many as its examples keep busy, and no more than
-    WORKERS_AN_ITEM, so that few meet on one, or than memory is given to."""
+    """Return the number of workers of an epoch for settings.Settings, at most `most`.
+
+    It is bounded by the number of examples, by WORKERS_AN_ITEM, so that workers seldom share an item, and by memory.
+    """
     examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
     return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, MOST_BITS // n_items)))
 
 
 def chunks_of(side, workers, settings, steps):
-    """The table of chunks of an arrays.Side by user."""
+    """Return the chunk table of an arrays.Side by user."""
     rate = user_rates(settings.learning_rate, np.diff(side.indptr))
     return chunk_table(side.indptr, side.starts, schedule.Pace(workers, rate), settings.seed, steps)
 
 
 def draw_key(seed, epoch):
-    """The key that an epoch's negatives are drawn by."""
+    """Return the key of an epoch's negatives."""
     return np.uint32(key(seed, Keyed.NEGATIVES[epoch % len(Keyed.NEGATIVES)]))

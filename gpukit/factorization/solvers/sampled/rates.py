@@ -1,4 +1,4 @@
-"""Learning rates by epoch, regularization, negatives and epochs where none are given."""
+"""Learning rates by epoch, and default regularization, negatives and epochs."""
 
 import numpy as np
 
@@ -20,22 +20,22 @@ SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: e^2 in all, and o
 
 
 def usual(kind, n_ratings):
-    """{'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for so many clicks."""
+    """Return {'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for n_ratings clicks."""
     steps = {"learning_rate": RATE, "regularization": DECAY, "annealing": ANNEALING}
     epochs = int(round(np.clip(EPOCHS[0] * EPOCHS_A_DECADE ** -decades(n_ratings), *EPOCHS)))
     return {"epochs": epochs, "n_negatives": NEGATIVES, **(PAPER if kind == "paper" else steps)}
 
 
 def user_rates(learning_rate, counts):
-    """(M,) by how much a click moves the rows of users with so many clicks, about, once each has been seen."""
+    """Return the approximate step of a click for users with counts clicks, (M,), after one epoch."""
     return learning_rate * CURVATURE / np.sqrt(1.0 + FACTOR_GAIN * SQUARES * counts)
 
 
 def epoch_rates(settings, epoch):
-    """The Rates of epoch number `epoch`, from 0, for settings.Settings.
+    """Return the Rates of epoch number `epoch`, from 0, for settings.Settings.
 
-    'adaptive': AdaGrad with one sum a row, the rate of factors and influences falling by the factor `annealing` an
-    epoch as well. 'paper': Eq. (7) for everything.
+    'adaptive': AdaGrad with one sum per row; the rate of factors and influences also falls by the factor `annealing`
+    per epoch. 'paper': Eq. (7) for everything.
     """
     decay = settings.regularization
     if settings.rates == "paper":

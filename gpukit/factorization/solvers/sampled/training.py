@@ -1,4 +1,4 @@
-"""Training on clicks with sampled negatives, written once for either device."""
+"""Training on clicks with sampled negatives, for either device."""
 
 from gpukit.device.engine import engine
 from gpukit.factorization.model.layout import major_first
@@ -10,7 +10,7 @@ from gpukit.factorization.solvers.sgd.schedule import turn_key
 
 
 def arrange(task):
-    """(the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
+    """Return (the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
     steps, settings, n_items = engine(task.device, __package__), task.settings, task.orders.shape[1]
     side = training_data.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
     most = 1 if task.deterministic else steps.most_workers(task.layout)
@@ -20,7 +20,7 @@ def arrange(task):
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task, *arranged)
 
 
@@ -32,7 +32,7 @@ class Training:
         self.clicks, self.chunks, self.workers, self.workspace = clicks, chunks, workers, workspace
 
     def epoch(self, number):
-        """One pass over all clicks; returns when it is done."""
+        """Make one pass over all clicks; return when complete."""
         settings, session, parameters = self.settings, self.session, self.session.parameters
         users, items = major_first(session.walk, parameters.P, parameters.Q)
         draw = Draw(plan.draw_key(settings.seed, number), settings.n_negatives, settings.loss == plan.PAIRWISE)

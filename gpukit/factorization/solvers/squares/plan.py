@@ -1,7 +1,7 @@
-"""Sizes of normal equations, and which rows and ratings are worked on together: integers, before any work.
+"""Sizes of normal equations, and their partition into pieces and batches.
 
-A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the bias's one, the
-right-hand side. On a GPU its lower half is cut in tiles of TILE x TILE numbers, a tile a thread.
+A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the 1 of the bias,
+the right-hand side. On a GPU its lower half is cut into tiles of TILE x TILE numbers, one per thread.
 """
 
 from typing import NamedTuple
@@ -18,10 +18,11 @@ DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
 
 class Shape(NamedTuple):
-    """How a GPU works on the Gram matrix of rows of so many quads of factors.
+    """Work distribution of a GPU on Gram matrices.
 
-    tile_rows, tiles: tiles a side and in all; threads of a block, which has `slices` threads a tile, each with ratings
-    of its own, or `groups` blocks share the tiles; staged: ratings in shared memory at once.
+    quads of factors; tile_rows, tiles: tiles per side and in all; threads of a block, with `slices` threads per tile,
+    each with ratings of its own; groups: blocks that share the tiles of a matrix; staged: ratings in shared memory at
+    once.
     """
 
     quads: int
@@ -34,17 +35,17 @@ class Shape(NamedTuple):
 
     @property
     def whole(self):
-        """Threads of a block that has a thread a tile."""
+        """Threads of a block with a thread for each tile."""
         return -(-self.tiles // WARP) * WARP
 
     @property
     def pitch(self):
-        """Numbers of a staged row: quads, and rows begin in different banks."""
+        """Numbers of a staged row, padded so that rows begin in different banks."""
         return TILE * self.tile_rows + 4
 
 
 def shape_of(n_factors):
-    """The Shape for F factors."""
+    """Return the Shape for F factors."""
     quads = -(-n_factors // 4)
     tile_rows = -(-(4 * quads + 2) // TILE)
     tiles = tile_rows * (tile_rows + 1) // 2
@@ -56,21 +57,23 @@ def shape_of(n_factors):
 
 
 def registers_of(threads):
-    """Registers that each thread of a block may have, so that it can be launched."""
+    """Return the registers available to each thread of a block of `threads`."""
     return min(MOST_REGISTERS, REGISTERS // (-(-threads // FOUR_WARPS) * FOUR_WARPS) // 8 * 8)
 
 
 class Cut(NamedTuple):
-    """One side's rows as they are worked on: pieces (p, 3) int64 (row, first rating, ratings), owners (m, 4) int64
-    (row, first of its pieces within its batch, pieces, ratings), and where batches begin and end among both: ends
-    (batches + 1, 2)."""
+    """Partition of one side's rows.
+
+    pieces (p, 3) int64: row, first rating, ratings; owners (m, 4) int64: row, first piece in its batch, pieces,
+    ratings; ends (batches + 1, 2): bounds of the batches in both.
+    """
 
     pieces: np.ndarray
     owners: np.ndarray
     ends: np.ndarray
 
     def owned(self, indptr):
-        """(m,) int64: the first rating of each of the owners, of rows with ratings indptr."""
+        """Return the first rating of each owner, (m,) int64, for rows with ratings indptr."""
         return indptr[self.owners[:, 0]]
 
     @property
@@ -80,8 +83,11 @@ class Cut(NamedTuple):
 
 
 def cut(indptr, longest, most, few=0, own=None):
-    """The Cut of rows with more than `few` ratings of indptr (rows + 1,): pieces of up to `longest` ratings and about
-    equal length, up to `most` a batch, or a row alone that has more. own: (first, last + 1) of the rows, None: all."""
+    """Return the Cut of the rows of indptr (rows + 1,) with more than `few` ratings.
+
+    Pieces have up to `longest` ratings and about equal length; a batch has up to `most` pieces, or a single row with
+    more. own: (first, last + 1) of the rows, None: all.
+    """
     counts = np.diff(indptr)
     rows = within(np.flatnonzero(counts > few), own)
     counts = counts[rows]
@@ -102,17 +108,17 @@ def cut(indptr, longest, most, few=0, own=None):
 
 
 def within(rows, own):
-    """Those of rising rows that are in own (first, last + 1), None: all."""
+    """Return those of ascending rows that are in own (first, last + 1), None: all."""
     return rows if own is None else rows[slice(*np.searchsorted(rows, own))]
 
 
 def is_direct(n_factors):
-    """Whether rows of F factors are solved for by elimination; by conjugate gradients beyond."""
+    """Return True if rows of F factors are solved by elimination instead of conjugate gradients."""
     return n_factors <= DIRECT_FACTORS
 
 
 def batches_of(cut, decays, steps):
-    """[(pieces, owners, decays)] of a Cut, on the device; decays (m,) float32: lambda of each owner."""
+    """Return [(pieces, owners, decays)] of a Cut, on the device; decays (m,) float32: lambda of each owner."""
     batches = []
     for (piece, owner), (last_piece, last_owner) in zip(cut.ends, cut.ends[1:]):
         lines = cut.pieces[piece:last_piece], cut.owners[owner:last_owner]

@@ -9,7 +9,14 @@ from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
-from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, busiest, chunk_table, cut_table, evenly, pieces_of
+from gpukit.factorization.solvers.sgd.chunks.table import (
+    CLASSES,
+    balance_quads,
+    chunk_table,
+    cut_table,
+    max_load,
+    pieces_of,
+)
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -132,26 +139,26 @@ def test_block_count():
 def test_blocks_are_even_and_a_function_of_the_seed():
     """Each deal gives every block one row; rows of one turn are about as long, and turns are in a random order."""
     counts = np.array([1000, 1000, 1000, 1000, *range(96)])
-    block, turn = schedule.dealt(counts, 4, seed=0)
+    block, turn = schedule.deal_rows(counts, 4, seed=0)
     assert sorted(block[:4]) == [0, 1, 2, 3] and (np.bincount(block) == 25).all()
     assert sorted(zip(turn, block)) == [(t, b) for t in range(25) for b in range(4)]
     loads = np.bincount(block, counts)
     assert loads.max() < 1.05 * loads.min()
     longest = np.array([counts[turn == t].max() for t in range(25)])
     assert all(np.ptp(counts[turn == t]) <= 3 for t in range(25)) and (np.diff(longest) > 0).sum() in range(6, 19)
-    np.testing.assert_array_equal((block, turn), schedule.dealt(counts, 4, seed=0))
-    assert (block != schedule.dealt(counts, 4, seed=1)[0]).any()
-    block, turn = schedule.dealt(counts[:10], 4, seed=0)
+    np.testing.assert_array_equal((block, turn), schedule.deal_rows(counts, 4, seed=0))
+    assert (block != schedule.deal_rows(counts, 4, seed=1)[0]).any()
+    block, turn = schedule.deal_rows(counts[:10], 4, seed=0)
     assert len({*zip(turn, block)}) == 10 and turn.max() == 2
 
 
 def test_strata_take_turns():
     """All of them each epoch, in an order that is the epoch's own and a function of its key."""
-    orders = [schedule.in_turn(list("abcdefgh"), schedule.turn_key(0, epoch)) for epoch in range(40)]
+    orders = [schedule.order_tables(list("abcdefgh"), schedule.turn_key(0, epoch)) for epoch in range(40)]
     assert all(sorted(order) == list("abcdefgh") for order in orders)
-    assert orders[3] == schedule.in_turn(list("abcdefgh"), schedule.turn_key(0, 3))
+    assert orders[3] == schedule.order_tables(list("abcdefgh"), schedule.turn_key(0, 3))
     assert len({"".join(order) for order in orders}) == 40 and len({order[0] for order in orders}) == 8
-    assert schedule.in_turn(["one"], schedule.turn_key(0, 0)) == ["one"]
+    assert schedule.order_tables(["one"], schedule.turn_key(0, 0)) == ["one"]
 
 
 @pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
@@ -209,9 +216,9 @@ def test_quads_are_dealt_out_evenly(rounds, fours):
     """To each four equally many and each quad once; the busiest has at most a middling quad more than the mean."""
     lengths = np.sort(np.random.default_rng(rounds).lognormal(4.0, 1.0, rounds * fours).astype(np.uint64))[::-1]
     for its in (lengths, 0 * lengths, np.full_like(lengths, 1024)):
-        hands = evenly(its, rounds, fours)
+        hands = balance_quads(its, rounds, fours)
         assert hands.shape == (rounds, fours) and sorted(hands.ravel()) == list(range(rounds * fours))
-    work = lengths[evenly(lengths, rounds, fours)].sum(0)
+    work = lengths[balance_quads(lengths, rounds, fours)].sum(0)
     assert work.max() <= max(work.mean(), lengths[0]) + lengths[-1 - len(lengths) // 2], work
 
 
@@ -238,8 +245,8 @@ def test_rows_are_walked_whole_where_work_is_even(its, each):
     pace = schedule.Pace(workers, np.full(len(counts), 0.02), whole=1000)
     pieces = pieces_of(counts, pace, parts)
     assert (pieces == 1).all() if whole else (pieces > 1).all()
-    assert busiest(counts, pieces, workers, parts) <= 1.1
-    assert (busiest(counts, np.ones_like(counts), workers, parts) <= 1.1) == whole
+    assert max_load(counts, pieces, workers, parts) <= 1.1
+    assert (max_load(counts, np.ones_like(counts), workers, parts) <= 1.1) == whole
     table = cut_table(counts, indptr_of(counts), pace, 1, chunking, parts)
     work = table.reshape(parts, -1, fours, 4, 3)[..., 2].max(3).sum(1)
     assert work.max() <= 1.1 * work.mean() and table[:, 2].sum() == counts.sum()

@@ -1,4 +1,4 @@
-"""Blocks of coordinates: what clicks lack, and the equations of some factors of each row, all others held."""
+"""Blocks of coordinates: errors of clicks, and the equations of a block of factors with all others fixed."""
 
 import functools
 
@@ -22,7 +22,7 @@ U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 @functools.cache
 def make_errors_of_pieces(lanes, count):
-    """errors_of_pieces for rows of lanes x count factors, a group of lanes a click."""
+    """Return errors_of_pieces for rows of lanes x count factors, with a group of lanes for each click."""
     groups = OF_PIECE // lanes
 
     @kernel
@@ -93,7 +93,7 @@ def add_columns(owners, found, first, width, table):
 
 @device
 def _load(owners, first, rows, width, table, own):
-    """own = the rows of the table that owners from `first` on have; the last one's again behind it."""
+    """own = rows of the table for owners from `first` on; the last one is repeated."""
     for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
         r = U32(U32(at) // U32(width))
         o = U64(min(I64(first + I64(r)), I64(owners.shape[0] - 1)))
@@ -102,7 +102,7 @@ def _load(owners, first, rows, width, table, own):
 
 @functools.cache
 def make_targets_of_block(width, size, quads, tile_rows):
-    """targets_of_block for `size` of `width` factors a row; quads, tile_rows: of squares.plan.Shape for `size`."""
+    """Return targets_of_block for `size` of `width` factors; quads, tile_rows: see squares.plan.Shape of `size`."""
     rows, across = rows_of_block(width), min(size, THREADS)
     groups = min(rows, THREADS // across)
     each, target = -(-rows // groups), 4 * quads + 1

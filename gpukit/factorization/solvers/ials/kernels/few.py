@@ -1,4 +1,4 @@
-"""Rows of few clicks, solved for exactly in a matrix of a number a pair of their clicks (formulas.py)."""
+"""Rows of few clicks, solved exactly in one unknown per click (formulas.py)."""
 
 import functools
 import math
@@ -18,7 +18,7 @@ U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 @device
 def _stage(first, count, begin, decay, batch, shape, stage):
-    """STAGED factors of a row's clicks from `begin` on, over the roots of their shares of D, a factor a line."""
+    """Load STAGED factors of a row's clicks from `begin` on, divided by the roots of D, one factor per line."""
     minor, spectrum, table = batch
     slots, tile_rows, pitch = shape
     for at in range(U32(cuda.threadIdx.x), U32(slots * (STAGED // 4)), U32(cuda.blockDim.x)):
@@ -37,7 +37,7 @@ def _stage(first, count, begin, decay, batch, shape, stage):
 
 @device
 def _finish(i, j, first, count, weights, target, tile):
-    """Add one over the weights on a tile's diagonal; the right-hand side's row is 1 for each click."""
+    """Add W^-1 on the diagonal of a tile; the row of the right-hand side is 1 for each click."""
     if i == j:
         for a in range(TILE):
             click = U32(U32(TILE) * i + U32(a))
@@ -50,7 +50,7 @@ def _finish(i, j, first, count, weights, target, tile):
 
 @functools.cache
 def make_grams_of_few(quads, tile_rows, tiles, threads):
-    """grams_of_few for a squares.plan.Shape of up to 4 quads clicks; threads: its `whole`."""
+    """Return grams_of_few for a squares.plan.Shape of up to 4 quads clicks; threads: its `whole`."""
     slots, pitch = TILE * tile_rows, TILE * tile_rows + 4
     room, target, square = STAGED * pitch, 4 * quads + 1, SQUARE
 
@@ -94,7 +94,7 @@ def make_grams_of_few(quads, tile_rows, tiles, threads):
 
 @device
 def _combine(line, minor, decay, spectrum, found, table, at, own):
-    """own, from `at` on, = D^-1 V' times what was found for a line's clicks."""
+    """own, from `at` on, = D^-1 V' times the solution of a line's clicks."""
     first, count = U64(line[1]), U32(line[2])
     for f in range(U32(cuda.threadIdx.x), U32(spectrum.size), U32(THREADS)):
         total = ZERO
@@ -105,7 +105,7 @@ def _combine(line, minor, decay, spectrum, found, table, at, own):
 
 @functools.cache
 def make_turns(width):
-    """(turn_rows, rows_of_few) for rows of `width` factors, zeros that fill them up included."""
+    """Return (turn_rows, rows_of_few) for rows of `width` factors, including padding."""
     tile = Tile(width)
     rows, each, room = tile.rows, tile.each, tile.room
     shape = width, tile.across, tile.groups, each

@@ -1,4 +1,4 @@
-"""The inverse of what rows share, by which conjugate gradients are preconditioned, without a word to the host."""
+"""The inverse of the matrix shared by all rows, the preconditioner of conjugate gradients, without host transfers."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ OWN = PANEL * PANEL // THREADS  # numbers of a square that are a thread's
 
 @device
 def _number(shared, decay, source, first, row, column):
-    """The matrix before a step: S + decay I before the first, else `source`; beyond its edge that of I."""
+    """Return a number of the matrix before a step: of S + decay I if first, else of `source`; of I outside."""
     if row >= U32(shared.shape[0]) or column >= U32(shared.shape[0]):
         return F64(1.0) if row == column else F64(0.0)
     if not first:
@@ -25,7 +25,7 @@ def _number(shared, decay, source, first, row, column):
 
 @device
 def _take(matrix, first, rows, columns, square):
-    """square = PANEL x PANEL numbers of the matrix, from a row and a column on."""
+    """square = PANEL x PANEL numbers of the matrix from (rows, columns) on."""
     shared, decay, source = matrix
     for at in range(U32(cuda.threadIdx.x), U32(PANEL * PANEL), U32(THREADS)):
         a, b = U32(U32(at) // U32(PANEL)), U32(U32(at) % U32(PANEL))
@@ -35,7 +35,7 @@ def _take(matrix, first, rows, columns, square):
 
 @device
 def _invert(shared, decay, begin, part, square):
-    """square = its inverse, unknowns of which nothing is left at 0; part: OWN numbers of the thread's own."""
+    """Invert a square in place, with 0 for unknowns whose pivot is rounding; part: OWN numbers in registers."""
     for c in range(U32(PANEL)):
         c = U32(c)
         whole = F64(1.0)
@@ -58,7 +58,7 @@ def _invert(shared, decay, begin, part, square):
 
 @device
 def _product(left, right, a, b):
-    """Number (a, b) of the product of two squares."""
+    """Return number (a, b) of the product of two squares."""
     total = F64(0.0)
     for c in range(U32(PANEL)):
         total += left[U32(U32(a * U32(SIDE)) + U32(c))] * right[U32(U32(U32(c) * U32(SIDE)) + b)]

@@ -1,4 +1,4 @@
-"""What a row's clicks add to a gradient, in pieces."""
+"""Contributions of a row's clicks to its gradient, in pieces."""
 
 import functools
 
@@ -18,7 +18,7 @@ THREADS = 32 * WARPS
 
 @device
 def read_row(table, row, lane, lanes, count, out):
-    """out = the lane's numbers of a row that nothing writes meanwhile."""
+    """out = the lane's numbers of a row that is not written concurrently."""
     for i in range(count // 4):
         a, b, c, d = read4(table, row, U32(U32(4) * U32(lane + U32(i * lanes))))
         out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3] = a, b, c, d
@@ -26,13 +26,14 @@ def read_row(table, row, lane, lanes, count, out):
 
 @device
 def _coefficient(weights, t, inside, dot, goal):
-    """w (u v - goal) of click t; 0 outside of the piece."""
+    """Return w (u v - goal) of click t; 0 outside the piece."""
     return F32(weights[min(t, U64(weights.size - 1))] * F32(dot - goal)) if inside else ZERO
 
 
 @functools.cache
 def make_products_of_pieces(lanes, count):
-    """products_of_pieces for rows of lanes x count factors, as layout.Layout has them: a group of lanes a click."""
+    """Return products_of_pieces for rows of lanes x count factors (layout.Layout), with a group of lanes for each
+    click."""
     groups, width = THREADS // lanes, lanes * count
     room = WARPS * width
 

@@ -1,4 +1,4 @@
-"""Steps of an epoch in batches on the GPU; cpu.py has the same names. What is walked is queued, not waited for."""
+"""Host steps of an epoch in batches on the GPU; cpu.py has the same names. Epochs are queued."""
 
 from gpukit._driver import launch
 from gpukit.device import processors
@@ -18,25 +18,30 @@ run = runner(keys)
 
 
 def seen_width(layout):
-    """Numbers that a rating notes, for a layout.Layout."""
+    """Return the numbers stored for a rating, for a layout.Layout."""
     return layout.lanes * layout.factors + EXTRA
 
 
 def team_warps(layout):
-    """Warps that work for a long row: as many as their sums leave room for. A function of the layout alone, since it
-    sets the order of additions."""
+    """Return the warps that process a long row, bounded by the memory for their sums.
+
+    It is a function of the layout alone, since it sets the order of additions.
+    """
     bytes_a_warp = 4 * layout.lanes * (layout.factors + 1 + 2 * layout.near)
     return max(1, min(BLOCK // 32, SHARED_BYTES // bytes_a_warp))
 
 
 def cut(array, at, beyond=0):
-    """(what the first `at` rows want of an array, what the others do), for teams of warps and for single ones; beyond:
-    numbers that the first part wants of the second. Cut once: a slice of a device array takes longer than a launch."""
+    """Return (part of an array for the first `at` rows, part for the others), for teams of warps and for single warps.
+
+    beyond: numbers of the second part that the first also has. Arrays are cut once, since a slice of a device array
+    takes longer than a launch.
+    """
     return array[: at + beyond], array[at:]
 
 
 def walk(make, shape, warps, teams, *arguments):
-    """Queue a kernel for so many teams of warps; the result is the same for any number of blocks."""
+    """Queue a kernel for `teams` teams of warps; the result does not depend on the number of blocks."""
     block = 32 * warps if warps > 1 else BLOCK
     grid = max(1, min(-(-teams * 32 * warps // block), BLOCKS_A_PROCESSOR * processors()))
     if teams:

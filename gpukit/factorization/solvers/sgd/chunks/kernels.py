@@ -1,4 +1,4 @@
-"""GPU kernels of the chunk tables; twins.py has them for the CPU."""
+"""GPU kernels of the chunk tables; twins.py has their CPU twins."""
 
 import numpy as np
 

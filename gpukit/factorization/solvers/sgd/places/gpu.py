@@ -1,4 +1,4 @@
-"""The choice of a place on the GPU: a CPU has none to choose."""
+"""Choice of the position on the GPU; a CPU has no choice."""
 
 import numpy as np
 
@@ -13,9 +13,11 @@ ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt; of how many places
 BLOCKS, THREADS = 16, 128  # on a processor; of a block
 
 
-def room_for(shape, minor, layout, vector):
-    """A float32 device array of a shape (rows, stride), its numbers whatever they are, to hold the parameter rows that
-    minor (n,) int32 on the device names by rating; vector: as make_grow_rows has it."""
+def allocate_table(shape, minor, layout, vector):
+    """Return an uninitialized float32 device array of a shape (rows, stride) for parameter rows.
+
+    minor (n,) int32 on the device: row of each rating; vector: see make_grow_rows.
+    """
     if minor.size < FROM:
         return device_array(shape, np.float32)
     places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
@@ -28,14 +30,14 @@ def room_for(shape, minor, layout, vector):
 
 
 def places_in(memory, shape):
-    """Views of a shape on a float32 device array, APART bytes from one to the next."""
+    """Return views of a shape on a float32 device array, APART bytes apart."""
     size = shape[0] * shape[1]
     return [memory[first : first + size].reshape(*shape) for first in range(0, memory.size - size + 1, APART // 4)]
 
 
 def attempts(kernel, minor, every, places):
-    """(places,) milliseconds of additions of nothing at each of the places, which hold zeros, by one rating in so
-    many."""
+    """Return the milliseconds of adding zeros at each place, (places,), for one rating in `every`; the places hold
+    zeros."""
     events = [cuda.event() for _ in range(len(places) + 2)]
     for place, event in zip([places[-1], *places], events[:-1]):  # the first finds its ratings in no cache
         event.record()

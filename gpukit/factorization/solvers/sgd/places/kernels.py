@@ -1,4 +1,4 @@
-"""GPU kernel of the places; twins.py has it for the CPU."""
+"""GPU kernel of the places; twins.py has its CPU twin."""
 
 import functools
 
@@ -15,8 +15,7 @@ RUN = 128  # ratings of a sample that are read one after the other
 
 @functools.cache
 def make_grow_rows(lanes, factors, half, vector):
-    """grow_rows for `lanes` threads a rating, each with `factors` factors; half, vector: as sgd.kernels.make_sgd_epoch
-    has them."""
+    """Return grow_rows for `lanes` threads per rating, each with `factors` factors; half, vector: see make_sgd_epoch."""
 
     @kernel
     def grow_rows(minor, every, share, Q):

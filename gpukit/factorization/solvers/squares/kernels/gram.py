@@ -1,4 +1,4 @@
-"""The normal equations of many rows: sums of products of the other side's rows, in pieces."""
+"""Normal equations of many rows: sums of products of the other side's rows, in pieces."""
 
 import functools
 import math
@@ -18,13 +18,13 @@ FULL = np.uint32(0xFFFFFFFF)
 
 @device
 def _root(weights, t):
-    """The root of rating t's weight; weights of one number hold for all."""
+    """Return the root of rating t's weight; weights of length 1 hold for all."""
     return F32(math.sqrt(weights[min(t, U64(weights.size - 1))]))
 
 
 @device
 def _stage(first, count, batch, shape, stage):
-    """The extended rows (v, 1, z - b) of `count` ratings, times the roots of their weights, in shared memory."""
+    """Load the extended rows (v, 1, z - b) of `count` ratings, times the roots of their weights, into shared memory."""
     minor, values, weights, table, biased = batch
     quads, tile_rows, pitch = shape
     for at in range(U32(cuda.threadIdx.x), U32(count * quads), U32(cuda.blockDim.x)):
@@ -46,7 +46,7 @@ def _stage(first, count, batch, shape, stage):
 
 @functools.cache
 def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged):
-    """gram_of_pieces for a plan.Shape."""
+    """Return gram_of_pieces for a plan.Shape."""
     pitch = TILE * tile_rows + 4
     lanes, room = threads // slices, staged * pitch
 

@@ -89,7 +89,7 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
         return first if len(asked) == 1 else [2.0, 1.0, 3.0]
 
     monkeypatch.setattr(gpu, "attempts", attempts)
-    given = gpu.room_for((6, layout.minor.stride), minor, layout, False)
+    given = gpu.allocate_table((6, layout.minor.stride), minor, layout, False)
     (often, every), (seldom, left) = asked
     assert (often, seldom, len(every)) == (2, 1, gpu.PLACES)
     assert [next(n for n, one in enumerate(every) if one is table) for table in left] == [5, place, 7]
@@ -100,4 +100,4 @@ def test_few_ratings_are_given_room_without_a_trial(monkeypatch):
     """Below FROM."""
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     monkeypatch.setattr(gpu, "attempts", None)
-    assert gpu.room_for((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)
+    assert gpu.allocate_table((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)

@@ -28,7 +28,7 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Found(NamedTuple):
-    """Where a group's rating of a round is noted, whether there is one, and what the major row leaves to say."""
+    """Slot of a group's rating of a round, True if it exists, and the minor row's target."""
 
     slot: int
     there: bool
@@ -37,21 +37,21 @@ class Found(NamedTuple):
 
 @device
 def _slot(slots, stretch, number, me):
-    """(slot of the group's rating of a round, whether there is one)."""
+    """Return (slot of the group's rating of a round, True if it exists)."""
     t, there = of_round(stretch, number, me)
     return slots[U64(stretch.first + U64(t))], there
 
 
 @device
 def _found(seen, slot, there, me, held):
-    """Ask for what a rating noted, to be there a round later; returns the Found."""
+    """Prefetch the stored data of a rating for the next round; return the Found."""
     load_scalars(seen, slot, me.lane, me.lanes, me.factors, held.q_next)
     return Found(slot, there, seen[slot, U32(me.lanes * me.factors)])
 
 
 @device
 def _study_found(found, own, rates, me, held):
-    """One rating of a minor row, beside the major row as the rating found it."""
+    """Process one rating of a minor row with the stored copy of the major row."""
     partial = partial_dot(held.p, held.q, me.factors) + (own.extra if me.lane == U32(BIAS) else ZERO)
     error = F32(found.target - group_sum(partial, me.lanes))
     if found.there:
@@ -60,8 +60,10 @@ def _study_found(found, own, rates, me, held):
 
 @functools.cache
 def make_walk_minor(lanes, factors, warps):
-    """walk_minor for teams of so many warps, `lanes` threads a rating, each with `factors` factors (a multiple of
-    4)."""
+    """Return walk_minor for teams of `warps` warps, `lanes` threads per rating, each with `factors` factors.
+
+    factors is a multiple of 4.
+    """
     size = factors + 1
     width = lanes * size if warps > 1 else 1
 

@@ -1,4 +1,4 @@
-"""Which ratings make a batch, and how many of them a row learns from at once; on the host."""
+"""Partition of ratings into batches, and of a row's ratings into concurrent steps; on the host."""
 
 import numpy as np
 
@@ -13,37 +13,41 @@ LONG = 64  # ratings of a row in a batch for which a whole block works
 
 
 def batch_count(n_ratings, row_bytes):
-    """Batches of so many ratings, each of which notes a row of so many bytes."""
+    """Return the number of batches of n_ratings ratings, each of which stores row_bytes bytes."""
     return max(BATCHES, -(-n_ratings * row_bytes // SEEN_BYTES))
 
 
 def memory(n_ratings, layout):
-    """Bytes that the batches of so many ratings take on a device, for a layout.Layout."""
+    """Return the bytes that the batches of n_ratings ratings take on a device, for a layout.Layout."""
     row_bytes = 4 * (layout.lanes * layout.factors + EXTRA)
     return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
 
 
 def at_once(rates):
-    """(rows,) int64 powers of two up to AT_ONCE: ratings that rows with these learning rates may take without seeing
-    what the others among them change, as schedule.STALENESS has it."""
+    """Return the number of concurrent steps of rows with these learning rates, (rows,) int64.
+
+    It is a power of two up to AT_ONCE, within the bound schedule.STALENESS.
+    """
     most = np.clip(schedule.STALENESS / np.maximum(rates, 1e-9), 1, AT_ONCE)
     return (2 ** np.floor(np.log2(most))).astype(np.int64)
 
 
 def minor_rows(counts, rates, batches):
-    """(order (rows,), at_once (rows,), long) of minor rows with so many ratings and about these learning rates: by
-    falling count; ratings that each of these learns from at once; for how many of them, the first, a block works."""
+    """Return (order (rows,), at_once (rows,), long) of minor rows with counts ratings and about these learning rates.
+
+    order: by falling count; at_once: concurrent steps of these rows; long: number of rows that a block processes.
+    """
     order = np.argsort(-counts, kind="stable")
     return order, at_once(rates)[order], int(np.count_nonzero(counts > LONG * batches))
 
 
 def chunks_of(counts, rates, batches, seed):
-    """(chunks (n, 5) int64, firsts (batches + 1,), longs (batches,)): the ratings of major rows with so many, cut into
-    pieces and dealt out: row, first rating, ratings, its first slot in its batch, ratings at once.
+    """Return (chunks (n, 5) int64, firsts (batches + 1,), longs (batches,)) of major rows with counts ratings.
 
-    Batch b has the chunks firsts[b]:firsts[b + 1], by falling length; for the first longs[b] of them a block works.
+    A chunk is (row, first rating, ratings, first slot in its batch, concurrent steps). Batch b has the chunks
+    firsts[b]:firsts[b + 1], by falling length; a block processes each of the first longs[b].
     """
-    first_batch, _ = schedule.dealt(counts, batches, seed)
+    first_batch, _ = schedule.deal_rows(counts, batches, seed)
     pieces = np.clip(-(-counts // PIECE), 0, batches)
     row = np.repeat(np.arange(len(counts)), pieces)
     piece = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
