@@ -66,7 +66,7 @@ class BlockPipeline:
 
 
 class CopiedRows:
-    """Rows of the minor side, of which each rank of a parallel.Team has a copy.
+    """Rows of the minor side, with a copy on each rank of a parallel.Team.
 
     The ranks continue from the weighted sum of all changes.
     """

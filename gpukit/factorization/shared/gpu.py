@@ -251,7 +251,7 @@ class Exchange:
 def exchange_counts(steps, each):
     """Return the exchanges in a part of the first epoch and of a later one; a part takes `steps` steps of a worker.
 
-    An exchange takes `each` milliseconds. As many as fit into the part are used, at least one of all rows. Later ones
+    An exchange takes `each` milliseconds. The part is filled with exchanges, at least one of all rows. Later ones
     would not overlap with training, and damping assumes that all do.
     """
     return tuple(min(most, max(EVERY, int(STEP * steps / max(each, STEP)))) for most in (FIRST, LATER))

@@ -163,7 +163,7 @@ def test_corrections_and_repeats(model, rule):
     if rule == "error":
         with pytest.raises(DataError, match="already"):
             live.add(again, duplicates=rule)
-        with pytest.raises(DataError, match=f"User {old.user_ids[old.users[3]]} has rated item .* already, in the model"):
+        with pytest.raises(DataError, match=f"User {old.user_ids[old.users[3]]} has rated item .* already, in the"):
             live.add(again.take(np.array([2])), duplicates=rule)
         assert same_model(live.model(), before)
         return

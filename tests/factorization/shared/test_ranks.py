@@ -154,14 +154,14 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("estimator, told", REFUSED, ids=lambda each: "" if isinstance(each, str) else repr(each))
-def test_what_is_refused(estimator, told):
+@pytest.mark.parametrize("estimator, message", REFUSED, ids=lambda each: "" if isinstance(each, str) else repr(each))
+def test_what_is_refused(estimator, message):
     """One line, on every rank."""
     table = ratings()
     for error in together(2, lambda team: type(estimator)(**estimator.get_params()).fit(table, team=team)):
         assert isinstance(error, ParameterError), error
         assert "\n" not in str(error)
-        assert re.search(told, str(error))
+        assert re.search(message, str(error))
 
 
 def test_weights_are_refused():

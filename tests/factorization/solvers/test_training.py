@@ -1,4 +1,4 @@
-"""The solvers' trainings on the GPU against those on the CPU: what is arranged, epochs, the State they leave."""
+"""Trainings of the solvers on the GPU against those on the CPU: arrangement, epochs, resulting State."""
 
 import numpy as np
 import pytest
@@ -21,7 +21,7 @@ KIND = 5, 0, "users"
 
 
 def trained(solver, steps, epochs=2, **parameters):
-    """(Session after so many epochs, Training)."""
+    """Return (Session after some epochs, Training)."""
     _, orders, scale, rated = ordered_on(steps)
     device = GPU if steps is gpu else on_cpu()
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))

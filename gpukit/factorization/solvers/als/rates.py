@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from gpukit.factorization.baseline import DAMPING  # of the biases, as the bias-only predictor's
+from gpukit.factorization.baseline import DAMPING  # of the biases, as in the baseline predictor
 from gpukit.factorization.solvers.sgd.rates import decades
 
 __all__ = ["DAMPING", "usual"]
 
 # In units of the ratings' deviation; found on MovieLens 1M and on FilmTrust, with 32 thousand ratings.
 DECAY = 0.06  # lambda at a million ratings
-A_DECADE = 1.8  # times this for each power of ten below
+A_DECADE = 1.8  # factor for each power of ten below
 DECAY_BOUNDS = (0.05, 0.3)
 EPOCHS = 15
 

@@ -12,7 +12,7 @@ from gpukit.factorization.solvers.als.rates import DAMPING
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 
-STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients, where they are used
+STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients
 
 
 class Half(NamedTuple):

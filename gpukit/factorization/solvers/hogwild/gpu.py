@@ -8,7 +8,7 @@ from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 
 __all__ = ["empty", "most_workers", "run", "walk"]
 
-WARPS_A_PROCESSOR = 52  # Xie et al. 2017: as many as keep its memory busy
+WARPS_A_PROCESSOR = 52  # enough to saturate its memory (Xie et al. 2017)
 BLOCK = 128
 run = runner(kernels)
 

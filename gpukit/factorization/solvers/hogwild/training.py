@@ -11,7 +11,7 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 BATCH = 256  # ratings that a worker takes at once (Xie et al. 2017)
-MEETINGS = 1.0  # mean number of other workers at a worker's rows; at 2 RMSE rises, at 4 training diverges
+MEETINGS = 1.0  # mean number of other workers on a worker's rows; at 2 RMSE increases, at 4 training diverges
 
 
 def arrange(task):

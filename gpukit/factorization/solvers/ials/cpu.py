@@ -22,7 +22,7 @@ from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesk
 __all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = False
-MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many threads, whatever they are
+MOMENT_PIECES = 16  # partial sums over all rows of a side, for any number of threads
 
 
 def inverse_of(shared, decay):

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit.factorization.solvers.ials.formulas import decays_of
 from gpukit.factorization.solvers.squares.host import solve_symmetric
 
-TOGETHER = 1 << 22  # numbers of the matrices that are solved at once
+TOGETHER = 1 << 22  # numbers of the matrices solved at once
 
 
 def gram_of(factors):
@@ -37,10 +37,10 @@ def fold_in(other_factors, indptr, indices, weights, settings, gram=None):
         matrices[:, np.arange(n_factors), np.arange(n_factors)] += decays[rows, None]
         targets = np.empty((len(rows), n_factors))
         for row, matrix, target in zip(rows, matrices, targets):
-            mine = slice(indptr[row], indptr[row + 1])
-            own = V[indices[mine]].astype(np.float64)
-            weighed = own if weights is None else np.asarray(weights[mine], np.float64)[:, None] * own
-            matrix += weighed.T @ own
-            target[:] = weighed.sum(axis=0)
+            clicks = slice(indptr[row], indptr[row + 1])
+            v = V[indices[clicks]].astype(np.float64)
+            weighted = v if weights is None else np.asarray(weights[clicks], np.float64)[:, None] * v
+            matrix += weighted.T @ v
+            target[:] = weighted.sum(axis=0)
         out[rows] = solve_symmetric(matrices, targets[:, :, None])[:, :, 0]
     return out

@@ -16,8 +16,8 @@ from gpukit.factorization.solvers.squares.plan import shape_of
 __all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = True
-THREADS = 256  # of what takes any grid: a number each
-MOMENT_PIECES = 256  # of the sums over all rows of a side: about two blocks a multiprocessor
+THREADS = 256  # of kernels with one number per thread
+MOMENT_PIECES = 256  # partial sums over all rows of a side: about two blocks per multiprocessor
 
 
 def inverse_of(shared, decay):

@@ -1,12 +1,12 @@
 """Choice of the row solver and sizes of its blocks."""
 
 WAYS = ("cholesky", "gradients", "blocks")
-STEPS = 3  # of conjugate gradients a half epoch, from where the row stands (Takacs et al. 2011)
+STEPS = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)
 STAGE = 4096  # numbers of a block's rows in shared memory
 MOST_ROWS = 16  # of a block
-BLOCK = 64  # factors of a row that are solved for at once, the others held; on a GPU 32, 64 or 128
-PANEL = 32  # unknowns of a matrix that are eliminated in a step
-DIRECT = {True: 32, False: 32}  # factors up to which elimination is the better way, on a GPU or not; measured
+BLOCK = 64  # factors of a row solved for at once, with the others fixed; on a GPU 32, 64 or 128
+PANEL = 32  # unknowns eliminated in a step
+DIRECT = {True: 32, False: 32}  # factors up to which elimination is faster, on a GPU or not; measured
 
 
 def way_of(n_factors, on_gpu):
@@ -24,7 +24,7 @@ def rows_of_block(width):
     return max(1, min(MOST_ROWS, STAGE // width))
 
 
-FEW = 124  # clicks up to which a row is solved for by these: with the right-hand side, 16 tiles of 8 a side
+FEW = 124  # most clicks for a solution in the clicks' unknowns: with the right-hand side, 16 tiles of 8 per side
 STAGED = 32  # factors in shared memory at once
 
 

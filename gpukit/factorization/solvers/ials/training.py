@@ -13,7 +13,7 @@ from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut, within
 
-ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large for elimination
+ENDS = 100, np.float32(1e-6)  # steps and tolerance for matrices too large for elimination
 
 
 class Half(NamedTuple):
@@ -95,12 +95,12 @@ def few_batches(indptr, rows, clicks, scale, most, steps):
     rows = rows[counts[rows] <= clicks]
     batches = []
     for begin in range(0, len(rows), most):
-        mine = rows[begin : begin + most]
-        numbers, ones = np.arange(len(mine)), np.ones(len(mine), np.int64)
-        lines = np.stack((mine, indptr[mine], counts[mine]), axis=1)
-        owners = np.stack((numbers, numbers, ones, counts[mine]), axis=1)
+        batch = rows[begin : begin + most]
+        numbers, ones = np.arange(len(batch)), np.ones(len(batch), np.int64)
+        lines = np.stack((batch, indptr[batch], counts[batch]), axis=1)
+        owners = np.stack((numbers, numbers, ones, counts[batch]), axis=1)
         tables = (steps.resident(table, np.int64) for table in (lines, owners))
-        batches.append((*tables, steps.resident(decays_of(counts[mine], *scale), np.float32)))
+        batches.append((*tables, steps.resident(decays_of(counts[batch], *scale), np.float32)))
     return batches
 
 

@@ -5,7 +5,7 @@ from gpukit.runtime.thread_count import get_num_threads, limited
 
 __all__ = ["most_workers", "walk", "workspace"]
 
-CLICKS_A_THREAD = 10_000  # of an epoch: for fewer, waiting for another thread may cost more than it does
+CLICKS_A_THREAD = 10_000  # of an epoch; for fewer, waiting for another thread may cost more than it saves
 
 
 def most_workers(layout):

@@ -25,9 +25,9 @@ from gpukit.factorization.solvers.sgd.formulas import F32, ONE, ZERO
 from gpukit.random import long_bits
 
 U32, U64 = np.uint32, np.uint64
-TRIES = 16  # items drawn for a negative: one of a user who clicked nearly everything is given up then
-NOBODY = -1  # in the place of an item
-LARGEST = F32(30.0)  # of scores: beyond it 1 - s(x) is less than a unit of the last place
+TRIES = 16  # items sampled for a negative, at most, for users who clicked nearly everything
+NOBODY = -1  # no item
+LARGEST = F32(30.0)  # bound of scores; beyond it 1 - s(x) is below a unit of the last place
 
 
 @njit
@@ -39,7 +39,7 @@ def chance(score):
 
 @njit
 def examples_of(negatives, pairwise):
-    """Return the examples of a click: itself and its negatives; pairwise losses visit the click twice, first and last."""
+    """Return the examples of a click: itself and its negatives; pairwise losses visit it twice, first and last."""
     return negatives + 2 if pairwise else negatives + 1
 
 

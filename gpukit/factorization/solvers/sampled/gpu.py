@@ -9,7 +9,7 @@ from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 __all__ = ["most_workers", "walk", "workspace"]
 
 BLOCK = 128
-THREADS_A_PROCESSOR = 768, 384  # that fit its registers, without and with neighbourhoods
+THREADS_A_PROCESSOR = 768, 384  # bounded by its registers, without and with neighbourhoods
 
 
 def most_workers(layout):

@@ -201,17 +201,15 @@ def make_sampled_epoch(lanes, factors, near, vector):
 
     @kernel
     def sampled_epoch(chunks, clicks, neighbors, parameters, rates, turn, draw, workers, workspace):
-        """One pass over all clicks, each with its negatives, by Eq. (5) for the losses in formulas; worker w walks the
-        chunks w, w + workers, ...
+        """Apply Eq. (5) to every click and its negatives; worker w processes the chunks w, w + workers, ...
 
-        chunks (n, 3) int64: user row, first click, number of clicks (0: nothing to do); clicks: arrays.Clicks;
-        neighbors (N + 1, K) int32, -1 for none; parameters: arrays.Parameters, P being the users, K =
-        lanes * near; rates: sgd's formulas.Rates; turn uint32: key of the epoch, where each chunk starts; draw:
-        arrays.Draw; workers: groups of lanes that take part; workspace (workers, N / 32 + 1) uint32, all zero before
-        and after.
+        chunks (n, 3) int64: user row, first click, number of clicks (0: none); clicks: arrays.Clicks; neighbors (N + 1,
+        K) int32, -1 for none; parameters: arrays.Parameters, with P the users and K = lanes * near; rates: sgd's
+        formulas.Rates; turn uint32: key of the epoch, which determines the offset of each chunk; draw: arrays.Draw;
+        workers: groups of lanes; workspace (workers, N / 32 + 1) uint32, all zero before and after.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker; else up to the order of atomic additions. What is drawn: exact.
+        Deterministic: with one worker; else up to the order of atomic additions. The negatives are exact.
         Source: Li et al. 2022, Eq. (1), (5) and section 5.4; Rendle et al. 2009 (BPR).
         """
         me = Lane(lane_of(lanes), lanes, factors, near, False, vector)

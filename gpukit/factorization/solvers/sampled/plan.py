@@ -11,7 +11,7 @@ from gpukit.streams import Keyed
 
 PAIRWISE = "bpr"
 WORKERS_AN_ITEM = 8
-MOST_BITS = 1 << 34  # of what all workers' users clicked, a bit an item
+MOST_BITS = 1 << 34  # of the workspace: a bit per item and worker
 
 
 def worker_count(n_clicks, n_items, settings, most):

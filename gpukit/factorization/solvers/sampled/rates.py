@@ -5,18 +5,18 @@ import numpy as np
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 from gpukit.factorization.solvers.sgd.rates import decades
 
-# Found on a click held out of each user of MovieLens 1M. Errors are those of chances, so no scale matters, and rates
-# fall with a row's own squared errors, so the number of clicks hardly does.
-RATE, ANNEALING = 0.15, 0.9  # of factors, and what it is multiplied by from epoch to epoch
+# Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does not
+# matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
+RATE, ANNEALING = 0.15, 0.9  # of factors, and its factor from epoch to epoch
 DECAY = 0.0075
-EPOCHS, NEGATIVES = (15, 30), 4  # at a million clicks or more, and for few: FilmTrust's 34 thousand
-EPOCHS_A_DECADE = 1.6  # times as many for each power of ten below a million
+EPOCHS, NEGATIVES = (15, 30), 4  # epochs at a million clicks or more, and for few: FilmTrust's 34 thousand
+EPOCHS_A_DECADE = 1.6  # factor for each power of ten below a million
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.05, 0.002
 PAPER_BETA = 0.05  # of Eq. (7)
 PAPER = {"learning_rate": 0.035, "regularization": 0.005, "annealing": 1.0}
-SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: e^2 in all, and of the loss by a unit step of the user
+SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
 
 
 def usual(kind, n_ratings):

@@ -18,7 +18,7 @@ from gpukit.random import below
 from gpukit.scheduler import by_block
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
-NONE = U8(2)  # in a table of clicks: the place that a slot without a neighbour looks up
+NONE = U8(2)  # mark of slots without a neighbour in a table of clicks
 
 
 @njit

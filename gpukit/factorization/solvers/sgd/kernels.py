@@ -244,15 +244,15 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
 
     @kernel
     def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
-        """Algorithms 2 and 3: one pass over all chunks by Eq. (5); worker w walks the chunks w, w + workers, ...
+        """Apply Eq. (5) to every rating once (Algorithms 2 and 3); worker w processes the chunks w, w + workers, ...
 
-        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); batch: arrays.Batch or
-        WeightedBatch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates:
-        formulas.Rates; turn uint32: key of the epoch, where each chunk starts; workers: groups of lanes that take part.
-        A major row's minor rows must be distinct: they are read a step ahead, which hides their latency.
+        chunks (n, 3) int64: major row, first rating, number of ratings (0: none); batch: arrays.Batch or WeightedBatch,
+        codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates; turn uint32:
+        key of the epoch, which determines the offset of each chunk; workers: groups of lanes. A major row's minor rows
+        must be distinct: they are prefetched one step ahead.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions.
+        Deterministic: with one worker, or if no two workers share a row; else up to the order of atomic additions.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """
         me = Lane(lane_of(lanes), lanes, factors, near, half, vector)

@@ -5,10 +5,9 @@ import numpy as np
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 
 # Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units of
-# the ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by
-# heart.
+# the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY = 0.04  # regularization at a million ratings; three quarters of it for each power of ten above
+DECAY = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
 DECAY_BOUNDS = (0.03, 0.06)
 ANNEALING = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}

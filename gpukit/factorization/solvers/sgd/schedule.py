@@ -14,13 +14,13 @@ from gpukit.random import bits, key
 from gpukit.streams import Keyed, Numpy
 
 SHORTEST, LONGEST = 4, 256
-WHOLE = 1024  # ratings of the longest chunk there is: of a row that is walked at one go
-STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
+WHOLE = 1024  # ratings of the longest chunk, for a row in one chunk
+STALENESS = 1.6  # bound on the rate-weighted stale steps, found by trial: from 3 on, skewed data diverges
 QUAD = 4
-RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
-LEAST_CHUNKS = 4  # of a worker then
-LEAST_STILL = 64  # ratings of a worker where most rows stand still
-SHY = 2.0  # times as many up to a million ratings with neighbourhoods, which learn less from numbers a chunk old
+RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, since long chunks learn best
+LEAST_CHUNKS = 4  # of a worker if most rows are fixed
+LEAST_STILL = 64  # ratings of a worker if most rows are fixed
+SHY = 2.0  # factor of RATINGS_A_WORKER up to a million ratings with neighbourhoods, which suffer more from staleness
 
 
 def worker_count(n_ratings, most, near=False):

@@ -11,7 +11,7 @@ from gpukit.factorization.solvers.squares.twins.gram import as_matrix, gram_of_p
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 
 LONGEST = 8192  # ratings of a piece
-SCRATCH = 32 << 20  # bytes of Gram matrices at once
+SCRATCH = 32 << 20  # bytes of concurrent Gram matrices
 
 
 class Equations:

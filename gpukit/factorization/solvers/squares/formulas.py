@@ -16,7 +16,7 @@ from gpukit._jit import njit
 
 F32 = np.float32
 ONE, ZERO = F32(1.0), F32(0.0)
-LEFT = F32(4 * 2.0**-23)  # share of a square below which what eliminating has left of it is rounding
+LEFT = F32(4 * 2.0**-23)  # share of the original diagonal below which a pivot is rounding
 
 
 @njit

@@ -11,9 +11,9 @@ from gpukit.factorization.solvers.squares.plan import is_direct, shape_of
 
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 
-LONGEST = 1024  # ratings of a piece: a block's work
-SCRATCH = 256 << 20  # bytes of Gram matrices at once
-BLOCK = 128  # threads of what takes any grid: a number each
+LONGEST = 1024  # ratings of a piece, which a block processes
+SCRATCH = 256 << 20  # bytes of concurrent Gram matrices
+BLOCK = 128  # threads of kernels with one number per thread
 
 
 class Equations:

@@ -10,9 +10,9 @@ import numpy as np
 
 TILE = 8
 WARP, MOST_THREADS = 32, 256
-DIRECT_TILES = 33  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 260
-REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread that holds a tile
-FOUR_WARPS = 128  # threads: a multiprocessor has four parts, and room for as many warps in each
+DIRECT_TILES = 33  # tiles per side, at most, of a matrix that one block eliminates in registers: F <= 260
+REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread with a tile
+FOUR_WARPS = 128  # threads; a multiprocessor has four parts with equal numbers of warps
 STAGE_BYTES = 32 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
@@ -122,6 +122,6 @@ def batches_of(cut, decays, steps):
     batches = []
     for (piece, owner), (last_piece, last_owner) in zip(cut.ends, cut.ends[1:]):
         lines = cut.pieces[piece:last_piece], cut.owners[owner:last_owner]
-        mine = steps.resident(decays[owner:last_owner], np.float32)
-        batches.append((*(steps.resident(part, np.int64) for part in lines), mine))
+        batch_decays = steps.resident(decays[owner:last_owner], np.float32)
+        batches.append((*(steps.resident(part, np.int64) for part in lines), batch_decays))
     return batches

@@ -43,7 +43,7 @@ def test_workers_without_conflicts():
 
 @pytest.mark.parametrize("counts", [(1,), (0, 3, 0, 5), (40, 0, 1, 23)])
 def test_ratings_are_scattered(counts):
-    """Each rating once, in an order that hangs on the key."""
+    """Each rating once, in an order that depends on the key."""
     starts, n = np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sum(counts)
     minor, values = np.arange(n, dtype=np.int32), np.linspace(-1, 1, n).astype(np.float32)
     orders = []
@@ -59,8 +59,10 @@ def test_ratings_are_scattered(counts):
 
 @pytest.mark.parametrize("shape", [(2, 3), (40, 30), (700, 5000)])
 def test_workers_seldom_meet(shape):
-    """Users and items drawn by how many ratings they have: how often two ratings share one, times the workers beside
-    one, is near MEETINGS and not above it; of a few rows there is one worker."""
+    """The probability that two ratings share a row, times the other workers, is close to MEETINGS and not above it.
+
+    Users and items are drawn by their number of ratings; few rows have one worker.
+    """
     rng = np.random.default_rng(0)
     counts = [rng.integers(1, 9, rows) ** 2 for rows in shape]
     counts[0] = counts[0] * int(counts[1].sum())

@@ -1,4 +1,4 @@
-"""The solver of sampled negatives from outside: learning, repeating, what neighbourhoods add."""
+"""The solver of sampled negatives from outside: learning, repeatability, gain by neighbourhoods."""
 
 import contextlib
 
@@ -18,14 +18,14 @@ SETTINGS = Settings(3, "sampled", "adaptive", 0.15, 0.01, 0.9, True, 0, 5, 8, lo
 
 
 def make(kind=MatrixFactorization, **parameters):
-    """An estimator of few factors on the CPU, with nothing left to choose."""
+    """An estimator with few factors and all settings named, on the CPU."""
     few = {"n_neighbors": 5, "lsh_q": 20} if kind is LSHMF else {}
     named = {"n_factors": 8, "n_epochs": 15, "regularization": 0.01, "unobserved_weight": 0.0}
     return kind(**{"solver": "sampled", "device": "cpu", **named, **few, **parameters})
 
 
 def same_state(one, other):
-    """Whether two fitted models are equal to the bit."""
+    """Return True if two fitted models are bit-identical."""
     return all(np.array_equal(a, b) for a, b in zip(one._state, other._state))
 
 
@@ -49,7 +49,7 @@ def test_one_worker_repeats_to_the_bit(loss):
 
 
 def test_known_clicks_score_above_what_was_never_clicked():
-    """Chances are what the cross-entropy learns: clicks are likely, others are not."""
+    """The cross-entropy learns probabilities: high for clicks, low for others."""
     train, _ = clicks()
     fitted = make(n_epochs=30).fit(train)
     rows = np.random.default_rng(0).integers(0, train.shape[1], (2000, 2)) % np.array(train.shape)
@@ -62,7 +62,7 @@ def test_known_clicks_score_above_what_was_never_clicked():
 @LOSSES
 @pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
 def test_users_who_clicked_everything(kind, loss):
-    """There is nothing to draw for them, and training ends all the same."""
+    """They have no negatives, and training ends nevertheless."""
     users, items = np.nonzero(np.ones((6, 7)))
     table = users.astype(np.int32), items.astype(np.int32), np.ones(len(users), np.float32)
     fitted = make(kind, loss=loss, n_factors=3).fit(Ratings(*table, np.arange(6), np.arange(7)))
@@ -104,7 +104,7 @@ def test_rates_of_an_epoch():
 
 
 def table_of(pairs, shape):
-    """The Ratings of clicks [(i, j)]."""
+    """Return the Ratings of clicks [(i, j)]."""
     users, items = np.array(pairs, np.int32).T.copy()
     return Ratings(users, items, np.ones(len(users), np.float32), np.arange(shape[0]), np.arange(shape[1]))
 

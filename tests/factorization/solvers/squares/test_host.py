@@ -1,4 +1,4 @@
-"""Normal equations on the host: those of a ridge, and those whose ridge is lost beside very large numbers."""
+"""Normal equations on the host: with a ridge, and with a ridge that vanishes next to very large numbers."""
 
 import numpy as np
 

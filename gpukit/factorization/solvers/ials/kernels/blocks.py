@@ -27,14 +27,14 @@ def make_errors_of_pieces(lanes, count):
 
     @kernel
     def errors_of_pieces(pieces, minor, begins, ways, table, errors):
-        """errors[t] = (1 where it begins, else errors[t]) - u v: what the clicks of the pieces lack.
+        """errors[t] = (1 if begins else errors[t]) - u v, the errors of the clicks of the pieces.
 
         pieces (n, 3) int64: row, first click, clicks; minor (nnz,) int32; begins: bool; ways (rows or more, width or
         more) float32: u; table (rows or more, width or more) float32: v; errors (nnz,) float32, overwritten.
 
         Launch: any grid, blocks of OF_PIECE.
         Deterministic: yes; budget.
-        Source: Rendle et al., iALS++ (arXiv:2110.14044), sec. 4 (predictions are kept, and mended by each block).
+        Source: Rendle et al., iALS++ (arXiv:2110.14044), sec. 4 (predictions are stored and updated by each block).
         """
         way, one = cuda.local.array(count, F32), cuda.local.array(count, F32)
         thread = U32(cuda.threadIdx.x)
@@ -56,10 +56,10 @@ def make_errors_of_pieces(lanes, count):
 
 @kernel
 def take_columns(table, first, width, out):
-    """out = some factors of all rows, from `first` on; zeros behind the last and for what is no factor.
+    """out = factors of all rows from `first` on, with zeros after the last factor.
 
-    table (rows or more, width or more) float32; first, width int64: columns of factors end there; out (rows, size +
-    EXTRA) float32, overwritten.
+    table (rows or more, width or more) float32; first int64; width int64: number of factors; out (rows, size + EXTRA)
+    float32, overwritten.
 
     Launch: any grid and block.
     Deterministic: yes, exact.
@@ -74,10 +74,10 @@ def take_columns(table, first, width, out):
 
 @kernel
 def add_columns(owners, found, first, width, table):
-    """table[row, first:] += found[row] for the rows of owners: a block's factors, brought forward.
+    """table[row, first:] += found[row] for the rows of owners: the solution for a block of factors.
 
-    owners (n, 4) int64: row, first piece, pieces, clicks; found (rows or more, size + EXTRA) float32; first, width
-    int64: columns of factors end there; table (rows + 1, stride) float32: parameter rows.
+    owners (n, 4) int64: row, first piece, pieces, clicks; found (rows or more, size + EXTRA) float32; first int64;
+    width int64: number of factors; table (rows + 1, stride) float32: parameter rows.
 
     Launch: any grid and block.
     Deterministic: yes, exact.
@@ -111,12 +111,11 @@ def make_targets_of_block(width, size, quads, tile_rows):
 
     @kernel
     def targets_of_block(owners, decays, shared, first, table, grams):
-        """What each row's equations of a block have on the right, in the first of its Gram matrices, loses (S + lambda
-        I) u in the block's places.
+        """Subtract the block's part of (S + lambda I) u from the right-hand side in a row's first Gram matrix.
 
         owners (n, 4) int64: row, first piece, pieces, clicks; decays (n,) float32: lambda; shared (width, width)
-        float32: S; first int64: of the block's factors; table (rows + 1, stride) float32: u; grams (pieces or more, 64,
-        tiles) float32: see squares.kernels.gram.
+        float32: S; first int64: first factor of the block; table (rows + 1, stride) float32: u; grams (pieces or more,
+        64, tiles) float32: see squares.kernels.gram.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.

@@ -131,13 +131,13 @@ def make_descent(width):
 
     @kernel
     def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, table):
-        """left[row] = -(sums + (S + lambda I) table[row]): what a row leaves; ways[row] = M left[row], the first way;
-        rests[row]: their product.
+        """Compute residuals left[row], first directions ways[row] = M left[row] and their products rests[row].
 
-        owners (n, 4) int64: row, first piece, pieces, clicks; decays (n,) float32: lambda; sums (pieces, width)
-        float32: see products_of_pieces, with the goal 1 and table[row] for u; shared, inverse (width, width) float32:
-        S, and M, symmetric, about the inverse of S + lambda I; ways, left (rows or more, width), rests (rows or more,)
-        float32, overwritten; table (rows + 1, stride) float32: parameter rows.
+        left[row] = -(sums + (S + lambda I) table[row]). owners (n, 4) int64: row, first piece, pieces, clicks; decays
+        (n,) float32: lambda; sums (pieces, width) float32: see products_of_pieces, with goal 1 and u = table[row];
+        shared, inverse (width, width) float32: S and M, symmetric, M about the inverse of S + lambda I; ways, left
+        (rows or more, width), rests (rows or more,) float32, overwritten; table (rows + 1, stride) float32: parameter
+        rows.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
@@ -172,12 +172,11 @@ def make_descent(width):
 
     @kernel
     def descend(owners, decays, sums, shared, inverse, last, ways, left, rests, table):
-        """A step of each row along its way, to the least there, and the next way.
+        """Make a step of each row to the minimum along its direction, and compute the next direction.
 
         owners (n, 4) int64, decays (n,) float32, shared and inverse (width, width) float32: see begin_descent; sums
-        (pieces, width) float32: with the goal 0 and ways[row] for u; last: no step follows, so there is no next way;
-        ways, left (rows or more, width), rests (rows or more,) and the factors of table (rows + 1, stride) float32:
-        brought forward.
+        (pieces, width) float32: with goal 0 and u = ways[row]; last: skip the next direction; ways, left (rows or more,
+        width), rests (rows or more,) and the factors of table (rows + 1, stride) float32: updated.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.

@@ -56,13 +56,12 @@ def make_grams_of_few(quads, tile_rows, tiles, threads):
 
     @kernel(max_registers=112)
     def grams_of_few(lines, minor, weights, decays, spectrum, table, grams):
-        """grams[o] = V D^-1 V' + W^-1 over the clicks of line o, and ones as its right-hand side, D = diag(spectrum) +
-        lambda I.
+        """grams[o] = V D^-1 V' + W^-1 over the clicks of line o, with ones as right-hand side.
 
-        lines (n, 3) int64: row, first click, clicks, 4 quads at most; minor (nnz,) int32; weights W (nnz,) float32, or
-        (1,), one for all; decays (n,) float32: lambda; spectrum (width,) float32; table (rows or more, width) float32:
-        V, in the basis where what rows share is the spectrum; grams (n or more, 64, tiles) float32, overwritten: see
-        squares.kernels.gram.
+        D = diag(spectrum) + lambda I. lines (n, 3) int64: row, first click, clicks, 4 quads at most; minor (nnz,)
+        int32; weights W (nnz,) float32, or (1,) for all; decays (n,) float32: lambda; spectrum (width,) float32; table
+        (rows or more, width) float32: V, in the basis in which the shared matrix is diag(spectrum); grams (n or more,
+        64, tiles) float32, overwritten: see squares.kernels.gram.
 
         Launch: any grid, blocks of `threads`.
         Deterministic: yes; budget.
@@ -112,9 +111,9 @@ def make_turns(width):
 
     @kernel
     def turn_rows(table, basis, out):
-        """out[row] = table[row] basis: all rows in another basis.
+        """out[row] = table[row] basis, all rows in another basis.
 
-        table (rows or more, width or more), basis (width, width), out (rows, width) float32, the latter overwritten.
+        table (rows or more, width or more), basis (width, width), out (rows, width) float32, out overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
@@ -142,11 +141,11 @@ def make_turns(width):
 
     @kernel
     def rows_of_few(lines, minor, decays, spectrum, found, table, back, own):
-        """own[row] = (D^-1 V' z) back: a line's row from what was found for its clicks.
+        """own[row] = (D^-1 V' z) back, a line's row from the solution z for its clicks.
 
         lines (n, 3) int64, minor (nnz,) int32, decays (n,), spectrum (width,), table (rows or more, width) float32: see
-        grams_of_few; found (n or more, clicks or more) float32: z; back (width, width) float32: the way back from the
-        table's basis; own (rows + 1, stride) float32: parameter rows, their factors overwritten.
+        grams_of_few; found (n or more, clicks or more) float32: z; back (width, width) float32: from the table's basis
+        to the original one; own (rows + 1, stride) float32: parameter rows, their factors overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.

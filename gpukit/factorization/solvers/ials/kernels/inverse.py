@@ -8,9 +8,9 @@ from gpukit.factorization.solvers.squares.formulas import over_pivot
 
 U32, F32, F64 = np.uint32, np.float32, np.float64
 THREADS = 256
-SIDE = PANEL + 1  # of a square in shared memory, so that its columns begin in different banks
+SIDE = PANEL + 1  # pitch of a square in shared memory; its columns begin in different banks
 ROOM = PANEL * SIDE
-OWN = PANEL * PANEL // THREADS  # numbers of a square that are a thread's
+OWN = PANEL * PANEL // THREADS  # numbers of a square per thread
 
 
 @device
@@ -67,14 +67,14 @@ def _product(left, right, a, b):
 
 @kernel
 def invert_panel(shared, decay, step, source, out, inverse):
-    """A step of Gauss and Jordan's elimination in place: once all are done, the inverse M of S + decay I.
+    """Make a step of Gauss-Jordan elimination in place; after all steps the result is the inverse M of S + decay I.
 
-    With k the unknowns of the step, PANEL of them, and A the matrix before it:
+    With k the PANEL unknowns of the step and A the matrix before it:
     A_kk = inv(A_kk), A_kj = A_kk A_kj, A_ij = A_ij - A_ik A_kj, A_ik = -A_ik A_kk. A positive definite matrix needs no
-    pivots; unknowns of which nothing is left have rows and columns of zeros.
+    pivots; unknowns whose pivot is rounding have rows and columns of zeros.
 
-    shared (n, n) float32: S; decay float64; step int64: from 0 on; source (n, n) float64: A, what the step before wrote
-    (before the first, not read); out (n, n) float64 and inverse (n, n) float32, overwritten: A after the step.
+    shared (n, n) float32: S; decay float64; step int64: from 0 on; source (n, n) float64: A, output of the previous
+    step (not read in the first one); out (n, n) float64 and inverse (n, n) float32, overwritten: A after the step.
 
     Launch: a grid of ceil(n / PANEL) squared, blocks of THREADS.
     Deterministic: yes; budget.

@@ -39,15 +39,15 @@ def make_products_of_pieces(lanes, count):
 
     @kernel
     def products_of_pieces(pieces, minor, weights, goal, ways, table, sums):
-        """sums[p] = sum w (u v - goal) v over the clicks of piece p, u its row of `ways`.
+        """sums[p] = sum w (u v - goal) v over the clicks of piece p, with u its row of `ways`.
 
-        pieces (n, 3) int64: row, first click, clicks; minor (nnz,) int32; weights w (nnz,) float32, or (1,), one for
-        all; goal float32; ways (rows or more, width or more) float32: u; table (rows + 1, stride) float32: the other
-        side's v, not overwritten; sums (n, width) float32, overwritten.
+        pieces (n, 3) int64: row, first click, clicks; minor (nnz,) int32; weights w (nnz,) float32, or (1,) for all;
+        goal float32; ways (rows or more, width or more) float32: u; table (rows + 1, stride) float32: the other side's
+        v; sums (n, width) float32, overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
-        Source: Takacs, Pilaszy and Tikk, RecSys 2011 (a row's matrix is never made).
+        Source: Takacs, Pilaszy and Tikk, RecSys 2011 (a row's matrix is never formed).
         """
         stage = cuda.shared.array(room, F32)
         way, total = cuda.local.array(count, F32), cuda.local.array(count, F32)

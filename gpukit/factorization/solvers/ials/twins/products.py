@@ -6,7 +6,7 @@ from gpukit._jit import njit
 from gpukit.factorization.solvers.squares.formulas import ZERO
 from gpukit.scheduler import by_block
 
-TOGETHER = 4  # clicks that are worked on at once
+TOGETHER = 4  # clicks processed at once
 
 
 @njit

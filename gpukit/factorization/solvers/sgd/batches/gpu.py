@@ -50,12 +50,12 @@ def walk(make, shape, warps, teams, *arguments):
 
 def walk_major(layout, chunks, *arguments):
     """Queue walk_major for both parts of the chunks of a batch."""
-    for warps, some in zip((team_warps(layout), 1), chunks):
-        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, some.shape[0], some, *arguments)
+    for warps, part in zip((team_warps(layout), 1), chunks):
+        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, part.shape[0], part, *arguments)
 
 
 def walk_minor(layout, starts, slots, rows, at_once, *arguments):
     """Queue walk_minor for both parts of the minor rows."""
-    for warps, first, own, most in zip((team_warps(layout), 1), starts, rows, at_once):
+    for warps, first, part, most in zip((team_warps(layout), 1), starts, rows, at_once):
         shape = layout.lanes, layout.factors
-        walk(make_walk_minor, shape, warps, own.shape[0], first, slots, own, most, *arguments)
+        walk(make_walk_minor, shape, warps, part.shape[0], first, slots, part, most, *arguments)

@@ -37,7 +37,7 @@ def arrange(task):
     """Return the Batches of a solvers.Task."""
     steps, settings, side = engine(task.device, __package__), task.settings, task.data.side
     counts = np.diff(side.indptr), np.diff(task.steps.preparing.fetch(side.minor_starts))
-    rates = [row_rates(settings.rates, settings.learning_rate, each) for each in counts]
+    rates = [row_rates(settings.rates, settings.learning_rate, side_counts) for side_counts in counts]
     n, width = int(counts[0].sum()), steps.seen_width(task.layout)
     batches = plan.batch_count(n, 4 * width)
     chunks, firsts, longs = plan.chunks_of(counts[0], rates[0], batches, settings.seed)
@@ -47,10 +47,10 @@ def arrange(task):
     parts = []
     for first, last, of_long, size in zip(firsts, firsts[1:], longs, sizes):
         if size:
-            own = chunks[first:last]
-            starts, slots = minor_segments(own, size, side.minor, ranks, steps)
-            parts.append(CutBatch(steps.cut(own, int(of_long)), steps.cut(starts, long, 1), slots))
-    rows, at_once = (steps.cut(steps.resident(each, np.int32), long) for each in (order, at_once))
+            batch_chunks = chunks[first:last]
+            starts, slots = minor_segments(batch_chunks, size, side.minor, ranks, steps)
+            parts.append(CutBatch(steps.cut(batch_chunks, int(of_long)), steps.cut(starts, long, 1), slots))
+    rows, at_once = (steps.cut(steps.resident(array, np.int32), long) for array in (order, at_once))
     return Batches(parts, rows, at_once, steps.empty((max(sizes), width), np.float32), steps)
 
 

@@ -8,15 +8,18 @@ from gpukit.factorization.solvers.sgd.schedule import QUAD, WHOLE, chunk_lengths
 from gpukit.random import key
 from gpukit.streams import Keyed
 
-CLASSES = 8  # of length, an octave: the more, the more even a quad, but the more often chunks of one row meet
-UNEVEN = 1.1  # times what fours of workers have on average: where one has more of a part, rows are cut, if that helps
-LEVELLING = 24  # rounds
-RANDOM_BITS, LENGTH_BITS = 16, 7  # of the keys that chunks are ordered by
+CLASSES = 8  # of length per octave; with more, quads are more even, but chunks of a row are concurrent more often
+UNEVEN = 1.1  # largest work of four workers in a part over the mean; beyond it rows are cut, if that helps
+LEVELLING = 24  # last rounds that are balanced exactly
+RANDOM_BITS, LENGTH_BITS = 16, 7  # of the sort keys of chunks
 
 
 class RowChunks(NamedTuple):
-    """Rows and how they are cut: starts (rows + 1 or more,) int64, where they begin, and before (rows + 1,) int64, how
-    many chunks the rows before each have, on the device; chunks: how many all have."""
+    """Rows and their chunks.
+
+    starts (rows + 1 or more,) int64: first rating of each row; before (rows + 1,) int64: number of chunks of the rows
+    before each, both on the device; chunks: number of all chunks.
+    """
 
     starts: object
     before: object
@@ -24,20 +27,21 @@ class RowChunks(NamedTuple):
 
 
 def chunk_table(indptr, starts, pace, seed, steps):
-    """(n, 3) int64 chunks (row, first rating, number of ratings), on the device, of all rows of indptr (rows + 1,), and
-    some without ratings: quads of about equal length (within an eighth of an octave), as much work for every four
-    workers, each four's in an order of its own.
+    """Return the chunks (n, 3) int64 (row, first rating, ratings) of all rows of indptr (rows + 1,), on the device.
 
-    Quads, because four groups of lanes make up a warp, which is as slow as its longest chunk; as much work, because an
-    epoch is as slow as its slowest warp; about equal and at random, because a row's chunks must not meet more often
-    than they have to. starts: indptr on the device, and perhaps more; pace: schedule.Pace.
+    Some chunks have no ratings. Chunks form quads of about equal length (within an eighth of an octave), because four
+    groups of lanes make up a warp, whose longest chunk sets its time. Every four workers have equal work, because the
+    slowest warp sets the time of an epoch. The order of the quads of every four workers is random, so that chunks of a
+    row are seldom concurrent. starts: indptr on the device, or longer; pace: schedule.Pace.
     """
     return cut_table(np.diff(indptr), starts, pace, seed, steps)
 
 
 def cut_table(counts, starts, pace, seed, steps, parts=1):
-    """`chunk_table` of rows with counts (rows,) ratings: all that a row has, or 0 for one that is left out; in so many
-    parts, one behind the other, each as much work for every four workers."""
+    """Return `chunk_table` of rows with counts (rows,) ratings, in consecutive parts.
+
+    Each part has equal work for every four workers. A count is all ratings of the row, or 0 to exclude it.
+    """
     pieces = pieces_of(counts, pace, parts)
     before = np.concatenate(([0], np.cumsum(pieces)))
     cut = RowChunks(starts, steps.resident(before, np.int64), int(before[-1]))
@@ -70,7 +74,7 @@ def max_load(counts, pieces, workers, parts):
     falling length.
     """
     fours, lengths = max(1, workers // QUAD), -(-counts // np.maximum(pieces, 1))
-    up_to = np.cumsum(np.bincount(lengths, pieces, 1)[::-1])  # chunks that are no shorter than each length, falling
+    up_to = np.cumsum(np.bincount(lengths, pieces, 1)[::-1])  # number of chunks of at least each length, descending
     first = np.arange(0, int(up_to[-1]), QUAD * parts)
     rounds = max(1, -(-len(first) // fours))
     quads = np.zeros(rounds * fours, np.int64)
@@ -134,8 +138,7 @@ def order_of_parts(lengths, order, shape, parts):
     lengths, order: of all quads, by falling length. Every `parts`-th quad belongs to a part, so that the chunks of a
     row, which have about equal length, are in all parts.
     """
-    own = [order[part::parts][balance_quads(lengths[part::parts], *shape)] for part in range(parts)]
-    rounds = np.hstack(own)
+    rounds = np.hstack([order[part::parts][balance_quads(lengths[part::parts], *shape)] for part in range(parts)])
     rounds[1::2] = rounds[1::2, ::-1]
     return rounds.ravel()
 
@@ -155,9 +158,9 @@ def balance_quads(lengths, rounds, fours):
     while n_dealt < len(lengths):
         free = np.flatnonzero(had < rounds)
         least = free[np.argsort(work[free], kind="stable")[: max(1, fours // 2)]]
-        its = np.arange(n_dealt, n_dealt + len(least))
-        hands[had[least], least] = its
-        work[least] += lengths[its]
+        quads = np.arange(n_dealt, n_dealt + len(least))
+        hands[had[least], least] = quads
+        work[least] += lengths[quads]
         had[least] += 1
         n_dealt += len(least)
     return hands

@@ -7,10 +7,10 @@ from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import processors
 from gpukit.factorization.solvers.sgd.places.kernels import make_grow_rows
 
-FROM = 1 << 25  # ratings: of fewer, epochs gain less than attempts take
-PLACES, APART = 32, 33280  # how many are tried; bytes from one to the next: over half a page of 2 MiB, no place alike
-ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt; of how many places there is a later one, or none
-BLOCKS, THREADS = 16, 128  # on a processor; of a block
+FROM = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
+PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
+ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
+BLOCKS, THREADS = 16, 128  # blocks per processor, threads of a block
 
 
 def allocate_table(shape, minor, layout, vector):
@@ -22,7 +22,7 @@ def allocate_table(shape, minor, layout, vector):
         return device_array(shape, np.float32)
     places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
     kernel = make_grow_rows(layout.lanes, layout.factors, layout.minor.half, vector)
-    launch(kernel, 1, THREADS, minor[:1], 1, np.float32(0), places[0])  # compiles, or loads
+    launch(kernel, 1, THREADS, minor[:1], 1, np.float32(0), places[0])  # compile or load
     for sample, left in ROUNDS:
         times = attempts(kernel, minor, max(1, minor.size // sample), places)
         places = [places[number] for number in np.argsort(times, kind="stable")[:left]]
@@ -39,7 +39,7 @@ def attempts(kernel, minor, every, places):
     """Return the milliseconds of adding zeros at each place, (places,), for one rating in `every`; the places hold
     zeros."""
     events = [cuda.event() for _ in range(len(places) + 2)]
-    for place, event in zip([places[-1], *places], events[:-1]):  # the first finds its ratings in no cache
+    for place, event in zip([places[-1], *places], events[:-1]):  # the first attempt has a cold cache
         event.record()
         launch(kernel, BLOCKS * processors(), THREADS, minor, every, np.float32(0), place)
     events[-1].record()

@@ -150,21 +150,21 @@ def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
 
     @kernel(max_registers=registers_of(threads))
     def solve_by_cholesky(owners, grams, shared, decays, damping, table):
-        """table[row] = the row's factors and bias: (G + D) x = g, G and g of the sum of its Gram matrices and shared.
+        """table[row] = factors and bias x of (G + D) x = g, with G and g from the sum of the row's and shared matrices.
 
         owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces; shared (any, 64, tiles)
         float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; table (rows + 1,
         stride) float32: parameter rows, their factors and biases overwritten.
         The right-hand side is a row of G: eliminating the columns before it solves for it forwards. A tile column is
-        divided by the thread of its tile on the diagonal and by those below, which are neighbours, so that few warps do
-        it, and warps whose columns are done with have nothing left to do.
+        divided by the threads of its tile on the diagonal and of those below. These are adjacent, so few warps are
+        busy, and warps whose columns are complete are idle.
 
         Launch: any grid, blocks of `threads`.
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 4.2.9 (by blocks).
         """
-        panel = cuda.shared.array(room, F32, alignment=16)  # eight columns of the factor, and the eight before them
-        corner = cuda.shared.array(square, F32, alignment=16)  # the tile on the diagonal that these are divided by
+        panel = cuda.shared.array(room, F32, alignment=16)  # eight columns of the factor, and the previous eight
+        corner = cuda.shared.array(square, F32, alignment=16)  # the diagonal tile that divides them
         squares = cuda.shared.array(size, F32)
         answer = cuda.shared.array(size, F32)
         tile = cuda.local.array(square, F32)

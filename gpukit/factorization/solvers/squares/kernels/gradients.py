@@ -181,12 +181,12 @@ def make_solve_by_gradients(quads, tile_rows, tiles):
 
     @kernel(max_registers=128)
     def solve_by_gradients(owners, grams, shared, decays, damping, steps, tolerance, table):
-        """table[row] = the row's factors and bias: (G + D) x = g by conjugate gradients from what stands there.
+        """table[row] = factors and bias x of (G + D) x = g, by conjugate gradients from the current values.
 
         owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces, overwritten; shared (any,
         64, tiles) float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; steps
-        int64: how many at most; tolerance float32: of what is left of g, in the norm of the preconditioner, the
-        diagonal; table (rows + 1, stride) float32: parameter rows, their factors and biases overwritten.
+        int64: at most; tolerance float32: of the residual relative to g, in the norm of the preconditioner, which is
+        the diagonal; table (rows + 1, stride) float32: parameter rows, their factors and biases overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; within the tolerance.

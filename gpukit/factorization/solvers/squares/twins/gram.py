@@ -9,7 +9,7 @@ from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.scheduler import by_block
 
-STAGED, TOGETHER = 16, 8  # ratings that are copied to the cache, and rows that are added at once
+STAGED, TOGETHER = 16, 8  # ratings copied to the cache, rows added at once
 
 
 @njit

@@ -1,4 +1,4 @@
-"""The twins of an epoch in batches against the oracle; which ratings make a batch."""
+"""Twins of an epoch in batches against the oracle; partition of ratings into batches."""
 
 import numpy as np
 import pytest
@@ -49,7 +49,7 @@ def test_key_batch():
 
 @pytest.mark.parametrize("counts", [[5], [0, 3, 0, 1, 0], [5000, 40, 2000, *range(99)], [1025] * 3])
 def test_every_rating_is_in_one_batch(counts):
-    """Batch by batch the longest chunks first, slots one after the other; no two chunks of one row in a batch."""
+    """In each batch the longest chunks first and consecutive slots; no two chunks of a row in a batch."""
     counts, batches = np.array(counts), 8
     chunks, firsts, longs = plan.chunks_of(counts, np.full(len(counts), 0.1), batches, seed=3)
     assert firsts[0] == 0 and firsts[-1] == len(chunks) and len(firsts) == batches + 1
@@ -75,7 +75,7 @@ def test_long_rows_are_cut_and_dealt_out():
 
 
 def test_ratings_at_once():
-    """As many as may be taken blindly, powers of two up to the most."""
+    """Bounded by the staleness, powers of two up to the maximum."""
     assert plan.at_once(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [1, 1, 2, 16, plan.AT_ONCE]
     order, at_once, long = plan.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
     assert (order.tolist(), at_once.tolist(), long) == ([1, 3, 0, 2], [16, 8, 1, 1], 2)
@@ -87,7 +87,7 @@ def test_half_precision_is_refused():
 
 
 def test_as_good_as_plain(monkeypatch):
-    """On a CPU too, where strata are sooner done; a function of the seed."""
+    """Also on a CPU, where strata are faster; a function of the seed."""
     ratings = planted(300, 120, 0.3)
     for model in (MatrixFactorization, LSHMF):
         racy = make(model, n_epochs=20).fit(ratings)
@@ -100,7 +100,7 @@ def test_as_good_as_plain(monkeypatch):
 
 
 def test_batch_count():
-    """And the memory of them: a place a rating, the rows of the ratings of a batch."""
+    """And their memory: a position per rating, the rows of the ratings of a batch."""
     layout = cpu_layout(32, 0)
     assert plan.memory(3200, layout) == 4 * 3200 + 100 * 160
     assert plan.memory(10**9, layout) == 4 * 10**9 + plan.SEEN_BYTES

@@ -138,21 +138,23 @@ def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
 
 @functools.cache
 def make_walk_major(lanes, factors, near, warps):
-    """walk_major for teams of so many warps, `lanes` threads a rating, each with `factors` factors and `near`
-    neighbours (multiples of 4; near may be 0)."""
+    """Return walk_major for teams of `warps` warps and `lanes` threads per rating.
+
+    Each thread has `factors` factors and `near` neighbours, multiples of 4; near may be 0.
+    """
     slots, size = max(near, 1), factors + 1 + 2 * near
     width = lanes * size if warps > 1 else 1
 
     @kernel
     def walk_major(chunks, batch, parameters, rates, seen):
-        """The major rows of a batch learn by Eq. (5), the minor ones as they stand; each rating notes what it found.
+        """Apply Eq. (5) to the major rows of a batch, with fixed minor rows, and store the rows before each step.
 
-        chunks (n, 5) int64: major row, first rating, ratings, first slot, ratings that are learned from at once; no two
-        of one row; batch: arrays.Batch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near;
-        rates: formulas.Rates; seen (slots, lanes * factors + 8) float32, overwritten: for each slot the factors of the
-        major row before its rating, a number a lane in turn, and z less what that row said.
+        chunks (n, 5) int64: major row, first rating, ratings, first slot, concurrent steps; no two of one row; batch:
+        arrays.Batch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates;
+        seen (slots, lanes * factors + 8) float32, overwritten: for each slot the factors of the major row before its
+        step, one number per lane alternately, and z minus the major row's terms.
 
-        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 where warps is 1.
+        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 if warps is 1.
         Deterministic: yes, for one lanes and warps; budget.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """

@@ -69,13 +69,13 @@ def make_walk_minor(lanes, factors, warps):
 
     @kernel
     def walk_minor(starts, slots, rows, at_once, seen, Q, rates):
-        """The minor rows of a batch learn by Eq. (5) of what walk_major noted.
+        """Apply Eq. (5) to the minor rows of a batch, with the rows that walk_major has stored.
 
-        starts (n + 1,) int64: row rows[k] has the ratings starts[k]:starts[k + 1] of slots (ratings,) uint32, where in
-        seen they are; rows (n,) int32, all different; at_once (n,) int32: ratings that are learned from at once; seen
-        as of walk_major; Q (rows + 1, any) float32: parameter rows; rates: formulas.Rates.
+        starts (n + 1,) int64: row rows[k] has the slots slots[starts[k]:starts[k + 1]]; slots (ratings,) uint32: rows
+        of seen; rows (n,) int32, all different; at_once (n,) int32: concurrent steps; seen: see walk_major; Q (rows +
+        1, any) float32: parameter rows; rates: formulas.Rates.
 
-        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 where warps is 1.
+        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 if warps is 1.
         Deterministic: yes, for one lanes and warps; budget.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (5); per-row rates after Duchi et al. 2011.
         """
