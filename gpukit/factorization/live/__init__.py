@@ -4,8 +4,7 @@
     device_state.py arrays of the model on its device
     upload.py       copy a fitted model to the device
     tables.py       growing tables of rows
-    ingest.py       new ratings in the rows of the model
-    id_lookup.py    rows of known ids
+    ingest.py       new ratings in the rows of the model, rows of known ids
     merge.py        new ratings sorted and merged into the history
     hashing.py      additive sums of simLSH
     learning.py     training of rows without earlier ratings

@@ -8,7 +8,6 @@ from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError
 from gpukit.factorization.live import ingest, learning, merge, upload
-from gpukit.factorization.live.id_lookup import IdLookup
 from gpukit.factorization.model.state import State
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.update import settings as updating
@@ -41,7 +40,7 @@ class Live:
             self._state = upload.upload_model(self._model, self._device)
         self.user_ids_, self.item_ids_ = model.user_ids_, model.item_ids_
         self.updates_ = list(getattr(model, "updates_", []))
-        self._serving, self._finders = None, (IdLookup(), IdLookup())
+        self._serving, self._finders = None, (ingest.IdLookup(), ingest.IdLookup())
 
     def __len__(self):
         """Number of ratings in the history."""

@@ -7,6 +7,7 @@ from gpukit.factorization.cpu import RATINGS_A_THREAD, most_workers
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.shared import damping, twins
 from gpukit.factorization.shared.block_schedule import in_parts, part_of
+from gpukit.factorization.shared.parts import tables_of_items
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.runtime.thread_count import limited
 
@@ -24,9 +25,7 @@ class BlockPipeline:
     """
 
     def __init__(self, session, parts, team, device):
-        self.session, self.team, parameters = session, team, session.parameters
-        by_item = (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)
-        self.tables = by_item if session.walk == "items" else (parameters.Q,)
+        self.session, self.team, self.tables = session, team, tables_of_items(session)
         self.rows = [parts.rows(block) for block in range(parts.blocks)]
         self.incoming = []
 

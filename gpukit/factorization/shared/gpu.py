@@ -17,6 +17,7 @@ from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.block_schedule import in_parts, part_of
+from gpukit.factorization.shared.parts import tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.parallel.nccl import device_lines, recorded, wait_for
 
@@ -41,7 +42,7 @@ class BlockPipeline:
     def __init__(self, session, parts, team, device):
         self.session, self.team = session, team
         self.lines = lines_of(team, device)
-        self.tables = travelling(session)
+        self.tables = tables_of_items(session)
         places = None if session.walk == "items" else session.places.copy_to_host()
         rows = [parts.rows(block) for block in range(parts.blocks)]
         self.rows = [to_device(np.int32(own if places is None else places[own])) for own in rows]
@@ -285,11 +286,3 @@ class RowGather:
 def lines_of(team, device):
     """Return the transport of a Team's device arrays; warn if it is slow."""
     return device_lines(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
-
-
-def travelling(session):
-    """Return the tables of a Session whose rows are items'."""
-    parameters = session.parameters
-    if session.walk == "users":
-        return (parameters.Q,)
-    return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)

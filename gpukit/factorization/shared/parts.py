@@ -99,3 +99,11 @@ def strata_parts(counts, size, options, steps):
     owners = np.arange(blocks) * size // blocks
     block_schedule = Strata(tuple(map(int, owners)), options.walk == "users", options.seed)
     return Parts(owners[of_users].astype(np.int32), counts, of_items, assignment, block_schedule)
+
+
+def tables_of_items(session):
+    """Return the parameter tables of a Session whose rows are items'."""
+    parameters = session.parameters
+    if session.walk == "users":
+        return (parameters.Q,)
+    return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)

@@ -71,7 +71,8 @@ def shrink_factors(state, facts, share):
     """
     sides = []
     for factors, extras, new, known in zip(factors_of(state), extras_of(state), facts.fresh, facts.known):
-        extras = with_squares(extras, extras[:, SQUARES] * np.where(new, 1, known**FASTER), slice(None))
+        extras = extras.copy()
+        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, known**FASTER)
         sides += [factors * np.where(new, 1, share * KEPT).astype(np.float32)[:, None], extras]
     shares = np.where(facts.fresh[1], 1, share).astype(np.float32)
     return State(*sides, state.influence * shares[:, None, None], state.neighbors)
@@ -92,10 +93,3 @@ def factors_of(state):
 def extras_of(state):
     """Return the extras of both sides."""
     return state.user_extras, state.item_extras
-
-
-def with_squares(extras, squares, where):
-    """Return extras with other sums of squared errors in some rows."""
-    extras = extras.copy()
-    extras[where, SQUARES] = squares
-    return extras

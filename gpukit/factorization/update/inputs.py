@@ -7,6 +7,7 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError, ParameterError
+from gpukit.factorization.live.twins import rename_new
 from gpukit.factorization.update.fold import UserRatings
 from gpukit.factorization.weights import counted
 from gpukit.io.ids import check_types, rows_of
@@ -131,7 +132,7 @@ def extend_ids(rows, ids, known, what, find=rows_of):
     fresh = np.flatnonzero((names < 0) & find_occurring(rows, 0, len(ids)))
     names[fresh] = np.arange(len(known), len(known) + len(fresh), dtype=np.int32)
     renamed = np.empty(len(rows), np.int32)
-    rename(rows, 0, names, renamed)
+    rename_new(rows, 0, names, renamed)
     if not len(fresh):
         return renamed, known
     return renamed, np.concatenate((known, convert_ids(ids[fresh], known, what)))
@@ -157,7 +158,7 @@ def drop_unused_ids(rows, ids, count):
     if seen.all():
         return rows, ids
     renamed = np.empty(len(rows), np.int32)
-    rename(rows, count, count - 1 + np.cumsum(seen, dtype=np.int32), renamed)
+    rename_new(rows, count, count - 1 + np.cumsum(seen, dtype=np.int32), renamed)
     return renamed, np.concatenate((ids[:count], ids[count:][seen]))
 
 
@@ -177,13 +178,6 @@ def mark(rows, first, seen):
     """
     for t in range(rows.size):
         seen[np.uint64(max(np.int64(rows[t]) - first, np.int64(-1)) + np.int64(1))] = True
-
-
-@njit
-def rename(rows, first, names, renamed):
-    """renamed[t] = names[rows[t] - first] if rows[t] >= first, else rows[t]; all (n,) int32 except names."""
-    for t in range(rows.size):
-        renamed[t] = names[rows[t] - first] if rows[t] >= first else rows[t]
 
 
 def check_near(values, scale):

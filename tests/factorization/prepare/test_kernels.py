@@ -206,7 +206,7 @@ def test_start_rows(rows, n_factors, stride, half, biased, shape):
 
 
 def pad(factors, width):
-    """Zeros behind the factors."""
+    """Append zeros to the factors."""
     return np.pad(factors, ((0, 0), (0, width - factors.shape[1])))
 
 

@@ -91,7 +91,7 @@ def test_ratings_of_known_pairs_alone(model):
     assert same_state(early, frozen) and len(frozen._rated.items) == len(first) + len(more)
     assert moved.evaluate(more)["rmse"] < early.evaluate(more)["rmse"]
     assert moved.updates_[0]["users"] == moved.updates_[0]["items"] == 0
-    assert moved.updates_[0]["settled"] == len(first) + len(more)  # a tenth more: the whole history is walked
+    assert moved.updates_[0]["settled"] == len(first) + len(more)  # a tenth more: the whole history is replayed
 
 
 @BOTH

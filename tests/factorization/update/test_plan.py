@@ -39,7 +39,7 @@ def test_little_growth_walks_what_is_new():
     plan, now = training(12), 1_010_000
     walk = plan_replay(None, 1_000_000, now, 1_000_000, plan)
     assert not walk.is_whole and walk.share == FEW * 0.01 and walk.epochs == late_epochs(12, 0.87)
-    assert plan_replay(None, 1_000_000, now, 960_000, plan).is_whole  # growth since the last whole walk counts
+    assert plan_replay(None, 1_000_000, now, 960_000, plan).is_whole  # growth since the last full replay counts
 
 
 def test_replay_is_obeyed():

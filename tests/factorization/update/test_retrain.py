@@ -120,5 +120,5 @@ def test_what_is_usual_grows_with_the_ratings(change):
         expected = settings.check(model, 10**8) if not change else then
         named = {"n_epochs": expected.epochs, "regularization": expected.regularization, **change}
         assert {"n_epochs": now.epochs, "regularization": now.regularization} == named
-        model.partial_fit(parts[0], rows="frozen")  # what was chosen for fewer ratings is still so
+        model.partial_fit(parts[0], rows="frozen")  # the settings remain those for fewer ratings
     assert settings.check(model, 10**8).regularization != then.regularization

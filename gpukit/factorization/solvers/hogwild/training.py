@@ -1,9 +1,10 @@
 """Training by batch-Hogwild, for either device."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.solvers.hogwild.arrays import Samples
 from gpukit.factorization.solvers.hogwild.rates import BETA
 from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.factorization.solvers.sgd.schedule import turn_key
@@ -12,6 +13,14 @@ from gpukit.streams import Keyed
 
 BATCH = 256  # ratings that a worker takes at once (Xie et al. 2017)
 MEETINGS = 1.0  # mean number of other workers on a worker's rows; at 2 RMSE increases, at 4 training diverges
+
+
+class Samples(NamedTuple):
+    """Ratings in random order: major, minor (n,) int32 rows, values (n,) float32 z."""
+
+    major: np.ndarray
+    minor: np.ndarray
+    values: np.ndarray
 
 
 def arrange(task):

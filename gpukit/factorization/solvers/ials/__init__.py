@@ -1,9 +1,9 @@
 """iALS: factors of clicks by alternating least squares over all pairs, without sampled negatives.
 
 training.py    an epoch, for either device         kernels/, twins/   conjugate gradients, blocks, rows of few clicks
-cpu.py, gpu.py solution of a side's rows           formulas.py        the loss and its normal equations plan.py
-choice of the row solver            rates.py           default parameters fold.py        fold_in: exact rows of new
-users and items, given the other side
+cpu.py, gpu.py solution of a side's rows           formulas.py        the loss and its normal equations
+plan.py        choice of the row solver            rates.py           default parameters
+fold.py        fold_in: exact rows of new users and items, given the other side
 
 Papers: Hu, Koren and Volinsky, "Collaborative Filtering for Implicit Feedback Datasets", ICDM 2008; Takacs, Pilaszy and
 Tikk, "Applications of the Conjugate Gradient Method for Implicit Feedback Collaborative Filtering", RecSys 2011;

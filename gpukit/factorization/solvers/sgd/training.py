@@ -12,13 +12,9 @@ def arrange(task):
     """Return (chunk tables, workers) of a solvers.Task, or Batches if it is deterministic without strata."""
     if task.deterministic and task.data.side.strata is None:
         return batches.arrange(task)
-    return chunk_tables(task.data.side, usual_pace(task), task.settings.seed, task.steps)
-
-
-def usual_pace(task):
-    """Return the schedule.Pace of a solvers.Task."""
     settings, counts = task.settings, np.diff(task.data.side.indptr)
-    return schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+    pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+    return chunk_tables(task.data.side, pace, settings.seed, task.steps)
 
 
 def usual_workers(task):

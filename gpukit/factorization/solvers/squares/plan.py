@@ -38,11 +38,6 @@ class Shape(NamedTuple):
         """Threads of a block with a thread for each tile."""
         return -(-self.tiles // WARP) * WARP
 
-    @property
-    def pitch(self):
-        """Numbers of a staged row, padded so that rows begin in different banks."""
-        return TILE * self.tile_rows + 4
-
 
 def shape_of(n_factors):
     """Return the Shape for F factors."""

@@ -24,8 +24,8 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.solvers.hogwild import twins
-from gpukit.factorization.solvers.hogwild.arrays import Samples
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
+from gpukit.factorization.solvers.hogwild.training import Samples
 
 
 def epoch_of(layout, vector=False):

@@ -20,8 +20,7 @@ from factorization.solvers.hogwild.inputs import (
     without_conflicts,
 )
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.solvers.hogwild.arrays import Samples
-from gpukit.factorization.solvers.hogwild.training import MEETINGS, most_useful
+from gpukit.factorization.solvers.hogwild.training import MEETINGS, Samples, most_useful
 from gpukit.factorization.solvers.hogwild.twins import hogwild_epoch, scatter_ratings
 
 

@@ -136,7 +136,7 @@ def test_shapes():
         assert 8 * shape.tile_rows >= 4 * shape.quads + 2 >= n_factors + 2
         assert shape.tiles * shape.slices <= shape.threads * shape.groups and shape.threads % 32 == 0
         assert shape.threads <= 256 and (shape.slices == 1 or shape.threads == 32)
-        assert shape.staged * shape.pitch * 4 <= 40 << 10
+        assert shape.staged * (8 * shape.tile_rows + 4) * 4 <= 40 << 10
         assert not plan.is_direct(n_factors) or shape.tiles <= shape.whole <= 640
     assert plan.is_direct(256) and not plan.is_direct(264)
 
