@@ -73,7 +73,7 @@ class DeviceState:
         users, items, influence = rows or (self.users.all, self.items.all, self.influence and self.influence.all)
         sides = (users, items) if context.walk == "users" else (items, users)
         neighborhood = None if influence is None else (self.near, influence, self.offsets)
-        made = *sides, self.neighbors.all, neighborhood
-        session = context.steps.Session(None, context.layout, context.walk, self.history, made)
+        arrays = *sides, self.neighbors.all, neighborhood
+        session = context.steps.Session(None, context.layout, context.walk, self.history, arrays)
         session.spread = False  # it trains on few ratings, if any
         return session

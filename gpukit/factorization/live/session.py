@@ -64,8 +64,8 @@ class Live:
                     return None
                 added = self._add_part(part, duplicates, clock)
             if not added:
-                how = {"rows": "frozen", "duplicates": duplicates, "widen_scale": widen_scale}
-                self._load(self.model().partial_fit(X, y, **how))
+                options = {"rows": "frozen", "duplicates": duplicates, "widen_scale": widen_scale}
+                self._load(self.model().partial_fit(X, y, **options))
         return self.updates_[-1]
 
     def predict(self, X, unknown="warn"):

@@ -89,8 +89,8 @@ def pack_parameters(state, context):
     neighborhood = None
     if layout.slots:
         base = state.item_extras[:, BASE]
-        found = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
-        neighborhood = tuple(steps.resident(array, array.dtype) for array in found)
+        arrays = states.pack_neighborhood(state.neighbors, state.influence, base, layout)
+        neighborhood = tuple(steps.resident(array, array.dtype) for array in arrays)
     return *sides, neighbors, neighborhood
 
 

@@ -40,7 +40,7 @@ class BlockAssignment(NamedTuple):
 
 def assign_blocks(counts, others, blocks, seed):
     """Return the BlockAssignment of major and minor rows with counts and others (rows,) ratings."""
-    (block, turn), (other_block, _) = (schedule.deal_rows(each, blocks, seed) for each in (counts, others))
+    (block, turn), (other_block, _) = (schedule.deal_rows(side, blocks, seed) for side in (counts, others))
     turns = -(-len(counts) // blocks)
     return BlockAssignment(blocks, turns, (block * turns + turn).astype(np.int32), other_block)
 

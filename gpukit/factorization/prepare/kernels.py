@@ -196,7 +196,7 @@ def residual_means(starts, others, codes, z, other_bias, damping, bias):
 def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias):
     """bias[row] = sum(w (z - other_bias)) / (sum(w) + damping): residual_means of weighted ratings.
 
-    weights (n,) float32; the other arguments are those of residual_means.
+    weights (n,) float32; starts, others, codes, z, other_bias, damping, bias: see residual_means.
     Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block sums whole rows.
     Deterministic: yes; budget.
     Source: Koren 2010, sec. 2.1.

@@ -81,29 +81,29 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         parts = parts_of(ratings, team.size, options, steps.preparing)
-        own = ratings_of_rank(ratings, parts.owner, team.rank)
-        layout = layout_of(estimator, plan, ratings, device, steps, len(own))
-        orders = order_ratings(own, device, team)
+        rank_ratings = ratings_of_rank(ratings, parts.owner, team.rank)
+        layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))
+        orders = order_ratings(rank_ratings, device, team)
         scale = scale_of(orders, ratings.values)
         scale = center_scale(orders, scale, steps.preparing, options, parts, team)
-        made, starts = prepare_ratings(orders, scale, options, steps.preparing, parts, team, own_steps)
+        data, starts = prepare_ratings(orders, scale, options, steps.preparing, parts, team, own_steps)
     with clock("neighbours"):
         search = SharedSearch(team, device)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
     with clock("prepare"):
-        *tables, laps = chunk_tables(made.side, starts, parts, options, plan, layout, steps, own_steps)
+        *tables, laps = chunk_tables(data.side, starts, parts, options, plan, layout, steps, own_steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
-        session = steps.Session(resumed.state, layout, estimator.walk, made.history)
+        session = steps.Session(resumed.state, layout, estimator.walk, data.history)
     else:
         with clock("neighbours"):
             neighbors = wait()
         with clock("prepare"):
-            facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-            session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
+            facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
+            session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)
         start, history, best = 0, [], None
     with clock("prepare"):
-        session.train_on(made.side, made.query, *tables, parts.order_of_minor(estimator.walk))
+        session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
         shared = SharedSession(session, training, parts, team)
     return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)

@@ -45,8 +45,11 @@ class BlockPipeline:
         self.tables = tables_of_items(session)
         places = None if session.walk == "items" else session.places.copy_to_host()
         rows = [parts.rows(block) for block in range(parts.blocks)]
-        self.rows = [to_device(np.int32(own if places is None else places[own])) for own in rows]
-        self.buffers = [[device_array((len(own), table.shape[1]), np.float32) for table in self.tables] for own in rows]
+        self.rows = [to_device(np.int32(block_rows if places is None else places[block_rows])) for block_rows in rows]
+        self.buffers = [
+            [device_array((len(block_rows), table.shape[1]), np.float32) for table in self.tables]
+            for block_rows in rows
+        ]
         self.streams, self.transfer_stream = [cuda.stream() for _ in range(STREAMS)], cuda.stream()
         self.done, self.count, self.arrived = {}, 0, {}  # done, arrived: event of each stream, of each block
 
@@ -86,13 +89,13 @@ class BlockPipeline:
 
     def broadcast_blocks(self, block_ranks):
         """See cpu.BlockPipeline."""
-        mine = [block for block, rank in block_ranks.items() if rank == self.team.rank]
-        self._pack(mine)
+        processed = [block for block, rank in block_ranks.items() if rank == self.team.rank]
+        self._pack(processed)
         with self.lines.together():
             for block, rank in sorted(block_ranks.items()):
                 for buffer in self.buffers[block]:
                     self.lines.broadcast(buffer, rank, self.transfer_stream)
-        self._unpack([block for block in block_ranks if block not in mine])
+        self._unpack([block for block in block_ranks if block not in processed])
         wait_for(recorded(self.transfer_stream), self.lines)
 
     def _pack(self, blocks):
@@ -127,21 +130,21 @@ class CopiedRows:
         popular = -(-n // POPULAR)
         whole, self.shares = (to_device(np.ones(n, np.float32)) for _ in ("whole", "shares"))
         self.epoch_stream, self.transfer_stream = cuda.stream(), cuda.stream()
-        own, sums = (device_array((n, width), np.float32) for _ in ("own", "sums"))
-        self.all, self.same = Exchange(self, own, sums, self.shares), Exchange(self, own, own, whole)
-        self.popular = Exchange(self, own[:popular], sums[:popular], self.shares)
+        changes, sums = (device_array((n, width), np.float32) for _ in range(2))
+        self.all, self.same = Exchange(self, changes, sums, self.shares), Exchange(self, changes, changes, whole)
+        self.popular = Exchange(self, changes[:popular], sums[:popular], self.shares)
         self.synchronized = False  # True after synchronize_start
         self.align()
         steps = parts.counts[0].sum() / (team.size * PARTS * session.workers)
         self.n_exchanges = exchange_counts(steps, self.measure_exchange())
-        self.paces = [to_device(np.ascontiguousarray(each)) for each in self.paces_of(settings, parts, order)]
+        self.paces = [to_device(np.ascontiguousarray(turn)) for turn in self.paces_of(settings, parts, order)]
         counts, self.every = damping.sample_rows(parts, team.rank)
         self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
 
     def paces_of(self, settings, parts, order):
         """Return damping.paces of rows in an order by falling popularity."""
         factors = np.full(len(order), PARTS / EVERY)
-        factors[order[: len(self.popular.own)]] = PARTS
+        factors[order[: len(self.popular.changes)]] = PARTS
         exchanges = (count * factors for count in self.n_exchanges)
         return damping.paces(settings, self.session.walk, parts.counts, self.team.size, *exchanges)[:, order]
 
@@ -230,32 +233,32 @@ class CopiedRows:
 class Exchange:
     """Sum of the ranks' changes to some rows of CopiedRows.
 
-    own, sums (rows, width) float32: changes of this rank and of all; shares (rows or more,) float32: weights of the
-    sums. The launches are prepared once, because the host queues hundreds of them per epoch of a few milliseconds.
+    changes, sums (rows, width) float32: of this rank, of all; shares (rows or more,) float32: weights of the sums. The
+    launches are prepared once, because the host queues hundreds of them per epoch of a few milliseconds.
     """
 
-    def __init__(self, copies, own, sums, shares):
-        self.lines, self.stream, self.own, self.sums = copies.lines, copies.transfer_stream, own, sums
+    def __init__(self, copies, changes, sums, shares):
+        self.lines, self.stream, self.changes, self.sums = copies.lines, copies.transfer_stream, changes, sums
         session, rows, common = copies.session, copies.rows, copies.common
         half, table = session.layout.minor.half, session.parameters.Q
         take, add = kernels.make_take_changes(half), kernels.make_add_changes(half, session.vector)
-        self.take = Repeated(take, *COPYING, table, rows, common, own, stream=self.stream)
-        self.add = Repeated(add, *COPYING, own, sums, shares, rows, table, common, stream=self.stream)
+        self.take = Repeated(take, *COPYING, table, rows, common, changes, stream=self.stream)
+        self.add = Repeated(add, *COPYING, changes, sums, shares, rows, table, common, stream=self.stream)
 
     def run(self):
         """Queue an exchange of the changes since the last one."""
         self.take()
-        self.lines.allreduce(self.own, stream=self.stream, out=self.sums)
+        self.lines.allreduce(self.changes, stream=self.stream, out=self.sums)
         self.add()
 
 
-def exchange_counts(steps, each):
+def exchange_counts(steps, milliseconds):
     """Return the exchanges in a part of the first epoch and of a later one; a part takes `steps` steps of a worker.
 
-    An exchange takes `each` milliseconds. The part is filled with exchanges, at least one of all rows. Later ones
-    would not overlap with training, and damping assumes that all do.
+    milliseconds: time of an exchange. The part is filled with exchanges, at least one of all rows. Later ones would not
+    overlap with training, and damping assumes that all do.
     """
-    return tuple(min(most, max(EVERY, int(STEP * steps / max(each, STEP)))) for most in (FIRST, LATER))
+    return tuple(min(most, max(EVERY, int(STEP * steps / max(milliseconds, STEP)))) for most in (FIRST, LATER))
 
 
 def epoch_threads(layout):

@@ -41,16 +41,16 @@ class SharedSession:
     @property
     def history(self):
         """Return the arrays.History of all users on the host of every rank, gathered on each access."""
-        own = History(*(fetch_array(array) for array in self.local.history))
-        counts, size = self.parts.counts[0], int(own.indptr[-1])
+        local = History(*(fetch_array(array) for array in self.local.history))
+        counts, size = self.parts.counts[0], int(local.indptr[-1])
         indptr = np.zeros(len(counts) + 2, np.int64)
         indptr[1:-1] = np.cumsum(counts)
         indptr[-1] = indptr[-2]
         items, codes = np.empty(indptr[-1], np.int32), np.empty(indptr[-1], np.uint8)
-        for column, whole in ((own.items, items), (own.codes, codes)):
+        for column, whole in ((local.items, items), (local.codes, codes)):
             for rank, part in enumerate(self.team.allgather(column[:size])):
                 whole[row_positions(self.parts.users_of(rank), indptr)] = part
-        return History(indptr, items, codes, own.levels)
+        return History(indptr, items, codes, local.levels)
 
 
 def fetch_array(array):

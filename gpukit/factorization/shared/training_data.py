@@ -56,12 +56,12 @@ def fit_trend(orders, scale, steps, options, parts, team):
     return trends.fit_biases(sides, z, steps, means_of)
 
 
-def combine_means(means, own, counts, damping, team):
+def combine_means(means, rank_counts, counts, damping, team):
     """Return damped means over all ranks' ratings, (rows,) float64.
 
-    means: damped means over this rank's ratings; own, counts (rows,): ratings of this rank, of all ranks.
+    means: damped means over this rank's ratings; rank_counts, counts (rows,): ratings of this rank, of all ranks.
     """
-    sums = team.allreduce(np.where(own > 0, means * (own + damping), 0.0))
+    sums = team.allreduce(np.where(rank_counts > 0, means * (rank_counts + damping), 0.0))
     return sums / np.maximum(counts + damping, np.finfo(np.float64).tiny)
 
 
@@ -73,7 +73,7 @@ def baseline_of(orders, scale, steps, options, parts, team):
         return tuple(steps.resident(bias, np.float64) for bias in (user_bias, item_bias))
     z = steps.resident(training_data.z_of_levels(orders, scale), np.float32)
     users, items = orders.shape
-    own, (of_users, of_items) = np.diff(orders.by_item.indptr[: items + 1]), options.damping
+    rank_counts, (of_users, of_items) = np.diff(orders.by_item.indptr[: items + 1]), options.damping
     user_bias, item_bias = steps.zeros(users, np.float64), steps.empty(items, np.float64)
     by_item, by_user = (
         (order.starts[: rows + 1], order.others, order.codes, z)
@@ -81,7 +81,7 @@ def baseline_of(orders, scale, steps, options, parts, team):
     )
     for _ in range(SWEEPS):
         steps.run("residual_means", *by_item, user_bias, float(of_items), item_bias)
-        means = combine_means(steps.fetch(item_bias), own, parts.counts[1], of_items, team)
+        means = combine_means(steps.fetch(item_bias), rank_counts, parts.counts[1], of_items, team)
         item_bias = steps.resident(means, np.float64)
         steps.run("residual_means", *by_user, item_bias, float(of_users), user_bias)
     return user_bias, item_bias

@@ -265,9 +265,9 @@ class Learner:
         trainer, steps = self.trainer, self.trainer.steps
         orders, scale = order_ratings(ratings, trainer.device), self.facts.scale
         in_strata = conflict_free_blocks.uses_strata(trainer.device, trainer.deterministic)
-        way = training_data.PreparationOptions(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
-        made = training_data.prepare_ratings(orders, scale, way, steps.preparing)
-        task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
+        options = training_data.PreparationOptions(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
+        data = training_data.prepare_ratings(orders, scale, options, steps.preparing)
+        task = Task(orders, scale, data, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
         session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
         return descent.begin(session, task, descent.arrange(task))
 

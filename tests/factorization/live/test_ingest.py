@@ -73,7 +73,7 @@ def test_ratings_that_are_no_numbers(value):
     assert same_model(live.model(), before)
 
 
-def test_a_part_that_nobody_has_looked_at():
+def test_an_unchecked_part():
     """Users and items after the known ones: the same as partial_fit."""
     whole, _, _ = whole_and_parts()
     new = np.flatnonzero((whole.users >= KNOWN[0]) | (whole.items >= KNOWN[1]))

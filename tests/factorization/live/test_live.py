@@ -49,7 +49,7 @@ def same_model(one, other):
     )
 
 
-def test_too_little_memory_is_told_before_the_model_goes_to_the_device(monkeypatch):
+def test_too_little_memory_is_reported_before_the_upload(monkeypatch):
     model, asked = fitted(LSHMF), []
 
     def refuse(device, n_ratings, rows, layout):

@@ -31,7 +31,7 @@ def test_strata(schedule):
 
 
 @pytest.mark.parametrize("schedule", RINGS + STRATA, ids=str)
-def test_blocks_are_where_they_are_walked(schedule):
+def test_blocks_are_on_the_rank_that_processes_them(schedule):
     place = {}
     for epoch in range(4):
         stops = schedule.steps(epoch)
@@ -43,7 +43,7 @@ def test_blocks_are_where_they_are_walked(schedule):
                 place[move.block] = move.target
 
 
-def test_a_block_is_under_way_while_the_next_one_is_walked():
+def test_a_block_is_transferred_while_the_next_one_is_processed():
     stops = Ring(2, 4).steps(0)
     assert plan_moves(stops, stops)[0] == [Move(0, 0, 1), Move(2, 1, 0)]
     assert 2 not in stops[1].block_ranks and stops[2].block_ranks[2] == 0

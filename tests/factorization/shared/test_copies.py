@@ -84,7 +84,7 @@ def test_add_changes(rows, factors, half, vector):
 
 
 @pytest.mark.parametrize("half", [False, True])
-def test_copies_meet(half, monkeypatch):
+def test_copies_exchange_changes(half, monkeypatch):
     """All ranks have the sum of the additions to their copies, for popular rows sooner."""
     talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
@@ -123,7 +123,7 @@ def test_copies_meet(half, monkeypatch):
 
 
 @pytest.mark.parametrize("begin", [0, 3])
-def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
+def test_every_part_of_an_epoch_is_processed_and_exchanged(begin, monkeypatch):
     """Any number of workers; both ranks have both ranks' changes after the given number of exchanges.
 
     No rank starts before all are ready.
@@ -185,14 +185,14 @@ def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
     "steps, each, expected",
     [(1000, 0.05, (16, 6)), (1000, 0.1, (8, 6)), (1000, 0.2, (4, 4)), (1000, 9.0, (3, 3)), (1, 0.05, (3, 3))],
 )
-def test_as_many_meetings_as_find_the_time(steps, each, expected):
+def test_exchanges_fill_the_time(steps, each, expected):
     """Steps of 0.8 us; at least one exchange of all rows."""
     assert gpu.exchange_counts(steps, each) == expected and gpu.exchange_counts(steps, 0.0)[0] == (
         16 if steps > 1 else 3
     )
 
 
-def test_a_meeting_is_timed(monkeypatch):
+def test_an_exchange_is_timed(monkeypatch):
     """The time of the slower rank, the same on all; the rows are unchanged."""
     talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))

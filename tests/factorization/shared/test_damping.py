@@ -51,7 +51,7 @@ def test_a_share_is_between_the_mean_and_the_sum():
     assert share_of(np.float32(0), np.float32(4)) == 1 and share_of(np.float32(1e9), np.float32(4)) == 0.25
 
 
-def test_rows_that_meet_more_often():
+def test_rows_with_more_exchanges():
     often = np.array([4, 4, 4, 24, 24, 24])
     found = paces(PLAN, "users", COUNTS, 2, 2 * often, often)
     for meetings in (4, 24):

@@ -64,7 +64,7 @@ def settings_like(walk):
 
 @pytest.mark.parametrize("size, deterministic", [(2, False), (2, True), (7, True)])
 @pytest.mark.parametrize("walk", ["users", "items"])
-def test_every_rating_is_walked_once_in_its_block(walk, size, deterministic, monkeypatch):
+def test_every_rating_is_processed_once_in_its_block(walk, size, deterministic, monkeypatch):
     table = ratings()
     monkeypatch.setattr(preparing, "GRAIN", 20)  # for several blocks of so few ratings: five
     done = together(size, lambda team: prepared(table, walk, team, deterministic))
@@ -120,7 +120,7 @@ def test_no_ratings_on_any_rank_are_refused():
 
 
 @pytest.mark.parametrize("walk, blocks, first", [("users", 2, 0.5), ("users", 4, 0.25), ("items", 2, 1.0)])
-def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
+def test_workers_share_rows_no_more_than_on_one_gpu(walk, blocks, first):
     """At Netflix shape, whose most popular item has 0.24% of the ratings: as many workers on a row."""
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0], users[0] = 237_000, 17_000
@@ -155,7 +155,7 @@ def test_the_first_workers_have_whole_shares_of_the_others(asked, found):
     assert first <= asked[0] and workers <= asked[1] and workers % first == 0 and (first < 4 or first % 4 == 0)
 
 
-def test_chunks_are_dealt_to_as_many_as_walk_first(monkeypatch):
+def test_chunks_are_dealt_to_the_first_epochs_workers(monkeypatch):
     """If slightly fewer workers start the first epoch, later epochs use the same number."""
     monkeypatch.setattr(training_data, "bound_workers", lambda *_: (10, 12))
     monkeypatch.setattr(own_steps, "most_copy_workers", lambda layout: 12)

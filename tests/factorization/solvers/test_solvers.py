@@ -110,7 +110,7 @@ def test_nothing_to_steady_the_answer(solver):
     assert np.isfinite(fitted.user_factors_).all() and np.isfinite(fitted.item_factors_).all()
 
 
-def test_one_worker_for_who_wants_the_same_every_time():
+def test_deterministic_training_has_one_worker():
     ratings = planted(300, 120, 0.3)
     one, same = (make(MatrixFactorization, solver="hogwild", deterministic=True).fit(ratings) for _ in range(2))
     assert same_state(one, same)

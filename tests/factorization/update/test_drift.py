@@ -66,7 +66,7 @@ def test_rows_that_are_new_and_old_ratings_do_not_judge():
 @pytest.mark.parametrize(
     "how, rows, bound", [({}, "anew", 1.2), ({"hashes": "kept"}, "move", 2), ({"rows": "frozen"}, "frozen", 1.05)]
 )
-def test_a_few_who_deny_the_model_cost_the_others_little(how, rows, bound, monkeypatch):
+def test_a_few_contrary_users_cost_the_others_little(how, rows, bound, monkeypatch):
     """Ratings of known users that contradict all factors change little for the others."""
     monkeypatch.setattr(retrain, "FEW", 0)
     whole = planted(60, 30, 0.5)

@@ -16,7 +16,7 @@ def training(epochs, annealing=0.87):
 
 
 @pytest.mark.parametrize("before, new", [(700_000, 78_172), (685_077, 65_636), (49, 49), (3, 1), (10**8, 10**7 + 3)])
-def test_the_whole_history_is_walked_when_it_is_time(before, new):
+def test_the_whole_history_is_replayed_when_due(before, new):
     """For any rounding of the quotient of old and new ratings."""
     walk = plan_replay(None, before, before + new, before, training(12))
     assert walk.is_whole and walk.epochs == pytest.approx((0, 2.4, 4.8, 7.2, 9.6))
@@ -30,12 +30,12 @@ def test_few_epochs_where_few_were_chosen(epochs, walked):
     assert plan_replay(None, 100, 120, 100, training(epochs)).epochs == pytest.approx(walked)
 
 
-def test_whole_walks_of_many_sizes():
+def test_full_replays_of_many_sizes():
     sizes = ((before, before + before // 7 + 1) for before in range(10_000, 10_500))
     assert all(plan_replay(None, before, now, before, training(12)).is_whole for before, now in sizes)
 
 
-def test_little_growth_walks_what_is_new():
+def test_little_growth_trains_the_new_ratings():
     plan, now = training(12), 1_010_000
     walk = plan_replay(None, 1_000_000, now, 1_000_000, plan)
     assert not walk.is_whole and walk.share == FEW * 0.01 and walk.epochs == late_epochs(12, 0.87)

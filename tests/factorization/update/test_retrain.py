@@ -62,7 +62,7 @@ def test_it_is_counted_from_the_last_time():
     assert update_log.count_when_chosen(model.updates_, len(model._rated.items)) == 400
 
 
-def test_few_are_trained_anew_where_all_would_be_walked():
+def test_few_are_retrained_where_all_would_be_replayed():
     """Growth by a twenty-fifth, in any number of parts."""
     model, (_, parts) = fitted(), cut(0.03, 0.015, 0.03, 0.05)
     for part in parts:

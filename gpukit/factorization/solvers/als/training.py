@@ -32,7 +32,9 @@ def arrange(task):
     sides = [task.data.side, items]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
-    cuts = [plan.cut(side.indptr, steps.LONGEST, most, own=task.share.span(its)) for its, side in enumerate(sides)]
+    cuts = [
+        plan.cut(side.indptr, steps.LONGEST, most, span=task.share.span(number)) for number, side in enumerate(sides)
+    ]
     halves = [half_of(side, cut, task, steps) for side, cut in zip(sides, cuts)]
     return steps.Equations(n_factors, max(1, *(cut.largest for cut in cuts))), halves
 
@@ -74,8 +76,8 @@ class Training:
     def epoch(self, number):
         """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
+        for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
             for batch in half.batches:
-                self.equations.solve(batch, half.data, other, self.terms, own)
-            self.share.exchange(side, own)
+                self.equations.solve(batch, half.data, other, self.terms, table)
+            self.share.exchange(side, table)
         self.session.finish()

@@ -24,12 +24,12 @@ def inverse_of(shared, decay):
     """Queue and return the inverse of S + decay I, (n, n) float32; shared: S (n, n) float32."""
     n, steps = shared.shape[0], -(-shared.shape[0] // PANEL)
     source, out = (device_array((n, n), np.float64) for _ in range(2))
-    found = device_array((n, n), np.float32)
+    result = device_array((n, n), np.float32)
     for step in range(steps):
-        numbers = shared, np.float64(decay), step, source, out, found
+        numbers = shared, np.float64(decay), step, source, out, result
         launch(inverse.invert_panel, (steps, steps), inverse.THREADS, *numbers)
         source, out = out, source
-    return found
+    return result
 
 
 class Descent:
@@ -43,16 +43,16 @@ class Descent:
         self.products = products.make_products_of_pieces(layout.lanes, layout.factors)
         self.begin, self.descend = descent.make_descent(self.width)
 
-    def solve(self, batch, data, other, matrices, steps, own):
+    def solve(self, batch, data, other, matrices, steps, table):
         """Queue some steps for the rows of a batch, with the table `other` fixed.
 
-        batch: see squares.gpu.Equations.solve; matrices: S and M of kernels.descent; own: the table of the rows, whose
+        batch: see squares.gpu.Equations.solve; matrices: S and M of kernels.descent; table: parameter rows, whose
         factors change.
         """
         pieces, owners, decays = batch
-        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
+        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, table)
         grid = -(-owners.shape[0] // rows_of_block(self.width))
-        self._multiply(pieces, data, ONE, own, other)
+        self._multiply(pieces, data, ONE, table, other)
         launch(self.begin, grid, descent.THREADS, *before, *after)
         for step in range(1, steps + 1):
             self._multiply(pieces, data, ZERO, self.ways, other)
@@ -73,16 +73,16 @@ class Blocks:
         self.size = block_of(self.width)
         self.equations = squares.Equations(self.size, max(pieces, MOMENT_PIECES))
         self.errors = device_array(clicks, np.float32)
-        self.columns, self.found = (zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
+        self.columns, self.result = (zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
         lanes = 8 if self.size <= 64 else 16
         self.whole = blocks.make_errors_of_pieces(layout.lanes, layout.factors)
         self.part = blocks.make_errors_of_pieces(lanes, self.size // lanes)
         self.targets = blocks.make_targets_of_block(self.width, self.size, *shape_of(self.size)[:2])
 
-    def begin(self, batches, minor, other, own):
+    def begin(self, batches, minor, other, table):
         """Queue the errors of all clicks of the batches. All methods queue."""
         for pieces, _, _ in batches:
-            launch(self.whole, pieces.shape[0], blocks.OF_PIECE, pieces, minor, True, own, other, self.errors)
+            launch(self.whole, pieces.shape[0], blocks.OF_PIECE, pieces, minor, True, table, other, self.errors)
 
     def take(self, first, other):
         """Return the factors from `first` on of the fixed table, (rows, size + EXTRA)."""
@@ -90,19 +90,19 @@ class Blocks:
         launch(blocks.take_columns, -(-out.size // THREADS), THREADS, other, first, self.width, out)
         return out
 
-    def aim(self, batch, shared, first, own):
+    def aim(self, batch, shared, first, table):
         """Subtract the batch's current rows from the right-hand sides of the equations."""
         _, owners, decays = batch
         grid = -(-owners.shape[0] // rows_of_block(self.width))
-        launch(self.targets, grid, descent.THREADS, owners, decays, shared, first, own, self.equations.grams)
+        launch(self.targets, grid, descent.THREADS, owners, decays, shared, first, table, self.equations.grams)
 
-    def add(self, batch, minor, first, columns, own):
+    def add(self, batch, minor, first, columns, table):
         """Add the solution to the batch's rows, and update the errors of its clicks."""
         pieces, owners, _ = batch
-        lines = pieces, minor, False, self.found, columns, self.errors
+        lines = pieces, minor, False, self.result, columns, self.errors
         launch(self.part, pieces.shape[0], blocks.OF_PIECE, *lines)
         grid = -(-owners.shape[0] * self.size // THREADS)
-        launch(blocks.add_columns, grid, THREADS, owners, self.found, first, self.width, own)
+        launch(blocks.add_columns, grid, THREADS, owners, self.result, first, self.width, table)
 
 
 class Few:
@@ -113,7 +113,7 @@ class Few:
         numbers = SQUARE * self.shape.tiles
         self.most = max(1, min(rows, squares.SCRATCH // (4 * numbers)))
         self.grams = device_array((self.most, SQUARE, self.shape.tiles), np.float32)
-        self.found = device_array((self.most + 1, 4 * self.shape.quads + EXTRA), np.float32)
+        self.result = device_array((self.most + 1, 4 * self.shape.quads + EXTRA), np.float32)
         self.nothing, self.none = zeros((1, *self.grams.shape[1:]), np.float32), zeros(self.most, np.float32)
         self.grams_of_few = few.make_grams_of_few(*self.shape[:3], self.shape.whole)
         self.solution = make_solve_by_cholesky(*self.shape[:3], self.shape.whole)
@@ -125,8 +125,8 @@ class Few:
         launch(self.turn, -(-out.shape[0] // rows_of_block(self.width)), descent.THREADS, table, basis, out)
         return out
 
-    def solve(self, batch, data, other, terms, own):
-        """Queue the solution of rows of the table `own`, with the other side's factors fixed, as returned by `turned`.
+    def solve(self, batch, data, other, terms, table):
+        """Queue the solution for rows of the parameter rows `table`; other: the other side's factors, from `turned`.
 
         batch: (lines, owners, decays) of training.few_batches, on the device; terms: the spectrum and the transposed
         basis.
@@ -135,7 +135,7 @@ class Few:
         spectrum, back = terms
         count, whole = lines.shape[0], self.shape.whole
         launch(self.grams_of_few, count, whole, lines, data.minor, data.weights, decays, spectrum, other, self.grams)
-        launch(self.solution, count, whole, owners, self.grams, self.nothing, self.none, ONE, self.found)
+        launch(self.solution, count, whole, owners, self.grams, self.nothing, self.none, ONE, self.result)
         grid = -(-count // rows_of_block(self.width))
-        shown = lines, data.minor, decays, spectrum, self.found, other, back, own
+        shown = lines, data.minor, decays, spectrum, self.result, other, back, table
         launch(self.answer, grid, descent.THREADS, *shown)

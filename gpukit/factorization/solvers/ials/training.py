@@ -40,21 +40,23 @@ def arrange(task):
         task.data.side,
         training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing),
     ]
-    way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
-    most, shape = max_pieces(way, task, steps), task.orders.shape
-    clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
+    row_solver = (
+        plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
+    )
+    most, shape = max_pieces(row_solver, task, steps), task.orders.shape
+    clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if row_solver == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
-    halves = [half_of(its, side, task, steps, (most, clicks, few)) for its, side in enumerate(sides)]
+    halves = [half_of(number, side, task, steps, (most, clicks, few)) for number, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
-    return create_solver(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
+    return create_solver(row_solver, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
 
 
-def max_pieces(way, task, steps):
+def max_pieces(row_solver, task, steps):
     """Return the number of pieces whose Gram matrices fit in memory; the number of clicks if there are no Gram
     matrices."""
-    if way == "gradients":
+    if row_solver == "gradients":
         return len(task.orders)
-    factors = task.layout.n_factors if way == "cholesky" else plan.block_of(task.layout.n_factors)
+    factors = task.layout.n_factors if row_solver == "cholesky" else plan.block_of(task.layout.n_factors)
     return max(1, steps.squares.SCRATCH // (4 * steps.squares.Equations.numbers(factors)))
 
 
@@ -70,19 +72,21 @@ def half_of(number, side, task, steps, limits):
 
     limits: (pieces at once, most clicks of rows of few clicks, steps.Few or None).
     """
-    settings, (most, clicks, few), own = task.settings, limits, task.share.span(number)
-    pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, own), np.diff(side.indptr)
+    settings, (most, clicks, few), span = task.settings, limits, task.share.span(number)
+    pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, span), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
-    decays, of_all = (decays_of(its, *scale) for its in (pieces.owners[:, 3], counts[counts > clicks]))
-    one, values = np.ones(1), task.orders.levels.values
+    decays, of_all = (decays_of(row_counts, *scale) for row_counts in (pieces.owners[:, 3], counts[counts > clicks]))
+    ones, values = np.ones(1), task.orders.levels.values
     alike = len(values) == 1
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
-    data = Data(side.minor, steps.resident(one, np.float32), weights)
+    data = Data(side.minor, steps.resident(ones, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
     every = pieces_of_all_rows(others, settings.unobserved_weight, steps)
     mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
-    light = few_batches(side.indptr, within(np.flatnonzero(counts), own), clicks, scale, few.most, steps) if few else []
+    light = (
+        few_batches(side.indptr, within(np.flatnonzero(counts), span), clicks, scale, few.most, steps) if few else []
+    )
     return Half(data, batches, pieces.largest, every, mean, light)
 
 
@@ -112,14 +116,14 @@ def pieces_of_all_rows(rows, weight, steps):
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def create_solver(way, layout, sizes, few, steps):
+def create_solver(row_solver, layout, sizes, few, steps):
     """Return the row solver; sizes: (maximal rows, clicks, pieces at once); few: steps.Few or None."""
     rows, clicks, pieces = sizes
-    most = max(pieces, steps.MOMENT_PIECES) if way == "cholesky" else steps.MOMENT_PIECES
+    most = max(pieces, steps.MOMENT_PIECES) if row_solver == "cholesky" else steps.MOMENT_PIECES
     equations = steps.squares.Equations(layout.n_factors, most)
-    if way == "cholesky":
+    if row_solver == "cholesky":
         return Cholesky(equations, few, steps)
-    if way == "blocks":
+    if row_solver == "blocks":
         return BlockByBlock(equations, steps.Blocks(layout, rows, clicks, pieces))
     return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
@@ -131,23 +135,23 @@ class Cholesky(NamedTuple):
     few: object
     steps: object
 
-    def solve(self, half, other, own):
+    def solve(self, half, other, table):
         """Queue a side's half of an epoch."""
         shared = self.equations.sums(*half.every, other)
         terms = Terms(False, shared, ONE, *ENDS)
         matrix = self.steps.fetch(self.equations.matrix(shared, self.few.width)) if half.few else None
         for batch in half.batches:
-            self.equations.solve(batch, half.data, other, terms, own)
+            self.equations.solve(batch, half.data, other, terms, table)
         if half.few:
-            self._solve_few(half, matrix, other, own)
+            self._solve_few(half, matrix, other, table)
 
-    def _solve_few(self, half, matrix, other, own):
+    def _solve_few(self, half, matrix, other, table):
         """Queue the rows of few clicks; the host computes the basis of `matrix` while a GPU is busy."""
         spectrum, basis = basis_of(matrix)
         basis, back = (self.steps.resident(turn, np.float32) for turn in (basis, basis.T))
         terms, turned = (self.steps.resident(spectrum, np.float32), back), self.few.turned(other, basis)
         for batch in half.few:
-            self.few.solve(batch, half.data, turned, terms, own)
+            self.few.solve(batch, half.data, turned, terms, table)
 
 
 class Gradients(NamedTuple):
@@ -157,12 +161,12 @@ class Gradients(NamedTuple):
     descent: object
     steps: object
 
-    def solve(self, half, other, own):
+    def solve(self, half, other, table):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
         inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
-            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
+            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, table)
 
 
 class BlockByBlock(NamedTuple):
@@ -171,20 +175,20 @@ class BlockByBlock(NamedTuple):
     equations: object
     blocks: object
 
-    def solve(self, half, other, own):
+    def solve(self, half, other, table):
         """Queue a side's half of an epoch."""
         blocks, minor = self.blocks, half.data.minor
         shared = self.equations.matrix(self.equations.sums(*half.every, other), blocks.width)
         data = half.data._replace(values=blocks.errors)
-        blocks.begin(half.batches, minor, other, own)
+        blocks.begin(half.batches, minor, other, table)
         for first in range(0, blocks.width, blocks.size):
             columns = blocks.take(first, other)
             terms = Terms(False, blocks.equations.sums(*half.every, columns), ONE, *ENDS)
             for batch in half.batches:
                 blocks.equations.form(batch, data, columns, terms)
-                blocks.aim(batch, shared, first, own)
-                blocks.equations.answer(batch, terms, blocks.found)
-                blocks.add(batch, minor, first, columns, own)
+                blocks.aim(batch, shared, first, table)
+                blocks.equations.answer(batch, terms, blocks.result)
+                blocks.add(batch, minor, first, columns, table)
 
 
 def begin(session, task, arranged):
@@ -195,13 +199,13 @@ def begin(session, task, arranged):
 class Training:
     """Epochs of iALS over a session's parameters."""
 
-    def __init__(self, session, share, way, halves):
-        self.session, self.share, self.way, self.halves = session, share, way, halves
+    def __init__(self, session, share, solver, halves):
+        self.session, self.share, self.solver, self.halves = session, share, solver, halves
 
     def epoch(self, number):
         """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
-            self.way.solve(half, other, own)
-            self.share.exchange(side, own)
+        for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
+            self.solver.solve(half, other, table)
+            self.share.exchange(side, table)
         self.session.finish()

@@ -29,8 +29,8 @@ def worker_count(n_ratings, most, near=False):
     near: with neighbourhoods. Twice as many workers on MovieLens 1M cost 0.0004 of RMSE (one H200, ten seeds).
     """
     tenfold = min(max(math.log10(max(n_ratings, 1)) - 6.0, 0.0), 1.0)
-    each = RATINGS_A_WORKER * (SHY ** (1.0 - tenfold) if near else 1.0)
-    workers = min(most, max(1, int(n_ratings / each)))
+    per_worker = RATINGS_A_WORKER * (SHY ** (1.0 - tenfold) if near else 1.0)
+    workers = min(most, max(1, int(n_ratings / per_worker)))
     return int(workers if workers <= QUAD else workers // QUAD * QUAD)
 
 

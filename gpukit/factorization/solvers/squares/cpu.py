@@ -43,20 +43,20 @@ class Equations:
         as_matrix(gram, out)
         return out
 
-    def solve(self, batch, data, other, terms, own):
-        """Solve for rows of the table `own`; see gpu.py."""
+    def solve(self, batch, data, other, terms, table):
+        """Solve for rows of `table`; see gpu.py."""
         self.form(batch, data, other, terms)
-        self.answer(batch, terms, own)
+        self.answer(batch, terms, table)
 
     def form(self, batch, data, other, terms):
         """Compute the Gram matrices of a batch's pieces; see gpu.py."""
         gram_of_pieces(batch[0], *data, other, terms.biased, self.grams)
 
-    def answer(self, batch, terms, own):
-        """Solve for rows of the table `own` from the current Gram matrices; see gpu.py."""
+    def answer(self, batch, terms, table):
+        """Solve for rows of `table` from the current Gram matrices; see gpu.py."""
         _, owners, decays = batch
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if is_direct(self.n_factors):
-            solve_by_cholesky(*solver, own)
+            solve_by_cholesky(*solver, table)
         else:
-            solve_by_gradients(*solver, terms.steps, terms.tolerance, own)
+            solve_by_gradients(*solver, terms.steps, terms.tolerance, table)

@@ -56,24 +56,24 @@ class Equations:
         launch(as_matrix, -(-out.size // BLOCK), BLOCK, gram, out)
         return out
 
-    def solve(self, batch, data, other, terms, own):
-        """Queue the solution for rows of the table `own`, with the table `other` fixed.
+    def solve(self, batch, data, other, terms, table):
+        """Queue the solution for rows of `table`, with the table `other` fixed.
 
         batch: (pieces, owners) of plan.Cut and decays (rows,) float32, lambda of each owner, on the device; data,
         terms: see arrays.py.
         """
         self.form(batch, data, other, terms)
-        self.answer(batch, terms, own)
+        self.answer(batch, terms, table)
 
     def form(self, batch, data, other, terms):
         """Queue the Gram matrices of a batch's pieces; arguments as in solve."""
         self._add_up(batch[0], data, other, terms.biased)
 
-    def answer(self, batch, terms, own):
-        """Queue the solution for rows of the table `own` from the current Gram matrices; arguments as in solve."""
+    def answer(self, batch, terms, table):
+        """Queue the solution for rows of `table` from the current Gram matrices; arguments as in solve."""
         _, owners, decays = batch
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if self.direct:
-            launch(self.solution, owners.shape[0], self.shape.whole, *solver, own)
+            launch(self.solution, owners.shape[0], self.shape.whole, *solver, table)
         else:
-            launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, own)
+            launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, table)

@@ -77,14 +77,14 @@ class Cut(NamedTuple):
         return int(np.diff(self.ends[:, 0]).max(initial=0))
 
 
-def cut(indptr, longest, most, few=0, own=None):
+def cut(indptr, longest, most, few=0, span=None):
     """Return the Cut of the rows of indptr (rows + 1,) with more than `few` ratings.
 
     Pieces have up to `longest` ratings and about equal length; a batch has up to `most` pieces, or a single row with
-    more. own: (first, last + 1) of the rows, None: all.
+    more. span: (first, last + 1) of the rows, None: all.
     """
     counts = np.diff(indptr)
-    rows = within(np.flatnonzero(counts > few), own)
+    rows = within(np.flatnonzero(counts > few), span)
     counts = counts[rows]
     parts = -(-counts // longest)
     before = np.concatenate(([0], np.cumsum(parts)))
@@ -102,9 +102,9 @@ def cut(indptr, longest, most, few=0, own=None):
     return Cut(pieces, owners, np.stack((before[last], last), axis=1))
 
 
-def within(rows, own):
-    """Return those of ascending rows that are in own (first, last + 1), None: all."""
-    return rows if own is None else rows[slice(*np.searchsorted(rows, own))]
+def within(rows, span):
+    """Return those of ascending rows that are in a span (first, last + 1), None: all."""
+    return rows if span is None else rows[slice(*np.searchsorted(rows, span))]
 
 
 def is_direct(n_factors):

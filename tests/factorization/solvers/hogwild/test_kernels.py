@@ -55,7 +55,7 @@ def test_workers_without_conflicts(n_factors, workers):
 
 
 @pytest.mark.gpu
-def test_every_step_of_workers_that_meet_is_added():
+def test_every_step_of_workers_that_share_rows_is_added():
     """All workers share four users and items; at a low rate the sum of the steps is that of one worker."""
     layout, rng = gpu_layout(5, 0), np.random.default_rng(0)
     samples = Samples(*rng.integers(0, 4, (2, 20_000)).astype(np.int32), rng.normal(1, 1, 20_000).astype(np.float32))

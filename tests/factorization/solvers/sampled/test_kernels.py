@@ -48,7 +48,7 @@ def test_negatives_and_chunks(negatives, longest):
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
-def test_users_who_clicked_nearly_everything(pairwise):
+def test_users_with_nearly_all_clicks(pairwise):
     case = clicked_problem(4, 3, shape=(4, 5), n_ratings=11, seed=3)
     trail, draw = trail_of(case), draw_of(4, pairwise)
     state = learned(case, lanes_layout(4, 3, 8), trail, rates(), draw)

@@ -61,7 +61,7 @@ def test_known_clicks_score_above_what_was_never_clicked():
 
 @LOSSES
 @pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
-def test_users_who_clicked_everything(kind, loss):
+def test_users_with_all_clicks(kind, loss):
     """They have no negatives, and training ends nevertheless."""
     users, items = np.nonzero(np.ones((6, 7)))
     table = users.astype(np.int32), items.astype(np.int32), np.ones(len(users), np.float32)
@@ -129,7 +129,7 @@ def test_awkward_tables(pairs, shape, kind, loss):
     assert clicked > other
 
 
-def test_steps_that_are_far_too_long_are_told():
+def test_steps_that_are_far_too_long_are_reported():
     train, _ = clicks()
     with pytest.raises(GpukitError, match="Training diverged"):
         make(learning_rate=1e20, regularization=0.5).fit(train)

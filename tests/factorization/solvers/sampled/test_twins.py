@@ -38,7 +38,7 @@ def test_negatives_and_chunks(negatives, longest):
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
-def test_users_who_clicked_nearly_everything(pairwise):
+def test_users_with_nearly_all_clicks(pairwise):
     """Three users clicked all five items except at most one: few negatives, and never the same twice in a row."""
     case = clicked_problem(4, 3, shape=(4, 5), n_ratings=11, seed=3)
     trail, draw = trail_of(case), draw_of(4, pairwise)

@@ -108,7 +108,7 @@ def test_worker_count():
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
-def test_workers_beside_rows_that_stand_still():
+def test_workers_with_fixed_rows():
     """Bounded by single ratings of the row with the most steps, and by the given bounds."""
     few, most = 8, 8448
     assert schedule.still_workers(10**6, np.array([]), (few, most)) == most
@@ -222,7 +222,7 @@ def test_quads_are_dealt_out_evenly(rounds, fours):
     assert work.max() <= max(work.mean(), lengths[0]) + lengths[-1 - len(lengths) // 2], work
 
 
-def test_rows_that_are_walked_whole():
+def test_rows_in_one_chunk():
     """Rows up to the limit are one chunk, longer ones are cut, empty ones have none."""
     counts = np.array([0, 300, 1, 700, 701, 5000])
     starts, pace = indptr_of(counts), schedule.Pace(4, 0.15)
@@ -238,7 +238,7 @@ def test_rows_that_are_walked_whole():
 
 
 @pytest.mark.parametrize("its, each", [(600, 1), (900, 1.5), (450, 2), (350, 2.5), (300, 3)])
-def test_rows_are_walked_whole_where_work_is_even(its, each):
+def test_rows_are_in_one_chunk_if_work_is_even(its, each):
     """Rows of one length, with quads for each four workers that may not divide evenly."""
     workers, parts, fours = 400, 4, 100
     counts, whole = np.full(int(4 * parts * fours * each), its), each == int(each)

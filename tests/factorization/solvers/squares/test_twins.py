@@ -60,7 +60,7 @@ def test_conjugate_gradients_solve_the_same(n_factors, monkeypatch):
     assert_solved(case, solved(case, [batch_of(case, 50)], n_factors), n_factors, within=2e-6)
 
 
-def test_conjugate_gradients_begin_where_the_row_stands():
+def test_conjugate_gradients_begin_at_the_current_row():
     """Without a step nothing changes."""
     case = problem(3, (5, 4))
     _, owners, decays = batch_of(case, 50)

@@ -126,8 +126,8 @@ def deal_quads(table, shape, seed, steps, parts=1):
     hands, out = steps.empty((rounds, parts * fours), np.uint32), steps.empty(table.shape, np.int64)
     steps.run("deal_hands", order, np.uint32(key(seed, Keyed.CHUNK_ORDER[1])), hands)
     if parts > 1:
-        apart = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
-        hands = steps.resident(apart.reshape(-1, fours), np.uint32)
+        parted = steps.fetch(hands).reshape(rounds, parts, fours).transpose(1, 0, 2)
+        hands = steps.resident(parted.reshape(-1, fours), np.uint32)
     steps.run("take_quads", table, hands, out)
     return out
 

@@ -60,7 +60,7 @@ def test_nothing_is_changed_by_what_is_timed(half, monkeypatch):
         assert place.shape == shape and not place.copy_to_host().any()
 
 
-def test_places_lie_apart(monkeypatch):
+def test_places_are_apart(monkeypatch):
     """The places are parts of one array, APART bytes apart."""
     monkeypatch.setattr(gpu, "APART", 512)
     shape, memory = (3, 32), cuda.to_device(np.arange(96 + 5 * 128, dtype=np.float32))
