@@ -200,12 +200,12 @@ class Training:
     """Epochs of iALS over a session's parameters."""
 
     def __init__(self, session, share, solver, halves):
-        self.session, self.share, self.solver, self.halves = session, share, solver, halves
+        self.session, self.share, self.way, self.halves = session, share, solver, halves
 
     def epoch(self, number):
         """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
         for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
-            self.solver.solve(half, other, table)
+            self.way.solve(half, other, table)
             self.share.exchange(side, table)
         self.session.finish()
