@@ -135,7 +135,8 @@ def walked(state, prepared, plan, which, asked):
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
         rows[name] = grow.stayed(own, with_rows(old, len(own)), new)
-    session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=grow.carry_influence(state, neighbors)))
+    influence = grow.carry_influence(state, neighbors)
+    session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
