@@ -42,24 +42,24 @@ def size(file):
 
 
 def of_ratings(path, estimator):
-    """Return the cost_model.Workload of a training on a file; None if it is unknown or ranks are not supported."""
-    from gpukit.factorization.shared.begin import check_asked
+    """The cost_model.Workload of an estimator's training on a file; None where nothing is known of it, or ranks are refused."""
+    from gpukit.factorization.shared.begin import check_parameters
 
     settings, count = estimator.check(), entries([path], A_RATING)
     with contextlib.suppress(ParameterError):
-        check_asked(estimator, settings, on_gpus=True)
+        check_parameters(estimator, settings, on_gpus=True)
         if count is not None and settings.solver == "sgd":
             return cost_model.factorization_workload(count, settings.epochs, settings.n_factors, settings.n_neighbors)
     return None
 
 
 def of_documents(paths, grid):
-    """Return the cost_model.Workload of RankSVMs on training files, with all weights of a grid (None: one weight)."""
+    """The cost_model.Workload of RankSVMs on training files, each with all weights of a grid (None: with one)."""
     values = entries(paths, A_FEATURE)
     return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
 
 
 def of_tensor(path, method, steps):
-    """Return the cost_model.Workload of an imputation; None if it is not distributed."""
+    """The cost_model.Workload of an imputation; None where ranks would have nothing to share."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
     return None if numbers is None else cost_model.imputation_workload(numbers, steps)

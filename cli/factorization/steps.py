@@ -179,11 +179,11 @@ def build(ask):
 
 def check_shared(ask):
     """ParameterError for options that ranks do not train by, before anything is read."""
-    from gpukit.factorization.shared.begin import check_asked
+    from gpukit.factorization.shared.begin import check_parameters
 
     model = build(ask)
     with options_named():
-        check_asked(model, model.check(), resolve(ask.device).is_cuda)
+        check_parameters(model, model.check(), resolve(ask.device).is_cuda)
 
 
 def fit(ctx, ask, train, test, stages, team=ALONE):

@@ -12,8 +12,8 @@ from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.goal import ALL_SOLVERS
 from gpukit.factorization.model.layout import PRECISIONS, is_half
+from gpukit.factorization.objective import ALL_SOLVERS
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.search import SEARCHES, card
 

@@ -163,12 +163,12 @@ def paper_step(train, device):
     """(a function that queues one epoch the paper's way, the device factors Q)."""
     from gpukit._cuda import cuda
     from gpukit.bench.kernels import make_paper_epoch
-    from gpukit.factorization.prepare import gpu, ready
+    from gpukit.factorization.prepare import gpu, training_data
     from gpukit.factorization.solvers.sgd.formulas import falling_rate
     from gpukit.ratings.orders.order import order_ratings
 
     orders = order_ratings(train, device)
-    side = ready.side_of(orders, "users", ready.scale_of(orders, train.values), 0, gpu)
+    side = training_data.side_of(orders, "users", training_data.scale_of(orders, train.values), 0, gpu)
     rows = np.argsort(-np.diff(side.indptr), kind="stable").astype(np.int32)
     arrays = cuda.to_device(rows), cuda.to_device(side.indptr), side.minor, side.values
     noise = np.random.default_rng(0)

@@ -18,7 +18,7 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `M
     shared/      over the ranks of a parallel.Team
     begin.py     everything before the first epoch             live/      kept on its device while ratings come
     baseline.py  damped biases alone, which all must beat      weights.py ratings that count differently
-    goal.py      feedback, loss and solver that fit together   implicit/  clicks: recognised, chosen for, mixed, updated
+    objective.py feedback, loss and solver of a training       implicit/  clicks: recognised, chosen for, mixed, updated
     lookup.py    ids that are asked for, unknown ones too
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for

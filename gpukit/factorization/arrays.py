@@ -75,9 +75,9 @@ class Side(NamedTuple):
 
     indptr lies on the host; starts, the same and perhaps more, minor and values on the device. where (n,) uint32, on
     the device: where each rating of the order that this side was made from stands now; strata: chunk tables of a
-    schedule without conflicts (prepare/strata.py) or None. minor_starts: where the rows of the other side begin in an
-    order of theirs, on the device: how many ratings each has. weights (n,) float32, on the device, or None: how
-    much each counts, 1 on average.
+    schedule without conflicts (prepare/conflict_free_blocks.py) or None. minor_starts: where the rows of the other
+    side begin in an order of theirs, on the device: how many ratings each has. weights (n,) float32, on the device,
+    or None: how much each counts, 1 on average.
     """
 
     indptr: np.ndarray

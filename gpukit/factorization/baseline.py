@@ -1,5 +1,5 @@
 """Facts of the bias-only predictor mu + b_i + b_j: what every model has to beat, and the baseline of the residuals in
-Eq. (1). prepare/ready.py computes its biases, where the work is.
+Eq. (1). prepare/training_data.py computes its biases, where the work is.
 
 b_j = sum(r - mu - b_i) / (n_j + damping) and the same for b_i, a few times around: the paper's "simple case" of Eq.
 (1), damped as usual (Koren 2010, sec. 2.1). Rows without ratings have bias 0.

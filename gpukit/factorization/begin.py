@@ -6,12 +6,13 @@ from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import ready, strata
-from gpukit.factorization.prepare.weights import weighed
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.prepare.training_data import PreparationOptions
+from gpukit.factorization.prepare.weights import order_weights
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd.batches import deal
+from gpukit.factorization.solvers.sgd.batches import plan as batch_plan
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -39,12 +40,13 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     progress("preparing", 0, 1, {})
     with clock("prepare"):
         orders = order_ratings(ratings, device)
-        weights = weighed(ratings, orders, steps.preparing)
-        in_strata = strata.in_strata_on(device, estimator.deterministic and plan.solver == "sgd")
-        way = ready.Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
-        scale = ready.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        scale = ready.levelled(orders, scale, steps.preparing, way, weights)
-        made = ready.make_ready(orders, scale, way, steps.preparing, weights)
+        weights = order_weights(ratings, orders, steps.preparing)
+        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
+        near = plan.n_neighbors > 0
+        options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
+        scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
+        scale = training_data.center_scale(orders, scale, steps.preparing, options, weights)
+        made = training_data.prepare_ratings(orders, scale, options, steps.preparing, weights)
     with clock("neighbours"):
         neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
     with clock("prepare"):  # while a GPU is still searching
@@ -69,7 +71,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
 
 
 def values_for(orders, ratings):
-    """The values of Ratings in orders where ready.scale_of looks at them: they may have to be copied to the host."""
+    """The values of Ratings in orders where scale_of reads them: they may have to be copied to the host."""
     return None if orders.levels.exact and ratings.weights is None else ratings.values
 
 
@@ -79,7 +81,7 @@ def layout_of(estimator, plan, ratings, device, steps, held=None):
     in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
     half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
     layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
-    beside = deal.memory(len(ratings), layout) if in_batches else 0
+    beside = batch_plan.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
     runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, beside)
     return layout

@@ -6,7 +6,7 @@ from gpukit.factorization.arrays import Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
@@ -83,7 +83,7 @@ class Session:
     def epoch(self, rates, turn):
         """One pass over all ratings; returns when it is done."""
         with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
-            for table in schedule.in_turn(self.tables, turn):
+            for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
 
     start_epoch = epoch  # nothing is queued here
@@ -94,7 +94,9 @@ class Session:
     def ask(self, users, items):
         """Pairs of rows, (n,) int32, made ready for `predict` and `errors`."""
         major, minor = layouts.major_first(self.walk, users, items)
-        query = ready.query_of(users, items, len(self.history.indptr) - 2, preparing) if self.layout.slots else None
+        query = None
+        if self.layout.slots:
+            query = training_data.query_of(users, items, len(self.history.indptr) - 2, preparing)
         return Pairs(major, minor, self.codes(query, len(major)), self.history.levels)
 
     def predict(self, asked):
@@ -109,7 +111,7 @@ class Session:
 
     def errors(self, asked, truth, scale):
         """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
-        return ready.errors(self.predict(asked), truth, scale, preparing)
+        return training_data.errors(self.predict(asked), truth, scale, preparing)
 
     def tile_users(self):
         """Users scored at once."""

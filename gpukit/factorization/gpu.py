@@ -15,11 +15,11 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.factorization.solvers.sgd.places.gpu import room_for
+from gpukit.factorization.solvers.sgd.places.gpu import allocate_table
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
 from gpukit.selection import gpu as selection
@@ -137,11 +137,11 @@ class Session:
             self.spread_minor(side, order)
 
     def spread_minor(self, side, order=None):
-        """Store the rows of the minor side, which an arrays.Side names, where prepare.ready.minor_places has them."""
+        """Store the rows of the minor side, which an arrays.Side names, where training_data.minor_places has them."""
         rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
-        self.places = ready.minor_places(side, rows, row_bytes, preparing, order)
+        self.places = training_data.minor_places(side, rows, row_bytes, preparing, order)
         preparing.run("rename_rows", self.places, side.minor)
-        self.room = room_for(self.parameters.Q.shape, side.minor, self.layout, self.vector)
+        self.room = allocate_table(self.parameters.Q.shape, side.minor, self.layout, self.vector)
         self.take_minor(self.parameters.Q)
 
     def batch_of(self, side, query):
@@ -170,7 +170,7 @@ class Session:
     def start_epoch(self, rates, turn):
         """Queue one pass over all ratings."""
         grid = -(-self.workers * self.layout.lanes // BLOCK)
-        for table in schedule.in_turn(self.tables, turn):
+        for table in schedule.order_tables(self.tables, turn):
             launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
 
     def epoch(self, rates, turn):
@@ -186,7 +186,9 @@ class Session:
         """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`; not for after `train_on`, when
         asked before."""
         users, items = to_device(users), to_device(items)
-        query = ready.query_of(users, items, self.user_rows, preparing) if self.layout.slots and users.size else None
+        query = None
+        if self.layout.slots and users.size:
+            query = training_data.query_of(users, items, self.user_rows, preparing)
         codes = as_words(self.codes(query, users.size))
         major, minor = layouts.major_first(self.walk, users, items)
         if self.places is not None and users.size:
@@ -210,7 +212,7 @@ class Session:
 
     def errors(self, asked, truth, scale):
         """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
-        return ready.errors(self.predicted(asked), truth, scale, preparing)
+        return training_data.errors(self.predicted(asked), truth, scale, preparing)
 
     @property
     def user_rows(self):

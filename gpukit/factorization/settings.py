@@ -6,8 +6,8 @@ from typing import NamedTuple
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
-from gpukit.factorization.goal import ROW_SOLVERS, goal_of
 from gpukit.factorization.model.layout import PRECISIONS
+from gpukit.factorization.objective import ROW_SOLVERS, goal_of
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.update import update_log
 
@@ -21,7 +21,7 @@ RATES = ("adaptive", "paper")
 class Settings(NamedTuple):
     """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
 
-    damping: of the users' and of the items' baseline biases; trend: as prepare.ready.Way has it; held: biases stay at
+    damping: of the users' and of the items' baseline biases; trend: as in PreparationOptions; held: biases stay at
     the baseline, and with 0 epochs the model is that; share: how much of what factors and influences add to them is
     kept. feedback 'explicit' or 'implicit', and for the latter: loss; n_negatives sampled for a click;
     unobserved_weight alpha0 of every pair; exponent nu of what regularization is scaled by; counted: whether clicks

@@ -7,7 +7,7 @@ import pytest
 
 from factorization.inputs import bias_predictor, make, planted, same_state
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.prepare import strata
+from gpukit.factorization.prepare import conflict_free_blocks
 
 pytestmark = pytest.mark.gpu
 
@@ -18,7 +18,7 @@ from gpukit.factorization.solvers.sgd.batches import gpu as batches
 @pytest.mark.parametrize("precision", ["auto", "half"])
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
-    monkeypatch.setattr(strata, "in_strata_on", lambda device, deterministic: False)
+    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
     train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
     mean, b, b_hat = bias_predictor(train)
     bias_rmse = np.sqrt(np.mean((mean + b[test.users] + b_hat[test.items] - test.values) ** 2))

@@ -10,7 +10,7 @@ from gpukit.factorization.arrays import Side
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.plan import memory_kept
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.training import chunk_tables
 
@@ -47,15 +47,15 @@ def ordered_on(steps, ratings=None):
     """(Ratings, Orders, Scale, History) on cpu or gpu."""
     ratings = planted(*SHAPE, 0.5) if ratings is None else ratings
     orders = ordered(ratings, GPU if steps is gpu else None)
-    scale = ready.scale_of(orders, ratings.values)
-    return ratings, orders, scale, ready.history_of(orders, scale, steps.preparing)
+    scale = training_data.scale_of(orders, ratings.values)
+    return ratings, orders, scale, training_data.history_of(orders, scale, steps.preparing)
 
 
 def beginning(kind, orders, scale, steps, biases=True):
     """The Beginning of a training."""
     n_factors, n_neighbors, _ = kind
     neighbors = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state.neighbors
-    baseline = ready.baseline_of(orders, scale, steps.preparing)
+    baseline = training_data.baseline_of(orders, scale, steps.preparing)
     return Beginning(SHAPE, n_factors, neighbors, baseline, biases, 4)
 
 
@@ -76,7 +76,9 @@ def trained(kind, steps, half=False, of_state=True):
         session = steps.Session(state, layout, walk, rated)
     else:
         session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
-    made = ready.make_ready(orders, scale, ready.Way(walk, 1, True, n_neighbors > 0), steps.preparing)
+    made = training_data.prepare_ratings(
+        orders, scale, training_data.PreparationOptions(walk, 1, True, n_neighbors > 0), steps.preparing
+    )
     assert (made.query is None) == (n_neighbors == 0)
     session.train_on(made.side, made.query, *chunk_tables(made.side, None, 0, steps))
     return ratings, session
@@ -100,8 +102,10 @@ def test_the_same_is_prepared(values, walk, deterministic):
     found = []
     for steps in (cpu, gpu):
         _, orders, scale, rated = ordered_on(steps, ratings)
-        way = ready.Way(walk, 5, deterministic, True, trend=(0.3, 0.6) if walk == "items" else ())
-        _, side, query, baseline, _ = ready.make_ready(orders, scale, way, steps.preparing)
+        way = training_data.PreparationOptions(
+            walk, 5, deterministic, True, trend=(0.3, 0.6) if walk == "items" else ()
+        )
+        _, side, query, baseline, _ = training_data.prepare_ratings(orders, scale, way, steps.preparing)
         biases = [on_host(array) for array in baseline]
         strata = side.strata or []
         assert len(strata) == (deterministic and (3 if values == "few" else 12))
@@ -169,7 +173,7 @@ def test_errors(kind):
     (ratings, mine), (_, other) = (trained(kind, steps) for steps in (cpu, gpu))
     rng = np.random.default_rng(0)
     users, items = rng.integers(0, 9, 230).astype(np.int32), rng.integers(0, 8, 230).astype(np.int32)
-    truth, scale = rng.integers(1, 6, 230).astype(np.float64), ready.Scale(3.2, 2.5, 1.0, 5.0)
+    truth, scale = rng.integers(1, 6, 230).astype(np.float64), training_data.Scale(3.2, 2.5, 1.0, 5.0)
     sums = [session.errors(session.ask(users, items), session.truth(truth), scale) for session in (mine, other)]
     assert sums[1] == pytest.approx(sums[0], rel=1e-5)
     predicted = np.clip(mine.predict(mine.ask(users, items)).astype(np.float64) * 2.5 + 3.2, 1, 5)
@@ -213,4 +217,4 @@ def test_nothing_is_asked(kind, of_state):
         session = trained(kind, steps, of_state=of_state)[1]
         asked = session.ask(nothing, nothing)
         assert session.predict(asked).shape == (0,)
-        assert session.errors(asked, session.truth(nothing), ready.Scale(0.0, 1.0, 0.0, 1.0)) == (0, 0)
+        assert session.errors(asked, session.truth(nothing), training_data.Scale(0.0, 1.0, 0.0, 1.0)) == (0, 0)

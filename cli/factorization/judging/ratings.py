@@ -16,14 +16,14 @@ def judged(ask, fitted, other, stages, team):
             "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
             "start one."
         )
-    from gpukit.factorization.update.inputs import rated
+    from gpukit.factorization.update.inputs import check_ratings
     from gpukit.ratings import read_ratings
 
     test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
     stages.done("reading")
     if not len(test):
         raise DataError(f"{ask.test} holds no ratings to judge by.")
-    rated(test, fitted._scale)
+    check_ratings(test, fitted._scale)
     rows = closing_table(fitted, None, test)
     pairs = in_rows_of(test, fitted.user_ids_, fitted.item_ids_)
     unknown = {side: int((of == len(ids)).sum()) for side, of, ids in known(fitted, pairs)}

@@ -10,7 +10,7 @@ from gpukit.bench.conditions import shape_name
 from gpukit.bench.ratings import generated, movielens
 from gpukit.bench.record import Row
 from gpukit.factorization import LSHMF
-from gpukit.factorization.update.inputs import occurring as among
+from gpukit.factorization.update.inputs import find_occurring as among
 from gpukit.ratings import Ratings
 
 SHAPES, MORE = ("ml-10m",), ("netflix", "yahoo")

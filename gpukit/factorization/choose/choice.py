@@ -10,7 +10,7 @@ from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, curve, 
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.sample import usual_suits
 from gpukit.factorization.choose.share import blended, share_of
-from gpukit.factorization.prepare.ready import Way
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.runtime import thread_count
 
 STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
@@ -50,7 +50,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
 def _contest(estimator, ratings, settings, device, stopping, progress):
     """The Contest of an estimator on parts of its Ratings."""
     progress("choosing", 0, None, {})
-    way = Way(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
+    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
     share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
 
     def find(orders, steps):

@@ -7,9 +7,9 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.choose.candidates import WORTH
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.weights import weighed
+from gpukit.factorization.prepare.weights import order_weights
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
@@ -37,9 +37,9 @@ class Outcome(NamedTuple):
 class Evaluator:
     """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
 
-    train, held_out: Ratings with the same id maps; way: ready.Way; what is to be the same on every run is trained in
-    batches on a GPU, on a CPU by the one thread that choosing is held to; find(orders, steps): the neighbours (N, K)
-    int32 on the host, best first, as many as a candidate may ask for.
+    train, held_out: Ratings with the same id maps; way: PreparationOptions; what is to be the same on every run is
+    trained in batches on a GPU, on a CPU by the one thread that choosing is held to; find(orders, steps): the
+    neighbours (N, K) int32 on the host, best first, as many as a candidate may ask for.
     """
 
     def __init__(self, train, held_out, way, device, find):
@@ -47,8 +47,8 @@ class Evaluator:
         self.way, self.device, self.held_out, self.shape, self.made = way, device, held_out, train.shape, None
         self.steps = engine(device, "gpukit.factorization")
         self.orders = order_ratings(train, device)
-        self.own = ready.scale_of(self.orders, train.values, train.weights)
-        self.weights = weighed(train, self.orders, self.steps.preparing)
+        self.own = training_data.scale_of(self.orders, train.values, train.weights)
+        self.weights = order_weights(train, self.orders, self.steps.preparing)
         self.roots = 1.0 if held_out.weights is None else np.sqrt(held_out.weights / held_out.weights.mean())
         self.neighbors = find(self.orders, self.steps)
 
@@ -67,12 +67,12 @@ class Evaluator:
         return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
     def settle(self, damping, trend=()):
-        """Prepare for candidates that begin with these biases, which may move the mean; arguments as in ready.Way."""
+        """Prepare for candidates that begin with these biases, which may move the mean; see PreparationOptions."""
         way = self.way._replace(damping=damping, trend=trend)
         if self.made is None or way != self.way:
             data = self.steps.preparing, way, self.weights
-            self.way, self.scale = way, ready.levelled(self.orders, self.own, *data)
-            self.made = ready.make_ready(self.orders, self.scale, way, self.steps.preparing, self.weights)
+            self.way, self.scale = way, training_data.center_scale(self.orders, self.own, *data)
+            self.made = training_data.prepare_ratings(self.orders, self.scale, way, self.steps.preparing, self.weights)
 
     def errors(self, z, scale=None):
         """(n,) float64: the judging ratings less their predictions, which are in z of a Scale (None: as settled); times
@@ -89,8 +89,8 @@ class Evaluator:
         """(level, user biases, item biases) float64 in z of the training ratings' own Scale, on the host."""
         steps, data = self.steps.preparing, (self.orders, self.own)
         if not trend:
-            return 0.0, *map(steps.fetch, ready.baseline_of(*data, steps, damping, self.weights))
-        z = steps.resident(ready.z_of_levels(*data), np.float32)
+            return 0.0, *map(steps.fetch, training_data.baseline_of(*data, steps, damping, self.weights))
+        z = steps.resident(training_data.z_of_levels(*data), np.float32)
         return trends.biases(self.orders, z, steps, damping, trend, self.weights)
 
 

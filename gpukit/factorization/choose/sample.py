@@ -13,7 +13,7 @@ from gpukit.factorization.choose.candidates import PATIENCE
 from gpukit.factorization.choose.evaluator import Evaluator, curve
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.share import share_of
-from gpukit.factorization.prepare.ready import Way
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.runtime import thread_count
 from gpukit.streams import Numpy
 
@@ -28,7 +28,7 @@ def usual_suits(estimator, ratings, settings, device):
         return False
     if n >= rule.VERY_MANY or not settings.biases or settings.solver != "sgd":
         return True
-    way = Way(estimator.walk, settings.seed, estimator.deterministic, False)
+    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, False)
     with thread_count.limited(1):
         train, held_out = folds(of_some_users(ratings, settings.seed), settings.seed)[0]
         evaluator = Evaluator(train, held_out, way, device, _no_neighbors)

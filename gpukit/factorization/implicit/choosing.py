@@ -14,11 +14,11 @@ import numpy as np
 from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
-from gpukit.factorization.goal import goal_of
 from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS
 from gpukit.factorization.implicit.evaluator import DEPTH, PATIENCE, Evaluator, Outcome, places_in
 from gpukit.factorization.implicit.mix import partner
+from gpukit.factorization.objective import goal_of
 from gpukit.factorization.solvers import usual
 
 FIRST_FACTORS, FIRST_EPOCHS = 32, 5

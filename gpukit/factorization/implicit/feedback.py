@@ -3,7 +3,7 @@
 import warnings
 
 from gpukit.errors import DataError
-from gpukit.factorization.goal import goal_of, spoken_of
+from gpukit.factorization.objective import goal_of, spoken_of
 from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of, look_like_counts
 
 

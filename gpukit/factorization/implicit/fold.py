@@ -8,7 +8,7 @@ from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
-from gpukit.factorization.solvers.squares.host import solved
+from gpukit.factorization.solvers.squares.host import solve_symmetric
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
@@ -16,7 +16,7 @@ MOST_ITEMS = 20_000  # not clicked, of which the loss with sampled negatives is 
 
 
 def scorer(model):
-    """The function that gives (N,) float64 scores of all items for a fold.Given: of a fitted model of clicks."""
+    """The function that gives (N,) float64 scores of all items for a fold.UserRatings: of a fitted model of clicks."""
     state, plan = model._state, of_model(model, len(model._rated.items))
     bias = state.item_extras[:, BIAS].astype(np.float64)
     taste = by_both(state, plan) if plan.mixed else by_squares(state, plan) if plan.solver == "ials" else None
@@ -30,7 +30,7 @@ def scorer(model):
 
 
 def by_both(state, plan):
-    """The function (fold.Given, neighbourhood's scores) of two models in one."""
+    """The function (fold.UserRatings, neighbourhood's scores) of two models in one."""
     one, other = parted(state, plan)
     own = plan._replace(**{**usual("sampled", plan.rates, 0), "solver": "sampled"})
     squares = by_squares(one, plan)
@@ -39,7 +39,7 @@ def by_both(state, plan):
 
 
 def by_squares(state, plan):
-    """The function (fold.Given, neighbourhood's scores) that gives u V', solved as by `ials`."""
+    """The function (fold.UserRatings, neighbourhood's scores) that gives u V', solved as by `ials`."""
     gram = gram_of(state.item_factors)
 
     def products(given, near):
@@ -51,7 +51,8 @@ def by_squares(state, plan):
 
 
 def by_chances(state, plan, bias):
-    """The function (fold.Given, neighbourhood's scores) that gives b_i + u V' of the least cross-entropy of the user's
+    """The function (fold.UserRatings, neighbourhood's scores) that gives b_i + u V' of the least cross-entropy of the
+    user's
     clicks, and of what was not clicked, weighed as often as it is drawn, by Newton's method."""
 
     def products(given, near):
@@ -78,6 +79,6 @@ def newton(design, truth, weights, offset, decay):
         chance = 1.0 / (1.0 + np.exp(-np.clip(design @ found + offset, -30.0, 30.0)))
         slope = design.T @ (weights * (chance - truth)) + decay * found
         curve = (design.T * (weights * chance * (1.0 - chance))) @ design + decay * np.eye(len(found))
-        step = solved(curve, slope[:, None])[:, 0]
+        step = solve_symmetric(curve, slope[:, None])[:, 0]
         found -= step / max(1.0, np.abs(step).max())
     return found

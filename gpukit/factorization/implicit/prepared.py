@@ -7,7 +7,7 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import start
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.parallel import ALONE
@@ -42,7 +42,7 @@ class PreparedClicks:
         return self.made[way]
 
     def ready(self, plan, walk, near):
-        """prepare.ready.Ready of the clicks; walk, near: see ready.Way."""
+        """TrainingData of the clicks; walk, near: see PreparationOptions."""
         way = "ready", plan.counted, plan.recency, walk, near
         if way not in self.made:
             self.made[way] = ready_of(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
@@ -58,11 +58,12 @@ class PreparedClicks:
 
 
 def ready_of(orders, walk, seed, near, steps):
-    """prepare.ready.Ready of clicks in orders: no biases; walk, near: see ready.Way."""
-    history = ready.history_of(orders, start.SCALE, steps)
-    side = ready.side_of(orders, walk, start.SCALE, seed, steps)
-    query = ready.training_query(history, orders, side, walk, steps) if near else None
-    return ready.Ready(history, side, query, tuple(steps.zeros(rows, np.float64) for rows in orders.shape))
+    """TrainingData of clicks in orders: no biases; walk, near: see PreparationOptions."""
+    history = training_data.history_of(orders, start.SCALE, steps)
+    side = training_data.side_of(orders, walk, start.SCALE, seed, steps)
+    query = training_data.training_query(history, orders, side, walk, steps) if near else None
+    biases = tuple(steps.zeros(rows, np.float64) for rows in orders.shape)
+    return training_data.TrainingData(history, side, query, biases)
 
 
 class Course:

@@ -11,7 +11,7 @@ from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.factorization.update import grow, merge
@@ -44,7 +44,7 @@ def update(model, part, asked, device, progress):
     moving = fresh if asked.rows == "frozen" else touched_rows(merged)
     with clock("orders"):
         steps, orders = engine(device, "gpukit.factorization").preparing, order_ratings(merged.ratings, device)
-        history = ready.history_of(orders, start.SCALE, steps)
+        history = training_data.history_of(orders, start.SCALE, steps)
         history = type(history)(*map(steps.fetch, history))
     plan = of_model(model, len(merged.ratings))
     with clock("training"):
@@ -135,7 +135,8 @@ def walked(state, prepared, plan, which, asked):
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
         rows[name] = grow.stayed(own, with_rows(old, len(own)), new)
-    session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=grow.carried(state, neighbors)))
+    influence = grow.carry_influence(state, neighbors)
+    session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)

@@ -56,8 +56,8 @@ def state_of(head):
 
 
 def folding(head, state):
-    """The function of an update.fold.Given, a new user's ratings, that scores all items: factors are solved for as
-    training has it (solvers/ials/fold.py). state: the State that ranks by the Head."""
+    """The function of an update.fold.UserRatings, a new user's ratings, that scores all items: factors are solved for
+    as training has it (solvers/ials/fold.py). state: the State that ranks by the Head."""
     gram = gram_of(head.item_factors)
     numbers = SolvedBy(*map(float, head.numbers))
     bias = state.item_extras[:, BIAS]

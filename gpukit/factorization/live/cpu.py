@@ -27,4 +27,4 @@ copy = np.copyto
 
 
 def finish():
-    """Return when what is queued is done."""
+    """Wait for queued operations."""

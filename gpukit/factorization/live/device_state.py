@@ -1,45 +1,45 @@
-"""What a live model has on its device."""
+"""State of a live model on its device."""
 
 from gpukit.factorization.arrays import History
-from gpukit.factorization.live.tables import ROOM, GrowingTable
+from gpukit.factorization.live.tables import GROWTH, GrowingTable
 
 
-class Held:
-    """Parameter rows users (M + 1, any), items (N + 1, any) and influence (N + 1, 2 slots), neighbors (N, K): Tables;
-    near, offsets: what model.state.pack_neighborhood gives; history: arrays.History; item_starts (N + 2,) int64: how
-    many ratings the items before each have; hashes: hashing.Hashes or None; levels, what codes stand for, and
-    arrays.Scale.
+class DeviceState:
+    """Arrays of a live model, on its device.
 
-    All of it on the device. work: upload.Work.
+    users (M + 1, any), items (N + 1, any), influence (N + 1, 2 slots) and neighbors (N, K): GrowingTables; near,
+    offsets: see model.state.pack_neighborhood; history: arrays.History; item_starts (N + 2,) int64: cumulative ratings
+    of the items; hashes: hashing.Hashes or None; levels: ratings of the codes; scale: arrays.Scale; context:
+    upload.Context.
     """
 
-    def __init__(self, work, history, item_starts, levels, scale):
-        self.work, self.levels, self.scale, self.hashes = work, levels, scale, None
+    def __init__(self, context, history, item_starts, levels, scale):
+        self.context, self.levels, self.scale, self.hashes = context, levels, scale, None
         self.history, self.item_starts = history, item_starts
         self._whole, self._spare = (history.items, history.codes), None
 
-    def keep(self, P, Q, neighbors, neighborhood):
-        """Take over parameter rows of both sides, neighbors and the packed neighborhood, or None."""
-        steps, (users, items) = self.work.own, (P, Q) if self.work.walk == "users" else (Q, P)
+    def _set(self, P, Q, neighbors, neighborhood):
+        """Set the parameter rows of both sides, the neighbours and the packed neighborhood or None."""
+        steps, (users, items) = self.context.live_steps, (P, Q) if self.context.walk == "users" else (Q, P)
         self.users, self.items, self.neighbors = (GrowingTable(array, steps) for array in (users, items, neighbors))
         self.near, influence, self.offsets = neighborhood or (None, None, None)
         self.influence = None if influence is None else GrowingTable(influence, steps)
 
     @property
     def shape(self):
-        """(M, N)."""
+        """Number of users and items, (M, N)."""
         return self.users.all.shape[0] - 1, self.items.all.shape[0] - 1
 
     def __len__(self):
         return self.history.items.shape[0]
 
     def _tables(self):
-        """All Tables."""
+        """Return all GrowingTables."""
         of_model = [table for table in (self.users, self.items, self.neighbors, self.influence) if table is not None]
         return of_model + (self.hashes.tables if self.hashes else [])
 
     def grow(self, shape):
-        """Have rows for so many users and items."""
+        """Grow all tables to (users, items)."""
         users, items = shape
         self.users.grow(users + 1)
         self.items.grow(items + 1)
@@ -50,30 +50,30 @@ class Held:
             self.hashes.grow(items)
 
     def reserve(self):
-        """Have room for more of everything before there is more."""
-        self.room(len(self))
+        """Reserve memory for growth before the first new ratings."""
+        self._spare_arrays(len(self))
         for table in self._tables():
-            table.grow(table.all.shape[0], int(ROOM * table.all.shape[0]))
+            table.grow(table.all.shape[0], int(GROWTH * table.all.shape[0]))
 
-    def room(self, size):
-        """(items, codes) for a history of so many ratings, to be written from the one there is."""
+    def _spare_arrays(self, size):
+        """Return unused (items, codes) for a history of `size` ratings."""
         if self._spare is None or self._spare[0].shape[0] < size:
-            steps, most = self.work.own, int(ROOM * size)
+            steps, most = self.context.live_steps, int(GROWTH * size)
             self._spare = steps.empty(most, self.history.items.dtype), steps.empty(most, self.history.codes.dtype)
         return tuple(array[:size] for array in self._spare)
 
-    def turn(self, indptr, items, codes):
-        """What `room` gave is the history now, and the arrays of the one before are spare."""
+    def _set_history(self, indptr, items, codes):
+        """Replace the history by one in the arrays of `_spare_arrays`; the old arrays become spare."""
         self._whole, self._spare = self._spare, self._whole
         self.history = History(indptr, items, codes, self.history.levels)
 
     def session(self, rows=None):
-        """The session of the factorization's steps on what is held, or on other (users, items, influence)."""
-        work = self.work
+        """Return the factorization's session on this state, or on other rows (users, items, influence)."""
+        context = self.context
         users, items, influence = rows or (self.users.all, self.items.all, self.influence and self.influence.all)
-        sides = (users, items) if work.walk == "users" else (items, users)
+        sides = (users, items) if context.walk == "users" else (items, users)
         neighborhood = None if influence is None else (self.near, influence, self.offsets)
-        made = *sides, self.neighbors.all, neighborhood
-        session = work.steps.Session(None, work.layout, work.walk, self.history, made)
-        session.spread = False  # few ratings are walked on it, if any
+        arrays = *sides, self.neighbors.all, neighborhood
+        session = context.steps.Session(None, context.layout, context.walk, self.history, arrays)
+        session.spread = False  # it trains on few ratings, if any
         return session

@@ -1,4 +1,4 @@
-"""Scalar maths of a live model, compiled for both devices."""
+"""Scalar formulas of a live model, compiled for both devices."""
 
 import math
 
@@ -8,20 +8,22 @@ from gpukit._jit import njit
 from gpukit.factorization.solvers.sgd.schedule import STALENESS
 
 U64 = np.uint64
-ASIDE = U64(1 << 63)  # a mark on a rating's key, above all its parts: sorted by it alone, marked ones come last
+ASIDE = U64(1 << 63)  # mark of a rating's key, above all fields; sorting by it puts marked keys last
 
 
 @njit
 def field(key, shift, width):
-    """The `width` bits of a 64-bit key from `shift` on, as uint64."""
+    """Return `width` bits of a 64-bit key from bit `shift` on, as uint64."""
     return U64(U64(key >> U64(shift)) & U64((U64(1) << U64(width)) - U64(1)))
 
 
 @njit
 def piece_count(count, rate, gain, blind, longest):
-    """Pieces of a row of `count` ratings, each as short as schedule.chunk_lengths has it where its steps have the rate
-    of rates.row_rates, rate / sqrt(1 + gain count) (0: it stands still), and none longer than `longest`; blind: by how
-    much of all ratings workers - 1 go on at once."""
+    """Return the number of pieces of a row of `count` ratings.
+
+    A piece is as short as in schedule.chunk_lengths at the row's rate, rate / sqrt(1 + gain count) (0: a fixed row),
+    and has at most `longest` ratings. blind: (workers - 1) / number of ratings.
+    """
     if count == 0:
         return np.int64(0)
     steps = max(rate / math.sqrt(1.0 + gain * count), 1e-9)

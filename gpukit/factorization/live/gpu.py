@@ -24,10 +24,10 @@ run = runner(kernels)
 
 
 def copy(out, source):
-    """out = source, both of one shape and type."""
+    """out = source, arrays of the same shape and type."""
     out.copy_to_device(source)
 
 
 def finish():
-    """Return when what is queued is done."""
+    """Wait for queued operations."""
     cuda.synchronize()

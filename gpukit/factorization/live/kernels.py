@@ -1,4 +1,4 @@
-"""GPU kernels of a live model: new ratings enter its history, rows without ratings are told from others; twins.py."""
+"""GPU kernels of a live model: merging ratings into its history, identifying new rows. CPU twins: twins.py."""
 
 import numpy as np
 
@@ -11,12 +11,12 @@ from gpukit.primitives.search import lower_bound, upper_bound
 
 U32, U64, I64, U8 = np.uint32, np.uint64, np.int64, np.uint8
 ZERO = np.float32(0)
-SHARE = 32  # of the old ratings, that a lane takes to their new places in one go
+SHARE = 32  # old ratings that a lane moves at once
 
 
 @kernel
 def mark_new(rows, first, seen):
-    """seen[1 + r - first] = 1 for rows r from first on; seen[0] = 1 where one is below 0 or beyond the last of seen.
+    """seen[1 + r - first] = 1 for rows r >= first; seen[0] = 1 if a row is negative or exceeds seen.
 
     rows (n,) int32; first int64; seen (1 + new rows,) uint8, in place.
     Launch: any grid and block.
@@ -34,7 +34,7 @@ def mark_new(rows, first, seen):
 
 @kernel
 def rename_new(rows, first, names, renamed):
-    """renamed[t] = names[rows[t] - first] where that is first or more, else rows[t].
+    """renamed[t] = names[rows[t] - first] if rows[t] >= first, else rows[t].
 
     rows, renamed (n,) int32, renamed overwritten; first int64; names (new rows,) int32.
     Launch: any grid and block.
@@ -48,7 +48,7 @@ def rename_new(rows, first, names, renamed):
 
 @kernel
 def count_flags(flags, count):
-    """count[0] += how many of flags are not 0.
+    """count[0] += number of nonzero flags.
 
     flags (n,) uint8, most of them 0; count (1,) int64, in place.
     Launch: any grid and block.
@@ -62,10 +62,10 @@ def count_flags(flags, count):
 
 @kernel
 def find_levels(values, levels, codes, missing):
-    """codes[t] = the number of the level that rating t is.
+    """codes[t] = number of the level of rating t.
 
-    values (n,) float32; levels (L,) float32, rising, L at most 254; codes (n,) uint8, overwritten; missing (1,) int64,
-    n before: the first rating that is no level.
+    values (n,) float32; levels (L,) float32, ascending, L at most 254; codes (n,) uint8, overwritten; missing (1,)
+    int64, initially n: the first rating that is not a level.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -80,12 +80,11 @@ def find_levels(values, levels, codes, missing):
 
 @kernel
 def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, marked, known):
-    """at[k] = where in a history the pair of key k stands, or how many stand before it; marked[k] = key k, with ASIDE
-    where the pair is there.
+    """at[k] = position of the pair of key k in a history, or its insertion point; marked[k] = key k, ASIDE if found.
 
-    keys (n,) uint64, rising; user_shift, item_shift, item_width int32: where its parts lie; indptr (rows + 2,) int64
-    and items (m,) int32: the history by user, the last row empty; users beyond stand behind it; at (n,) uint32 and
-    marked (n,) uint64, overwritten; known (1,) int64: how many pairs are there is added to it.
+    keys (n,) uint64, ascending; user_shift, item_shift, item_width int32: bits of its fields; indptr (rows + 2,) int64
+    and items (m,) int32: the history by user, the last row empty; later users are inserted at its end; at (n,) uint32
+    and marked (n,) uint64, overwritten; known (1,) int64: the number of pairs found is added.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours (bisection in the user's ratings).
@@ -105,7 +104,7 @@ def find_pairs(keys, user_shift, item_shift, item_width, indptr, items, at, mark
 
 @kernel
 def correct_codes(keys, at, level_width, codes, before):
-    """codes[at[k]] = key k's level + 1; before[k] = key k with the level that stood there.
+    """codes[at[k]] = level of key k + 1; before[k] = key k with the previous level.
 
     keys (n,) uint64, of distinct pairs, marked or not; at (n,) uint32; level_width int32; codes uint8, of a history, in
     place; before (n,) uint64, overwritten, not marked.
@@ -122,15 +121,15 @@ def correct_codes(keys, at, level_width, codes, before):
 
 @kernel
 def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
-    """A history with new ratings in it: all_items, all_codes = items, codes, and key k's with at[k] of them before it.
+    """all_items, all_codes = items and codes with new ratings inserted; at[k] old ratings precede that of key k.
 
-    items (m,) int32, codes (m,) uint8; keys (n,) uint64 and at (n,) uint32, rising; item_shift, item_width, level_width
-    int32: parts of a key; all_items (m + n,) int32 and all_codes (m + n,) uint8, overwritten: a new rating's code is
-    its level + 1.
+    items (m,) int32, codes (m,) uint8; keys (n,) uint64 and at (n,) uint32, ascending; item_shift, item_width,
+    level_width int32: fields of a key; all_items (m + n,) int32 and all_codes (m + n,) uint8, overwritten: a new
+    rating's code is its level + 1.
     Launch: any grid, blocks of a multiple of 32 threads; a warp moves consecutive ratings.
     Deterministic: yes, exact.
-    Source: ours (merge by rank: a warp finds by bisection how many new ratings come before its first old one, and goes
-    on from there; most of the next ones have as many).
+    Source: ours (merge by rank: a warp counts the new ratings before its first old one by bisection and continues from
+    there).
     """
     old, piece = I64(items.size), I64(32 * SHARE)
     for first in range(I64(cuda.grid(1)) // I64(32) * piece, old, I64(cuda.gridsize(1)) // I64(32) * piece):
@@ -151,9 +150,9 @@ def insert_records(items, codes, keys, at, item_shift, item_width, level_width, 
 
 @kernel
 def add_starts(before, added, out):
-    """out[r] = before[r] + added[r], where before has no row r its last.
+    """out[r] = before[min(r, last)] + added[r].
 
-    before (any,) and added, out (rows + 1,) int64: where rows begin; out is overwritten.
+    before (any,) and added, out (rows + 1,) int64: first rating of each row; out is overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -164,10 +163,10 @@ def add_starts(before, added, out):
 
 @kernel
 def tell_rows(before, added, fresh, rated):
-    """fresh[r] = whether row r has ratings for the first time; rated[r] = whether it has any.
+    """fresh[r] = 1 if row r has its first ratings; rated[r] = 1 if it has any.
 
-    before (any,), added (at least rows + 1,) int64: where the rows of the old and of the new ratings begin; fresh,
-    rated (rows,) uint8, overwritten.
+    before (any,), added (at least rows + 1,) int64: first old and first new rating of each row; fresh, rated (rows,)
+    uint8, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -181,7 +180,7 @@ def tell_rows(before, added, fresh, rated):
 
 @kernel
 def mark_still(keys, user_shift, item_shift, item_width, users, items, marked):
-    """marked[k] = key k, with ASIDE where neither its user nor its item is flagged.
+    """marked[k] = key k, with ASIDE if neither its user nor its item is flagged.
 
     keys (n,) uint64; user_shift, item_shift, item_width int32; users, items uint8 flags of rows; marked (n,) uint64,
     overwritten.
@@ -197,7 +196,7 @@ def mark_still(keys, user_shift, item_shift, item_width, users, items, marked):
 
 @kernel
 def read_base(table, base):
-    """base[r] = the baseline bias of parameter row r.
+    """base[r] = baseline bias of parameter row r.
 
     table (rows + 1 or more, stride) float32; base (rows,) float64, overwritten.
     Launch: any grid and block.
@@ -211,12 +210,12 @@ def read_base(table, base):
 
 @kernel
 def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
-    """prepare.kernels.residual_means of the rows that are flagged; bias keeps the others'.
+    """prepare.kernels.residual_means of flagged rows; the bias of other rows is unchanged.
 
-    starts, others, codes, z, other_bias, damping: as residual_means has them; flags (rows,) uint8; bias (rows,)
-    float64, in place.
-    Launch: any grid, blocks of a multiple of 32 threads, at most 256; rows side by side go to different blocks, since
-    new rows come last.
+    starts, others, codes, z, other_bias, damping: see residual_means; flags (rows,) uint8; bias (rows,) float64, in
+    place.
+    Launch: any grid, blocks of a multiple of 32 threads, at most 256; adjacent rows are in different blocks, since new
+    rows come last.
     Deterministic: yes; budget.
     Source: Koren 2010, sec. 2.1.
     """
@@ -246,7 +245,7 @@ def fresh_means(starts, others, codes, z, other_bias, damping, flags, bias):
 
 @device
 def begin_row(base, biased, n_factors, seed_key, row, stride, out):
-    """The lanes' numbers of a parameter row `out` (stride,) as training begins: prepare.kernels.start_rows."""
+    """Initialize a parameter row `out` (stride,) by a warp: see prepare.kernels.start_rows."""
     at, own = I64(stride - EXTRA), np.float32(base[U64(row)])
     for f in range(I64(cuda.laneid), I64(stride), I64(32)):
         wanted = f < n_factors and own != ZERO
@@ -257,14 +256,13 @@ def begin_row(base, biased, n_factors, seed_key, row, stride, out):
 
 @kernel
 def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work):
-    """Parameter rows to learn on: those that are flagged as training begins, with the number of their ratings for
-    their sum of squared errors; the others as the table has them, with `still` for it.
+    """Initialize flagged parameter rows and copy the others, with a sum of squared errors that fixes them.
 
-    table, work (rows + 1, stride) float32, work overwritten, its last row, that of the unknown, with 0; flags (rows,)
-    uint8; starts (rows + 1 or more,) int64: where each row's ratings begin; base (rows,) float64, biased bool,
-    n_factors int64, seed_key uint32: as prepare.kernels.start_rows has them; still float32: with so large a sum a row's
-    rate is as good as 0.
-    Launch: any grid, blocks of a multiple of 32 threads; a warp makes whole rows.
+    The sum of squared errors of a flagged row is its number of ratings, that of other rows is `still`, whose rate is
+    negligible. table, work (rows + 1, stride) float32, work overwritten, its last row (of unknown ids) with 0; flags
+    (rows,) uint8; starts (rows + 1 or more,) int64: first rating of each row; base (rows,) float64, biased bool,
+    n_factors int64, seed_key uint32: see prepare.kernels.start_rows; still float32.
+    Launch: any grid, blocks of a multiple of 32 threads; a warp processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
@@ -282,7 +280,7 @@ def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, w
 
 @kernel
 def take_flagged(source, flags, out):
-    """out's rows that are flagged = source's.
+    """out[r] = source[r] for flagged rows r.
 
     source, out (rows or more, width), out in place; flags (rows,) uint8.
     Launch: any grid, blocks of a multiple of 32 threads; a warp copies whole rows.
@@ -297,9 +295,9 @@ def take_flagged(source, flags, out):
 
 @kernel
 def most_rated(starts, flags, most):
-    """most[0] = the ratings of the flagged row that has the most, where those are more.
+    """most[0] = max(most[0], number of ratings of any flagged row).
 
-    starts (rows + 1 or more,) int64: where rows begin; flags (rows,) uint8; most (1,) int64, in place.
+    starts (rows + 1 or more,) int64: first rating of each row; flags (rows,) uint8; most (1,) int64, in place.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -311,10 +309,10 @@ def most_rated(starts, flags, most):
 
 @kernel
 def count_pieces(starts, flags, rate, gain, blind, longest, pieces):
-    """pieces[r] = formulas.piece_count of row r, at rate 0 where it is not flagged; 0 behind the last row.
+    """pieces[r] = formulas.piece_count of row r, at rate 0 if it is not flagged; 0 after the last row.
 
-    starts (rows + 1 or more,) int64: where rows begin; flags (rows,) uint8; rate, gain, blind float64, longest int64:
-    as piece_count has them; pieces (rows or more,) int64, overwritten.
+    starts (rows + 1 or more,) int64: first rating of each row; flags (rows,) uint8; rate, gain, blind float64, longest
+    int64: see piece_count; pieces (rows or more,) int64, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -330,7 +328,7 @@ def count_pieces(starts, flags, rate, gain, blind, longest, pieces):
 
 @kernel
 def add_parts(within, parts, out):
-    """out[r] = within[r] + parts[r // share], where every part has `share` of within.
+    """out[r] = within[r] + parts[r // share], with `share` elements in each part.
 
     within (parts * share,), parts (parts,) and out (any,) int64, out overwritten.
     Launch: any grid and block.

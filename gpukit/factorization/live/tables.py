@@ -1,23 +1,24 @@
-"""Rows on a device with room for more, so that what grows by a part is seldom moved."""
+"""Growing rows on a device, with reserved memory, so that rows are seldom moved."""
 
-ROOM = 1.25  # times the rows that are needed, once they have to be moved
+GROWTH = 1.25  # reserved rows per needed row, when a table is moved
 
 
 class GrowingTable:
-    """Rows of one shape and type on a device; rows that come are zero until they are written.
+    """Rows of one shape and type on a device; new rows are zero.
 
-    all: the rows there are, a view, to be asked for anew once they have grown.
+    all: a view of the current rows, invalid after growth.
     """
 
     def __init__(self, array, steps):
-        """array (rows, ...): on the device, not to be used by anybody else."""
-        self._kept, self._steps, self.all = array, steps, array
+        """array (rows, ...): on the device, used by this table alone."""
+        self._memory, self._steps, self.all = array, steps, array
 
     def grow(self, rows, most=0):
-        """Have so many rows, and room for `most`, or ROOM where more is needed than there is."""
-        if max(rows, most) > self._kept.shape[0]:
-            wider = self._steps.zeros((max(int(ROOM * rows), most), *self._kept.shape[1:]), self._kept.dtype)
-            self._steps.copy(wider[: self.all.shape[0]], self.all)
-            self._kept, self.all = wider, wider[:rows]
+        """Grow to `rows` rows; reserve `most` rows, or GROWTH times the rows if memory is exceeded."""
+        if max(rows, most) > self._memory.shape[0]:
+            shape = max(int(GROWTH * rows), most), *self._memory.shape[1:]
+            larger = self._steps.zeros(shape, self._memory.dtype)
+            self._steps.copy(larger[: self.all.shape[0]], self.all)
+            self._memory, self.all = larger, larger[:rows]
         elif rows != self.all.shape[0]:
-            self.all = self._kept[:rows]
+            self.all = self._memory[:rows]

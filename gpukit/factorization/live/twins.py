@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels.py, with the same names and order of arguments."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from gpukit.primitives.search import lower_bound, upper_bound
 from gpukit.scheduler import by_block
 
 U8, U32, U64, I64 = np.uint8, np.uint32, np.uint64, np.int64
-PARTS = 16  # in which ratings are gone through at once
+PARTS = 16  # of the ratings, processed concurrently
 TILE = 1 << 14
 
 
@@ -41,7 +41,7 @@ def count_flags(flags, count):
 
 @by_block(lambda firsts: firsts.size)
 def _find_levels(start, stop, values, levels, codes, firsts):
-    """Codes of all parts; firsts[part]: where its first value without a level is, if there is one."""
+    """Write the codes of all parts; firsts[part]: position of its first value that is not a level."""
     for part in range(start, stop):
         for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
             at = lower_bound(levels, values[t], 0, levels.size)
@@ -60,7 +60,7 @@ def find_levels(values, levels, codes, missing):
 
 @by_block(lambda found: found.size)
 def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, indptr, items, at, marked, found):
-    """Places and marks of all parts; found[part]: how many pairs of it are there."""
+    """Write the places and marks of all parts; found[part]: number of its pairs in the history."""
     last = indptr.size - 2
     for part in range(start, stop):
         count = 0
@@ -95,7 +95,7 @@ def correct_codes(start, stop, keys, at, level_width, codes, before):
 
 @by_block(lambda items: -(-items.size // TILE))
 def _insert_old(start, stop, items, codes, keys, at, all_items, all_codes):
-    """Old ratings; a tile of them goes on where the new ones before it end."""
+    """Copy old ratings; each tile looks up its first new rating once."""
     for tile in range(start, stop):
         first, last = tile * TILE, min((tile + 1) * TILE, items.size)
         before = upper_bound(at, U32(first), 0, keys.size)
@@ -107,7 +107,7 @@ def _insert_old(start, stop, items, codes, keys, at, all_items, all_codes):
 
 @by_block(lambda keys: keys.size)
 def _insert_new(start, stop, keys, at, item_shift, item_width, level_width, all_items, all_codes):
-    """New ratings."""
+    """Copy new ratings."""
     for i in range(stop - start):
         k = start + i
         all_items[I64(at[k]) + k] = field(keys[k], item_shift, item_width)

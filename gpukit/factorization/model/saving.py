@@ -10,10 +10,10 @@ from gpukit import persist
 from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import check_told, kept_choice
-from gpukit.factorization.goal import FEEDBACK
 from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
+from gpukit.factorization.objective import FEEDBACK
 from gpukit.factorization.update import update_log
 from gpukit.io import trust
 

@@ -1,11 +1,11 @@
-"""Ratings made ready for training: everything between their orders (gpukit.ratings.orders) and the first epoch.
+"""Preparation of ratings for training: from their orders (gpukit.ratings.orders) to the first epoch.
 
-    ready.py          scale, history, side, biases, queries, the session: written once
-    cpu.py | gpu.py   its steps -> twins.py | kernels.py
-    strata.py         blocks without conflicts, for deterministic training
-    trend.py          damped biases that follow how often a row is rated
-    weights.py        weights of ratings in the orders that training reads
-    formulas.py       scalar maths
+    training_data.py         scale, history, side, biases, queries
+    cpu.py | gpu.py          host steps -> twins.py | kernels.py
+    conflict_free_blocks.py  blocks without conflicts, for deterministic training
+    trend.py                 damped biases that depend on a row's number of ratings
+    weights.py               weights of ratings in the orders of training
+    formulas.py              scalar formulas
 
-Nothing but those blocks is sorted here: rows are shuffled by a permutation that each rating computes for itself.
+Only the blocks are sorted here. Rows are shuffled by a permutation that each rating computes for itself.
 """

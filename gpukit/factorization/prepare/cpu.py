@@ -19,8 +19,8 @@ __all__ = [
     "zeros",
 ]
 
-PARTS = 16  # in which errors are added up, whatever the threads
-GRAIN, MOST_BLOCKS = 6000, 16  # ratings of a block and blocks of a stratum: work for as many threads, whatever they are
+PARTS = 16  # partial sums of errors, for any number of threads
+GRAIN, MOST_BLOCKS = 6000, 16  # ratings of a block, blocks of a stratum; independent of the number of threads
 run = runner(twins)
 
 

@@ -21,10 +21,10 @@ __all__ = [
 ]
 
 PARTS = 1024
-GRAIN, MOST_BLOCKS = 32, 1024  # see cpu.py; a stratum is a launch, and takes as long as its longest block
+GRAIN, MOST_BLOCKS = 32, 1024  # see cpu.py; a stratum is one launch, whose longest block sets its time
 run = runner(kernels)
 
 
 def add_errors(*arguments):
-    """Launch error_sums: a block for each line of sums, the last argument."""
+    """Launch error_sums with one block for each line of sums, the last argument."""
     launch(kernels.error_sums, arguments[-1].shape[0], BLOCK, *arguments)

@@ -1,4 +1,4 @@
-"""GPU kernels of the preparation; twins.py has them for the CPU."""
+"""GPU kernels of the preparation; twins.py has their CPU twins."""
 
 import numpy as np
 
@@ -9,15 +9,15 @@ from gpukit.factorization.prepare.formulas import half_width, in_units, line_of,
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 FULL = U32(0xFFFFFFFF)
-WARPS = 8  # of the blocks that add up: 256 threads
+WARPS = 8  # of a block that computes sums: 256 threads
 
 
 @kernel
 def shuffle_rows(starts, seed_key, where):
-    """where[t] = the place of rating t once every row is in random order.
+    """where[t] = position of rating t after every row is shuffled.
 
     starts (rows + 1,) int64; seed_key uint32; where (n,) uint32, overwritten: a permutation within each row.
-    Launch: any grid and block; a block walks whole rows.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours (Feistel permutations, Black and Rogaway 2002).
     """
@@ -86,12 +86,12 @@ def follow(where, places, out):
 
 @kernel
 def key_runs(starts, others, where, seats, blocks, count, turns, keys):
-    """keys[where[t]] = the run of rating t: stratum, block and turn in it, of Gemulla's schedule.
+    """keys[where[t]] = run of rating t in Gemulla's schedule: its stratum, block and turn.
 
     starts (rows + 1,) int64; others (n,) int32: minor rows; where (n,) uint32, a permutation; seats (rows,) int32:
-    block * turns + turn of a major row; blocks int32 of each minor row; count, turns: of blocks, in a block; keys (n,)
-    uint64, overwritten: (stratum * count + block) * turns + turn.
-    Launch: any grid and block; a block walks whole rows.
+    block * turns + turn of a major row; blocks int32: block of each minor row; count: number of blocks; turns of a
+    block; keys (n,) uint64, overwritten: (stratum * count + block) * turns + turn.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: Gemulla et al. 2011.
     """
@@ -103,7 +103,7 @@ def key_runs(starts, others, where, seats, blocks, count, turns, keys):
 
 @kernel
 def turn_around(places, out):
-    """out[places[t]] = t: a permutation the other way round.
+    """out[places[t]] = t, the inverse of a permutation.
 
     places (n,) uint32, a permutation; out (n,) uint32, overwritten.
     Launch: any grid and block.
@@ -116,11 +116,11 @@ def turn_around(places, out):
 
 @kernel
 def cut_runs(starts, rows, count, turns, table):
-    """Every run of key_runs as a chunk; those of one turn side by side, a chunk a block.
+    """Make a chunk of every run of key_runs; the chunks of one turn are adjacent, one for each block.
 
-    starts (runs + 1,) int64: where each run begins; rows (count * turns,) int32: the row of each seat, any for a free
-    one; count, turns: of blocks, in a block; table (runs, 3) int64, overwritten: row, first, length in line (stratum *
-    turns + turn) * count + block; zeros for a run without ratings.
+    starts (runs + 1,) int64: first rating of each run; rows (count * turns,) int32: row of each seat, any for a free
+    one; count: number of blocks; turns of a block; table (runs, 3) int64, overwritten: row, first rating and length, in
+    line (stratum * turns + turn) * count + block; zeros for a run without ratings.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -135,7 +135,7 @@ def cut_runs(starts, rows, count, turns, table):
 
 @kernel
 def raise_codes(codes, raised):
-    """raised[t] = codes[t] + 1: 0 is left for what is not rated.
+    """raised[t] = codes[t] + 1; code 0 means not rated.
 
     codes, raised (n,) uint8; raised is overwritten.
     Launch: any grid and block.
@@ -148,9 +148,9 @@ def raise_codes(codes, raised):
 
 @device
 def block_sum(value, parts):
-    """The sum of value (float64) over the block, in every thread; parts (WARPS,) float64 in shared memory.
+    """Return the sum of value (float64) over the block; parts (WARPS,) float64 in shared memory.
 
-    All threads of whole warps must arrive.
+    All threads of the block must call it, in whole warps.
     """
     reach = 16
     while reach:
@@ -168,12 +168,12 @@ def block_sum(value, parts):
 
 @kernel
 def residual_means(starts, others, codes, z, other_bias, damping, bias):
-    """bias[row] = sum(z - other_bias) / (n + damping) over a row's ratings, 0 without any: the paper's simple case of
-    Eq. (1), damped.
+    """bias[row] = sum(z - other_bias) / (n + damping) over a row's ratings, 0 without any.
 
-    starts (rows + 1,) int64; others (n,) int32; codes (n,) uint8; z (256,) float32 of a code; other_bias float64 of the
-    other side's rows; damping float64; bias (rows,) float64, overwritten.
-    Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block adds up whole rows.
+    This is the paper's simple case of Eq. (1) with damping. starts (rows + 1,) int64; others (n,) int32; codes (n,)
+    uint8; z (256,) float32 of each code; other_bias float64 of the other side's rows; damping float64; bias (rows,)
+    float64, overwritten.
+    Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block sums whole rows.
     Deterministic: yes; budget.
     Source: Koren 2010, sec. 2.1.
     """
@@ -194,10 +194,10 @@ def residual_means(starts, others, codes, z, other_bias, damping, bias):
 
 @kernel
 def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias):
-    """bias[row] = sum(w (z - other_bias)) / (sum(w) + damping): residual_means of ratings that count differently.
+    """bias[row] = sum(w (z - other_bias)) / (sum(w) + damping): residual_means of weighted ratings.
 
-    weights (n,) float32; starts, others, codes, z, other_bias, damping and bias as residual_means has them.
-    Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block adds up whole rows.
+    weights (n,) float32; starts, others, codes, z, other_bias, damping, bias: see residual_means.
+    Launch: any grid, blocks of a multiple of 32 threads, at most 256; a block sums whole rows.
     Deterministic: yes; budget.
     Source: Koren 2010, sec. 2.1.
     """
@@ -215,13 +215,13 @@ def weighted_means(starts, others, codes, z, weights, other_bias, damping, bias)
 
 @kernel
 def start_rows(seed_key, base, biased, n_factors, factors, extras):
-    """Parameter rows as training begins: small random factors, the bias at the baseline, or at 0.
+    """Initialize parameter rows: small random factors, the bias at the baseline or at 0.
 
-    seed_key uint32; base (rows,) float64 baseline biases, in z; biased int32: whether biases begin there; n_factors
-    int32; factors (rows + 1, any) float32 or float16 and extras (rows + 1, stride) float32: two views of one table,
-    whose last 8 float32 of a row are the extras; overwritten. The last row, that of the unknown, is zero, as are the
-    factors of rows that do not differ from the mean.
-    Launch: any grid and block; a block walks whole rows.
+    seed_key uint32; base (rows,) float64 baseline biases, in z; biased int32: biases start at the baseline; n_factors
+    int32; factors (rows + 1, any) float32 or float16 and extras (rows + 1, stride) float32, overwritten: two views of
+    one table, whose rows end with 8 float32 extras. The last row, of unknown ids, is zero. The factors of rows without
+    a baseline bias are zero, too.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
@@ -240,7 +240,7 @@ def start_rows(seed_key, base, biased, n_factors, factors, extras):
 
 @kernel
 def pack_near(neighbors, base, near, offsets):
-    """near, offsets = each item's neighbours and their baseline biases; -1 and 0 in free slots, and of the unknown.
+    """near, offsets = neighbours of each item and their baseline biases; -1 and 0 in free slots and the last row.
 
     neighbors (N, K) int32; base (N,) float64, in z; near (N + 1, slots) int32 and offsets (N + 1, slots) float32,
     overwritten.
@@ -259,10 +259,10 @@ def pack_near(neighbors, base, near, offsets):
 
 @kernel
 def count_keys(starts, most, keys, places):
-    """keys[r] = how many fewer ratings than `most` row r has; places[r] = r.
+    """keys[r] = most - number of ratings of row r; places[r] = r.
 
-    starts (rows + 1 or more,) int64: where rows begin; most int64; keys (rows,) uint64 and places (rows,) uint32,
-    overwritten.
+    starts (rows + 1 or more,) int64: first rating of each row; most int64; keys (rows,) uint64 and places (rows,)
+    uint32, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -273,10 +273,10 @@ def count_keys(starts, most, keys, places):
 
 @kernel
 def spread_rows(order, step, places):
-    """places[r] = where row r is stored when the k-th of order stands `step` places behind the one before, going round.
+    """places[order[k]] = k * step mod rows: storage positions of rows, `step` positions apart in the given order.
 
-    order (rows,) uint32, a permutation; step int64, without a common divisor with rows; places (rows + 1,) int32,
-    overwritten: a permutation, and the last row, that of the unknown, stays the last.
+    order (rows,) uint32, a permutation; step int64, coprime with rows; places (rows + 1,) int32, overwritten: a
+    permutation, whose last row, of unknown ids, stays the last.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -319,7 +319,7 @@ def move_rows(table, places, out):
 
 @kernel
 def take_rows(table, places, out):
-    """out[r] = table[places[r]], row by row: what move_rows moved is back in its place.
+    """out[r] = table[places[r]], row by row: the inverse of move_rows.
 
     table (any, width) and out (rows, width) float32, out overwritten; places (rows,) int32.
     Launch: any grid and block; a block copies whole rows.
@@ -334,11 +334,11 @@ def take_rows(table, places, out):
 
 @kernel
 def read_rows(factors, extras, own_factors, own_extras):
-    """What a model keeps of parameter rows: own_factors, own_extras = a table's factors and first extras.
+    """own_factors, own_extras = factors and first extras of a table: the parameters that a model stores.
 
     factors (rows + 1, any) float32 or float16 and extras (rows + 1, stride) float32: two views of one table, as in
     start_rows; own_factors (rows, F) float32, own_extras (rows, 3) float32, overwritten.
-    Launch: any grid and block; a block walks whole rows.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
@@ -352,7 +352,7 @@ def read_rows(factors, extras, own_factors, own_extras):
 
 @kernel
 def pack_pairs(users, items, keys):
-    """keys[t] = user | item of pair t, the user in the upper half.
+    """keys[t] = user << 32 | item of pair t.
 
     users, items (n,) int32, not negative; keys (n,) uint64, overwritten.
     Launch: any grid and block.
@@ -378,11 +378,11 @@ def items_of(keys, items):
 
 @kernel
 def error_sums(predicted, truth, deviation, mean, low, high, sums):
-    """sums[b] = a block's sums of squared and of absolute errors, in the ratings' own units.
+    """sums[b] = sums of squared and of absolute errors of block b, in the ratings' units.
 
     predicted (n,) float32, in z; truth (n,) float32; deviation, mean, low, high float32: the arrays.Scale; sums
     (blocks, 2) float64, overwritten.
-    Launch: as many blocks as sums has lines, of a multiple of 32 threads, at most 256.
+    Launch: one block for each line of sums, of a multiple of 32 threads, at most 256.
     Deterministic: yes, for one grid and block; budget.
     Source: ours.
     """

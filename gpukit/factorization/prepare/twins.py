@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels.py, with the same names and order of arguments."""
 
 import numpy as np
 
@@ -14,14 +14,14 @@ U32, U64 = np.uint32, np.uint64
 
 @njit
 def permute_all(key, half, table):
-    """table[x] = permuted(key, x, half); vectorized."""
+    """table[x] = permuted(key, x, half), vectorized."""
     for x in range(table.size):
         table[x] = permuted(key, U32(x), half)
 
 
 @njit
 def shuffle_row(key, begin, where):
-    """The places of a row that begins at `begin`: as random.shuffled, whose walks are looked up in a table."""
+    """Return the positions in a row that begins at `begin`: random.shuffled with its cycles in a table."""
     half, size = half_width(where.size), U32(where.size)
     table = np.empty(1 << (2 * half), np.uint32)
     permute_all(key, half, table)
@@ -221,7 +221,7 @@ def items_of(start, stop, keys, items):
 
 @by_block(lambda sums: sums.shape[0], heavy=True)
 def error_sums(start, stop, predicted, truth, deviation, mean, low, high, sums):
-    """Twin of kernels.error_sums; a line of sums is a part of the pairs."""
+    """Twin of kernels.error_sums; each line of sums has a part of the pairs."""
     parts = sums.shape[0]
     for part in range(start, stop):
         squares, sizes = np.float64(0.0), np.float64(0.0)

@@ -1,25 +1,24 @@
-"""A training over the ranks of a parallel.Team: each has some users' ratings; what they share is items' rows.
+"""Training over the ranks of a parallel.Team. Each rank has the ratings of some users; ranks exchange rows of items.
 
-    begin.py     everything before the first epoch; what is refused       tour.py     who walks which block when
-    parts.py     which users are whose, which items make a block          training.py an epoch, written once
-    ready.py     ratings in the form that an epoch reads, by block        session.py  judging, and the whole model
-    cpu.py | gpu.py   a rank's walks; what travels                        searching.py  neighbours of all ranks' items
-    rows.py      least squares: who solves for which rows                 choosing.py   settings that are left open
-    damping.py   how much of all ranks' changes is added
-    kernels.py, twins.py   the keys that ratings are grouped by; changes of rows; how far they go
-    formulas.py  what kernels and twins share
+    begin.py           checks, and everything before the first epoch    training.py    an epoch, for either device
+    parts.py           partition of users and items                     session.py     validation, the whole model
+    training_data.py   ratings in the form that an epoch reads          rows.py        least squares over ranks
+    block_schedule.py  blocks of each rank at each step                 damping.py     weights of the ranks' changes
+    cpu.py | gpu.py    an epoch's part of a rank, transfers             choosing.py    open settings, chosen once
+    kernels.py, twins.py, formulas.py   keys by block, changes of rows and their weights
 
-Every rank is handed all ratings and, but for least squares, keeps its users'. Tables of parameters have all rows on
-every rank, numbered as without ranks; a user's are right where the user is, an item's where its block was walked last.
-Mean, deviation, levels, baselines and counts are those of all ratings.
+Every rank receives all ratings and keeps those of its users; least squares keeps all. Parameter tables have all rows on
+every rank, numbered as without ranks. A user's row is current on the rank of the user, an item's on the rank that
+processed its block last. Mean, deviation, levels, baselines and counts are those of all ratings.
 
-Users walk over a copy of the items' rows on each rank; what ranks have changed in theirs is added up many times an
-epoch, on a GPU while they walk. Items walk in blocks: no two ranks walk one block at a time, so no rank's step is lost.
-B blocks in a ring, `parts.A_RANK` for each rank; with more than one, one is under way while another is walked. With
-deterministic=True they are the strata of prepare/strata.py, the same blocks and the same order as without ranks, and
-so is the result to the bit (MatrixFactorization).
+With walk='users', every rank has a copy of the items' rows. Their changes on all ranks are added many times per epoch,
+on a GPU during training. With walk='items', items are in blocks, and no two ranks process a block at the same time, so
+that no step is lost. There are `parts.BLOCKS_PER_RANK` blocks per rank in a ring; with more than one, a block is
+transferred while another is processed. With deterministic=True the blocks are the strata of
+prepare/conflict_free_blocks.py, in the same order as without ranks, and the result is bit-identical
+(MatrixFactorization).
 
-Sources: Gemulla et al. 2011 (blocks without conflicts); Dean et al. 2012, sec. 4.1 (copies to which all add their
-changes); Li et al. 2022, sec. 4.2 (MCUSGD++, MCULSH-MF). What travels: rows of items, of MatrixFactorization Q, of
-LSHMF P and w, c; fewer bytes than users' wherever there are fewer items.
+Sources: Gemulla et al. 2011 (blocks without conflicts); Dean et al. 2012, sec. 4.1 (copies that receive all changes);
+Li et al. 2022, sec. 4.2 (MCUSGD++, MCULSH-MF). Ranks transfer rows of items: Q of MatrixFactorization; P, w and c of
+LSHMF. These are fewer bytes than the users' rows if there are fewer items.
 """

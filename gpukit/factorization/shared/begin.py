@@ -1,4 +1,4 @@
-"""Everything that a training over ranks needs, before the first epoch; gpukit.factorization.begin without ranks."""
+"""Preparation of a training over ranks, before the first epoch; without ranks: gpukit.factorization.begin."""
 
 from gpukit.device.engine import engine
 from gpukit.errors import ParameterError
@@ -6,114 +6,130 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.begin import layout_of
 from gpukit.factorization.begin import prepare as of_ratings
 from gpukit.factorization.choose.choice import choose
-from gpukit.factorization.goal import goal_of
 from gpukit.factorization.implicit.begin import prepare as of_clicks
 from gpukit.factorization.model import saving
 from gpukit.factorization.model.state import Beginning
-from gpukit.factorization.prepare import strata
-from gpukit.factorization.prepare.ready import Way, scale_of
+from gpukit.factorization.objective import goal_of
+from gpukit.factorization.prepare import conflict_free_blocks
+from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
 from gpukit.factorization.shared.choosing import chosen
 from gpukit.factorization.shared.parts import parts_of
-from gpukit.factorization.shared.ready import chunk_tables, levelled, make_ready
-from gpukit.factorization.shared.searching import SharedSearch
 from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import training_of
+from gpukit.factorization.shared.training_data import center_scale, chunk_tables, prepare_ratings
+from gpukit.neighbors.shared import found
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
-INSTEAD = "Leave --ranks and --gpus (team) out"
-BY_ROWS = ("als", "ials")
+REMEDY = "Leave --ranks and --gpus (team) out"
+LEAST_SQUARES = ("als", "ials")
 
 
 def check_supported(estimator, ratings, checked, device):
-    """ParameterError for what one process trains alone."""
-    check_asked(estimator, checked, device.is_cuda)
-    if checked.solver not in BY_ROWS and ratings.weights is not None:
-        raise ParameterError(f"Ratings with weights are not trained over ranks. {INSTEAD}, or drop the weights.")
+    """Raise ParameterError for options and ratings that need a single process."""
+    check_parameters(estimator, checked, device.is_cuda)
+    if checked.solver not in LEAST_SQUARES and ratings.weights is not None:
+        raise ParameterError(f"Ratings with weights are not trained over ranks. {REMEDY}, or drop the weights.")
 
 
-def check_asked(estimator, checked, on_gpus):
-    """ParameterError for parameters of an estimator, checked, that one process trains by alone."""
+def check_parameters(estimator, checked, on_gpus):
+    """Raise ParameterError for parameters of an estimator that need a single process."""
     if checked.feedback == "implicit" and (checked.solver != "ials" or goal_of(estimator, "implicit").open):
         raise ParameterError(
             f"Clicks are learned over ranks by solver='ials' alone; got solver={estimator.solver!r}. Name it, or leave "
             "--ranks and --gpus (team) out."
         )
-    if checked.solver in BY_ROWS:
+    if checked.solver in LEAST_SQUARES:
         return
     if checked.solver != "sgd":
-        raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {INSTEAD}.")
+        raise ParameterError(f"solver={checked.solver!r} does not work over ranks; 'sgd' and 'als' do. {REMEDY}.")
     if estimator.deterministic and on_gpus:
         raise ParameterError(
             "deterministic=True works over ranks on CPUs alone: on a GPU it trains in batches of all ratings. "
-            f"{INSTEAD}, or deterministic."
+            f"{REMEDY}, or deterministic."
         )
     if checked.n_neighbors and estimator.hash != "simlsh":
-        raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {INSTEAD}.")
+        raise ParameterError(f"hash={estimator.hash!r} is not computed over ranks; hash='simlsh' is. {REMEDY}.")
     if checked.n_neighbors and estimator.search == "exact":
-        raise ParameterError(f"search='exact' reads all ratings in one place: {INSTEAD[0].lower()}{INSTEAD[1:]}.")
+        raise ParameterError(f"search='exact' reads all ratings in one place: {REMEDY[0].lower()}{REMEDY[1:]}.")
 
 
 def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice=None):
-    """run.Run of a rank of a parallel.Team; all ranks are given the same. See gpukit.factorization.begin.prepare."""
+    """Return the run.Run of a rank of a parallel.Team; all ranks get the same arguments.
+
+    See gpukit.factorization.begin.prepare.
+    """
     check_supported(estimator, ratings, checked, device)
     check_distinct_gpus(team, device)
-    if checked.solver in BY_ROWS:
-        return by_rows(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice)
+    if checked.solver in LEAST_SQUARES:
+        return prepare_least_squares(estimator, ratings, held_out, device, checked, progress, resume_from, team, choice)
     clock, steps, own_steps = Clock(), engine(device, "gpukit.factorization"), engine(device, __package__)
     resumed = None
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
     with clock("choosing"):
-        judged = held_out is not None
-        given = estimator, ratings, checked, device, judged, progress
-        choice = (
-            resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
-        )
+        options = estimator, ratings, checked, device, held_out is not None, progress
+        if resumed:
+            choice = resumed.choice
+        elif choice is None:
+            choice = chosen(lambda: choose(*options), checked, estimator.n_epochs, team)
     plan = choice.settings
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        in_strata = strata.in_strata_on(device, estimator.deterministic)
-        way = Way(estimator.walk, plan.seed, in_strata, plan.n_neighbors > 0, plan.damping, plan.trend)
-        parts = parts_of(ratings, team.size, way, steps.preparing)
-        own = of_rank(ratings, parts.owner, team.rank)
-        layout = layout_of(estimator, plan, ratings, device, steps, len(own))
-        orders = order_ratings(own, device, team)
+        in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic)
+        near = plan.n_neighbors > 0
+        options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
+        parts = parts_of(ratings, team.size, options, steps.preparing)
+        rank_ratings = ratings_of_rank(ratings, parts.owner, team.rank)
+        layout = layout_of(estimator, plan, ratings, device, steps, len(rank_ratings))
+        orders = order_ratings(rank_ratings, device, team)
         scale = scale_of(orders, ratings.values)
-        scale = levelled(orders, scale, steps.preparing, way, parts, team)
-        made, starts = make_ready(orders, scale, way, steps.preparing, parts, team, own_steps)
+        scale = center_scale(orders, scale, steps.preparing, options, parts, team)
+        data, starts = prepare_ratings(orders, scale, options, steps.preparing, parts, team, own_steps)
     with clock("neighbours"):
-        search = SharedSearch(team, device, steps)
+        search = SharedSearch(team, device)
         wait = None if resumed else estimator.searched(orders, search, plan.n_neighbors, progress)
     with clock("prepare"):
-        *tables, laps = chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
+        *tables, laps = chunk_tables(data.side, starts, parts, options, plan, layout, steps, own_steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
-        session = steps.Session(resumed.state, layout, estimator.walk, made.history)
+        session = steps.Session(resumed.state, layout, estimator.walk, data.history)
     else:
         with clock("neighbours"):
             neighbors = wait()
         with clock("prepare"):
-            facts = ratings.shape, plan.n_factors, neighbors, made.baseline, plan.biases, plan.seed
-            session = steps.begin(Beginning(*facts), layout, estimator.walk, made.history)
+            facts = ratings.shape, plan.n_factors, neighbors, data.baseline, plan.biases, plan.seed
+            session = steps.begin(Beginning(*facts), layout, estimator.walk, data.history)
         start, history, best = 0, [], None
     with clock("prepare"):
-        session.train_on(made.side, made.query, *tables, parts.order_of_minor(estimator.walk))
+        session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
         shared = SharedSession(session, training, parts, team)
     return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
 
-def by_rows(estimator, ratings, held_out, device, checked, *more):
-    """run.Run of a training whose ranks each solve for some rows, all ratings at hand: that of one process."""
+def prepare_least_squares(estimator, ratings, held_out, device, checked, *more):
+    """Return the run.Run of a solver whose ranks each solve for some rows and have all ratings."""
     if checked.feedback == "implicit":
         return of_clicks(estimator, ratings, held_out, device, checked, *more)
     return of_ratings(estimator, ratings, held_out, device, checked, *more)
 
 
-def of_rank(ratings, owner, rank):
-    """The Ratings of a rank's users, with the rows of all."""
+def ratings_of_rank(ratings, owner, rank):
+    """Return the Ratings of a rank's users, in the rows of all."""
     return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values).take(
         owner[ratings.users] == rank
     )
+
+
+class SharedSearch:
+    """The find_neighbors of steps.Steps for items whose ratings are on all ranks."""
+
+    def __init__(self, team, device):
+        self.team, self.device = team, device
+
+    def find_neighbors(self, table, settings):
+        """See steps.Steps; return the lists of all ratings, on the host of every rank."""
+        lists, random_slots = found(table, settings, self.team, self.device)
+        return lambda: (lists, random_slots)

@@ -1,4 +1,4 @@
-"""Settings that are left open, chosen once for all ranks."""
+"""Open settings, chosen once for all ranks."""
 
 import json
 
@@ -8,8 +8,11 @@ from gpukit.factorization.choose.chosen import kept_choice
 
 
 def chosen(choose, checked, n_epochs, team):
-    """The Choice that choose() gives on rank 0, where it may hang on threads; checked, n_epochs: see kept_choice."""
+    """Return the Choice of choose() on rank 0, where it may depend on the number of threads.
+
+    checked, n_epochs: see kept_choice.
+    """
     if team.size == 1:
         return choose()
-    told = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8) if team.rank == 0 else None
-    return kept_choice(json.loads(bytes(team.broadcast(told))), checked, n_epochs)
+    text = np.frombuffer(json.dumps(choose().kept()).encode(), np.uint8) if team.rank == 0 else None
+    return kept_choice(json.loads(bytes(team.broadcast(text))), checked, n_epochs)

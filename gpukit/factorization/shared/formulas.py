@@ -12,7 +12,7 @@ LEAST = F32(1e-6)
 
 @njit
 def share_of(x, ranks):
-    """What to multiply the sum of so many ranks' changes to a row by, x float32: see damping.paces."""
+    """Return the weight of the sum of `ranks` ranks' changes to a row, x float32: see damping.paces."""
     if x < LEAST:
         return F32(1.0)
     return F32(F32(math.expm1(F32(-ranks * x))) / F32(ranks * F32(math.expm1(F32(-x)))))

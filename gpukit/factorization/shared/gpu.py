@@ -1,7 +1,7 @@
-"""A rank's walks and its blocks' journeys on the GPU; cpu.py has the same names. Nothing is waited for but `finish`.
+"""A rank's part of an epoch and transfers of rows on the GPU; cpu.py has the same names. Only `finish` waits.
 
-What is walked and what travels are queued on streams of their own, which wait for each other's events alone. The
-default stream waits for all of them, and they for it, so that all else needs no thought.
+Training and transfers are queued on streams of their own, which wait for each other's events alone. The default stream
+waits for all of them, and they for it, so that no other code has to synchronize.
 """
 
 import functools
@@ -16,104 +16,108 @@ from gpukit.device.upload import to_device
 from gpukit.factorization.gpu import BLOCK
 from gpukit.factorization.prepare import kernels as preparing
 from gpukit.factorization.shared import damping, kernels
-from gpukit.factorization.shared.tour import in_parts, part_of
+from gpukit.factorization.shared.block_schedule import in_parts, part_of
+from gpukit.factorization.shared.parts import tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
+from gpukit.parallel.nccl import make_gpu_transport, recorded, wait_for
 
-WALKS_AT_ONCE = 1  # kernels of one rank: a second one would begin in the tail of the first
+STREAMS = 1  # concurrent kernels of a rank; a second one would start in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
 QUAD = 4
 PARTS = damping.QUARTERS  # of an epoch with copies of rows
-ROOM = 12  # processors that the walk leaves free: with eight NCCL is late at first, with four training diverged
-FIRST, LATER = 16, 6  # that ranks meet while a part of the first epoch is walked, of a later one, at most
-POPULAR, EVERY = 8, 3  # one row of so many meets every time, all rows every so many times
-STEP = 0.8e-3  # ms that a worker takes for a rating beside all others, F = 32; F = 128: 0.87e-3; one H200
-MEASURING = 64, 256  # blocks and threads that tell how long factors are
+FREE_PROCESSORS = 12  # left free by the epoch: with eight NCCL starts late, with four training diverged
+FIRST, LATER = 16, 6  # exchanges in a part of the first epoch and of a later one, at most
+POPULAR, EVERY = 8, 3  # one row in POPULAR is in every exchange, all rows are in each EVERY-th
+STEP = 0.8e-3  # ms of a worker per rating with all workers busy, F = 32; F = 128: 0.87e-3; one H200
+MEASURING = 64, 256  # blocks and threads that measure the length of factors
 COPYING = 128, 256  # blocks and threads that read and add changes
-MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the walk: with 80 registers a thread, with 255
-FEW_FACTORS = 8  # of a lane: with more the walk takes all registers
+MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the epoch: with 80 registers a thread, with 255
+FEW_FACTORS = 8  # of a lane; with more the epoch takes all registers
 run = runner(kernels)
 
 
-class Road:
-    """See cpu.Road. Rows of a block are packed into a buffer of its own, and that is sent."""
+class BlockPipeline:
+    """See cpu.BlockPipeline. Rows of a block are packed into a buffer for transfer."""
 
     def __init__(self, session, parts, team, device):
         self.session, self.team = session, team
         self.lines = lines_of(team, device)
-        self.tables = travelling(session)
+        self.tables = tables_of_items(session)
         places = None if session.walk == "items" else session.places.copy_to_host()
         rows = [parts.rows(block) for block in range(parts.blocks)]
-        self.rows = [to_device(np.int32(own if places is None else places[own])) for own in rows]
-        self.buffers = [[device_array((len(own), table.shape[1]), np.float32) for table in self.tables] for own in rows]
-        self.walks, self.journeys = [cuda.stream() for _ in range(WALKS_AT_ONCE)], cuda.stream()
-        self.done, self.count, self.here = {}, 0, {}  # of each stream, of each block: the event to wait for
+        self.rows = [to_device(np.int32(block_rows if places is None else places[block_rows])) for block_rows in rows]
+        self.buffers = [
+            [device_array((len(block_rows), table.shape[1]), np.float32) for table in self.tables]
+            for block_rows in rows
+        ]
+        self.streams, self.transfer_stream = [cuda.stream() for _ in range(STREAMS)], cuda.stream()
+        self.done, self.count, self.arrived = {}, 0, {}  # done, arrived: event of each stream, of each block
 
-    def walk(self, number, lap, blocks, rates, turn):
-        """Queue chunk table `number`, as much as a tour.Lap says, of these blocks, for when they are here."""
-        session, which = self.session, self.count % len(self.walks)
-        stream, self.count = self.walks[which], self.count + 1
+    def process(self, number, lap, blocks, rates, turn):
+        """Queue a Lap's part of chunk table `number`, to run after these blocks have arrived."""
+        session, number_of_stream = self.session, self.count % len(self.streams)
+        stream, self.count = self.streams[number_of_stream], self.count + 1
         for block in blocks:
-            if block in self.here:
-                self.here.pop(block).wait(stream)
+            if block in self.arrived:
+                self.arrived.pop(block).wait(stream)
         grid = -(-lap.workers * session.layout.lanes // BLOCK)
         table = part_of(session.tables[number], lap)
         if table.shape[0]:
             arguments = table, session.batch, session.parameters, rates, turn, lap.workers
             launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=stream)
-        self.done[which] = record_event(stream)
+        self.done[number_of_stream] = record_event(stream)
 
-    def send_off(self, moves):
-        """Queue what is this rank's of tour.Moves behind what is walked."""
-        leaving = [move for move in moves if move.source == self.team.rank]
-        coming = [move for move in moves if move.target == self.team.rank]
-        self._pack(move.block for move in leaving)
-        if leaving or coming:
+    def send_blocks(self, moves):
+        """Queue this rank's transfers of the Moves after the queued training."""
+        outgoing = [move for move in moves if move.source == self.team.rank]
+        incoming = [move for move in moves if move.target == self.team.rank]
+        self._pack(move.block for move in outgoing)
+        if outgoing or incoming:
             with self.lines.group():
-                for move in leaving:
+                for move in outgoing:
                     for buffer in self.buffers[move.block]:
-                        self.lines.send(move.target, buffer, self.journeys)
-                for move in coming:
+                        self.lines.send(move.target, buffer, self.transfer_stream)
+                for move in incoming:
                     for buffer in self.buffers[move.block]:
-                        self.lines.receive(move.source, buffer, self.journeys)
-        self._unpack([move.block for move in coming])
+                        self.lines.receive(move.source, buffer, self.transfer_stream)
+        self._unpack([move.block for move in incoming])
 
     def finish(self):
-        """Return when all is walked; TeamError when another rank has ended, or does not come."""
+        """Wait for the training; raise TeamError if another rank has ended or does not respond."""
         for event in self.done.values():
             wait_for_event(event, self.lines)
 
-    def everywhere(self, walkers):
-        """See cpu.Road."""
-        mine = [block for block, rank in walkers.items() if rank == self.team.rank]
-        self._pack(mine)
+    def broadcast_blocks(self, block_ranks):
+        """See cpu.BlockPipeline."""
+        processed = [block for block, rank in block_ranks.items() if rank == self.team.rank]
+        self._pack(processed)
         with self.lines.group():
-            for block, rank in sorted(walkers.items()):
+            for block, rank in sorted(block_ranks.items()):
                 for buffer in self.buffers[block]:
-                    self.lines.broadcast(buffer, rank, self.journeys)
-        self._unpack([block for block in walkers if block not in mine])
-        wait_for_event(record_event(self.journeys), self.lines)
+                    self.lines.broadcast(buffer, rank, self.transfer_stream)
+        self._unpack([block for block in block_ranks if block not in processed])
+        wait_for_event(record_event(self.transfer_stream), self.lines)
 
     def _pack(self, blocks):
-        """Queue copies of blocks' rows into their buffers, behind what is walked."""
+        """Queue copies of blocks' rows into their buffers, after the queued training."""
         for event in self.done.values():
-            event.wait(self.journeys)
+            event.wait(self.transfer_stream)
         for block in blocks:
             for table, buffer in zip(self.tables, self.buffers[block]):
-                launch(preparing.take_rows, *PACKING, table, self.rows[block], buffer, stream=self.journeys)
+                launch(preparing.take_rows, *PACKING, table, self.rows[block], buffer, stream=self.transfer_stream)
 
     def _unpack(self, blocks):
-        """Queue copies of buffers into blocks' rows; `walk` waits for them."""
+        """Queue copies of buffers into blocks' rows; `process` waits for them."""
         for block in blocks:
             for table, buffer in zip(self.tables, self.buffers[block]):
-                launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.journeys)
-            self.here[block] = record_event(self.journeys)
+                launch(preparing.move_rows, *PACKING, buffer, self.rows[block], table, stream=self.transfer_stream)
+            self.arrived[block] = record_event(self.transfer_stream)
 
 
 class CopiedRows:
-    """See cpu.CopiedRows. Changes travel while rows are walked: the walk leaves processors to what adds and sends.
+    """See cpu.CopiedRows. Exchanges run during training, which leaves some processors free for them.
 
-    The popular rows' changes, which the most steps hang on, travel more often than all rows'.
+    Popular rows take the most steps and are exchanged more often than all rows.
     """
 
     def __init__(self, session, settings, parts, team, device):
@@ -125,148 +129,156 @@ class CopiedRows:
         self.common = zeros((n, width), np.float32)
         popular = -(-n // POPULAR)
         whole, self.shares = (to_device(np.ones(n, np.float32)) for _ in ("whole", "shares"))
-        self.walking, self.journeys = cuda.stream(), cuda.stream()
-        own, sums = (device_array((n, width), np.float32) for _ in ("own", "sums"))
-        self.all, self.same = Exchange(self, own, sums, self.shares), Exchange(self, own, own, whole)
-        self.popular = Exchange(self, own[:popular], sums[:popular], self.shares)
-        self.off = False  # whether all ranks have set off
+        self.epoch_stream, self.transfer_stream = cuda.stream(), cuda.stream()
+        changes, sums = (device_array((n, width), np.float32) for _ in range(2))
+        self.all, self.same = Exchange(self, changes, sums, self.shares), Exchange(self, changes, changes, whole)
+        self.popular = Exchange(self, changes[:popular], sums[:popular], self.shares)
+        self.synchronized = False  # True after synchronize_start
         self.align()
-        self.often = meetings(parts.counts[0].sum() / (team.size * PARTS * session.workers), self.meeting_time())
-        self.paces = [to_device(np.ascontiguousarray(each)) for each in self.paces_of(settings, parts, order)]
-        counts, self.every = damping.sample(parts, team.rank)
+        steps = parts.counts[0].sum() / (team.size * PARTS * session.workers)
+        self.n_exchanges = exchange_counts(steps, self.measure_exchange())
+        self.paces = [to_device(np.ascontiguousarray(turn)) for turn in self.paces_of(settings, parts, order)]
+        counts, self.every = damping.sample_rows(parts, team.rank)
         self.counts, self.sums = to_device(counts), device_array((MEASURING[0], 2), np.float64)
 
     def paces_of(self, settings, parts, order):
-        """damping.paces of rows in an order by falling popularity."""
-        parts_met = np.full(len(order), PARTS / EVERY)
-        parts_met[order[: len(self.popular.own)]] = PARTS
-        times = (times * parts_met for times in self.often)
-        return damping.paces(settings, self.session.walk, parts.counts, self.team.size, *times)[:, order]
+        """Return damping.paces of rows in an order by falling popularity."""
+        factors = np.full(len(order), PARTS / EVERY)
+        factors[order[: len(self.popular.changes)]] = PARTS
+        exchanges = (count * factors for count in self.n_exchanges)
+        return damping.paces(settings, self.session.walk, parts.counts, self.team.size, *exchanges)[:, order]
 
     @functools.cached_property
     def tables(self):
-        """The chunk tables of an epoch's parts."""
+        """Chunk tables of an epoch's parts."""
         return in_parts(self.session.tables[0], PARTS, self.session.workers)
 
-    def walk(self, workers, rates, turn, epoch):
-        """See cpu.CopiedRows; queued. Ranks meet while a part is walked, and the next but one waits for that."""
-        if not self.off:
-            self.set_off(rates, turn)
-        started, met = [], []
+    def process(self, workers, rates, turn, epoch):
+        """Queue cpu.CopiedRows.process. Exchanges run during each part; the part after the next waits for them."""
+        if not self.synchronized:
+            self.synchronize_start(rates, turn)
+        started, exchanged = [], []
         for part in range(PARTS):
             if part > 1:
-                met[part - 2].wait(self.walking)
-            started.append(record_event(self.walking))
-            self.walk_table(self.tables[part], workers, rates, turn)
-            if part:  # walks are queued a part ahead, so that they do not wait for the host
-                met.append(self.met_beside(started[part - 1], part - 1, epoch))
-        self.met_beside(started[-1], PARTS - 1, epoch)
-        record_event(self.walking).wait(self.journeys)
-        self.all.meet()
+                exchanged[part - 2].wait(self.epoch_stream)
+            started.append(record_event(self.epoch_stream))
+            self.process_table(self.tables[part], workers, rates, turn)
+            if part:  # training is queued a part ahead, so that it does not wait for the host
+                exchanged.append(self.queue_exchanges(started[part - 1], part - 1, epoch))
+        self.queue_exchanges(started[-1], PARTS - 1, epoch)
+        record_event(self.epoch_stream).wait(self.transfer_stream)
+        self.all.run()
 
-    def set_off(self, rates, turn):
-        """Return when all ranks are about to walk, their kernels compiled or loaded, by chunks without ratings: who
-        walked meanwhile would have half of its first epoch behind it before it met anybody."""
-        self.walk_table(zeros((schedule.QUAD, 3), np.int64), schedule.QUAD, rates, turn)
+    def synchronize_start(self, rates, turn):
+        """Wait until all ranks have compiled or loaded their kernels, by chunks without ratings.
+
+        A rank that started earlier would complete half of its first epoch before its first exchange.
+        """
+        self.process_table(zeros((schedule.QUAD, 3), np.int64), schedule.QUAD, rates, turn)
         self.damp(0, 0)
-        self.popular.meet()
+        self.popular.run()
         self.finish()
-        self.off = True
+        self.synchronized = True
 
-    def walk_table(self, table, workers, rates, turn):
-        """Queue the walk of a chunk table."""
-        session, threads = self.session, threads_beside(self.session.layout)
+    def process_table(self, table, workers, rates, turn):
+        """Queue training on a chunk table."""
+        session, threads = self.session, epoch_threads(self.session.layout)
         grid = -(-workers * session.layout.lanes // threads)
         arguments = table, session.batch, session.parameters, rates, turn, workers
-        launch(session.sgd_epoch, grid, threads, *arguments, stream=self.walking)
+        launch(session.sgd_epoch, grid, threads, *arguments, stream=self.epoch_stream)
 
-    def met_beside(self, started, part, epoch):
-        """Queue the meetings of a part whose walk has started by an event; the event behind them."""
-        started.wait(self.journeys)
-        if not (epoch and part):  # behind the walk, which waits for nothing
+    def queue_exchanges(self, started, part, epoch):
+        """Queue the exchanges of a part, which starts at an event; return the event after them."""
+        started.wait(self.transfer_stream)
+        if not (epoch and part):  # after the start of the part, which waits for nothing
             self.damp(epoch, part)
-        self.meet(self.often[min(epoch, 1)])
-        return record_event(self.journeys)
+        self.exchange(self.n_exchanges[min(epoch, 1)])
+        return record_event(self.transfer_stream)
 
-    def meet(self, times):
-        """Queue so many meetings."""
+    def exchange(self, times):
+        """Queue `times` exchanges."""
         for number in range(times):
-            (self.popular if (number + 1) % EVERY else self.all).meet()
+            (self.popular if (number + 1) % EVERY else self.all).run()
 
-    def meeting_time(self):
-        """Milliseconds from one meeting to the next where nothing is walked, in the mean, on the slowest rank."""
-        for _ in range(2):  # at first ranks wait for each other, and launches are read
-            begun = record_event(self.journeys)
-            self.meet(2 * EVERY)
-        ended = record_event(self.journeys)
-        wait_for_event(ended, self.lines)
-        return float(self.team.allreduce(np.array(begun.elapsed_time(ended) / (2 * EVERY)), "max"))
+    def measure_exchange(self):
+        """Return the mean milliseconds of an exchange on an idle GPU, on the slowest rank."""
+        for _ in range(2):  # the first time includes waiting for the other ranks and preparing the launches
+            start = record_event(self.transfer_stream)
+            self.exchange(2 * EVERY)
+        end = record_event(self.transfer_stream)
+        wait_for_event(end, self.lines)
+        return float(self.team.allreduce(np.array(start.elapsed_time(end) / (2 * EVERY)), "max"))
 
     def damp(self, epoch, quarter):
-        """See cpu.CopiedRows; queued."""
-        paces = self.paces[damping.turn_of(epoch, quarter, len(self.paces))]
-        given = self.session.parameters.P, self.counts, self.session.layout.n_factors, self.every, self.sums
-        launch(kernels.factor_squares, *MEASURING, *given, stream=self.journeys)
-        self.lines.allreduce(self.sums, stream=self.journeys)
-        launch(kernels.damp, *COPYING, self.sums, paces, self.team.size, self.shares, stream=self.journeys)
+        """Queue cpu.CopiedRows.damp."""
+        paces = self.paces[damping.pace_index(epoch, quarter, len(self.paces))]
+        table, n_factors = self.session.parameters.P, self.session.layout.n_factors
+        arguments = table, self.counts, n_factors, self.every, self.sums
+        launch(kernels.factor_squares, *MEASURING, *arguments, stream=self.transfer_stream)
+        self.lines.allreduce(self.sums, stream=self.transfer_stream)
+        launch(kernels.damp, *COPYING, self.sums, paces, self.team.size, self.shares, stream=self.transfer_stream)
 
     def finish(self):
-        """Return when all is walked and added; TeamError when another rank has ended, or does not come."""
-        wait_for_event(record_event(self.journeys), self.lines)
+        """Wait for training and exchanges; raise TeamError if another rank has ended or does not respond."""
+        wait_for_event(record_event(self.transfer_stream), self.lines)
 
     def align(self):
-        """Let all ranks' copies be one: they are, but for the rounding of additions."""
-        self.lines.broadcast(self.session.parameters.Q, 0, self.journeys)
+        """Replace all copies by that of the first rank; they differ by the rounding of additions."""
+        self.lines.broadcast(self.session.parameters.Q, 0, self.transfer_stream)
         self.same.take()
         self.same.add()
-        wait_for_event(record_event(self.journeys), self.lines)
+        wait_for_event(record_event(self.transfer_stream), self.lines)
 
 
 class Exchange:
-    """The way of so many rows' changes, own and sums (rows, width) float32 of CopiedRows, from each rank's copy to all
-    others', shares (rows or more,) float32 of the sums. Its launches are read once: the host queues hundreds in an
-    epoch of some milliseconds."""
+    """Sum of the ranks' changes to some rows of CopiedRows.
 
-    def __init__(self, copies, own, sums, shares):
-        self.lines, self.stream, self.own, self.sums = copies.lines, copies.journeys, own, sums
+    changes, sums (rows, width) float32: of this rank, of all; shares (rows or more,) float32: weights of the sums. The
+    launches are prepared once, because the host queues hundreds of them per epoch of a few milliseconds.
+    """
+
+    def __init__(self, copies, changes, sums, shares):
+        self.lines, self.stream, self.changes, self.sums = copies.lines, copies.transfer_stream, changes, sums
         session, rows, common = copies.session, copies.rows, copies.common
         half, table = session.layout.minor.half, session.parameters.Q
         take, add = kernels.make_take_changes(half), kernels.make_add_changes(half, session.vector)
-        self.take = Repeated(take, *COPYING, table, rows, common, own, stream=self.stream)
-        self.add = Repeated(add, *COPYING, own, sums, shares, rows, table, common, stream=self.stream)
+        self.take = Repeated(take, *COPYING, table, rows, common, changes, stream=self.stream)
+        self.add = Repeated(add, *COPYING, changes, sums, shares, rows, table, common, stream=self.stream)
 
-    def meet(self):
-        """Add what the others have changed since the last time; queued."""
+    def run(self):
+        """Queue an exchange of the changes since the last one."""
         self.take()
-        self.lines.allreduce(self.own, stream=self.stream, out=self.sums)
+        self.lines.allreduce(self.changes, stream=self.stream, out=self.sums)
         self.add()
 
 
-def meetings(steps, each):
-    """(first epoch's, later epochs') meetings while a worker takes so many steps of a part: as many as find the time,
-    of `each` milliseconds, and one of all rows at least. Those that came later would not meet the walk, and damping
-    counts on all."""
-    return tuple(min(most, max(EVERY, int(STEP * steps / max(each, STEP)))) for most in (FIRST, LATER))
+def exchange_counts(steps, milliseconds):
+    """Return the exchanges in a part of the first epoch and of a later one; a part takes `steps` steps of a worker.
+
+    milliseconds: time of an exchange. The part is filled with exchanges, at least one of all rows. Later ones would not
+    overlap with training, and damping assumes that all do.
+    """
+    return tuple(min(most, max(EVERY, int(STEP * steps / max(milliseconds, STEP)))) for most in (FIRST, LATER))
 
 
-def threads_beside(layout):
-    """Threads of a block of the walk beside which nothing else fits on a processor: see CopiedRows."""
+def epoch_threads(layout):
+    """Return the threads of a block of the epoch's kernel, one block for each processor: see CopiedRows."""
     return MOST_THREADS if layout.factors <= FEW_FACTORS else LEAST_THREADS
 
 
-def most_beside(layout):
-    """Workers that walk at once, some processors left free."""
-    return threads_beside(layout) // layout.lanes * max(1, processors() - ROOM)
+def most_copy_workers(layout):
+    """Return the number of concurrent workers if some processors stay free."""
+    return epoch_threads(layout) // layout.lanes * max(1, processors() - FREE_PROCESSORS)
 
 
-class Meeting:
-    """See cpu.Meeting; table on the device, its rows made in the order of the default stream."""
+class RowGather:
+    """See cpu.RowGather; the table is on the device, its rows are computed on the default stream."""
 
     def __init__(self, team, device):
         self.lines = lines_of(team, device)
 
-    def everywhere(self, table, spans):
-        """See cpu.Meeting."""
+    def gather(self, table, spans):
+        """See cpu.RowGather."""
         with self.lines.group():
             for rank, (first, last) in enumerate(spans):
                 if first < last:
@@ -275,13 +287,5 @@ class Meeting:
 
 
 def lines_of(team, device):
-    """The lines of a Team's device arrays; a UserWarning where they are slow."""
+    """Return the transport of a Team's device arrays; warn if it is slow."""
     return make_gpu_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=3))
-
-
-def travelling(session):
-    """The tables of a Session whose rows are items'."""
-    parameters = session.parameters
-    if session.walk == "users":
-        return (parameters.Q,)
-    return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)

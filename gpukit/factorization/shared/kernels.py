@@ -1,4 +1,4 @@
-"""GPU kernels of training over ranks; twins.py has them for the CPU."""
+"""GPU kernels of training over ranks; twins.py has their CPU twins."""
 
 import functools
 
@@ -16,11 +16,11 @@ QUAD, WARPS = 4, 8
 
 @kernel
 def key_blocks(starts, others, where, blocks, rows, keys):
-    """keys[where[t]] = block * rows + row of rating t: by block of the other side, then by row.
+    """keys[where[t]] = block * rows + row of rating t, with the block of its other row.
 
     starts (rows + 1 or more,) int64; others (n,) int32; where (n,) uint32, a permutation; blocks (other rows,) int32;
     rows int64; keys (n,) uint64, overwritten.
-    Launch: any grid and block; a block walks whole rows.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
@@ -31,16 +31,16 @@ def key_blocks(starts, others, where, blocks, rows, keys):
 
 @functools.cache
 def make_take_changes(half):
-    """take_changes for rows whose factors are float16, two to a number, or float32."""
+    """Return take_changes for factors in float16 (half, two in each float32) or float32."""
 
     @kernel
     def take_changes(table, rows, common, changes):
-        """changes[r] = table[rows[r]] - common[r], for as many rows as changes has; others may add all the while.
+        """changes[r] = table[rows[r]] - common[r] for each row of changes; other kernels may add concurrently.
 
         table (any, stride) float32: parameter rows, stride a multiple of 4; rows (n or more,) int32; common (n or more,
         F + 4) float32 and changes (n, F + 4) float32, overwritten: factors, F a multiple of 4, then the first extras.
-        Launch: any grid and block; a thread four numbers.
-        Deterministic: yes, exact, where nobody adds.
+        Launch: any grid and block; a thread handles four numbers.
+        Deterministic: yes, exact, without concurrent additions.
         Source: ours.
         """
         stored, now = cuda.local.array(QUAD, np.float32), cuda.local.array(QUAD, np.float32)
@@ -64,17 +64,17 @@ def make_take_changes(half):
 
 @functools.cache
 def make_add_changes(half, vector):
-    """add_changes for rows as in make_take_changes; vector: additions in quads, of compute capability 9.0."""
+    """Return add_changes for rows as in make_take_changes; vector: additions in quads (compute capability 9.0)."""
 
     @kernel
     def add_changes(changes, sums, shares, rows, table, common):
-        """common[r] += shares[r] sums[r], and table[rows[r]] as much but for its own changes[r], which it has; but for
-        the sum of squared errors, which is added whole.
+        """common[r] += shares[r] sums[r]; table[rows[r]] += shares[r] sums[r] - changes[r].
 
-        changes, sums (n, F + 4) float32, shares (n or more,) float32, rows (n or more,) int32, all different, table
-        (any, stride) float32, common (n or more, F + 4) float32: as in take_changes.
-        Launch: any grid and block; a thread four numbers.
-        Deterministic: yes, exact, where nobody else adds.
+        The table has its own changes already. The sum of squared errors is added with share 1. changes, sums (n, F + 4)
+        float32, shares (n or more,) float32, rows (n or more,) int32, all different, table (any, stride) float32,
+        common (n or more, F + 4) float32: as in take_changes.
+        Launch: any grid and block; a thread handles four numbers.
+        Deterministic: yes, exact, without concurrent additions.
         Source: ours.
         """
         own, total = cuda.local.array(QUAD, np.float32), cuda.local.array(QUAD, np.float32)
@@ -103,11 +103,11 @@ def make_add_changes(half, vector):
 
 @kernel
 def factor_squares(table, counts, factors, every, sums):
-    """sums[b] = (sum of counts[r] |p_r|^2, sum of counts[r]) over what block b has of rows r = 0, every, 2 every, ...
+    """sums[b] = (sum of counts[r] |p_r|^2, sum of counts[r]) over part b of the rows r = 0, every, 2 every, ...
 
-    table (rows, stride) float32: parameter rows whose first `factors` numbers are factors; others may add all the
-    while; counts (rows or fewer,) float32; factors, every int64; sums (blocks, 2) float64, overwritten.
-    Launch: 256 threads, as many blocks as sums has rows.
+    table (rows, stride) float32: parameter rows that begin with `factors` factors; other kernels may add concurrently;
+    counts (rows or fewer,) float32; factors, every int64; sums (blocks, 2) float64, overwritten.
+    Launch: 256 threads, one block for each row of sums.
     Deterministic: yes, of a grid; budget.
     Source: ours.
     """
@@ -127,8 +127,7 @@ def factor_squares(table, counts, factors, every, sums):
 
 @kernel
 def damp(sums, paces, ranks, shares):
-    """shares[r] = share_of(paces[r] |p|^2), |p|^2 the quotient of the two columns of sums, added up; 1 where they are
-    nothing.
+    """shares[r] = share_of(paces[r] |p|^2), with |p|^2 the quotient of the column sums of `sums`; 1 if both are 0.
 
     sums (any, 2) float64: factor_squares' of all ranks; paces, shares (n,) float32, shares overwritten; ranks int64.
     Launch: any grid and block.

@@ -1,4 +1,4 @@
-"""Which users are whose, and which items make a block: the same on every rank, of the counts of all ratings."""
+"""Partition of users over ranks and of items into blocks, computed by every rank from the counts of all ratings."""
 
 from typing import NamedTuple
 
@@ -6,81 +6,104 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare.strata import seats_of
-from gpukit.factorization.shared.tour import Copies, Ring, Strata
+from gpukit.factorization.prepare.conflict_free_blocks import assign_blocks
+from gpukit.factorization.shared.block_schedule import Copies, Ring, Strata
 from gpukit.factorization.solvers.sgd import schedule
 
-A_RANK = {"users": 0, "items": 1}  # blocks for each rank; 0: none, every rank has a copy of all rows
+BLOCKS_PER_RANK = {"users": 0, "items": 1}  # by major side; 0: no blocks, every rank has a copy of all rows
 
 
 class Parts(NamedTuple):
-    """owner (M,) int32: the rank of each user; counts ((M,), (N,)): ratings of users, of items; block (N,) int32 of
-    each item; seats: strata.Seats of a training in strata, else None; tour.Ring, Strata or Copies."""
+    """Partition of users and items.
+
+    owner (M,) int32: rank of each user; counts ((M,), (N,)): ratings of users, of items; block (N,) int32 of each item;
+    assignment: BlockAssignment of training in strata, else None; schedule: block_schedule.Ring, Strata or Copies.
+    """
 
     owner: np.ndarray
     counts: tuple
     block: np.ndarray
-    seats: object
-    tour: object
+    assignment: object
+    schedule: object
 
     @property
     def blocks(self):
-        """How many blocks of items there are."""
+        """Number of blocks of items."""
         return int(self.block.max()) + 1
 
     def rows(self, block):
-        """The items of a block, rising."""
+        """Return the items of a block in ascending order."""
         return np.flatnonzero(self.block == block)
 
     def order_of_minor(self, walk):
-        """(rows,) uint32: how a GPU stores the rows of items that are not walked, the same on all ranks: those of
-        a block by themselves fall evenly on its cache (ready.minor_places); None for users, each rank's its own."""
+        """Return the storage order of the items on a GPU if they are the minor side, (rows,) uint32; else None.
+
+        It is the same on all ranks. The rows of a block are distributed evenly over the cache
+        (training_data.minor_places).
+        """
         if walk == "items":
             return None
         return np.lexsort((-self.counts[1], self.block)).astype(np.uint32)
 
     def users_of(self, rank):
-        """The users of a rank, rising."""
+        """Return the users of a rank in ascending order."""
         return np.flatnonzero(self.owner == rank)
 
 
-def parts_of(ratings, size, way, steps):
-    """The Parts of Ratings for so many ranks and a ready.Way; steps: prepare.cpu or prepare.gpu. DataError where a rank
-    would have no ratings or no block of items, but in strata: there ranks beyond the blocks have none."""
+def parts_of(ratings, size, options, steps):
+    """Return the Parts of Ratings for `size` ranks.
+
+    options: PreparationOptions; steps: prepare.cpu or prepare.gpu. Raises DataError if a rank has no ratings or no
+    block of items. In strata, ranks beyond the number of blocks may have none.
+    """
     counts = tuple(np.bincount(rows, minlength=n) for rows, n in zip((ratings.users, ratings.items), ratings.shape))
-    dealing = in_strata if way.deterministic else in_ring if A_RANK[way.walk] else in_copies
-    parts = dealing(counts, size, way, steps)
-    idle = parts.seats is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0
-    if idle or (isinstance(parts.tour, Ring) and len(counts[1]) < parts.tour.blocks):
+    if options.deterministic:
+        parts = strata_parts(counts, size, options, steps)
+    elif BLOCKS_PER_RANK[options.walk]:
+        parts = ring_parts(counts, size, options)
+    else:
+        parts = copied_parts(counts, size, options)
+    idle = parts.assignment is None and min(np.bincount(parts.owner, parts.counts[0], size)) == 0
+    if idle or (isinstance(parts.schedule, Ring) and len(counts[1]) < parts.schedule.blocks):
         raise DataError(
-            f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few to be "
-            f"shared out to {size} ranks: use fewer --ranks (--gpus), or one."
+            f"{len(ratings):,} ratings of {ratings.shape[0]:,} users and {ratings.shape[1]:,} items are too few for "
+            f"{size} ranks. Use fewer --ranks (--gpus), or one."
         )
     return parts
 
 
-def in_ring(counts, size, way, steps):
-    """Parts whose blocks go round a ring."""
+def ring_parts(counts, size, options):
+    """Return the Parts of blocks in a ring."""
     users, items = counts
-    apart = max(1, min(A_RANK[way.walk], len(items) // size))
-    owner, block = (schedule.dealt(*side, way.seed)[0] for side in ((users, size), (items, apart * size)))
-    return Parts(owner, counts, block, None, Ring(size, apart * size))
+    per_rank = max(1, min(BLOCKS_PER_RANK[options.walk], len(items) // size))
+    owner, block = (schedule.deal_rows(*side, options.seed)[0] for side in ((users, size), (items, per_rank * size)))
+    return Parts(owner, counts, block, None, Ring(size, per_rank * size))
 
 
-def in_copies(counts, size, way, steps):
-    """Parts of users alone."""
+def copied_parts(counts, size, options):
+    """Return the Parts of users, with a copy of all items on each rank."""
     users, items = counts
-    owner, _ = schedule.dealt(users, size, way.seed)
+    owner, _ = schedule.deal_rows(users, size, options.seed)
     return Parts(owner, counts, np.zeros(len(items), np.int32), None, Copies(size))
 
 
-def in_strata(counts, size, way, steps):
-    """Parts by the blocks that a training which gives one result has without ranks; where ranks are more, some own none
-    and walk nothing."""
-    major, minor = major_first(way.walk, *counts)
+def strata_parts(counts, size, options, steps):
+    """Return the Parts by the blocks of a deterministic training without ranks.
+
+    Ranks beyond the number of blocks have no block and no ratings.
+    """
+    major, minor = major_first(options.walk, *counts)
     blocks = schedule.block_count(int(major.sum()), (len(major), len(minor)), steps.GRAIN, steps.MOST_BLOCKS)
-    seats = seats_of(major, minor, blocks, way.seed)
-    of_users, of_items = major_first(way.walk, seats.seat // seats.turns, seats.block)
+    assignment = assign_blocks(major, minor, blocks, options.seed)
+    of_users, of_items = major_first(options.walk, assignment.seat // assignment.turns, assignment.block)
     owners = np.arange(blocks) * size // blocks
-    tour = Strata(tuple(map(int, owners)), way.walk == "users", way.seed)
-    return Parts(owners[of_users].astype(np.int32), counts, of_items, seats, tour)
+    block_schedule = Strata(tuple(map(int, owners)), options.walk == "users", options.seed)
+    return Parts(owners[of_users].astype(np.int32), counts, of_items, assignment, block_schedule)
+
+
+def tables_of_items(session):
+    """Return the parameter tables of a Session whose rows are items'."""
+    parameters = session.parameters
+    if session.walk == "users":
+        return (parameters.Q,)
+    return (parameters.P, parameters.influence) if session.layout.slots else (parameters.P,)

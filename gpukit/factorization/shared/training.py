@@ -1,60 +1,60 @@
-"""Training over ranks, written once for either device."""
+"""Training over ranks, for either device."""
 
 from gpukit.device.engine import engine
-from gpukit.factorization.shared.tour import Copies, Lap, travels
+from gpukit.factorization.shared.block_schedule import Copies, Lap, plan_moves
 from gpukit.factorization.solvers.sgd import schedule
 
 
 class Training:
-    """Epochs of a rank of a Team at the rates of settings.Settings: its stops of a tour over a Road (cpu.py, gpu.py);
-    laps: the tour.Laps of the first epoch."""
+    """Epochs of a rank of a Team over a BlockPipeline; laps: Laps of the first epoch."""
 
-    def __init__(self, settings, tour, road, team, laps):
-        self.settings, self.tour, self.road, self.team, self.laps = settings, tour, road, team, laps
-        self.walkers = {}  # of each block, the rank that has walked it last
+    def __init__(self, settings, block_schedule, pipeline, team, laps):
+        self.settings, self.schedule, self.pipeline = settings, block_schedule, pipeline
+        self.team, self.laps = team, laps
+        self.block_ranks = {}  # rank that processed each block last
 
     def epoch(self, number):
-        """One pass over all ratings; returns when this rank's are done."""
+        """Make one pass over all ratings; return when this rank's are done."""
         rates, turn = self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number)
-        stops, laps = self.tour.stops(number), [Lap(0.0, 1.0, self.road.session.workers)] if number else self.laps
-        journeys = travels(stops * len(laps), self.tour.stops(number + 1))
-        for (lap, stop), moves in zip(((lap, stop) for lap in laps for stop in stops), journeys):
-            blocks = [block for block, rank in stop.walkers.items() if rank == self.team.rank]
+        steps = self.schedule.steps(number)
+        laps = [Lap(0.0, 1.0, self.pipeline.session.workers)] if number else self.laps
+        transfers = plan_moves(steps * len(laps), self.schedule.steps(number + 1))
+        for (lap, step), moves in zip(((lap, step) for lap in laps for step in steps), transfers):
+            blocks = [block for block, rank in step.block_ranks.items() if rank == self.team.rank]
             if blocks:
-                self.road.walk(stop.tables[self.team.rank], lap, blocks, rates, turn)
-            self.road.send_off(moves)
-            self.walkers.update(stop.walkers)
-        self.road.finish()
-        if len(stops[0].tables) < self.team.size:
-            self.team.barrier()  # who walks nothing runs ahead else, and ranks are waited for ten minutes, not for good
+                self.pipeline.process(step.tables[self.team.rank], lap, blocks, rates, turn)
+            self.pipeline.send_blocks(moves)
+            self.block_ranks.update(step.block_ranks)
+        self.pipeline.finish()
+        if len(steps[0].tables) < self.team.size:
+            self.team.barrier()  # an idle rank would run ahead and time out after ten minutes of waiting
 
     def gather(self):
-        """Let every rank have all blocks as they are."""
-        self.road.everywhere(self.walkers)
+        """Copy the current blocks to every rank."""
+        self.pipeline.broadcast_blocks(self.block_ranks)
 
 
 class Copied:
-    """Epochs of a rank that walks all rows of the minor side in a copy of its own (own_steps.CopiedRows), to which the
-    others' changes are added while it walks."""
+    """Epochs of a rank on its copy of the minor rows (own_steps.CopiedRows), exchanged during training."""
 
     def __init__(self, settings, copies, laps):
         self.settings, self.copies, self.laps = settings, copies, laps
 
     def epoch(self, number):
-        """One pass over all ratings; returns when all ranks' changes are there."""
+        """Make one pass over all ratings; return when all ranks' changes are added."""
         rates, turn = self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number)
         workers = self.copies.session.workers if number else self.laps[0].workers
-        self.copies.walk(workers, rates, turn, number)
+        self.copies.process(workers, rates, turn, number)
         self.copies.finish()
 
     def gather(self):
-        """Let every rank have the same copy."""
+        """Make the copies of all ranks equal."""
         self.copies.align()
 
 
 def training_of(settings, session, parts, laps, team, device):
-    """The Training or Copied of a rank."""
+    """Return the Training or Copied of a rank."""
     own_steps = engine(device, __package__)
-    if isinstance(parts.tour, Copies):
+    if isinstance(parts.schedule, Copies):
         return Copied(settings, own_steps.CopiedRows(session, settings, parts, team, device), laps)
-    return Training(settings, parts.tour, own_steps.Road(session, parts, team, device), team, laps)
+    return Training(settings, parts.schedule, own_steps.BlockPipeline(session, parts, team, device), team, laps)

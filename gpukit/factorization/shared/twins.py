@@ -1,4 +1,4 @@
-"""CPU twin of kernels.py."""
+"""CPU twins of kernels.py."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def add_changes(start, stop, changes, sums, shares, rows, table, common):
 
 @by_block(lambda sums: sums.shape[0], heavy=True)
 def factor_squares(start, stop, table, counts, factors, every, sums):
-    """Twin of kernels.factor_squares; a row of sums is a part of the chosen rows."""
+    """Twin of kernels.factor_squares; each row of sums has a part of the sampled rows."""
     parts, chosen = sums.shape[0], (counts.size + every - 1) // every
     for part in range(start, stop):
         square, size = 0.0, 0.0
@@ -66,5 +66,5 @@ def damp(start, stop, sums, paces, ranks, shares):
 
 @njit
 def column(k, first, width):
-    """Where a parameter row has number k of its changes: the last quad of them is its first extras."""
+    """Return the column of number k of the changes in a parameter row; the last quad is the first extras."""
     return k if k < width - QUAD else first + k - (width - QUAD)

@@ -1,46 +1,51 @@
-"""Ways to learn a factorization, a folder each with the files of a room.
+"""Solvers of the factorization, one folder each.
 
-sgd      the papers' CUSGD++ and CULSH-MF        hogwild   batch-Hogwild, as cuMF_SGD has it
-als      alternating least squares, as cuALS has it
+sgd      the papers' CUSGD++ and CULSH-MF        hogwild   batch-Hogwild, as in cuMF_SGD
+als      alternating least squares, as in cuALS
 
-For clicks: ials, alternating least squares over all pairs (loss squared); sampled, steps over clicks and sampled
-negatives (losses cross-entropy and bpr).
+For clicks: ials, alternating least squares over all pairs (squared loss); sampled, gradient steps over clicks and
+sampled negatives (cross-entropy and bpr losses).
 
-Each has in `training.py` arrange(task), what can be made before the parameters are there, and begin(session, task,
-arranged), which gives an object with epoch(number), one pass over the ratings that returns when it is done; in
-`rates.py` usual(kind, n_ratings), the parameters where none are given.
+Each solver's `training.py` has arrange(task), which prepares whatever does not need the parameters, and
+begin(session, task, arranged). begin returns an object whose epoch(number) makes one pass over the ratings and
+returns when the pass is complete. Each `rates.py` has usual(kind, n_ratings), the default hyperparameters.
 """
 
 import importlib
 from typing import NamedTuple
 
 SOLVERS = ("sgd", "hogwild", "als")
-LOSSES_OF = {"ials": ("squared",), "sampled": ("cross-entropy", "bpr")}  # solvers of clicks; the usual loss first
+LOSSES_OF = {"ials": ("squared",), "sampled": ("cross-entropy", "bpr")}  # solvers of clicks; the default loss first
 
 
 class Whole:
-    """Which rows of a side (0: users, 1: items) a process solves for, and what it does when it has; all, and nothing.
-    shared.rows.Share is of several."""
+    """Share of the rows of a single process: all rows of both sides (0: users, 1: items).
 
-    def own(self, side):
-        """(first, last + 1) of its rows; None: all."""
+    shared.rows.Share is the counterpart for several processes.
+    """
+
+    def span(self, side):
+        """Return (first, last + 1) of the rows to solve for; None means all."""
         return None
 
-    def meet(self, side, table):
-        """Return when all rows of a side's table are there."""
+    def exchange(self, side, table):
+        """Wait until all rows of a side's table are available."""
 
 
 WHOLE = Whole()
 
 
 class Task(NamedTuple):
-    """What a solver is told: orders of the ratings (gpukit.ratings.orders), their arrays.Scale, prepare.ready.Ready,
-    settings.Settings, layout.Layout, the device's steps (cpu.py or gpu.py), Device; whether every run must come to the
-    same; of least squares, its share of the rows."""
+    """Inputs of a solver.
+
+    orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; data: TrainingData; settings:
+    settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py); device: Device;
+    deterministic: True if every run must give the same result; share: the rows to solve for (least squares only).
+    """
 
     orders: object
     scale: object
-    made: object
+    data: object
     settings: object
     layout: object
     steps: object
@@ -50,11 +55,14 @@ class Task(NamedTuple):
 
 
 def training_of(solver):
-    """The module of a solver's training."""
+    """Return the training module of a solver."""
     return importlib.import_module(f"{__name__}.{solver}.training")
 
 
 def usual(solver, kind, n_ratings):
-    """{'epochs', 'learning_rate' or None, 'regularization', 'annealing'} of a solver for so many ratings; kind: the
-    rates that the estimator names."""
+    """Return a solver's default hyperparameters for n_ratings ratings.
+
+    The keys are 'epochs', 'learning_rate' (may be None), 'regularization' and 'annealing', and others for clicks. kind
+    names the estimator's set of rates.
+    """
     return importlib.import_module(f"{__name__}.{solver}.rates").usual(kind, n_ratings)

@@ -10,7 +10,7 @@ from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
-from gpukit.factorization.prepare.ready import Way
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.tuning.grid import OPEN
 from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
@@ -51,7 +51,7 @@ class Fold:
     def evaluator(self, model, seed):
         """The choose.evaluator.Evaluator of all settings that walk the ratings as an estimator does."""
         if model.walk not in self.evaluators:
-            way = Way(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
+            way = PreparationOptions(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
             find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
             self.evaluators[model.walk] = Evaluator(self.train, self.test, way, self.device, find)
         return self.evaluators[model.walk]

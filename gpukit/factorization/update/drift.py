@@ -15,24 +15,25 @@ SURE = 0.25  # prior variance of the slope around 1
 LEAST = 0.7  # smallest share of an update: below it retraining has the lower error (MovieLens 1M)
 
 
-def share(model, merged, fresh, trainer):
+def fit_share(model, merged, fresh, trainer):
     """Return the slope, from 0 to 1, of z - biases over the other terms that a run.Model predicts.
 
-    It is estimated on the new ratings of a Merged in rows that had ratings; fresh: ((M,), (N,)) bool of rows without.
+    It is estimated on the new ratings of a MergedHistory in rows with earlier ratings; fresh: ((M,), (N,)) bool of the
+    other rows.
     """
     ratings, (users, items) = merged.ratings, fresh
-    at = np.flatnonzero(merged.new)
-    at = at[~(users[ratings.users[at]] | items[ratings.items[at]])]
-    pairs, scale, state = (ratings.users[at], ratings.items[at]), model.scale, model.state
+    places = np.flatnonzero(merged.new)
+    places = places[~(users[ratings.users[places]] | items[ratings.items[places]])]
+    pairs, scale, state = (ratings.users[places], ratings.items[places]), model.scale, model.state
     biases = state.user_extras[pairs[0], BIAS] + state.item_extras[pairs[1], BIAS]
-    added = predicted(model, pairs, trainer).astype(np.float64) - biases
-    left = (ratings.values[at] - scale.mean) / scale.deviation - biases
-    noise = float(np.mean((left - added) ** 2)) if len(at) else 1.0
+    added = predict_pairs(model, pairs, trainer).astype(np.float64) - biases
+    residual = (ratings.values[places] - scale.mean) / scale.deviation - biases
+    noise = float(np.mean((residual - added) ** 2)) if len(places) else 1.0
     prior = noise / SURE
-    return float(np.clip((added @ left + prior) / (added @ added + prior), 0.0, 1.0))
+    return float(np.clip((added @ residual + prior) / (added @ added + prior), 0.0, 1.0))
 
 
-def predicted(model, pairs, trainer):
+def predict_pairs(model, pairs, trainer):
     """Predict pairs of rows by a run.Model: (n,) float32, in z."""
     state, steps = model.state, trainer.steps
     layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])

@@ -1,12 +1,12 @@
-"""A new user folded in: bias and factors from a list of ratings, by ridge regression on what the model knows of the
-items; the model stays as it is. On the host, in float64.
+"""Fold-in of a new user: bias and factors by ridge regression on the items' parameters, which stay fixed.
 
-With the items' numbers fixed, Eq. (2) in the user's b and u is least squares with a ridge: for n ratings z_j,
+Computed on the host, in float64. With the items fixed, Eq. (2) in the user's b and u is least squares with a ridge. For
+n ratings z_j,
 
     minimize  sum_j (z_j - b_j - t_j - b - u v_j)^2 + (n lambda_b + damping) b^2 + n lambda |u|^2
 
-where t_j are the neighbourhood's terms of Eq. (1), of the ratings given. Every rating's step shrinks the user's
-numbers, hence the n; the damping is that of the baseline.
+where t_j are the neighbourhood's terms of Eq. (1) from these ratings. The step of every rating shrinks the user's
+parameters, hence the factor n; the damping is that of the baseline.
 """
 
 from typing import NamedTuple
@@ -16,73 +16,74 @@ import numpy as np
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.solvers.sgd.rates import BIAS_DECAY
-from gpukit.factorization.solvers.squares.host import solved
+from gpukit.factorization.solvers.squares.host import solve_symmetric
 
-LEAST = 1e-6  # of the ridge, so that few ratings do for many factors
+LEAST = 1e-6  # of the ridge, for fewer ratings than factors
 
 
-class Given(NamedTuple):
-    """A new user's ratings: items (n,) item rows, each once; z (n,) float64, in the units of training."""
+class UserRatings(NamedTuple):
+    """Ratings of a new user: items (n,) distinct item rows; z (n,) float64, in training units."""
 
     items: np.ndarray
     z: np.ndarray
 
 
-class Taste(NamedTuple):
-    """What is known of a new user: bias; base, the baseline bias of Eq. (1); factors (F,); all float64, in z."""
+class UserParameters(NamedTuple):
+    """Parameters of a new user: bias; base, the baseline bias of Eq. (1); factors (F,); float64, in z."""
 
     bias: float
     base: float
     factors: np.ndarray
 
 
-def taste_of(state, given, decay):
-    """The Taste of a user of a state.State by a Given; decay: the regularization that the model was trained with."""
-    extras = state.item_extras[given.items].astype(np.float64)
-    base = float((given.z - extras[:, BASE]).sum() / (len(given.z) + DAMPING))
-    known = Taste(0.0, base, np.zeros(state.user_factors.shape[1]))
-    if not len(given.z):
-        return known._replace(base=0.0)
-    target = given.z - extras[:, BIAS] - neighborhood(state, given, base, given.items)
-    design = np.column_stack((np.ones(len(target)), state.item_factors[given.items].astype(np.float64)))
+def fit_user(state, ratings, decay):
+    """Return the UserParameters of a user of a state.State from UserRatings; decay: regularization of the training."""
+    extras = state.item_extras[ratings.items].astype(np.float64)
+    base = float((ratings.z - extras[:, BASE]).sum() / (len(ratings.z) + DAMPING))
+    if not len(ratings.z):
+        return UserParameters(0.0, 0.0, np.zeros(state.user_factors.shape[1]))
+    target = ratings.z - extras[:, BIAS] - neighborhood(state, ratings, base, ratings.items)
+    design = np.column_stack((np.ones(len(target)), state.item_factors[ratings.items].astype(np.float64)))
     ridge = np.full(design.shape[1], max(decay, LEAST) * len(target))
     ridge[0] = BIAS_DECAY * len(target) + DAMPING
-    found = solved(design.T @ design + np.diag(ridge), (design.T @ target)[:, None])[:, 0]
-    return Taste(float(found[0]), base, found[1:])
+    solution = solve_symmetric(design.T @ design + np.diag(ridge), (design.T @ target)[:, None])[:, 0]
+    return UserParameters(float(solution[0]), base, solution[1:])
 
 
-def scores_of(state, given, taste, items=slice(None)):
-    """Eq. (1) for a Taste and item rows, float64 in z."""
-    own = state.item_factors[items].astype(np.float64) @ taste.factors
-    own += state.item_extras[items, BIAS].astype(np.float64) + taste.bias
-    return own + neighborhood(state, given, taste.base, items)
+def predict_scores(state, ratings, user, items=slice(None)):
+    """Return Eq. (1) for UserParameters and item rows, float64 in z."""
+    scores = state.item_factors[items].astype(np.float64) @ user.factors
+    scores += state.item_extras[items, BIAS].astype(np.float64) + user.bias
+    return scores + neighborhood(state, ratings, user.base, items)
 
 
-def neighborhood(state, given, base, items):
-    """The second and third term of Eq. (1) for item rows, by the ratings given; 0 without neighbours."""
+def neighborhood(state, ratings, base, items):
+    """Return the second and third term of Eq. (1) for item rows from UserRatings; 0 without neighbours."""
     near = state.neighbors[items]
     if not near.shape[1]:
         return 0.0
-    seen, residual = np.zeros(len(state.neighbors), bool), np.zeros(len(state.neighbors))
-    seen[given.items] = True
-    residual[given.items] = given.z - state.item_extras[given.items, BASE] - base
-    rated = seen[near]
+    is_rated, residual = np.zeros(len(state.neighbors), bool), np.zeros(len(state.neighbors))
+    is_rated[ratings.items] = True
+    residual[ratings.items] = ratings.z - state.item_extras[ratings.items, BASE] - base
+    rated = is_rated[near]
     count = rated.sum(axis=1)
-    explicit, implicit = (state.influence[items, part].astype(np.float64) for part in range(2))
-    told, silent = (residual[near] * explicit).sum(axis=1), np.where(rated, 0.0, implicit).sum(axis=1)
-    return told * scale_of(count) + silent * scale_of(near.shape[1] - count)
+    w, c = (state.influence[items, part].astype(np.float64) for part in range(2))
+    explicit, implicit = (residual[near] * w).sum(axis=1), np.where(rated, 0.0, c).sum(axis=1)
+    return explicit * scale_of(count) + implicit * scale_of(near.shape[1] - count)
 
 
 def scale_of(count):
-    """|S|^-1/2, 0 for the empty set."""
+    """Return |S|^-1/2, 0 for the empty set."""
     return np.where(count > 0, 1 / np.sqrt(np.maximum(count, 1)), 0.0)
 
 
-def best_of(scores, given, n, exclude_seen):
-    """(item rows (1, n) int32, their scores (1, n) float32), best first, equal ones by the lower row; NaN where a score
-    is, and where fewer are left."""
+def rank_items(scores, ratings, n, exclude_seen):
+    """Return (item rows (1, n) int32, scores (1, n) float32), best first, ties by the lower row.
+
+    Scores are NaN for missing items.
+    """
     scores = scores.astype(np.float32)
     if exclude_seen:
-        scores[given.items] = np.nan
+        scores[ratings.items] = np.nan
     rows = np.argsort(-scores, kind="stable")[None, :n].astype(np.int32)
     return rows, scores[rows]

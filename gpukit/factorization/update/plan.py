@@ -16,7 +16,7 @@ FALLEN = 0.45  # the first starts where the rate is still this share of the init
 SETTLED = 25  # the whole history is replayed once it has grown by a SETTLED-th since the last time
 
 
-class Walk(NamedTuple):
+class Replay(NamedTuple):
     """share: fraction of the earlier ratings to replay; epochs: epoch numbers that set the learning rates."""
 
     share: float
@@ -28,8 +28,8 @@ class Walk(NamedTuple):
         return self.share == 1.0
 
 
-def walk_of(replay, before, now, settled, plan):
-    """Return the Walk of an update.
+def plan_replay(replay, before, now, settled, plan):
+    """Return the Replay of an update.
 
     replay: earlier ratings per new one; None: FEW, or all of them when due. before, now: number of ratings before and
     after the update; settled: their number at the last epoch over the whole history; plan: a training's
@@ -40,8 +40,8 @@ def walk_of(replay, before, now, settled, plan):
     replay = FEW if replay is None else replay
     if due or replay * new >= before:
         count = max(1, min(round(AGAIN * plan.epochs), MOST))
-        return Walk(1.0, tuple(place * plan.epochs / count for place in range(count)))
-    return Walk(replay * new / before, late_epochs(plan.epochs, plan.annealing))
+        return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))
+    return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
 
 
 def has_grown(settled, now):
@@ -57,4 +57,4 @@ def late_epochs(epochs, annealing):
     first, count = max(0, epochs - LATE), min(LATE, epochs)
     if annealing < 1:
         first = min(first, math.log(FALLEN) / math.log(annealing))
-    return tuple(first + place for place in range(count))
+    return tuple(first + number for number in range(count))

@@ -1,4 +1,4 @@
-"""One update: what `partial_fit` does between checking its arguments and keeping the result; on any device."""
+"""One update: the computation of `partial_fit`, on any device."""
 
 from typing import NamedTuple
 
@@ -10,22 +10,24 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.live import learning, upload
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, major_first
-from gpukit.factorization.prepare import ready, strata
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import Task
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
 from gpukit.factorization.update import drift, grow, merge, retrain
-from gpukit.factorization.update.plan import walk_of
+from gpukit.factorization.update.plan import plan_replay
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
-GROWN = 1.1  # an item has changed when it has so many times its ratings
+GROWN = 1.1  # growth of an item's ratings that calls for a new search of its neighbours
 
 
 class Model(NamedTuple):
-    """What an update begins with: a state.State, arrays.History on the host, arrays.Scale, how many ratings there were
-    when the whole history was last walked."""
+    """Input of an update: state.State, arrays.History on the host, arrays.Scale.
+
+    settled: number of ratings at the last epoch over the whole history.
+    """
 
     state: object
     history: object
@@ -34,9 +36,11 @@ class Model(NamedTuple):
 
 
 class Trainer(NamedTuple):
-    """How a model learns: the side it walks, Device, the factorization's steps for it, a function that gives its
-    settings.Settings for so many ratings, a function that searches neighbours (None without them), whether without
-    conflicts."""
+    """Training of a model.
+
+    walk: major side; device: Device; steps: of the factorization; settings: function from the number of ratings to
+    settings.Settings; search: function that searches neighbours, None without them; deterministic.
+    """
 
     walk: str
     device: object
@@ -47,22 +51,25 @@ class Trainer(NamedTuple):
 
 
 class Updated(NamedTuple):
-    """The model afterwards, and the entry of `updates_`."""
+    """Result of an update; entry: of `updates_`."""
 
     state: object
     history: object
     scale: object
-    told: dict
+    entry: dict
 
 
 class Facts(NamedTuple):
-    """What is known once the ratings are in order: Merged, ((M,), (N,)) bool of the rows without ratings before, the
-    Orders of the ratings of these rows (None without any), the share of each row's ratings that were there before (1
-    for rows without any), bool of rows in which something is new, baseline biases, neighbours, History, Scale."""
+    """Merged ratings and what follows from them.
+
+    merged: MergedHistory; fresh ((M,), (N,)) bool: rows without earlier ratings; orders: Orders of their ratings, None
+    without any; known: share of earlier ratings of each row, 1 without ratings; touched: rows with new or corrected
+    ratings; base: baseline biases; neighbors; history: History; scale: Scale.
+    """
 
     merged: object
     fresh: tuple
-    own: object
+    orders: object
     known: tuple
     touched: tuple
     base: tuple
@@ -72,10 +79,10 @@ class Facts(NamedTuple):
 
 
 def update(model, part, settings, trainer, progress):
-    """The Updated of a Model that takes inputs.NewRatings, as update.settings.Settings say; None where it is better
-    trained anew (retrain.py).
+    """Return the Updated of a Model with inputs.NewRatings; None if it should be retrained (retrain.py).
 
-    Raises DataError, DeviceMemoryError. An interrupt takes effect between two epochs, and the model is as it was.
+    settings: update.settings.Settings. Raises DataError, DeviceMemoryError. An interrupt takes effect between epochs
+    and leaves the model unchanged.
     """
     clock = Clock()
     progress("merging", 0, 1, {})
@@ -84,22 +91,22 @@ def update(model, part, settings, trainer, progress):
         before = counts_before(model.history, merged.ratings.shape)
         now = merge.counts_of(merged.ratings)
     plan = trainer.settings(len(merged.ratings))
-    walk = walk_of(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan)
-    facts = learned_facts(model, merged, (before, now), (walk, settings, trainer), clock)
-    share = drift.share(model, merged, facts.fresh, trainer) if walk.is_whole else 1.0
+    replay = plan_replay(settings.replay, len(model.history.items), len(merged.ratings), model.settled, plan)
+    facts = collect_facts(model, merged, (before, now), (replay, settings, trainer), clock)
+    share = drift.fit_share(model, merged, facts.fresh, trainer) if replay.is_whole else 1.0
     if share < drift.LEAST and retrain.is_free(settings):
         return None
-    state = grow.grown_state(model.state, facts.fresh, facts.base, facts.neighbors, plan.biases, plan.seed)
-    state = grow.at_baseline(state) if plan.held else state
+    state = grow.grow_state(model.state, facts.fresh, facts.base, facts.neighbors, plan.biases, plan.seed)
+    state = grow.reset_biases(state) if plan.held else state
     with clock("training"), interrupt.deferred() as pressed:
         learner = Learner(state, facts, plan, trainer, pressed, progress)
         if plan.epochs:
-            learner.learn_fresh()
+            learner.train_new_rows()
         if plan.epochs and settings.rows == "move":
-            learner.learn_all(walk, max(share, drift.LEAST))
+            learner.train_all_rows(replay, max(share, drift.LEAST))
         state = learner.state if plan.epochs else states.without_factors(learner.state)
-    whole = settings.rows == "move" and walk.is_whole
-    told = {
+    whole = settings.rows == "move" and replay.is_whole
+    entry = {
         "ratings": len(part) - merged.corrected,
         "corrected": merged.corrected,
         "users": int(np.count_nonzero(facts.fresh[0] & (now[0] > 0))),
@@ -109,97 +116,101 @@ def update(model, part, settings, trainer, progress):
         "settled": len(merged.ratings) if whole else model.settled,
         "seconds": clock.seconds,
     }
-    return Updated(state, facts.history, facts.scale, told)
+    return Updated(state, facts.history, facts.scale, entry)
 
 
 def counts_before(history, shape):
-    """(ratings of each user (M,), of each item (N,)) that a History has, in the rows of a grown model."""
+    """Return the History's (ratings of each user (M,), of each item (N,)), in the rows of a grown model."""
     users = np.zeros(shape[0], np.int64)
     counts = np.diff(history.indptr)[:-1]
     users[: len(counts)] = counts
     return users, np.bincount(history.items, minlength=shape[1])
 
 
-def learned_facts(model, merged, counts, how, clock):
-    """The Facts of an update; counts: (before, now) of both sides; how: (plan.Walk, Settings, Trainer)."""
-    (before, now), (walk, settings, trainer) = counts, how
-    fresh = tuple(was == 0 for was in before)
+def collect_facts(model, merged, counts, options, clock):
+    """Return the Facts of an update; counts: (before, now) of both sides; options: (plan.Replay, Settings, Trainer)."""
+    (before, now), (replay, settings, trainer) = counts, options
+    fresh = tuple(old == 0 for old in before)
     touched = touched_rows(merged)
-    known = tuple(np.maximum(was, 1) / np.maximum(is_now, 1) for was, is_now in zip(before, now))
+    known = tuple(np.maximum(old, 1) / np.maximum(new, 1) for old, new in zip(before, now))
     steps = trainer.steps.preparing
     with clock("orders"):
         orders = order_ratings(merged.ratings, trainer.device)
-        scale = widened(model.scale, merged.ratings.values[merged.new])
-        history = ready.history_of(orders, scale, steps)
+        scale = extend_scale(model.scale, merged.ratings.values[merged.new])
+        history = training_data.history_of(orders, scale, steps)
         history = type(history)(*map(steps.fetch, history))
-        own, plan = orders_of_fresh(merged, fresh, trainer), trainer.settings(len(merged.ratings))
+        new_orders, plan = order_new_rows(merged, fresh, trainer), trainer.settings(len(merged.ratings))
         if settings.rows == "move":
-            base = ready.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
+            base = training_data.baseline_of(orders, scale, steps, plan.damping, trend=plan.trend)
         else:
-            base = kept_baseline(model.state, fresh, own, (scale, plan.damping), trainer)
+            base = update_baseline(model.state, fresh, new_orders, (scale, plan.damping), trainer)
         base = tuple(np.asarray(steps.fetch(side), np.float32) for side in base)
     with clock("neighbours"):
-        changed = changed_items(before[1], now[1], touched[1], walk, settings)
-        neighbors = found_neighbors(model.state.neighbors, orders, changed, trainer)
-    return Facts(merged, fresh, own, known, touched, base, neighbors, history, scale)
+        changed = find_changed_items(before[1], now[1], touched[1], replay, settings)
+        neighbors = update_neighbors(model.state.neighbors, orders, changed, trainer)
+    return Facts(merged, fresh, new_orders, known, touched, base, neighbors, history, scale)
 
 
 def touched_rows(merged):
-    """((M,), (N,)) bool: rows with a rating that is new or corrected."""
+    """Return the rows with new or corrected ratings, ((M,), (N,)) bool."""
     rows = merged.ratings.users[merged.new], merged.ratings.items[merged.new]
-    return tuple(np.bincount(own, minlength=n) > 0 for own, n in zip(rows, merged.ratings.shape))
+    return tuple(np.bincount(side, minlength=n) > 0 for side, n in zip(rows, merged.ratings.shape))
 
 
-def widened(scale, values):
-    """The Scale with bounds that hold new ratings too; its mean and deviation stay, so that z means what it meant."""
+def extend_scale(scale, values):
+    """Return the Scale with bounds that include new ratings; mean and deviation stay, so that z keeps its meaning."""
     if not len(values):
         return scale
     return scale._replace(low=min(scale.low, float(values.min())), high=max(scale.high, float(values.max())))
 
 
-def orders_of_fresh(merged, fresh, trainer):
-    """The Orders of the ratings that rows without any before have now, None where there are no such rows."""
+def order_new_rows(merged, fresh, trainer):
+    """Return the Orders of the ratings of rows without earlier ratings, None without any."""
     ratings, (users, items) = merged.ratings, fresh
-    own = np.flatnonzero(merged.new)
-    own = own[users[ratings.users[own]] | items[ratings.items[own]]]
-    return order_ratings(ratings.take(own), trainer.device) if len(own) else None
+    places = np.flatnonzero(merged.new)
+    places = places[users[ratings.users[places]] | items[ratings.items[places]]]
+    return order_ratings(ratings.take(places), trainer.device) if len(places) else None
 
 
-def kept_baseline(state, fresh, own, how, trainer):
-    """Baseline biases ((M,), (N,)) float64 in z on the device: of fresh rows by Orders of their ratings, of the others
-    as they were; how: (Scale, damping)."""
-    work, base = upload.work_of(trainer, state), []
+def update_baseline(state, fresh, orders, options, trainer):
+    """Return baseline biases ((M,), (N,)) float64 in z on the device, recomputed for new rows.
+
+    orders: Orders of the new rows' ratings or None; options: (Scale, damping).
+    """
+    context, base = upload.create_context(trainer, state), []
     for extras, new in zip(grow.extras_of(state), fresh):
         base.append(np.zeros(len(new)))
         base[-1][: len(extras)] = extras[:, BASE]
-    base = tuple(work.own.resident(side, np.float64) for side in base)
-    flags = tuple(work.own.resident(new, np.uint8) for new in fresh)
-    return base if own is None else learning.fresh_baseline(own, flags, base, *how, work)
+    base = tuple(context.live_steps.resident(side, np.float64) for side in base)
+    flags = tuple(context.live_steps.resident(new, np.uint8) for new in fresh)
+    return base if orders is None else learning.baseline_of_new_rows(orders, flags, base, *options, context)
 
 
-def changed_items(before, now, touched, walk, settings):
-    """(N,) bool: items whose neighbours are looked for: new ones; where rows may move, those that have GROWN, and all
-    that have new ratings when the whole history is walked."""
+def find_changed_items(before, now, touched, replay, settings):
+    """Return the items whose neighbours are searched, (N,) bool.
+
+    These are new items. If rows may move, also items that have GROWN, and all with new ratings if the whole history is
+    replayed.
+    """
     new = (before == 0) & (now > 0)
     if settings.rows == "frozen" or settings.hashes == "kept":
         return new
-    return (now >= GROWN * before) & touched | (touched & walk.is_whole) | new
+    return (now >= GROWN * before) & touched | (touched & replay.is_whole) | new
 
 
-def found_neighbors(known, orders, changed, trainer):
-    """(N, K) int32: those known, and for changed items those that are found now."""
+def update_neighbors(known, orders, changed, trainer):
+    """Return the neighbours (N, K) int32: searched for changed items, else as known."""
     if trainer.search is None:
         return np.zeros((len(changed), 0), np.int32)
     neighbors = np.zeros((len(changed), known.shape[1]), np.int32)
     neighbors[: len(known)] = known
     if changed.any():
-        found = trainer.search(orders)
-        neighbors[changed] = np.asarray(found)[changed]
+        neighbors[changed] = np.asarray(trainer.search(orders))[changed]
     return neighbors
 
 
 class Learner:
-    """A State that learns of parts of the history. state: as it stands; walked: ratings walked so far."""
+    """Training of a State on parts of the history; walked: ratings times epochs so far."""
 
     def __init__(self, state, facts, plan, trainer, pressed, progress):
         self.state, self.facts, self.plan, self.trainer = state, facts, plan, trainer
@@ -209,60 +220,60 @@ class Learner:
         runs.check_memory(trainer.device, len(ratings), major_first(trainer.walk, *ratings.shape), layout)
         self.layout = layout
 
-    def learn_fresh(self):
-        """Algorithm 4, lines 10 to 15: rows that had no ratings learn all of theirs, the others stay as they are."""
+    def train_new_rows(self):
+        """Train rows without earlier ratings, with the others fixed: Algorithm 4, lines 10 to 15."""
         facts = self.facts
-        if facts.own is None:
+        if facts.orders is None:
             return
-        held = upload.held_of(self.state, facts.history, facts.scale, upload.work_of(self.trainer, self.state))
-        flags = (held.work.own.resident(new, np.uint8) for new in facts.fresh)
-        self.walked += learning.learn(
-            learning.Fresh(facts.own, tuple(flags), learning.base_of(held)), held, self.plan, self.heed
-        )
-        self.state = states.State(*map(np.asarray, held.session().state()))
+        context = upload.create_context(self.trainer, self.state)
+        device_state = upload.create_device_state(self.state, facts.history, facts.scale, context)
+        flags = tuple(context.live_steps.resident(new, np.uint8) for new in facts.fresh)
+        rows = learning.NewRows(facts.orders, flags, learning.read_baseline(device_state))
+        self.walked += learning.train_new_rows(rows, device_state, self.plan, self.report)
+        self.state = states.State(*map(np.asarray, device_state.session().state()))
 
-    def heed(self, turn, turns):
-        """Before an epoch, and after the last: tell of it, and end where that is asked for."""
+    def report(self, turn, turns):
+        """Report progress before each epoch and after the last; raise Interrupted on request."""
         if self.pressed.requested is not None:
             raise interrupt.Interrupted(self.pressed.requested)
         if turn:
             self.progress("training", turn, turns, {"rmse": None})
 
-    def learn_all(self, walk, share):
-        """All rows learn of the new ratings, and again of a share of those before; share: what they confirm."""
+    def train_all_rows(self, replay, share):
+        """Train all rows on the new ratings and on a share of the earlier ones; share: of drift.fit_share."""
         merged, state = self.facts.merged, self.state
-        again = np.random.default_rng([self.plan.seed, len(merged.new)]).random(len(merged.new)) < walk.share
-        if walk.is_whole:
-            state = grow.forgotten(state, self.facts, share)
-        self.state = self.walk(state, merged.new | again, walk.epochs)
+        replayed = np.random.default_rng([self.plan.seed, len(merged.new)]).random(len(merged.new)) < replay.share
+        if replay.is_whole:
+            state = grow.shrink_factors(state, self.facts, share)
+        self.state = self.run_epochs(state, merged.new | replayed, replay.epochs)
 
-    def walk(self, state, which, epochs):
-        """The State after walking some ratings of the history (a mask) at the rates of these epochs."""
-        some = self.facts.merged.ratings.take(which)
-        if not len(some):
+    def run_epochs(self, state, mask, epochs):
+        """Return the State after epochs over the ratings of a mask, at the rates of these epoch numbers."""
+        ratings = self.facts.merged.ratings.take(mask)
+        if not len(ratings):
             return state
-        training = self.training_on(state, some)
+        training = self.training_on(state, ratings)
         for turn, epoch in enumerate(epochs):
-            self.heed(turn, len(epochs))
+            self.report(turn, len(epochs))
             training.step(self.plan.epoch_rates(epoch), schedule.turn_key(self.plan.seed, turn))
-        self.heed(len(epochs), len(epochs))
-        self.walked += len(some) * len(epochs)
+        self.report(len(epochs), len(epochs))
+        self.walked += len(ratings) * len(epochs)
         return training.session.state()
 
-    def training_on(self, state, some):
-        """The Training of a State that walks some Ratings."""
+    def training_on(self, state, ratings):
+        """Return the Training of a State on Ratings."""
         trainer, steps = self.trainer, self.trainer.steps
-        orders, scale = order_ratings(some, trainer.device), self.facts.scale
-        in_strata = strata.in_strata_on(trainer.device, trainer.deterministic)
-        way = ready.Way(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
-        made = ready.make_ready(orders, scale, way, steps.preparing)
-        task = Task(orders, scale, made, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
+        orders, scale = order_ratings(ratings, trainer.device), self.facts.scale
+        in_strata = conflict_free_blocks.uses_strata(trainer.device, trainer.deterministic)
+        options = training_data.PreparationOptions(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
+        data = training_data.prepare_ratings(orders, scale, options, steps.preparing)
+        task = Task(orders, scale, data, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
         session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
         return descent.begin(session, task, descent.arrange(task))
 
 
 def trainer_of(estimator, device, search):
-    """The Trainer of an estimator that works on a device; search: see Trainer."""
+    """Return the Trainer of an estimator on a device; search: see Trainer."""
     steps = engine(device, "gpukit.factorization")
     k = estimator.neighbors_.shape[1]
     return Trainer(

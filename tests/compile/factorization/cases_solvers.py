@@ -11,7 +11,7 @@ from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
-from gpukit.factorization.solvers.hogwild.arrays import Samples
+from gpukit.factorization.solvers.hogwild.training import Samples
 from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates

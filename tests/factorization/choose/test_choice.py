@@ -13,7 +13,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.choose import candidates, damping, rule
 from gpukit.factorization.choose.evaluator import Evaluator, rms
 from gpukit.factorization.choose.folds import folds
-from gpukit.factorization.prepare.ready import Way
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.ratings import Ratings
 
 BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
@@ -262,7 +262,7 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         rng = np.random.default_rng(seed)
         users, items = (side.ravel().astype(np.int32) for side in np.indices((20, 6)))
         noise = Ratings(users, items, rng.normal(size=120).astype(np.float32), np.arange(20), np.arange(6))
-        way = Way("users", seed, False, False)
+        way = PreparationOptions("users", seed, False, False)
         evaluators = [
             Evaluator(*fold, way, cpu(), lambda orders, steps: np.zeros((6, 0), np.int32)) for fold in folds(noise, 0)
         ]

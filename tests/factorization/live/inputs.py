@@ -1,4 +1,4 @@
-"""Histories and new ratings that the twin tier and the kernel tier share, as plain lists too."""
+"""Histories and new ratings for tests of twins and kernels, also as plain lists."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,11 @@ LEVELS = 5
 
 
 class Case(NamedTuple):
-    """shape (M, N) with the new ratings; old, new {(user, item): level}; key: the order's Key; indptr, items, codes:
-    the history; keys: of the new ratings, rising."""
+    """Old and new ratings.
+
+    shape (M, N) with the new ratings; old, new {(user, item): level}; key: Key of the order; indptr, items, codes: the
+    history; keys of the new ratings, ascending.
+    """
 
     shape: tuple
     old: dict
@@ -24,7 +27,7 @@ class Case(NamedTuple):
 
 
 def case(n_old, n_new, shape=(7, 9), before=(5, 6), seed=0, known=0.3):
-    """So many old ratings in the first rows, and new ones anywhere, a share of `known` of pairs that are there."""
+    """Old ratings in the first rows and new ones anywhere, a share `known` of them of old pairs."""
     rng = np.random.default_rng([seed, n_old, n_new])
     pairs = [(i, j) for i in range(before[0]) for j in range(before[1])]
     old = {pairs[p]: int(rng.integers(LEVELS)) for p in rng.permutation(len(pairs))[:n_old]}
@@ -41,7 +44,7 @@ def case(n_old, n_new, shape=(7, 9), before=(5, 6), seed=0, known=0.3):
 
 
 def history_of(rated, users):
-    """(indptr (users + 2,), items, codes) of {(user, item): level}."""
+    """Return (indptr (users + 2,), items, codes) of {(user, item): level}."""
     order = sorted(rated)
     counts = np.bincount([user for user, _ in order], minlength=users + 1)
     indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
@@ -50,10 +53,10 @@ def history_of(rated, users):
 
 
 def key_number(key, user, item, level):
-    """A rating's key as an integer."""
+    """Return a rating's key as an integer."""
     return user << key.user.shift | item << key.item.shift | level
 
 
 def starts_of(rows, n_rows):
-    """(n_rows + 1,) int64: where each row begins."""
+    """Return the first rating of each row, (n_rows + 1,) int64."""
     return np.concatenate(([0], np.cumsum(np.bincount(rows, minlength=n_rows)))).astype(np.int64)

@@ -1,4 +1,4 @@
-"""Ratings that a live model takes as they are, and those that it does not."""
+"""Ratings that a live model accepts unchanged, and others."""
 
 import copy
 
@@ -15,7 +15,7 @@ from gpukit.ratings import Ratings
 
 
 def plain(users, items, user_ids, item_ids):
-    """Ratings that nobody has looked at."""
+    """Unchecked Ratings."""
     users, items = (np.array(rows, np.int32) for rows in (users, items))
     return Ratings(users, items, np.ones(len(users), np.float32), np.array(user_ids), np.array(item_ids))
 
@@ -48,7 +48,7 @@ def read(ratings):
 def test_both_ways_are_the_same(name):
     ratings = {**AS_THEY_ARE, **NOT}[name]
     if len(ratings):
-        assert (ingest.as_it_is(ratings, KNOWN_IDS, cpu) is not None) == (name in AS_THEY_ARE)
+        assert (ingest.accept_as_is(ratings, KNOWN_IDS, cpu) is not None) == (name in AS_THEY_ARE)
     before = ratings.users.copy()
     for mine, usual in zip(read(ratings), inputs.in_rows(ratings, *KNOWN_IDS)):
         np.testing.assert_array_equal(mine, usual)
@@ -73,13 +73,13 @@ def test_ratings_that_are_no_numbers(value):
     assert same_model(live.model(), before)
 
 
-def test_a_part_that_nobody_has_looked_at():
-    """Users and items behind the known ones: what partial_fit makes of them."""
+def test_an_unchecked_part():
+    """Users and items after the known ones: the same as partial_fit."""
     whole, _, _ = whole_and_parts()
     new = np.flatnonzero((whole.users >= KNOWN[0]) | (whole.items >= KNOWN[1]))
     part = Ratings(*(one[new] for one in (whole.users, whole.items, whole.values)), whole.user_ids, whole.item_ids)
     before = make(LSHMF, n_epochs=2, n_factors=5).fit(whole_and_parts()[1])
     live = before.live("cpu")
-    assert ingest.as_it_is(part, (live.user_ids_, live.item_ids_), cpu) is not None
+    assert ingest.accept_as_is(part, (live.user_ids_, live.item_ids_), cpu) is not None
     live.add(part)
     assert same_model(live.model(), copy.copy(before).partial_fit(part, rows="frozen"))

@@ -1,4 +1,4 @@
-"""The kernels of a live model against their twins, and both against plain dictionaries."""
+"""Kernels of a live model against their twins and plain dictionaries."""
 
 import numpy as np
 import pytest
@@ -41,7 +41,7 @@ def case(request):
 
 
 def both(name, shape, given, outputs):
-    """What the kernel has made of arrays that it writes, and that its twin makes the same of them."""
+    """Return the arrays that the kernel writes; its twin must write the same."""
     made, expected = ([array.copy() for array in outputs] for _ in range(2))
     launch(getattr(kernels, name), *shape, *given, *made)
     getattr(twins, name)(*given, *expected)
@@ -51,7 +51,7 @@ def both(name, shape, given, outputs):
 
 
 def found_pairs(case, shape):
-    """(at, marked) of find_pairs."""
+    """Return (at, marked) of find_pairs."""
     (_, item, user), n = case.key, len(case.keys)
     given = case.keys, user.shift, item.shift, item.width, case.indptr, case.items
     outputs = [np.full(n, 9, np.uint32), np.full(n, 9, np.uint64), np.array([3])]
@@ -95,7 +95,7 @@ def test_correct_codes(case, shape):
 
 
 def test_insert_records(case, shape):
-    """The history of all ratings; pairs that were there keep what they had."""
+    """The history of all ratings; old pairs keep their codes."""
     at, marked = found_pairs(case, shape)
     new = marked < ASIDE
     (level, item, _), n = case.key, len(case.items) + int(new.sum())
@@ -108,7 +108,7 @@ def test_insert_records(case, shape):
 
 
 def test_tiles_of_old_ratings(monkeypatch):
-    """More old ratings than a block takes in one go, on both devices."""
+    """More old ratings than a block moves at once, on both devices."""
     case = inputs.case(700, 90, (40, 40), (30, 30))
     monkeypatch.setattr(kernels, "SHARE", 2)
     monkeypatch.setattr(twins, "TILE", 64)
@@ -116,7 +116,7 @@ def test_tiles_of_old_ratings(monkeypatch):
 
 
 def test_starts_and_rows(case, shape):
-    """Where rows begin in all ratings, and which have some for the first time."""
+    """First rating of each row, and rows with their first ratings."""
     users = np.array([user for user, _ in case.new if (user, _) not in case.old], np.int64)
     added = inputs.starts_of(users, case.shape[0] + 1)
     (out,) = both("add_starts", shape, (case.indptr, added), [np.zeros_like(added)])
@@ -139,7 +139,7 @@ def test_mark_still(case, shape):
 
 
 def test_rows_of_tables(shape):
-    """Baseline biases are read, and rows that are flagged taken."""
+    """Baseline biases are read, flagged rows are copied."""
     rng = np.random.default_rng(2)
     table, work = (rng.normal(size=(6, 3 + EXTRA)).astype(np.float32) for _ in range(2))
     flags = np.array([0, 1, 0, 0, 1], np.uint8)
@@ -151,7 +151,7 @@ def test_rows_of_tables(shape):
 
 @pytest.mark.parametrize("biased", [True, False])
 def test_rows_that_begin(shape, biased):
-    """Flagged rows are what training begins with, row 4 at the mean; the others are held still; nobody is zero."""
+    """Flagged rows have initial parameters, row 4 at the mean; the others are fixed; the unknown row is zero."""
     rng = np.random.default_rng(2)
     table, work = (rng.normal(size=(6, 36 + EXTRA)).astype(np.float32) for _ in range(2))
     flags, starts = np.array([0, 1, 0, 0, 1], np.uint8), np.array([0, 3, 8, 8, 9, 30], np.int64)
@@ -168,7 +168,7 @@ def test_rows_that_begin(shape, biased):
 
 
 def test_fresh_means(shape):
-    """Damped means of the flagged rows, more rows than a block looks at in one go; the others' biases stay."""
+    """Damped means of flagged rows, more rows than a block checks at once; other biases stay."""
     rng = np.random.default_rng(4)
     counts = rng.integers(0, 40, 150)
     starts, n = np.concatenate(([0], np.cumsum(counts), [counts.sum()])), int(counts.sum())
@@ -237,7 +237,7 @@ def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
 
 @pytest.mark.parametrize("rows", [1, 40, 1500])
 def test_rows_are_cut_as_the_host_cuts_them(shape, rows):
-    """Pieces of rows of which few move: those of schedule.chunk_lengths; rows without ratings have none."""
+    """Pieces of rows, few of them learning: those of schedule.chunk_lengths, none for rows without ratings."""
     rng = np.random.default_rng(rows)
     counts, flags = rng.poisson(rng.exponential(8, rows)), (rng.random(rows) < 0.2).astype(np.uint8)
     counts[-1], flags[-1] = 3000, 1
@@ -260,7 +260,7 @@ def test_pieces_before(steps, rows, monkeypatch):
     rng = np.random.default_rng(rows)
     counts, flags = rng.poisson(1, rows), np.ones(rows, np.uint8)
     starts = steps.resident(np.append(0, np.cumsum(counts)), np.int64)
-    before = piecing.pieces_before(starts, steps.resident(flags, np.uint8), (1e-9, 0.0, 1e-9, 1), steps)
+    before = piecing.count_pieces_before(starts, steps.resident(flags, np.uint8), (1e-9, 0.0, 1e-9, 1), steps)
     np.testing.assert_array_equal(steps.fetch(before), np.append(0, np.cumsum(counts)))
 
 
@@ -287,7 +287,7 @@ def test_new_rows_are_renamed(shape):
 def test_a_part_is_read_as_on_the_host(name, monkeypatch):
     small_launches(monkeypatch)
     ratings, known = test_ingest.AS_THEY_ARE[name], test_ingest.KNOWN_IDS
-    part = ingest.as_it_is(ratings, known, gpu_of_live)
+    part = ingest.accept_as_is(ratings, known, gpu_of_live)
     for mine, usual in zip(part, usual_way.in_rows(ratings, *known)):
         found = mine if isinstance(mine, np.ndarray) else gpu_of_live.fetch(mine)
         np.testing.assert_array_equal(found, usual)

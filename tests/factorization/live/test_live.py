@@ -1,4 +1,4 @@
-"""A live model on the CPU: what partial_fit with frozen rows gives, part by part."""
+"""A live model on the CPU: the same as partial_fit with frozen rows, part by part."""
 
 import copy
 
@@ -20,7 +20,8 @@ KNOWN = 60, 25
 
 
 def whole_and_parts(n_parts=3):
-    """(all ratings, those of the first rows, the others in parts): new users, new items, new pairs of known ones."""
+    """Return (all ratings, those of the first rows, the others in parts): new users, new items, new pairs of known
+    ones."""
     whole = planted(80, 30, 0.4, seed=3)
     draw = np.random.default_rng(0)
     late = (whole.users >= KNOWN[0]) | (whole.items >= KNOWN[1]) | (draw.random(len(whole)) < 0.1)
@@ -37,7 +38,7 @@ def fitted(model, **more):
 
 
 def same_model(one, other):
-    """Whether two models are equal to the bit, history and ids included."""
+    """Return True if two models are bit-identical, including history and ids."""
     return (
         same_state(one, other)
         and all(np.array_equal(mine, theirs) for mine, theirs in zip(one._rated, other._rated))
@@ -48,7 +49,7 @@ def same_model(one, other):
     )
 
 
-def test_too_little_memory_is_told_before_the_model_goes_to_the_device(monkeypatch):
+def test_too_little_memory_is_reported_before_the_upload(monkeypatch):
     model, asked = fitted(LSHMF), []
 
     def refuse(device, n_ratings, rows, layout):
@@ -57,7 +58,7 @@ def test_too_little_memory_is_told_before_the_model_goes_to_the_device(monkeypat
 
     monkeypatch.setattr(upload.runs, "check_memory", refuse)
     with pytest.raises(DeviceMemoryError, match="too large"):
-        upload.opened(model, cpu())
+        upload.upload_model(model, cpu())
     assert asked == [(len(whole_and_parts()[1]), KNOWN[:: 1 if model.walk == "users" else -1])]
 
 
@@ -69,40 +70,40 @@ def counts(entry):
 @BOTH
 def test_parts_give_what_partial_fit_gives(model):
     before, (_, _, parts) = fitted(model), whole_and_parts()
-    beside, live = copy.copy(before), before.live("cpu")
+    expected, live = copy.copy(before), before.live("cpu")
     for part in parts:
-        told = live.add(part)
-        beside.partial_fit(part, rows="frozen")
-        assert counts(told) == counts(beside.updates_[-1]) and same_model(live.model(), beside)
-    assert sum(entry["users"] for entry in live.updates_) == 20 and len(live) == len(beside._rated.items)
+        entry = live.add(part)
+        expected.partial_fit(part, rows="frozen")
+        assert counts(entry) == counts(expected.updates_[-1]) and same_model(live.model(), expected)
+    assert sum(entry["users"] for entry in live.updates_) == 20 and len(live) == len(expected._rated.items)
     assert not hasattr(before, "updates_") and len(before.user_ids_) == KNOWN[0]
-    np.testing.assert_array_equal(live.predict(parts[0]), beside.predict(parts[0]))
-    assert live.evaluate(parts[0]) == beside.evaluate(parts[0])
+    np.testing.assert_array_equal(live.predict(parts[0]), expected.predict(parts[0]))
+    assert live.evaluate(parts[0]) == expected.evaluate(parts[0])
     for mine, theirs in zip(
-        live.recommend(live.user_ids_[[0, 70]], 4), beside.recommend(live.user_ids_[[0, 70]], 4, by="rating")
+        live.recommend(live.user_ids_[[0, 70]], 4), expected.recommend(live.user_ids_[[0, 70]], 4, by="rating")
     ):
         np.testing.assert_array_equal(mine, theirs)
 
 
 @pytest.mark.parametrize("shift", [0, 10**12])
 def test_ids_in_an_order_of_their_own(shift):
-    """Parts whose ids are numbered by themselves, of which some come again later: what partial_fit makes of them."""
+    """Parts with ids in an order of their own, some of them repeated: the same as partial_fit."""
     whole, old, parts = whole_and_parts()
     old = Ratings(old.users, old.items, old.values, old.user_ids * 3 + shift, old.item_ids * 7)
     before = make(LSHMF, n_epochs=1, n_factors=5).fit(old)
-    beside, live = copy.copy(before), before.live("cpu")
+    expected, live = copy.copy(before), before.live("cpu")
     for part in parts:
         there = np.unique(part.users)[::-1], np.unique(part.items)[::-1]
         rows = (np.argmax(one[:, None] == own, axis=1) for own, one in zip(there, (part.users, part.items)))
         ids = whole.user_ids[there[0]] * 3 + shift, whole.item_ids[there[1]] * 7
         part = Ratings(*(own.astype(np.int32) for own in rows), part.values, *ids)
         live.add(part)
-        assert same_model(live.model(), beside.partial_fit(part, rows="frozen"))
+        assert same_model(live.model(), expected.partial_fit(part, rows="frozen"))
     assert len(live.user_ids_) == 80
 
 
 def test_codes_are_those_of_all_ratings():
-    """Sums that were added to, and taken back from, give the codes of a hashing of everything."""
+    """Sums with additions and subtractions give the codes of hashing all ratings."""
     model, (whole, _, parts) = fitted(LSHMF), whole_and_parts()
     live = model.live("cpu")
     for part in parts:
@@ -115,17 +116,17 @@ def test_codes_are_those_of_all_ratings():
     now = upload.history_as_ratings(live.model())
     columns = columns_of(order_ratings(now, live._device))
     expected = simlsh.hash_codes(columns, model._hashing(model.neighbors_.shape[1]))
-    np.testing.assert_array_equal(live._held.hashes.tables[2].all, expected)
+    np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 
 def test_sums_widen():
-    """Corrections without end need more bits than the first history did."""
+    """Many corrections need more bits than the first history."""
     model, (_, _, parts) = fitted(LSHMF), whole_and_parts()
     live = model.live("cpu")
-    slices = live._held.hashes.tables[0].all.shape[1]
-    live._held.hashes._most += 1 << slices
+    slices = live._state.hashes.tables[0].all.shape[1]
+    live._state.hashes._most += 1 << slices
     live.add(parts[0])
-    assert live._held.hashes.tables[0].all.shape[1] == slices + 8
+    assert live._state.hashes.tables[0].all.shape[1] == slices + 8
     assert same_model(live.model(), copy.copy(model).partial_fit(parts[0], rows="frozen"))
 
 
@@ -154,7 +155,7 @@ def test_ratings_outside_the_scale_are_refused():
 @pytest.mark.parametrize("rule", ["last", "mean", "error"])
 @BOTH
 def test_corrections_and_repeats(model, rule):
-    """By the readers' rule, as partial_fit."""
+    """By the rule for repeats, as in partial_fit."""
     before, (_, old, parts) = fitted(model), whole_and_parts()
     again = old.take(np.array([3, 9, 3]))
     again = again.with_columns(users=again.users, items=again.items, values=np.array([1, 2, 4], np.float32))
@@ -162,15 +163,15 @@ def test_corrections_and_repeats(model, rule):
     if rule == "error":
         with pytest.raises(DataError, match="already"):
             live.add(again, duplicates=rule)
-        with pytest.raises(DataError, match=f"User {old.user_ids[old.users[3]]} has rated item .* already, in what"):
+        with pytest.raises(DataError, match=f"User {old.user_ids[old.users[3]]} has rated item .* already, in the"):
             live.add(again.take(np.array([2])), duplicates=rule)
         assert same_model(live.model(), before)
         return
     live.add(again, duplicates=rule)
-    beside = copy.copy(before).partial_fit(again, rows="frozen", duplicates=rule)
-    assert same_model(live.model(), beside) and counts(live.updates_[-1]) == counts(beside.updates_[-1])
+    expected = copy.copy(before).partial_fit(again, rows="frozen", duplicates=rule)
+    assert same_model(live.model(), expected) and counts(live.updates_[-1]) == counts(expected.updates_[-1])
     live.add(parts[1])
-    assert same_model(live.model(), beside.partial_fit(parts[1], rows="frozen"))
+    assert same_model(live.model(), expected.partial_fit(parts[1], rows="frozen"))
 
 
 @BOTH
@@ -183,24 +184,24 @@ def test_a_rating_of_a_new_value(model):
     )
     live = before.live("cpu")
     live.add(odd)
-    beside = copy.copy(before).partial_fit(odd, rows="frozen")
-    assert same_model(live.model(), beside)
+    expected = copy.copy(before).partial_fit(odd, rows="frozen")
+    assert same_model(live.model(), expected)
     live.add(parts[1])
-    assert same_model(live.model(), beside.partial_fit(parts[1], rows="frozen"))
+    assert same_model(live.model(), expected.partial_fit(parts[1], rows="frozen"))
 
 
 def test_ids_of_their_own():
-    """Ids in any order, some known, some not; and text for whole numbers."""
+    """Known and new ids in any order; text for whole numbers."""
     before = fitted(MatrixFactorization)
     new = np.array([999, before.user_ids_[4], 5000, 999]), np.array([7777, 8888, before.item_ids_[2], 8888])
     values = np.array([1, 2, 3, 4], np.float32)
     live = before.live("cpu")
     live.add(new, values)
-    beside = copy.copy(before).partial_fit(new, values, rows="frozen")
-    assert same_model(live.model(), beside) and live.user_ids_[-2:].tolist() == [999, 5000]
+    expected = copy.copy(before).partial_fit(new, values, rows="frozen")
+    assert same_model(live.model(), expected) and live.user_ids_[-2:].tolist() == [999, 5000]
     with pytest.raises(DataError, match="new user 'x' is text"):
         live.add((np.array(["x"]), np.array(["1"])), values[:1])
-    assert same_model(live.model(), beside)
+    assert same_model(live.model(), expected)
 
 
 def test_nothing_new():
@@ -210,37 +211,37 @@ def test_nothing_new():
 
 
 def test_corrections_before_any_row_is_new():
-    """What is written before rows are moved for the first time is not lost."""
+    """Corrections before the first growth are kept."""
     before, (_, old, parts) = fitted(LSHMF), whole_and_parts()
     mine = parts[0].take((parts[0].users < KNOWN[0]) & (parts[0].items < KNOWN[1]))
     again = old.with_columns(users=old.users, items=old.items, values=old.values[::-1].copy())
-    live, beside = before.live("cpu"), copy.copy(before)
+    live, expected = before.live("cpu"), copy.copy(before)
     for part in (mine, again, parts[1]):
         live.add(part)
-        beside.partial_fit(part, rows="frozen")
-        assert same_model(live.model(), beside)
+        expected.partial_fit(part, rows="frozen")
+        assert same_model(live.model(), expected)
 
 
 def test_known_pairs_enter_the_history_alone():
     before, (_, old, parts) = fitted(LSHMF), whole_and_parts()
     part = parts[0].take((parts[0].users < KNOWN[0]) & (parts[0].items < KNOWN[1]))
     live = before.live("cpu")
-    told = live.add(part)
-    assert told["walked"] == told["users"] == told["items"] == 0 and told["ratings"] == len(part)
+    entry = live.add(part)
+    assert entry["walked"] == entry["users"] == entry["items"] == 0 and entry["ratings"] == len(part)
     now = live.model()
     assert same_state(now, before) and len(now._rated.items) == len(old) + len(part)
 
 
 @pytest.mark.parametrize("room", [1.0, 3.0])
 def test_room_for_more_changes_nothing(monkeypatch, room):
-    """Rows that have to be moved at every part, and such as never have to."""
+    """Rows that are moved at every part, and rows that never are."""
     before, (_, _, parts) = fitted(LSHMF), whole_and_parts(6)
-    monkeypatch.setattr(tables, "ROOM", room)
-    live, beside = before.live("cpu"), copy.copy(before)
+    monkeypatch.setattr(tables, "GROWTH", room)
+    live, expected = before.live("cpu"), copy.copy(before)
     for part in parts:
         live.add(part)
-        beside.partial_fit(part, rows="frozen")
-    assert same_model(live.model(), beside)
+        expected.partial_fit(part, rows="frozen")
+    assert same_model(live.model(), expected)
 
 
 def test_a_deterministic_model():
@@ -298,13 +299,13 @@ def test_bad_ratings_leave_it_as_it_was(value, line):
 
 
 def test_a_part_that_fails_midway(monkeypatch):
-    """What is half done is not answered by."""
+    """An incomplete update is not used."""
     from gpukit.factorization.live import learning
 
     live, (_, _, parts) = fitted(MatrixFactorization).live("cpu"), whole_and_parts()
-    monkeypatch.setattr(learning, "learn", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(learning, "train_new_rows", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         live.add(parts[0])
     for question in (live.model, lambda: live.predict(parts[0]), lambda: live.add(parts[1])):
-        with pytest.raises(GpukitError, match="not added as a whole. Make the live model anew"):
+        with pytest.raises(GpukitError, match="failed before its end. Create the live model again"):
             question()

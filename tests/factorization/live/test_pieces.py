@@ -1,4 +1,4 @@
-"""Chunks of rows that learn beside others that stand still: those that the host cuts of numbers for every row."""
+"""Chunks of rows, few of them learning: those that the host cuts."""
 
 from types import SimpleNamespace
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import cpu as steps
-from gpukit.factorization.live import cpu as own
+from gpukit.factorization.live import cpu as live_steps
 from gpukit.factorization.live import pieces
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks.table import cut_table
@@ -24,14 +24,16 @@ def test_they_are_the_hosts(kind, rows, share, walk):
     settings = SimpleNamespace(rates=kind, learning_rate=0.15, seed=3)
     usual = SimpleNamespace(most_workers=lambda layout: most, chunking=steps.chunking)
     task = SimpleNamespace(
-        made=SimpleNamespace(side=SimpleNamespace(starts=starts)),
+        data=SimpleNamespace(side=SimpleNamespace(starts=starts)),
         settings=settings,
         orders=range(n),
         steps=usual,
         layout=SimpleNamespace(slots=0),
     )
     sides = (flags, None) if walk == "users" else (None, flags)
-    (table,), workers = pieces.still_tables(task, sides, SimpleNamespace(own=own, steps=usual, walk=walk, layout=None))
+    (table,), workers = pieces.tables_with_fixed_rows(
+        task, sides, SimpleNamespace(live_steps=live_steps, steps=usual, walk=walk, layout=None)
+    )
     rate = rates.row_rates(kind, 0.15, counts) * flags
     assert workers == schedule.still_workers(n, counts * rate, (schedule.worker_count(n, most), most))
     pace = schedule.Pace(workers, rate, 1, schedule.longest_still(n, workers))

@@ -1,4 +1,4 @@
-"""The kernels of the preparation against their twins, and both against plain loops: exact, sums within the budget."""
+"""Kernels of the preparation against their twins and plain loops: exact, sums within the budget."""
 
 import numpy as np
 import pytest
@@ -35,7 +35,7 @@ def starts(request):
 
 
 def both(name, shape, *arguments):
-    """What the kernel and the twin have made of the last arguments, those that are lists of as many outputs."""
+    """Outputs of the kernel and of the twin: the last arguments, lists of the same number of arrays."""
     given, outputs = arguments[:-1], arguments[-1]
     made = [[np.full_like(array, 77) for array in outputs] for _ in range(2)]
     launch(getattr(kernels, name), *shape, *given, *made[0])
@@ -74,7 +74,7 @@ def test_shuffles_differ_between_rows_and_seeds():
 
 @pytest.mark.parametrize("count", [2, 3, 4, 5])
 def test_every_place_is_as_likely(count):
-    """For the first rating of a row, over rows and over seeds."""
+    """Uniform positions of the first rating of a row, over rows and over seeds."""
     of_rows = shuffled(np.arange(0, 600 * count + 1, count), 5)[::count] % count
     of_seeds = [shuffled(np.array([0, count]), seed_key)[0] for seed_key in range(600)]
     for firsts in (of_rows, of_seeds):
@@ -120,7 +120,7 @@ def test_numbers_and_what_follows_them(n, shape):
 
 @pytest.mark.parametrize("n", [1, 31, 100])
 def test_pairs_in_keys(n, shape):
-    """The largest rows too."""
+    """The largest rows are included."""
     rng = np.random.default_rng(n)
     users, items = (np.append(rng.integers(0, 2**31, n - 1), 2**31 - 1).astype(np.int32) for _ in range(2))
     (keys,) = both("pack_pairs", shape, users, items, [np.zeros(n, np.uint64)])
@@ -178,7 +178,7 @@ def test_error_sums(n, shape):
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("rows, n_factors, stride", [(1, 1, 12), (6, 5, 16), (40, 8, 16), (3, 30, 40)])
 def test_start_rows(rows, n_factors, stride, half, biased, shape):
-    """Factors of a row that differs from the mean, its bias, nothing else; padding and the unknown's row are zero."""
+    """Factors and bias of rows with a bias; zeros in other rows, in padding and in the unknown row."""
     from gpukit._cuda import cuda
 
     base = np.random.default_rng(rows).normal(size=rows)
@@ -206,7 +206,7 @@ def test_start_rows(rows, n_factors, stride, half, biased, shape):
 
 
 def pad(factors, width):
-    """Zeros behind the factors."""
+    """Append zeros to the factors."""
     return np.pad(factors, ((0, 0), (0, width - factors.shape[1])))
 
 
@@ -224,7 +224,7 @@ def test_count_keys(counts, shape):
 @pytest.mark.parametrize("rows, step", [(1, 1), (7, 3), (32, 5), (100, 7)])
 @pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
 def test_rows_in_places(rows, step, shape):
-    """The k-th of an order stands k steps on, going round; rows move there and back, and names with them."""
+    """Row k of an order is stored k steps on, modulo the rows; moving and renaming rows are consistent."""
     order = np.random.default_rng(rows).permutation(rows).astype(np.uint32)
     expected = np.arange(rows + 1)
     expected[order] = np.arange(rows) * step % rows
@@ -283,7 +283,7 @@ def test_read_rows(rows, n_factors, stride, half, shape):
 
 @pytest.mark.parametrize("blocks, turns", [(1, 4), (2, 3), (3, 2)])
 def test_runs_of_strata(blocks, turns, starts, shape):
-    """Numbers of runs against the definition, where each stands in the table, and a permutation turned around."""
+    """Run numbers by definition, their lines in the table, and an inverted permutation."""
     rng, rows = np.random.default_rng(blocks), len(starts) - 1
     turns = max(turns, -(-rows // blocks))
     others, where = rng.integers(0, 9, starts[-1]).astype(np.int32), rng.permutation(starts[-1]).astype(np.uint32)

@@ -1,4 +1,4 @@
-"""The neighbours that a model learns with are those of SimLSH, for each search and hash, beside the preparation."""
+"""The neighbours of a model are those of SimLSH for each search and hash."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ WAYS = [{"search": search} for search in SEARCHES] + [{"hash": hash} for hash in
 
 
 def lists(way, device):
-    """(those of LSHMF, those of SimLSH on the CPU)."""
+    """Return (lists of LSHMF, lists of SimLSH on the CPU)."""
     ratings = planted(20, 12, 0.5)
     alone = SimLSH(4, p=1, q=8, random_state=2, device="cpu", **way).fit(ratings)
     model = LSHMF(4, 4, n_epochs=1, lsh_p=1, lsh_q=8, random_state=2, device=device, **way).fit(ratings)

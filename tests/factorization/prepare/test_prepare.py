@@ -1,4 +1,4 @@
-"""What an epoch reads, on the CPU, against dictionaries and plain loops."""
+"""Training data on the CPU against dictionaries and plain loops."""
 
 import numpy as np
 import pytest
@@ -11,43 +11,44 @@ from gpukit.factorization.arrays import Scale
 from gpukit.factorization.model.layout import NO_NEIGHBOR, major_first
 from gpukit.factorization.model.state import State
 from gpukit.factorization.prepare import cpu as steps
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.run import unscale
 from gpukit.ratings import Ratings
 
-MANY = np.random.default_rng(5).random(600) * 9 - 4  # more values than there are levels
+MANY = np.random.default_rng(5).random(600) * 9 - 4  # more values than levels
 
 
 def by_user(ratings):
-    """The ratings' numbers by user, items ascending: the order of the history."""
+    """Indices of the ratings by user, then by item: the order of the history."""
     return np.lexsort((ratings.items, ratings.users))
 
 
 def prepared(ratings):
-    """(Orders, Scale, History) of ratings."""
+    """Return (Orders, Scale, History) of ratings."""
     orders = ordered(ratings)
-    scale = ready.scale_of(orders, ratings.values)
-    return orders, scale, ready.history_of(orders, scale, steps)
+    scale = training_data.scale_of(orders, ratings.values)
+    return orders, scale, training_data.history_of(orders, scale, steps)
 
 
 @pytest.mark.parametrize("walk", ["users", "items"])
 @pytest.mark.parametrize("row_bytes, apart", [(128, 3), (384, 1), (4096, 1), (96, 4)])
-def test_popular_minor_rows_stand_apart(walk, row_bytes, apart):
-    """By falling number of ratings, 384 bytes from one to the next (or a row), going round; each has its own place."""
+def test_popular_minor_rows_are_spread(walk, row_bytes, apart):
+    """By falling number of ratings, 384 bytes apart or one row, modulo the table; all positions differ."""
     ratings = planted(37, 41, 0.3)
     orders = ordered(ratings)
-    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, cpu.preparing)
+    side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 5, cpu.preparing)
     rows, minor = (41, ratings.items) if walk == "users" else (37, ratings.users)
-    places = ready.minor_places(side, rows, row_bytes, cpu.preparing)
+    places = training_data.minor_places(side, rows, row_bytes, cpu.preparing)
     by_count = np.argsort(-np.bincount(minor, minlength=rows), kind="stable")
     assert places[by_count].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
     other = np.random.default_rng(0).permutation(rows).astype(np.uint32)
-    places = ready.minor_places(side, rows, row_bytes, cpu.preparing, other)
+    places = training_data.minor_places(side, rows, row_bytes, cpu.preparing, other)
     assert places[other].tolist() == [k * apart % rows for k in range(rows)] and places[rows] == rows
 
 
 def test_steps_without_a_common_divisor():
-    assert [ready.step_of(rows, 128) for rows in (1, 2, 3, 4, 6, 9, 12, 17770, 30)] == [3, 3, 4, 3, 5, 4, 5, 3, 7]
+    steps_of_rows = {1: 3, 2: 3, 3: 4, 4: 3, 6: 5, 9: 4, 12: 5, 17770: 3, 30: 7}
+    assert {rows: training_data.step_of(rows, 128) for rows in steps_of_rows} == steps_of_rows
 
 
 @pytest.mark.parametrize("distinct", [1, 5, 100, 253, 254, 255, 400])
@@ -69,8 +70,8 @@ def test_history(distinct):
 
 
 @pytest.mark.parametrize("distinct", [254, 255, 256])
-def test_the_highest_levels_are_told_apart(distinct):
-    """Two users gave an item's one neighbour the highest rating and the next: Eq. (1) knows the difference."""
+def test_the_highest_levels_differ(distinct):
+    """Two users rated the only neighbour with the two highest levels: Eq. (1) distinguishes them."""
     values = np.arange(distinct, dtype=np.float32)
     users, items = np.append(values[:-2] + 2, [0, 1]).astype(np.int32), np.zeros(distinct, np.int32)
     ratings = Ratings(users, items, np.append(values[:-2], values[:-3:-1]), np.arange(distinct), np.arange(2))
@@ -88,7 +89,7 @@ SIDES = [(walk, blocks, exact) for walk in ("users", "items") for blocks in (Fal
 
 
 def side_case(exact, seed=0):
-    """Ratings with empty rows on both sides, of few values or of more than there are levels."""
+    """Ratings with empty rows on both sides, with few values or more values than levels."""
     ratings = planted(80, 70, 0.3, seed=seed)
     kept = ~np.isin(ratings.users, (0, 33)) & ~np.isin(ratings.items, (7, 69))
     ratings = ratings.take(np.flatnonzero(kept))
@@ -100,12 +101,12 @@ def side_case(exact, seed=0):
 
 @pytest.mark.parametrize("walk, deterministic, exact", SIDES)
 def test_side(walk, deterministic, exact, monkeypatch):
-    """Every rating once, in its row, at the place that `where` says; rows are shuffled, or in blocks."""
+    """Every rating occurs once, in its row, at position `where`; rows are shuffled or in blocks."""
     monkeypatch.setattr(steps, "GRAIN", 20)
     ratings = side_case(exact)
     orders, scale, _ = prepared(ratings)
     assert orders.levels.exact == exact
-    side = ready.side_of(orders, walk, scale, 3, steps, deterministic)
+    side = training_data.side_of(orders, walk, scale, 3, steps, deterministic)
     place = by_user(ratings) if walk == "users" else by_item(orders, ratings)
     major, minor = (rows[place] for rows in major_first(walk, ratings.users, ratings.items))
     rows = len(ratings.user_ids) if walk == "users" else len(ratings.item_ids)
@@ -120,7 +121,7 @@ def test_side(walk, deterministic, exact, monkeypatch):
 
 
 def by_item(orders, ratings):
-    """The ratings' numbers in the order by item."""
+    """Indices of the ratings by item."""
     number = {pair: t for t, pair in enumerate(zip(ratings.users.tolist(), ratings.items.tolist()))}
     items = np.repeat(np.arange(orders.shape[1]), np.diff(orders.by_item.indptr)).tolist()
     return np.array([number[pair] for pair in zip(orders.by_item.others.tolist(), items)])
@@ -129,17 +130,19 @@ def by_item(orders, ratings):
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_sides_are_a_function_of_the_seed(walk):
     orders, scale, _ = prepared(side_case(True))
-    one, same, other = (ready.side_of(orders, walk, scale, seed, steps).where for seed in (3, 3, 4))
+    one, same, other = (training_data.side_of(orders, walk, scale, seed, steps).where for seed in (3, 3, 4))
     np.testing.assert_array_equal(one, same)
     assert (one != other).mean() > 0.8
 
 
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_blocks_keep_the_order_of_the_shuffle(walk, monkeypatch):
-    """What a row has in a block stands there in the order in which the row was shuffled."""
+    """The ratings of a row in a block keep the order of the shuffled row."""
     monkeypatch.setattr(steps, "GRAIN", 20)
     orders, scale, _ = prepared(side_case(True))
-    plain, crossed = (ready.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True))
+    plain, crossed = (
+        training_data.side_of(orders, walk, scale, 3, steps, deterministic) for deterministic in (False, True)
+    )
     assert len(crossed.strata) == 8
     for row, first, length in np.concatenate(crossed.strata).tolist():
         mine = crossed.minor[first : first + length].tolist()
@@ -152,7 +155,7 @@ def test_query_of(n_users):
     last = n_users  # the unknown user's row
     users = np.array([3, 0, last, 3, 0, 3, last - 1], np.int32)
     items = np.array([9, 1, 2, 0, 4, 4, 7], np.int32)
-    query = ready.query_of(users, items, n_users, steps)
+    query = training_data.query_of(users, items, n_users, steps)
     assert query.indptr.tolist() == np.append(0, np.cumsum(np.bincount(users, minlength=n_users + 1))).tolist()
     for user in range(n_users + 1):
         for t in range(query.indptr[user], query.indptr[user + 1]):
@@ -162,13 +165,13 @@ def test_query_of(n_users):
 
 def test_a_query_of_nothing():
     nothing = np.zeros(0, np.int32)
-    query = ready.query_of(nothing, nothing, 5, steps)
+    query = training_data.query_of(nothing, nothing, 5, steps)
     assert query.indptr.tolist() == [0] * 7 and not len(query.items) and not len(query.places)
 
 
 @pytest.mark.parametrize("asked", ["users", "items", "pairs"])
 def test_codes_of_queries(asked):
-    """From Ratings to codes: each line has the ratings its user gave to the neighbours of its item."""
+    """From Ratings to codes: each line has the user's ratings of the item's neighbours."""
     ratings = planted(30, 20, 0.3)
     rng = np.random.default_rng(2)
     neighbors = np.array([rng.choice([o for o in range(20) if o != j], 4, replace=False) for j in range(20)], np.int32)
@@ -178,12 +181,12 @@ def test_codes_of_queries(asked):
     session = cpu.Session(state, cpu.layout(2, 4), "items", rated)
     if asked == "pairs":
         users, items = rng.integers(0, 31, 200).astype(np.int32), rng.integers(0, 21, 200).astype(np.int32)
-        lines = session.codes(ready.query_of(users, items, 30, steps), 200)
+        lines = session.codes(training_data.query_of(users, items, 30, steps), 200)
     else:
-        side = ready.side_of(orders, asked, scale, 1, steps)
+        side = training_data.side_of(orders, asked, scale, 1, steps)
         major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
         users, items = major_first(asked, major, side.minor)
-        lines = session.codes(ready.training_query(rated, orders, side, asked, steps), len(ratings))
+        lines = session.codes(training_data.training_query(rated, orders, side, asked, steps), len(ratings))
     known = {(i, j): r for i, j, r in zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values.tolist())}
     for line, i, j in zip(lines, users.tolist(), items.tolist()):
         if j == 20:
@@ -209,7 +212,7 @@ def test_scale_of_any_unit(unit):
 
 
 def test_scale_of_more_values_than_levels():
-    """From the ratings, not from the levels that stand for them."""
+    """From the ratings, not from their levels."""
     values = (MANY**3).astype(np.float32)
     orders, scale, _ = prepared(ratings_of(values))
     assert not orders.levels.exact
@@ -219,7 +222,7 @@ def test_scale_of_more_values_than_levels():
 
 
 def test_moments_of_many_values():
-    """Of values far from 0, where a sum of squares alone would lose the deviation."""
+    """Values far from 0, for which a plain sum of squares would lose the deviation."""
     values = (4000 + np.random.default_rng(0).normal(size=100_003)).astype(np.float32)
     mean, deviation = baseline.moments(values)
     assert mean == pytest.approx(values.mean(dtype=np.float64), rel=1e-12)
@@ -227,12 +230,12 @@ def test_moments_of_many_values():
 
 
 def test_baseline_of_orders():
-    """The same biases from ratings in order, in units of training, to the rounding of z."""
+    """The same biases from ordered ratings, in training units, to the rounding of z."""
     ratings = ratings_of(np.random.default_rng(0).integers(1, 6, 300))
     orders, scale, _ = prepared(ratings)
     z = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(np.float64)
     expected = naive.biases(ratings.users, ratings.items, z, 40, 25, baseline.DAMPING, baseline.SWEEPS)
-    found = ready.baseline_of(orders, scale, steps)
+    found = training_data.baseline_of(orders, scale, steps)
     assert found[0][0] == found[0][7] == 0
     for biases, true in zip(found, expected):
         assert biases.dtype == np.float64
@@ -241,12 +244,12 @@ def test_baseline_of_orders():
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 1000])
 def test_errors_are_the_metrics(n):
-    """Clipped to the range of the ratings, in their units; more parts than pairs too."""
+    """Clipped to the range of the ratings, in their units; also more parts than pairs."""
     rng = np.random.default_rng(n)
     z, truth = rng.normal(size=n).astype(np.float32), rng.integers(1, 6, n).astype(np.float32)
     scale = Scale(3.1, 1.7, 1.0, 5.0)
     predicted = unscale(z, scale)
     assert n < 1000 or (predicted == 1).any() and (predicted == 5).any()
-    squares, sizes = ready.errors(z, truth, scale, steps)
+    squares, sizes = training_data.errors(z, truth, scale, steps)
     assert np.sqrt(squares / n) == pytest.approx(metrics.rmse(truth, predicted), rel=1e-6)
     assert sizes / n == pytest.approx(metrics.mae(truth, predicted), rel=1e-6)

@@ -1,4 +1,4 @@
-"""Training on ratings that lie on a GPU: they reach what prepares them as they lie, unless something needs the host."""
+"""Training on ratings on a GPU: they reach the preparation without a copy, unless a step needs the host."""
 
 from types import SimpleNamespace
 
@@ -29,7 +29,7 @@ def a_small_gpu(monkeypatch):
 
 
 class Given(tuple):
-    """What prepare was given, in place of its Run."""
+    """Arguments of prepare, in place of its Run."""
 
     def _replace(self, **fields):
         return self

@@ -1,4 +1,4 @@
-"""Biases damped to a line in numbers of ratings: by the oracle, in a fit, in what comes later."""
+"""Biases damped to a line in the number of ratings: against the oracle, in a fit, in updates."""
 
 import numpy as np
 import pytest
@@ -7,15 +7,15 @@ from factorization import naive
 from factorization.inputs import ordered, planted, same_state
 from gpukit.cli.factorization.table import closing_table
 from gpukit.factorization import MatrixFactorization, cpu
-from gpukit.factorization.prepare import ready, trend
-from gpukit.factorization.prepare.weights import weighed
+from gpukit.factorization.prepare import training_data, trend
+from gpukit.factorization.prepare.weights import order_weights
 from gpukit.ratings import Ratings
 
 steps = cpu.preparing
 
 
 def popular(seed=0, slope=0.6, users=1500, items=400, n=6000):
-    """Ratings of which items that many rate are rated higher by `slope` for each unit of log(1 + n / 5); else noise."""
+    """Ratings with mean `slope` log(1 + n / 5) for items with n ratings, and noise."""
     rng = np.random.default_rng(seed)
     share = (np.arange(items) + 3.0) ** -0.9
     pairs = np.unique(rng.integers(0, users, n) * items + rng.choice(items, n, p=share / share.sum()))
@@ -27,12 +27,13 @@ def popular(seed=0, slope=0.6, users=1500, items=400, n=6000):
     )
 
 
-def found_of(ratings, way):
-    """(levelled Scale, Scale, biases around the levelled one) of Ratings."""
+def center_and_fit(ratings, way):
+    """Return (centered Scale, Scale, biases around the centered one) of Ratings."""
     orders = ordered(ratings)
-    weights, scale = weighed(ratings, orders, steps), ready.scale_of(orders, ratings.values, ratings.weights)
-    level = ready.levelled(orders, scale, steps, way, weights)
-    return level, scale, ready.baseline_of(orders, level, steps, way.damping, weights, way.trend)
+    weights = order_weights(ratings, orders, steps)
+    scale = training_data.scale_of(orders, ratings.values, ratings.weights)
+    level = training_data.center_scale(orders, scale, steps, way, weights)
+    return level, scale, training_data.baseline_of(orders, level, steps, way.damping, weights, way.trend)
 
 
 @pytest.mark.parametrize("weights", [None, np.random.default_rng(3).integers(1, 4, 240).astype(np.float32)], ids=str)
@@ -42,9 +43,9 @@ def test_biases_of_the_oracle(weights, damping, shares):
     if weights is not None:
         ratings = ratings.with_columns(**{**ratings.columns(), "weights": weights / weights.mean()})
     orders = ordered(ratings)
-    scale = ready.scale_of(orders, ratings.values, ratings.weights)
-    z = ready.z_of_levels(orders, scale)
-    found = trend.biases(orders, z, steps, damping, shares, weighed(ratings, orders, steps))
+    scale = training_data.scale_of(orders, ratings.values, ratings.weights)
+    z = training_data.z_of_levels(orders, scale)
+    found = trend.biases(orders, z, steps, damping, shares, order_weights(ratings, orders, steps))
     counts = np.ones(240) if weights is None else ratings.weights
     of_values = ((ratings.values - scale.mean) / scale.deviation).astype(np.float32).astype(float)
     expected = naive.biases_to_a_line(
@@ -56,7 +57,9 @@ def test_biases_of_the_oracle(weights, damping, shares):
 
 def test_rows_without_ratings_stay_at_the_level():
     ratings = popular(n=800)
-    level, scale, (users, items) = found_of(ratings, ready.Way("users", 0, False, False, (3.0, 3.0), (0.5, 0.5)))
+    level, scale, (users, items) = center_and_fit(
+        ratings, training_data.PreparationOptions("users", 0, False, False, (3.0, 3.0), (0.5, 0.5))
+    )
     assert level.mean != scale.mean
     for biases, rows in ((users, ratings.users), (items, ratings.items)):
         unrated = np.bincount(rows, minlength=len(biases)) == 0
@@ -67,13 +70,13 @@ def test_rows_without_ratings_stay_at_the_level():
 
 @pytest.mark.slow
 def test_a_trend_is_found_where_there_is_one():
-    """Better than biases around the mean, on ratings that have not been seen; most for items few have rated."""
+    """Lower error on new ratings than biases around the mean, above all for items with few ratings."""
     train, test = popular().split(0.2, 0)
     fitted = MatrixFactorization(device="cpu").fit(train)
     users, items = fitted.chosen_["trend"]
     assert items > 0.5 and users < 0.5 and fitted.trials_[0]["trend"] == [users, items]
     damping = fitted.chosen_["damping"]
-    _, plain, biases = found_of(train, ready.Way("users", 0, False, False, tuple(damping)))
+    _, plain, biases = center_and_fit(train, training_data.PreparationOptions("users", 0, False, False, tuple(damping)))
     around = plain.mean + plain.deviation * (biases[0][test.users] + biases[1][test.items])
     assert -fitted.score(test) < 0.99 * np.sqrt(np.mean((test.values - around) ** 2))
     rare = np.bincount(train.items, minlength=train.shape[1]) == 0
@@ -83,7 +86,7 @@ def test_a_trend_is_found_where_there_is_one():
 
 @pytest.mark.slow
 def test_where_there_is_nothing_to_learn_it_does_no_harm():
-    """Ratings that are noise: nobody does better than the mean."""
+    """Ratings of pure noise: no predictor is better than the mean."""
     for seed in range(3):
         train, test = popular(seed, slope=0.0).split(0.2, 0)
         fitted = MatrixFactorization(device="cpu").fit(train)

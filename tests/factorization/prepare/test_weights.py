@@ -1,4 +1,4 @@
-"""Ratings that count differently: what has weight 0 is not there, what weighs alike trains as without weights."""
+"""Weighted ratings: weight 0 removes a rating, equal weights train as without weights."""
 
 import numpy as np
 import pytest
@@ -7,7 +7,7 @@ from factorization.inputs import ordered, planted, same_state
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization, cpu
 from gpukit.factorization.baseline import weighted_moments
-from gpukit.factorization.prepare.weights import laid_out, weighed
+from gpukit.factorization.prepare.weights import lay_out_weights, order_weights
 from gpukit.ratings import read_ratings
 
 NAMED = {"device": "cpu", "n_factors": 4, "n_epochs": 3, "regularization": 0.05}
@@ -25,7 +25,7 @@ MODELS = pytest.mark.parametrize(
 
 
 def table(seed=1):
-    """Ratings, and a weight for each, some of them 0."""
+    """Ratings and their weights, some of them 0."""
     ratings = planted(60, 30, 0.5, seed=seed)
     return ratings, np.random.default_rng(seed).integers(0, 4, len(ratings)).astype(float)
 
@@ -105,16 +105,16 @@ def test_moments():
 
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_weights_follow_their_ratings(walk):
-    """Every weight tells its rating; ratings in an order of no meaning."""
-    from gpukit.factorization.prepare import ready
+    """Each weight identifies its rating; the ratings are in random order."""
+    from gpukit.factorization.prepare import training_data
 
     ratings, _ = table()
     ratings = ratings.take(np.random.default_rng(3).permutation(len(ratings)))
     numbers = np.arange(len(ratings), dtype=np.float32)
     ratings = ratings.with_columns(**ratings.columns(), weights=numbers)
     orders, steps = ordered(ratings), cpu.preparing
-    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 0, steps)
-    found = laid_out(weighed(ratings, orders, steps), walk, side.where, steps).astype(int)
+    side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 0, steps)
+    found = lay_out_weights(order_weights(ratings, orders, steps), walk, side.where, steps).astype(int)
     major = np.repeat(np.arange(len(side.indptr) - 1), np.diff(side.indptr))
     users, items = (major, side.minor) if walk == "users" else (side.minor, major)
     assert sorted(found) == list(range(len(ratings)))
@@ -155,12 +155,12 @@ def test_a_solver_that_cannot_says_so():
     model = make(MatrixFactorization, solver="hogwild")
     with pytest.raises(ParameterError, match="hogwild.*takes no weights"):
         model.fit(ratings, sample_weight=weights)
-    model.fit(ratings, sample_weight=np.ones(len(ratings)))  # which is no weights
+    model.fit(ratings, sample_weight=np.ones(len(ratings)))  # equal weights are no weights
 
 
 @pytest.mark.slow
 def test_choosing_goes_by_weights():
-    """Half of the ratings are noise of no weight to speak of: what is chosen is for the others."""
+    """Half of the ratings are noise with negligible weight; the choice fits the others."""
     ratings = planted(100, 40, 0.5, seed=1)
     noisy = np.random.default_rng(0).random(len(ratings)) < 0.5
     values = np.where(noisy, np.random.default_rng(1).integers(1, 6, len(ratings)), ratings.values).astype(np.float32)

@@ -1,4 +1,4 @@
-"""Ratings that ranks share out."""
+"""Ratings for tests over ranks."""
 
 import functools
 
@@ -10,12 +10,12 @@ from gpukit.ratings import Ratings, synth_ratings
 
 @functools.cache
 def generated(scale=0.02):
-    """(train, test) of 200,000 generated ratings, or of another share of ten million."""
+    """Return (train, test) of 200,000 generated ratings, or of another share of ten million."""
     return synth_ratings("ml-10m", scale, 3).split(0.1, 0)
 
 
 def ratings(values=None, shape=(60, 31), n=700):
-    """A small Ratings; values(n): the ratings, else 1 to 5."""
+    """Return a small Ratings; values(n): the ratings, else 1 to 5."""
     rng = np.random.default_rng(5)
     pairs = rng.choice(shape[0] * shape[1], n, replace=False)
     given = rng.integers(1, 6, n) if values is None else values(n)
@@ -24,13 +24,15 @@ def ratings(values=None, shape=(60, 31), n=700):
 
 
 def of_halves(numbers):
-    """(rows, F / 2) float32 whose bytes are those of numbers (rows, F) as float16."""
+    """Return (rows, F / 2) float32 with the bytes of numbers (rows, F) as float16."""
     return np.ascontiguousarray(numbers, np.float16).view(np.float32)
 
 
 def table_of(rows, factors, half, seed=0):
-    """(parameter rows, the same numbers as float32 factors and extras): eighths, which halves hold; rows begin on a
-    line, as model.layout has them."""
+    """Return (parameter rows, the same numbers as float32 factors and extras).
+
+    The numbers are eighths, which float16 stores exactly; rows are aligned as in model.layout.
+    """
     rng = np.random.default_rng(seed)
     numbers, extras = (rng.integers(-64, 64, (rows, n)).astype(np.float32) / 8 for n in (factors, EXTRA))
     stored = of_halves(numbers) if half else numbers

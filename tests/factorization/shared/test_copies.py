@@ -1,4 +1,4 @@
-"""Ranks with copies of rows that add one another's changes: the kernels against twins and plain sums."""
+"""Ranks with copies of rows that exchange changes: kernels against twins and plain sums."""
 
 import threading
 import time
@@ -29,12 +29,12 @@ SHAPES = [(1, 4), (5, 12), (33, 32)]  # rows, factors
 
 
 def changes_of(rows, factors, seed):
-    """Changes that a rank has taken, eighths as well."""
+    """Changes of a rank, in eighths."""
     return np.random.default_rng(seed).integers(-64, 64, (rows, factors + 4)).astype(np.float32) / 8
 
 
 def numbers_of(table, factors, half):
-    """(rows, F + 4) the numbers of a table that travel."""
+    """Return the exchanged numbers of a table, (rows, F + 4)."""
     first = table.shape[1] - EXTRA
     stored = np.ascontiguousarray(table[:, :first])
     values = stored.view(np.float16).astype(np.float32) if half else stored
@@ -42,14 +42,14 @@ def numbers_of(table, factors, half):
 
 
 def in_places(rows, more=3):
-    """(n,) int32 places of rows that are stored among `more` others, all different."""
+    """Return distinct positions of rows among `more` others, (n,) int32."""
     return np.random.default_rng(9).permutation(rows + more)[:rows].astype(np.int32)
 
 
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("rows, factors", SHAPES)
 def test_take_changes(rows, factors, half):
-    """Of rows that are stored anywhere, and of the first few alone."""
+    """Rows at any position, and only the first few."""
     (table, plain), places = table_of(rows + 3, factors, half), in_places(rows)
     common = changes_of(rows, factors, 1)
     expected = numbers_of(table, factors, half)[places] - common
@@ -65,7 +65,7 @@ def test_take_changes(rows, factors, half):
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("rows, factors", SHAPES)
 def test_add_changes(rows, factors, half, vector):
-    """What all ranks have changed, less what is there already; nothing of other rows."""
+    """The changes of all ranks, less those already included; other rows are unchanged."""
     (table, plain), places = table_of(rows + 3, factors, half), in_places(rows)
     before, (own, sums, common) = table.copy(), (changes_of(rows, factors, seed) for seed in (1, 2, 3))
     shares = np.random.default_rng(4).choice(np.float32([0.5, 0.75, 1.0]), rows)
@@ -84,8 +84,8 @@ def test_add_changes(rows, factors, half, vector):
 
 
 @pytest.mark.parametrize("half", [False, True])
-def test_copies_meet(half, monkeypatch):
-    """Where ranks have added to rows of their copies all have the sum, of the popular rows sooner."""
+def test_copies_exchange_changes(half, monkeypatch):
+    """All ranks have the sum of the additions to their copies, for popular rows sooner."""
     talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     let_one_launch(monkeypatch)
@@ -107,7 +107,7 @@ def test_copies_meet(half, monkeypatch):
         copies, seen = gpu.CopiedRows(session, PLAN, parts, team, None), []
         for exchange, step in ((copies.popular, steps[0]), (copies.all, steps[1])):
             table.copy_to_device(moved(table.copy_to_host(), step[team.rank], half))
-            exchange.meet()
+            exchange.run()
             copies.finish()
             seen.append(numbers_of(table.copy_to_host(), 12, half))
         return seen
@@ -123,9 +123,11 @@ def test_copies_meet(half, monkeypatch):
 
 
 @pytest.mark.parametrize("begin", [0, 3])
-def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
-    """With any number of workers; both ranks have what both have walked, and have met as often as is said. Nobody
-    walks before all are ready to."""
+def test_every_part_of_an_epoch_is_processed_and_exchanged(begin, monkeypatch):
+    """Any number of workers; both ranks have both ranks' changes after the given number of exchanges.
+
+    No rank starts before all are ready.
+    """
     talk_by_host(monkeypatch)
     for name, value in (("COPYING", (2, 32)), ("MOST_THREADS", 32), ("FIRST", 3), ("LATER", 2)):
         monkeypatch.setattr(gpu, name, value)
@@ -152,14 +154,17 @@ def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
         )
         copies, met = gpu.CopiedRows(session, PLAN, parts, team, None), []
         for exchange, name in ((copies.all, "all"), (copies.popular, "popular")):
-            monkeypatch.setattr(exchange, "meet", noted(exchange.meet, met, name))
+            monkeypatch.setattr(exchange, "run", noted(exchange.run, met, name))
         if team.rank:
-            time.sleep(0.3)  # the other one has compiled its kernels
+            time.sleep(0.3)  # the other rank compiles its kernels meanwhile
             late.append("here")
-        walk_table = copies.walk_table
-        copies.walk_table = lambda table, *more: (table.shape[0] > 4 and late.append("walks"), walk_table(table, *more))
+        process_table = copies.process_table
+        copies.process_table = lambda table, *more: (
+            table.shape[0] > 4 and late.append("walks"),
+            process_table(table, *more),
+        )
         for epoch, workers in ((begin, 4), (begin + 1, 8)):
-            copies.walk(workers, np.int64(0), np.uint32(1), epoch)
+            copies.process(workers, np.int64(0), np.uint32(1), epoch)
             copies.finish()
             met.append("end")
         return parameters.Q.copy_to_host(), met
@@ -180,23 +185,25 @@ def test_every_part_of_an_epoch_is_walked_and_met(begin, monkeypatch):
     "steps, each, expected",
     [(1000, 0.05, (16, 6)), (1000, 0.1, (8, 6)), (1000, 0.2, (4, 4)), (1000, 9.0, (3, 3)), (1, 0.05, (3, 3))],
 )
-def test_as_many_meetings_as_find_the_time(steps, each, expected):
-    """Steps of 0.8 us; one meeting of all rows at least."""
-    assert gpu.meetings(steps, each) == expected and gpu.meetings(steps, 0.0)[0] == (16 if steps > 1 else 3)
+def test_exchanges_fill_the_time(steps, each, expected):
+    """Steps of 0.8 us; at least one exchange of all rows."""
+    assert gpu.exchange_counts(steps, each) == expected and gpu.exchange_counts(steps, 0.0)[0] == (
+        16 if steps > 1 else 3
+    )
 
 
-def test_a_meeting_is_timed(monkeypatch):
-    """By the slower rank's clock, the same on all; nothing is changed by it."""
+def test_an_exchange_is_timed(monkeypatch):
+    """The time of the slower rank, the same on all; the rows are unchanged."""
     talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     let_one_launch(monkeypatch)
     ranks = {}
 
     class Event:
-        """A real one, but for what it tells."""
+        """A real event with a made-up time."""
 
         def __init__(self, event):
-            self.wait, self.query = event.wait, getattr(event, "query", None)  # which the simulator's have not
+            self.wait, self.query = event.wait, getattr(event, "query", None)  # missing in the simulator
 
         def elapsed_time(self, later):
             return 12.0 * (1 + ranks[threading.get_ident()])
@@ -204,7 +211,7 @@ def test_a_meeting_is_timed(monkeypatch):
     record_event = gpu.record_event
     monkeypatch.setattr(gpu, "record_event", lambda *stream: Event(record_event(*stream)))
     asked, counts, places = [], np.array([3, 9, 0, 40, 1, 2, 2, 5, 1]), in_places(9, 2)
-    monkeypatch.setattr(gpu, "meetings", lambda *given: (asked.append(given), (3, 3))[1])
+    monkeypatch.setattr(gpu, "exchange_counts", lambda *given: (asked.append(given), (3, 3))[1])
     parts = Parts(np.zeros(9, np.int32), (counts, counts), np.zeros(9, np.int32), None, None)
     started = table_of(11, 12, False)[0]
     rows = Rows(12, started.shape[1], False)
@@ -225,7 +232,7 @@ def test_a_meeting_is_timed(monkeypatch):
 
 
 def noted(function, calls, name):
-    """A function that notes its calls."""
+    """Return a function that records its calls."""
 
     def noting():
         calls.append(name)
@@ -238,7 +245,7 @@ def noted(function, calls, name):
 @pytest.mark.parametrize("blocks", [1, 3])
 @pytest.mark.parametrize("rows, factors", [(1, 1), (5, 7), (70, 33)])
 def test_how_long_factors_are(rows, factors, blocks, every):
-    """By ratings, over every row or each third; the last row, of the unknown, has none."""
+    """Weighted by ratings, over every row or each third; the unknown row has no ratings."""
     table = np.random.default_rng(0).normal(size=(rows + 1, factors + 3 + EXTRA)).astype(np.float32)
     counts = np.random.default_rng(1).integers(0, 9, rows).astype(np.float32)
     some, weights = table[:rows:every, :factors].astype(float), counts[::every].astype(float)
@@ -251,22 +258,22 @@ def test_how_long_factors_are(rows, factors, blocks, every):
 
 @pytest.mark.parametrize("rows", [1, 33, 200])
 def test_damp(rows):
-    """As float64 has it; nothing is held back where nothing is known of the factors."""
+    """As in float64; share 1 if nothing is known of the factors."""
     sums = np.array([[3.0, 4.0], [0.0, 0.0], [1.5, 2.0]])
     paces = np.random.default_rng(rows).choice(np.float32([0, 1e-7, 1e-4, 0.3, 5, 1e4]), rows)
     x = np.maximum(paces * 0.75, 1e-12)
-    for told, expected in ((sums, np.expm1(-3 * x) / (3 * np.expm1(-x))), (0 * sums, np.ones(rows))):
+    for totals, expected in ((sums, np.expm1(-3 * x) / (3 * np.expm1(-x))), (0 * sums, np.ones(rows))):
         found, by_twin = (np.full(rows, 77, np.float32) for _ in range(2))
-        launch(kernels.damp, 2, 64, told, paces, 3, found)
-        twins.damp(told, paces, 3, by_twin)
+        launch(kernels.damp, 2, 64, totals, paces, 3, found)
+        twins.damp(totals, paces, 3, by_twin)
         np.testing.assert_allclose(found, expected, rtol=1e-5)
         np.testing.assert_allclose(by_twin, expected, rtol=1e-5)
 
 
 def test_ranks_damp_alike(monkeypatch):
-    """By the factors of all users, each told by the rank that has it, as on the CPU."""
+    """By the factors of all users, each from the rank that has it, as on the CPU."""
     talk_by_host(monkeypatch)
-    for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("meetings", lambda *_: (6, 6))):
+    for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("exchange_counts", lambda *_: (6, 6))):
         monkeypatch.setattr(gpu, name, value)
     let_one_launch(monkeypatch)
     users, items = np.array([4, 1, 0, 7, 2]), np.array([3, 900, 40, 0, 7, 6])
@@ -294,26 +301,26 @@ def test_ranks_damp_alike(monkeypatch):
     order = np.argsort(-items, kind="stable")
     (one, other), (by_cpu, _) = (together(2, work) for work in (on_gpus, on_cpus))
     np.testing.assert_array_equal(one, other)
-    np.testing.assert_allclose(np.array(one)[:, 0], np.array(by_cpu)[:, order[0]], rtol=1e-5)  # who meets every time
+    np.testing.assert_allclose(np.array(one)[:, 0], np.array(by_cpu)[:, order[0]], rtol=1e-5)  # in every exchange
     assert len(one) == 4 + 2 and 0.5 < one[4][0] < one[5][0] < 0.999 and one[4][-1] == 1
 
 
 def damped(copies, fetch):
-    """The shares of each quarter of the first epoch, and of each later one."""
+    """Yield the shares of each quarter of the first epoch and of each later one."""
     for turn in range(len(copies.paces)):
         copies.damp(max(0, turn - 3), turn % 4)
         yield np.array(fetch(copies.shares))
 
 
 def talk_by_host(monkeypatch):
-    """Let ranks' arrays travel by way of the host: a test's ranks have one GPU."""
+    """Transfer the ranks' arrays through the host: the ranks of a test have one GPU."""
     monkeypatch.setattr(
         gpu, "lines_of", lambda team, device: HostTransport(team, lambda array: array.copy_to_host(), copy_in)
     )
 
 
 def let_one_launch(monkeypatch):
-    """Let the threads of a test's ranks launch one after the other: the simulator knows of one launch."""
+    """Serialize the launches of a test's ranks: the simulator supports one launch at a time."""
     lock, launched = threading.Lock(), _driver.launch
 
     def waiting(*arguments, **named):
@@ -328,7 +335,7 @@ PLAN = check(MatrixFactorization(n_factors=12, n_epochs=1), 10**6)
 
 
 def moved(table, step, half):
-    """A table to whose numbers that travel a step (rows, F + 4) was added."""
+    """Return a table with a step (rows, F + 4) added to its exchanged numbers."""
     numbers, first, out = numbers_of(table, 12, half) + step, table.shape[1] - EXTRA, table.copy()
     factors = np.float32(numbers[:, :12])
     stored = of_halves(factors) if half else factors

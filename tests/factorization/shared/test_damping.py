@@ -1,4 +1,4 @@
-"""What is added of ranks' changes: the sum of small ones, the mean of large ones, and never a step too far."""
+"""Weights of the ranks' changes: the sum of small ones, the mean of large ones, never an overshoot."""
 
 from types import SimpleNamespace
 
@@ -8,7 +8,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import damping, twins
-from gpukit.factorization.shared.damping import CURVATURE, MOST, QUARTERS, paces, turn_of
+from gpukit.factorization.shared.damping import CURVATURE, MOST, QUARTERS, pace_index, paces
 from gpukit.factorization.shared.formulas import share_of
 from gpukit.factorization.solvers.sgd.rates import row_rates
 
@@ -17,7 +17,7 @@ PLAN = check(MatrixFactorization(n_factors=4, learning_rate=0.3, n_epochs=4), 1_
 
 
 def shares_of(found, ranks, mean):
-    """What damp makes of paces (epochs, rows) where |p|^2 is `mean`."""
+    """Apply damp to paces (epochs, rows) with |p|^2 = `mean`."""
     out = np.empty_like(found)
     for pace, shares in zip(found, out):
         twins.damp(np.array([[2 * mean, 2.0]]), pace, ranks, shares)
@@ -37,7 +37,7 @@ def test_from_the_sum_to_the_mean(ranks):
 @pytest.mark.parametrize("row", range(1, 6))
 @pytest.mark.parametrize("mean", [0.01, 1.5])
 def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks, mean):
-    """Towards 0 by steps of so much of the way, from 1: all ranks' changes, as many as their share says."""
+    """From 1 towards 0 by fixed fractions: the weighted changes of all ranks against steps in sequence."""
     rate = row_rates(PLAN.rates, PLAN.epoch_rates(1).factor, COUNTS[1][row : row + 1])[0]
     steps = COUNTS[1][row] / (4 * ranks)
     own, wanted = (np.expm1(-rate * CURVATURE * mean * steps * n) for n in (1, ranks))
@@ -51,7 +51,7 @@ def test_a_share_is_between_the_mean_and_the_sum():
     assert share_of(np.float32(0), np.float32(4)) == 1 and share_of(np.float32(1e9), np.float32(4)) == 0.25
 
 
-def test_rows_that_meet_more_often():
+def test_rows_with_more_exchanges():
     often = np.array([4, 4, 4, 24, 24, 24])
     found = paces(PLAN, "users", COUNTS, 2, 2 * often, often)
     for meetings in (4, 24):
@@ -61,14 +61,14 @@ def test_rows_that_meet_more_often():
 
 
 def test_the_first_epoch_has_quarters():
-    """By the rates of rows that have seen so many of their ratings, and by meetings of its own."""
+    """By the rates of rows after a part of their ratings, and with exchanges of its own."""
     found = paces(PLAN, "users", COUNTS, 2, 64, 24)
     for quarter in range(QUARTERS):
         seen = (2 * quarter + 1) / 8 * COUNTS[1]
         rate = row_rates(PLAN.rates, PLAN.epoch_rates(0).factor, seen)
         np.testing.assert_allclose(found[quarter], CURVATURE * rate * COUNTS[1] / 128, rtol=1e-6)
-    assert [turn_of(0, quarter, 7) for quarter in range(QUARTERS)] == [0, 1, 2, 3]
-    assert [turn_of(epoch, 0, 7) for epoch in (1, 2, 3, 4, 10**9)] == [4, 5, 6, 6, 6]
+    assert [pace_index(0, quarter, 7) for quarter in range(QUARTERS)] == [0, 1, 2, 3]
+    assert [pace_index(epoch, 0, 7) for epoch in (1, 2, 3, 4, 10**9)] == [4, 5, 6, 6, 6]
 
 
 def test_a_training_of_very_many_epochs_takes_no_more_memory():
@@ -79,8 +79,8 @@ def test_a_training_of_very_many_epochs_takes_no_more_memory():
 
 def test_a_rank_tells_of_its_own_users(monkeypatch):
     parts = SimpleNamespace(owner=np.array([0, 1, 1, 0, 1]), counts=(np.array([5, 4, 3, 2, 1]), None))
-    counts, every = damping.sample(parts, 1)
+    counts, every = damping.sample_rows(parts, 1)
     np.testing.assert_array_equal(counts, np.float32([0, 4, 3, 0, 1]))
     assert counts.dtype == np.float32 and every == 1
     monkeypatch.setattr(damping, "SAMPLE", 2)
-    assert damping.sample(parts, 1)[1] == 2
+    assert damping.sample_rows(parts, 1)[1] == 2

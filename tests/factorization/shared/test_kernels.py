@@ -8,7 +8,7 @@ pytestmark = pytest.mark.kernel
 from parallel.test_team import together
 from support import launch
 
-from factorization.shared.test_ready import keyed
+from factorization.shared.test_training_data import keyed
 from gpukit._driver import copy_in
 from gpukit.factorization.shared import kernels, twins
 
@@ -25,7 +25,7 @@ def test_key_blocks(counts, shape):
 
 
 def test_rows_that_ranks_have_solved_for_are_everywhere(monkeypatch):
-    """By way of the host: NCCL is not simulated."""
+    """Through the host: NCCL is not simulated."""
     from gpukit._cuda import cuda
     from gpukit.factorization.shared import gpu
     from gpukit.parallel.array_transport import HostTransport
@@ -39,7 +39,7 @@ def test_rows_that_ranks_have_solved_for_are_everywhere(monkeypatch):
         mine = np.zeros_like(rows)
         mine[slice(*spans[team.rank])] = rows[slice(*spans[team.rank])]
         table = cuda.to_device(mine)
-        gpu.Meeting(team, None).everywhere(table, spans)
+        gpu.RowGather(team, None).gather(table, spans)
         return table.copy_to_host()
 
     for table in together(3, work):

@@ -17,7 +17,7 @@ NEAR = {**FACTORS, "n_neighbors": 5, "lsh_q": 20}
 
 
 def fitted(size, estimator, kind=None, **named):
-    """The models of all ranks, None: of one process; fit with validation."""
+    """Models of all ranks (None: of one process), fitted with validation."""
     train, test = generated() if kind is None else kind
     if size is None:
         return estimator.fit(train, validation=test, **named)
@@ -29,7 +29,7 @@ def fitted(size, estimator, kind=None, **named):
 
 
 def same(models, alone=None):
-    """All ranks' models are one; and to the bit that of a single process."""
+    """All ranks have the same model, bit-identical to that of a single process."""
     for model in models:
         for name, array in models[0]._state._asdict().items():
             np.testing.assert_array_equal(getattr(model._state, name), array, name)
@@ -39,14 +39,14 @@ def same(models, alone=None):
 
 
 def learns_as_well(models, alone):
-    """The test error falls as far as without ranks, but for what seeds differ by."""
+    """The test error is that without ranks, within the spread of seeds."""
     (first, last), its = (alone.history_[at]["rmse"] for at in (0, -1)), models[0].history_[-1]["rmse"]
     assert first - last > 0.01 and abs(its - last) < 0.006, (first, last, its)
 
 
 @pytest.mark.parametrize("size, scale", [(2, 0.02), (3, 0.004), (4, 0.004)])
 def test_to_the_bit_where_one_result_is_asked_for(size, scale):
-    """Also where ratings make two blocks alone: the ranks beyond them walk nothing."""
+    """Also with only two blocks: the ranks beyond them are idle."""
     estimator, kind = MatrixFactorization(**FACTORS, n_epochs=3, deterministic=True), generated(scale)
     models, alone = fitted(size, estimator, kind), fitted(None, MatrixFactorization(**estimator.get_params()), kind)
     same(models, alone)
@@ -57,8 +57,8 @@ def test_to_the_bit_where_one_result_is_asked_for(size, scale):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size, a_rank", [(2, 0), (4, 0), (2, 1), (4, 2)])
-def test_users_walk_as_well_as_in_one_process(size, a_rank, monkeypatch):
-    monkeypatch.setitem(parts.A_RANK, "users", a_rank)
+def test_users_learn_as_well_as_in_one_process(size, a_rank, monkeypatch):
+    monkeypatch.setitem(parts.BLOCKS_PER_RANK, "users", a_rank)
     estimator = MatrixFactorization(**FACTORS, n_epochs=8)
     models, alone = fitted(size, estimator), fitted(None, MatrixFactorization(**estimator.get_params()))
     same(models)
@@ -66,7 +66,7 @@ def test_users_walk_as_well_as_in_one_process(size, a_rank, monkeypatch):
 
 
 def test_ranks_do_not_grow_apart_in_the_first_epoch():
-    """Factors begin at random: ranks that each settled what directions mean would be an epoch behind."""
+    """Random initial factors: ranks that each chose their own directions would be an epoch behind."""
     estimator = MatrixFactorization(**FACTORS, n_epochs=2)
     models, alone = fitted(2, estimator), fitted(None, MatrixFactorization(**estimator.get_params()))
     its, own = (model.history_[1]["rmse"] for model in (models[0], alone))
@@ -75,8 +75,8 @@ def test_ranks_do_not_grow_apart_in_the_first_epoch():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("size, a_rank", [(2, 2), (2, 1), (4, 1)])
-def test_items_walk_with_the_neighbours_of_one_process(size, a_rank, monkeypatch):
-    monkeypatch.setitem(parts.A_RANK, "items", a_rank)
+def test_items_learn_with_the_neighbours_of_one_process(size, a_rank, monkeypatch):
+    monkeypatch.setitem(parts.BLOCKS_PER_RANK, "items", a_rank)
     estimator = LSHMF(**NEAR, n_epochs=8)
     models, alone = fitted(size, estimator), fitted(None, LSHMF(**estimator.get_params()))
     same(models)
@@ -88,7 +88,7 @@ def test_items_walk_with_the_neighbours_of_one_process(size, a_rank, monkeypatch
 
 @pytest.mark.parametrize("size, scale", [(2, 0.02), (4, 0.004)])
 def test_neighbours_train_the_same_twice(size, scale):
-    """Also where ratings make two blocks alone; the neighbours are those of one process."""
+    """Also with only two blocks; the neighbours are those of one process."""
     estimator, kind = LSHMF(**NEAR, n_epochs=2, deterministic=True), generated(scale)
     models, alone = fitted(size, estimator, kind), fitted(None, LSHMF(**estimator.get_params()), kind)
     same(models + fitted(size, estimator, kind))
@@ -98,7 +98,7 @@ def test_neighbours_train_the_same_twice(size, scale):
 
 @pytest.mark.slow
 def test_settings_are_chosen_where_ratings_make_one_block():
-    """Open ones, of ratings that only the first rank walks; the best epoch is kept, also of unknown users and items."""
+    """Open settings, ratings of the first rank alone; the best epoch is kept, with unknown users and items."""
     table, others = ratings(), ratings(shape=(70, 40), n=500)
     given = {"device": "cpu", "deterministic": True, "early_stopping": 2, "n_epochs": 30}
     alone = MatrixFactorization(**given).fit(table, validation=others)
@@ -110,7 +110,7 @@ def test_settings_are_chosen_where_ratings_make_one_block():
 
 @pytest.mark.slow
 def test_what_is_chosen_is_chosen_once():
-    """Settings that are open, where ratings are few."""
+    """Open settings and few ratings."""
     table = ratings()
     done = together(2, lambda team: MatrixFactorization(device="cpu").fit(table, team=team))
     alone = MatrixFactorization(device="cpu").fit(table)
@@ -120,7 +120,7 @@ def test_what_is_chosen_is_chosen_once():
 
 
 def test_biases_alone():
-    """Of ratings that are too few for anything else."""
+    """Too few ratings for anything else."""
     table = ratings(n=rule.LEAST - 1)
     alone = MatrixFactorization(device="cpu").fit(table)
     for model in together(2, lambda team: MatrixFactorization(device="cpu").fit(table, team=team)):
@@ -154,14 +154,14 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize("estimator, told", REFUSED, ids=lambda each: "" if isinstance(each, str) else repr(each))
-def test_what_is_refused(estimator, told):
-    """In one line, on every rank."""
+@pytest.mark.parametrize("estimator, message", REFUSED, ids=lambda each: "" if isinstance(each, str) else repr(each))
+def test_what_is_refused(estimator, message):
+    """One line, on every rank."""
     table = ratings()
     for error in together(2, lambda team: type(estimator)(**estimator.get_params()).fit(table, team=team)):
         assert isinstance(error, ParameterError), error
         assert "\n" not in str(error)
-        assert re.search(told, str(error))
+        assert re.search(message, str(error))
 
 
 def test_weights_are_refused():

@@ -1,4 +1,4 @@
-"""Least squares over ranks: each solves for some rows, and the model is that of one process, to the bit."""
+"""Least squares over ranks: each solves for some rows; the model is bit-identical to that of one process."""
 
 import functools
 import re
@@ -20,13 +20,13 @@ CLICKS = {"feedback": "implicit", "solver": "ials", "n_epochs": 2, "regularizati
 
 @functools.cache
 def table():
-    """4,000 ratings, some users and items without any."""
+    """4,000 ratings; some users and items have none."""
     generated = synth_ratings("ml-10m", 0.0004, 3)
     return generated.take((generated.users % 7 != 3) & (generated.items % 11 != 5))
 
 
 def alike(size, model, settings, **named):
-    """The models of all ranks, which are that of one process."""
+    """Models of all ranks, equal to that of one process."""
     make = functools.partial(model, device="cpu", **settings)
     alone = make().fit(table(), **named)
     done = together(size, lambda team: make().fit(table(), team=team, **named))
@@ -51,7 +51,7 @@ def test_ratings_with_weights():
 def test_clicks(n_factors, monkeypatch):
     from gpukit.factorization.solvers.ials import plan
 
-    if n_factors == 190:  # more than its rows of few clicks are solved for by these
+    if n_factors == 190:  # more factors than clicks in rows that are solved in the clicks' space
         monkeypatch.setitem(plan.DIRECT, False, 200)
     alike(2, MatrixFactorization, {**CLICKS, "n_factors": n_factors})
 

@@ -1,4 +1,4 @@
-"""A walk for tests of what is around it; apart from them, as the simulator replaces `cuda` in a kernel's own file."""
+"""An epoch for tests, in a file of its own: the simulator replaces `cuda` in a kernel's file."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from gpukit._cuda import cuda, kernel
 
 @kernel
 def count_chunks(chunks, batch, parameters, rates, turn, workers):
-    """A walk by which tests can tell what was walked: each chunk adds its ratings to the first factor of its row."""
+    """An epoch that adds each chunk's number of ratings to the first factor of its row."""
     worker = cuda.grid(1)
     for c in range(worker, chunks.shape[0], workers):
         if worker < workers:

@@ -1,4 +1,4 @@
-"""The solvers of MatrixFactorization from outside: learning, repeating, refusing, keeping, going on."""
+"""The solvers of MatrixFactorization from outside: learning, repeatability, errors, files, resuming."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def test_learning_beats_the_biases(solver):
 @EACH
 @pytest.mark.parametrize("n_factors", [1, 3, 33])
 def test_awkward_sizes(solver, n_factors):
-    """Users and items without ratings stay where the mean is."""
+    """Users and items without ratings stay at the mean."""
     ratings = planted(n_items=40)
     few = ratings.take((ratings.users != 5) & (ratings.items != 2))
     fitted = make(MatrixFactorization, n_factors=n_factors, solver=solver, n_epochs=8).fit(few)
@@ -61,7 +61,7 @@ def test_least_squares_do_not_hang_on_the_threads():
 
 @EACH
 def test_models_and_checkpoints(solver, one_thread, tmp_path):
-    """A model comes back as it was; a training that goes on ends where an uninterrupted one does."""
+    """A model is restored; a resumed training has the result of an uninterrupted one."""
     ratings, at = planted(), tmp_path / "checkpoint"
     whole = make(MatrixFactorization, solver=solver, n_epochs=6).fit(ratings)
     whole.save(tmp_path / "model.gpukit")
@@ -110,14 +110,14 @@ def test_nothing_to_steady_the_answer(solver):
     assert np.isfinite(fitted.user_factors_).all() and np.isfinite(fitted.item_factors_).all()
 
 
-def test_one_worker_for_who_wants_the_same_every_time():
+def test_deterministic_training_has_one_worker():
     ratings = planted(300, 120, 0.3)
     one, same = (make(MatrixFactorization, solver="hogwild", deterministic=True).fit(ratings) for _ in range(2))
     assert same_state(one, same)
 
 
 def test_defaults_of_the_solvers():
-    """Few ratings are soon learned by heart."""
+    """Few ratings need more regularization."""
     for n, least, most in ((30_000, 0.12, 0.18), (10**6, 0.06, 0.06), (10**8, 0.05, 0.05)):
         assert least <= MatrixFactorization(solver="als").check(n).regularization <= most
     given = MatrixFactorization(solver="hogwild", learning_rate=0.3, regularization=0.4, n_epochs=7).check(10)

@@ -1,4 +1,4 @@
-"""The solvers' trainings on the GPU against those on the CPU: what is arranged, epochs, the State they leave."""
+"""Trainings of the solvers on the GPU against those on the CPU: arrangement, epochs, resulting State."""
 
 import numpy as np
 import pytest
@@ -14,18 +14,20 @@ from factorization.test_session import (  # noqa: F401  (a fixture for all tests
 )
 from gpukit.device import cpu as on_cpu
 from gpukit.factorization import MatrixFactorization, cpu, gpu
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers import Task, training_of
 
 KIND = 5, 0, "users"
 
 
 def trained(solver, steps, epochs=2, **parameters):
-    """(Session after so many epochs, Training)."""
+    """Return (Session after some epochs, Training)."""
     _, orders, scale, rated = ordered_on(steps)
     device = GPU if steps is gpu else on_cpu()
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))
-    made = ready.make_ready(orders, scale, ready.Way("users", 4, False, False), steps.preparing)
+    made = training_data.prepare_ratings(
+        orders, scale, training_data.PreparationOptions("users", 4, False, False), steps.preparing
+    )
     layout, first = steps.layout(*KIND[:2]), beginning(KIND, orders, scale, steps, settings.biases)
     session = steps.begin(first, layout, "users", rated)
     task = Task(orders, scale, made, settings, session.layout, steps, device, True)

@@ -1,4 +1,4 @@
-"""What new ratings tell of a model before it learns them."""
+"""Fit of a model to new ratings before it learns them."""
 
 import numpy as np
 import pytest
@@ -12,7 +12,7 @@ from gpukit.ratings import Ratings
 
 
 def known(model):
-    """(run.Model, run.Trainer) of a fitted estimator."""
+    """Return (run.Model, run.Trainer) of a fitted estimator."""
     history = merge_history(model)
     return run.Model(model._state, history, model._scale, 0), run.trainer_of(model, cpu(), None)
 
@@ -22,14 +22,14 @@ def merge_history(model):
 
 
 def arriving(model, times, count=400):
-    """A Merged of new pairs whose ratings are biases and `times` what the model adds to them."""
+    """A MergedHistory of new pairs whose ratings are biases plus `times` the model's other terms."""
     draw, (facts, trainer) = np.random.default_rng(1), known(model)
     users, items = (draw.integers(0, n, count).astype(np.int32) for n in (len(model.user_ids_), len(model.item_ids_)))
     biases = facts.state.user_extras[users, BIAS] + facts.state.item_extras[items, BIAS]
-    added = drift.predicted(facts, (users, items), trainer) - biases
+    added = drift.predict_pairs(facts, (users, items), trainer) - biases
     values = (biases + times * added) * facts.scale.deviation + facts.scale.mean
     ratings = Ratings(users, items, values.astype(np.float32), model.user_ids_, model.item_ids_)
-    return merge.Merged(ratings, np.ones(count, bool), 0)
+    return merge.MergedHistory(ratings, np.ones(count, bool), 0)
 
 
 def nobody(model):
@@ -41,7 +41,7 @@ def nobody(model):
 def test_the_share_is_what_new_ratings_confirm(kind, times, expected):
     model = make(kind, n_epochs=3).fit(planted(60, 30, 0.4))
     facts, trainer = known(model)
-    assert drift.share(facts, arriving(model, times), nobody(model), trainer) == pytest.approx(expected, abs=0.02)
+    assert drift.fit_share(facts, arriving(model, times), nobody(model), trainer) == pytest.approx(expected, abs=0.02)
 
 
 def test_rows_that_are_new_and_old_ratings_do_not_judge():
@@ -56,23 +56,23 @@ def test_rows_that_are_new_and_old_ratings_do_not_judge():
         items=good.ratings.items,
         values=np.where(late, bad.ratings.values, good.ratings.values),
     )
-    told = drift.share(facts, good._replace(ratings=mixed), (new_users, no_items), trainer)
-    assert told == pytest.approx(0.5, abs=0.03)
-    told = drift.share(facts, good._replace(ratings=mixed, new=~late), nobody(model), trainer)
-    assert told == pytest.approx(0.5, abs=0.03)
-    assert drift.share(facts, good._replace(new=np.zeros(400, bool)), nobody(model), trainer) == 1
+    share = drift.fit_share(facts, good._replace(ratings=mixed), (new_users, no_items), trainer)
+    assert share == pytest.approx(0.5, abs=0.03)
+    share = drift.fit_share(facts, good._replace(ratings=mixed, new=~late), nobody(model), trainer)
+    assert share == pytest.approx(0.5, abs=0.03)
+    assert drift.fit_share(facts, good._replace(new=np.zeros(400, bool)), nobody(model), trainer) == 1
 
 
 @pytest.mark.parametrize(
     "how, rows, bound", [({}, "anew", 1.2), ({"hashes": "kept"}, "move", 2), ({"rows": "frozen"}, "frozen", 1.05)]
 )
-def test_a_few_who_deny_the_model_cost_the_others_little(how, rows, bound, monkeypatch):
-    """What all others have learned is not given up for the ratings of known users that contradict all factors."""
+def test_a_few_contrary_users_cost_the_others_little(how, rows, bound, monkeypatch):
+    """Ratings of known users that contradict all factors change little for the others."""
     monkeypatch.setattr(retrain, "FEW", 0)
     whole = planted(60, 30, 0.5)
     model = make(MatrixFactorization, n_epochs=40).fit(whole)
-    others, told = whole.take(whole.users < 50), arriving(model, -2, 2000).ratings
-    before, few = model.evaluate(others)["rmse"], told.take(told.users >= 50)
+    others, contrary = whole.take(whole.users < 50), arriving(model, -2, 2000).ratings
+    before, few = model.evaluate(others)["rmse"], contrary.take(contrary.users >= 50)
     given = model.user_ids_[few.users], model.item_ids_[few.items], few.values
     model.partial_fit(given, widen_scale=True, **how)
     assert model.updates_[-1]["rows"] == rows

@@ -1,4 +1,4 @@
-"""Users folded in: against least squares in plain loops, against partial_fit; refusals."""
+"""Fold-in of users against least squares in plain loops and against partial_fit; errors."""
 
 import numpy as np
 import pytest
@@ -19,21 +19,21 @@ def fitted(request):
 def term(state, given, base, item):
     """The neighbourhood's part of Eq. (1), in loops."""
     rated = dict(zip(given.items.tolist(), given.z.tolist()))
-    told, silent, counts = 0.0, 0.0, [0, 0]
+    explicit, implicit, counts = 0.0, 0.0, [0, 0]
     for k, other in enumerate(state.neighbors[item].tolist()):
         if other in rated:
-            told += (rated[other] - base - float(state.item_extras[other, 2])) * float(state.influence[item, 0, k])
+            explicit += (rated[other] - base - float(state.item_extras[other, 2])) * float(state.influence[item, 0, k])
         else:
-            silent += float(state.influence[item, 1, k])
+            implicit += float(state.influence[item, 1, k])
         counts[other not in rated] += 1
-    return sum(part / count**0.5 for part, count in zip((told, silent), counts) if count)
+    return sum(part / count**0.5 for part, count in zip((explicit, implicit), counts) if count)
 
 
 @pytest.mark.parametrize("items", [[3], [0, 5, 7, 11, 39], list(range(30))])
 def test_taste_is_the_ridge_solution(fitted, items):
     state, decay = fitted._state, 0.07
-    given = fold.Given(np.array(items), np.random.default_rng(0).normal(size=len(items)))
-    taste = fold.taste_of(state, given, decay)
+    given = fold.UserRatings(np.array(items), np.random.default_rng(0).normal(size=len(items)))
+    taste = fold.fit_user(state, given, decay)
     n, base = len(items), (given.z - state.item_extras[items, 2]).sum() / (len(items) + DAMPING)
     assert taste.base == pytest.approx(base)
     rows, wanted = [], []
@@ -44,7 +44,7 @@ def test_taste_is_the_ridge_solution(fitted, items):
     design = np.vstack((rows, np.diag(np.sqrt(ridge))))
     expected = np.linalg.lstsq(design, np.append(wanted, np.zeros(5)), rcond=None)[0]
     np.testing.assert_allclose([taste.bias, *taste.factors], expected, rtol=1e-8, atol=1e-10)
-    scores = fold.scores_of(state, given, taste)
+    scores = fold.predict_scores(state, given, taste)
     for item in (0, 17, 39):
         own = expected @ [1.0, *state.item_factors[item].tolist()] + float(state.item_extras[item, 0])
         assert scores[item] == pytest.approx(own + term(state, given, base, item), abs=1e-9)
@@ -89,9 +89,9 @@ def test_as_good_as_an_update(model):
     fitted = make(model, n_epochs=15, n_factors=6).fit(whole.take(~late))
     given, judged = whole.take(late).split(0.3, 1)
     errors = []
-    for user, own in inputs.given_to(given, fitted.item_ids_, fitted._scale):
+    for user, own in inputs.iterate_users(given, fitted.item_ids_, fitted._scale):
         asked = judged.users == user
-        z = fold.scores_of(fitted._state, own, fold.taste_of(fitted._state, own, 0.06), judged.items[asked])
+        z = fold.predict_scores(fitted._state, own, fold.fit_user(fitted._state, own, 0.06), judged.items[asked])
         errors.append(np.clip(z * fitted._scale.deviation + fitted.mean_, 1, 5) - judged.values[asked])
     folded = np.sqrt(np.mean(np.concatenate(errors) ** 2))
     assert folded < 1.05 * fitted.partial_fit(given, rows="frozen").evaluate(judged)["rmse"]
@@ -99,9 +99,9 @@ def test_as_good_as_an_update(model):
 
 def test_refusals(fitted):
     state = fitted._state
-    with pytest.raises(DataError, match="no ratings to go by"):
+    with pytest.raises(DataError, match="There are no ratings"):
         fitted.recommend_for({})
-    with pytest.raises(DataError, match="are no numbers"):
+    with pytest.raises(DataError, match="are not numbers"):
         fitted.recommend_for({1: "good"})
     with pytest.raises(DataError, match="finite"):
         fitted.recommend_for({1: np.nan})

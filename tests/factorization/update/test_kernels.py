@@ -1,4 +1,4 @@
-"""An update by the host steps of the GPU against one by those of the CPU."""
+"""Updates by the host steps of the GPU and of the CPU."""
 
 import numpy as np
 import pytest
@@ -6,7 +6,7 @@ from support import small_launches
 
 from factorization.inputs import make, planted
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.prepare import strata
+from gpukit.factorization.prepare import conflict_free_blocks
 from gpukit.factorization.update import inputs
 from gpukit.factorization.update.settings import Settings
 
@@ -30,7 +30,7 @@ def few_threads(monkeypatch):
 
 
 def few(users, items):
-    """A few ratings of the planted ones: of rows below these."""
+    """Some of the planted ratings, in the first rows."""
     whole = planted(6, 5, 0.7)
     return whole.take((whole.users < users) & (whole.items < items))
 
@@ -38,8 +38,8 @@ def few(users, items):
 @pytest.mark.slow
 @pytest.mark.parametrize("model, rows", [(MatrixFactorization, "frozen"), (LSHMF, "move")])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
-    """Both train in batches, a CPU too, whose strata would take other steps."""
-    monkeypatch.setattr(strata, "in_strata_on", lambda device, deterministic: False)
+    """Both train in batches, also the CPU, which would use strata."""
+    monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
     more = {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
     fitted = make(model, n_epochs=2, deterministic=True, **more).fit(few(5, 4))
     part = inputs.part_of(planted(6, 5, 0.7), None, fitted.user_ids_, fitted.item_ids_, "last", lambda ratings: ratings)
@@ -56,7 +56,7 @@ def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     for expected, array in zip(mine.history, other.history):
         np.testing.assert_array_equal(array, expected)
     assert mine.scale == other.scale
-    counts = [{name: value for name, value in one.told.items() if name != "seconds"} for one in found]
+    counts = [{name: value for name, value in one.entry.items() if name != "seconds"} for one in found]
     assert counts[0] == counts[1] and counts[0]["users"] > 0 and counts[0]["items"] > 0
     if rows == "frozen":
         np.testing.assert_array_equal(other.state.item_factors[:4], fitted._state.item_factors[:4])

@@ -1,4 +1,4 @@
-"""New ratings in the history, against a dictionary."""
+"""New ratings merged into the history, against a dictionary."""
 
 import numpy as np
 import pytest
@@ -46,7 +46,7 @@ def test_old_and_new_and_corrected(fitted):
 @pytest.mark.parametrize("n_new", [0, 1, 40, 900])
 @pytest.mark.parametrize("seed", range(3))
 def test_many_at_once(fitted, n_new, seed):
-    """Pairs at the ends of rows, of users without ratings, of users and items beyond; against sorted dictionaries."""
+    """Pairs at the ends of rows, of users without ratings, of new users and items; against sorted dictionaries."""
     rng, old = np.random.default_rng(seed), triples(planted())
     chosen = rng.choice(70 * 35, n_new, replace=False)
     users, items = 10 * (chosen // 35) + 7, 3 * (chosen % 35) + 1
@@ -89,18 +89,18 @@ def test_ids_of_a_table_that_have_no_rating_are_not_added(fitted):
 
 @pytest.mark.parametrize("known, new, grown", [([3, 1], ["1", "2"], [3, 1, 2]), (["3", "b"], [3, 4], ["3", "b", "4"])])
 def test_numbers_and_text_that_spells_them(known, new, grown):
-    rows, ids = inputs.grown(np.array([0, 1, 0], np.int32), np.array(new), np.array(known), "user")
+    rows, ids = inputs.extend_ids(np.array([0, 1, 0], np.int32), np.array(new), np.array(known), "user")
     assert ids.tolist() == grown
     assert rows.tolist() == [grown.index(known[0] if new[0] == 3 else 1), len(known), rows[0]]
 
 
 def test_text_among_numbers_is_refused():
     with pytest.raises(DataError, match="new item 'b7' is text, and the model's 2 item ids are whole numbers"):
-        inputs.grown(np.array([0], np.int32), np.array(["b7"]), np.array([1, 2]), "item")
+        inputs.extend_ids(np.array([0], np.int32), np.array(["b7"]), np.array([1, 2]), "item")
 
 
 def test_ids_begin_with_the_known_ones():
-    """Parts of one array, equal ones elsewhere; not those of every other place, nor others."""
+    """Parts of one array and equal ids elsewhere; not every second id, nor other ids."""
     ids = np.arange(10)
     for known in (ids[:7], ids[:7].copy(), ids):
         assert inputs.begins_with(ids, known)
@@ -116,7 +116,7 @@ def test_ids_begin_with_the_known_ones():
 
 
 def test_what_is_known_as_it_is_changes_nothing(fitted):
-    """A whole table handed on, with a corrected rating and a new one of a new user: these two are left."""
+    """A whole table with one corrected rating and one of a new user: these two remain."""
     old = planted()
     new = {**triples(old), (1000, 7): 2.0}
     pair = next(iter(new))
@@ -124,6 +124,6 @@ def test_what_is_known_as_it_is_changes_nothing(fitted):
     users, items = (np.array(ids) for ids in zip(*new))
     values = np.array(list(new.values()), np.float32)
     part = inputs.part_of((users, items, values), None, fitted.user_ids_, fitted.item_ids_, "last", lambda same: same)
-    left = merge.changes(fitted._rated, fitted._scale, part)
+    left = merge.drop_unchanged(fitted._rated, fitted._scale, part)
     assert triples(Ratings(*left)) == {pair: new[pair], (1000, 7): 2.0}
-    assert merge.changes(fitted._rated, fitted._scale, left) is left
+    assert merge.drop_unchanged(fitted._rated, fitted._scale, left) is left

@@ -1,4 +1,4 @@
-"""partial_fit from outside: what moves and what stays, files, refusals; agreement with models made by hand."""
+"""partial_fit from outside: changed and unchanged parameters, files, errors; agreement with models built by hand."""
 
 import copy
 
@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
 def parts(seed=3):
-    """(ratings of the first 340 users and 70 items, those of the rest) of planted ones with 400 x 80."""
+    """Return (ratings of the first 340 users and 70 items, the others) of planted ones with 400 x 80."""
     whole = planted(400, 80, 0.3, seed=seed)
     late = (whole.users >= 340) | (whole.items >= 70)
     early = whole.take(~late)
@@ -29,13 +29,13 @@ def parts(seed=3):
 
 
 def raised(ratings):
-    """Ratings half a star nearer to 3, from below where they are 3: other values within the scale."""
+    """Ratings half a star closer to 3, from below at 3: other values within the scale."""
     half = np.where(ratings.values > 3, np.float32(-0.5), np.float32(0.5))
     return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values + half)
 
 
 def known_pairs():
-    """A tenth of the planted ratings apart: (the others, those); ids are the same."""
+    """Return (nine tenths, one tenth) of the planted ratings, with the same ids."""
     return planted(400, 80, 0.3, seed=3).split(0.1, 0)
 
 
@@ -91,7 +91,7 @@ def test_ratings_of_known_pairs_alone(model):
     assert same_state(early, frozen) and len(frozen._rated.items) == len(first) + len(more)
     assert moved.evaluate(more)["rmse"] < early.evaluate(more)["rmse"]
     assert moved.updates_[0]["users"] == moved.updates_[0]["items"] == 0
-    assert moved.updates_[0]["settled"] == len(first) + len(more)  # a tenth more: the whole history is walked
+    assert moved.updates_[0]["settled"] == len(first) + len(more)  # a tenth more: the whole history is replayed
 
 
 @BOTH
@@ -128,10 +128,10 @@ def test_neighbours_of_all_ratings_are_found():
 def test_influences_go_with_their_neighbours():
     first, more, _ = parts()
     before = make(LSHMF).fit(first)
-    from gpukit.factorization.update.grow import carried
+    from gpukit.factorization.update.grow import carry_influence
 
     after = copy.copy(before).partial_fit(more)
-    influence = carried(before._state, after.neighbors_)
+    influence = carry_influence(before._state, after.neighbors_)
     for item in range(80):
         old = dict(zip(before.neighbors_[item].tolist(), before._state.influence[item].T.tolist())) if item < 70 else {}
         for slot, other in enumerate(after.neighbors_[item].tolist()):
@@ -311,10 +311,10 @@ def test_unrated_rows_of_a_fit_are_new_when_they_come():
 
 @pytest.mark.parametrize("rows", ["move", "frozen"])
 def test_new_rows_learn_their_factors(early, rows, monkeypatch):
-    """Biases alone predict nearly as well: the factors must have moved from where they began."""
+    """Biases alone predict nearly as well, so factors are compared with their initial values."""
     model, still = (copy.deepcopy(early) for _ in range(2))
     model.partial_fit(parts()[1], rows=rows)
-    monkeypatch.setattr(run.Learner, "learn_fresh", lambda self: None)
+    monkeypatch.setattr(run.Learner, "train_new_rows", lambda self: None)
     still.partial_fit(parts()[1], rows=rows)
     assert (model.user_factors_[340:] != still.user_factors_[340:]).all()
     if rows == "frozen":
@@ -336,11 +336,11 @@ def test_most_of_ten_ratings_beyond_the_scale_are_of_another(count, beyond, know
     values = np.where(np.arange(count) < beyond, far, 1.0).astype(np.float32)
     new = Ratings(np.arange(count, dtype=np.int32), np.zeros(count, np.int32), values, np.arange(count), np.arange(1))
     if good:
-        assert inputs.rated(new, scale, known) is new
+        assert inputs.check_ratings(new, scale, known) is new
     else:
-        with pytest.raises(DataError, match=f"{beyond} of {count} ratings.*lie beyond all"):
-            inputs.rated(new, scale, known)
-    assert inputs.rated(new, scale._replace(low=5.0), known) is new  # all known ones are alike
+        with pytest.raises(DataError, match=f"{beyond} of {count} ratings.*are outside the range"):
+            inputs.check_ratings(new, scale, known)
+    assert inputs.check_ratings(new, scale._replace(low=5.0), known) is new  # all known ones are alike
 
 
 def test_what_comes_again_is_not_learned_again(early):

@@ -1,4 +1,4 @@
-"""A model that has outgrown what was chosen for it is trained anew by an update, and says so."""
+"""A model that has outgrown its settings is retrained by an update, which reports it."""
 
 import copy
 
@@ -17,7 +17,7 @@ KNOWN = 50, 24
 
 
 def cut(*shares):
-    """Ratings of which the first users and items know some; the others in parts of so many times those."""
+    """Return ratings of the first users and items, and the others in parts, given as multiples of their number."""
     whole = planted(60, 30, 0.5, seed=2)
     rest = np.random.default_rng(0).permutation(len(whole))
     first = rest[(whole.users[rest] < KNOWN[0]) & (whole.items[rest] < KNOWN[1])][:200]
@@ -42,8 +42,8 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
     updated = copy.copy(before).partial_fit(part)
     columns = (np.concatenate([getattr(one, name) for one in (old, part)]) for name in ("users", "items", "values"))
     whole = Ratings(*columns, part.user_ids, part.item_ids)
-    beside = make(model, n_epochs=2, n_factors=4).fit(whole.take(np.lexsort((whole.items, whole.users))))
-    assert same_state(updated, beside) and updated._scale == beside._scale != before._scale
+    expected = make(model, n_epochs=2, n_factors=4).fit(whole.take(np.lexsort((whole.items, whole.users))))
+    assert same_state(updated, expected) and updated._scale == expected._scale != before._scale
     assert before._state is state and not hasattr(before, "updates_") and len(before.user_ids_) == users
     (entry,) = updated.updates_
     assert entry["rows"] == update_log.ANEW and entry["ratings"] == len(part) and entry["settled"] == 400
@@ -54,7 +54,7 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
 
 @pytest.mark.usefixtures("as_of_many")
 def test_it_is_counted_from_the_last_time():
-    """Ratings that come bit by bit count too, and after a training those before it do not."""
+    """Small parts add up; ratings before a training do not count."""
     model, (_, parts) = fitted(), cut(0.5, 0.4, 0.1, 0.9, 0.6)
     for part in parts:
         model.partial_fit(part)
@@ -62,8 +62,8 @@ def test_it_is_counted_from_the_last_time():
     assert update_log.count_when_chosen(model.updates_, len(model._rated.items)) == 400
 
 
-def test_few_are_trained_anew_where_all_would_be_walked():
-    """A twenty-fifth of what there is then, however it has come."""
+def test_few_are_retrained_where_all_would_be_replayed():
+    """Growth by a twenty-fifth, in any number of parts."""
     model, (_, parts) = fitted(), cut(0.03, 0.015, 0.03, 0.05)
     for part in parts:
         model.partial_fit(part)
@@ -109,7 +109,7 @@ def test_a_file_keeps_what_was_done(tmp_path):
 
 @pytest.mark.parametrize("change", [{}, {"regularization": 0.21}, {"n_epochs": 5}])
 def test_what_is_usual_grows_with_the_ratings(change):
-    """Epochs and regularization that were chosen stay; the usual ones are those for as many ratings as there are."""
+    """Chosen epochs and regularization stay; defaults follow the number of ratings."""
     old, parts = cut(0.5)
     model = MatrixFactorization(n_factors=4, device="cpu").fit(old)
     then = settings.check(model, len(old))
@@ -120,5 +120,5 @@ def test_what_is_usual_grows_with_the_ratings(change):
         expected = settings.check(model, 10**8) if not change else then
         named = {"n_epochs": expected.epochs, "regularization": expected.regularization, **change}
         assert {"n_epochs": now.epochs, "regularization": now.regularization} == named
-        model.partial_fit(parts[0], rows="frozen")  # what was chosen for fewer ratings is still so
+        model.partial_fit(parts[0], rows="frozen")  # the settings remain those for fewer ratings
     assert settings.check(model, 10**8).regularization != then.regularization

@@ -1,63 +1,67 @@
-"""Training by alternating least squares, written once for either device."""
+"""Training by alternating least squares, for either device."""
 
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.prepare import ready
-from gpukit.factorization.prepare.weights import laid_out
+from gpukit.factorization.prepare import training_data
+from gpukit.factorization.prepare.weights import lay_out_weights
 from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.als.rates import DAMPING
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 
-STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients, where they are used
+STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients
 
 
 class Half(NamedTuple):
-    """What one side's rows are solved from: squares.arrays.Data, batches [(pieces, owners, decays)] on the device."""
+    """Input of one side's solution: squares.arrays.Data, batches [(pieces, owners, decays)] on the device."""
 
     data: object
     batches: list
 
 
 def arrange(task):
-    """(Equations, [users' Half, items' Half]) of a solvers.Task."""
+    """Return (Equations, [users' Half, items' Half]) of a solvers.Task."""
     steps = engine(task.device, squares.__name__)
-    weights, preparing = task.made.weights, task.steps.preparing
-    items = ready.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
+    weights, preparing = task.data.weights, task.steps.preparing
+    items = training_data.side_of(task.orders, "items", task.scale, task.settings.seed, preparing)
     if weights is not None:
-        items = items._replace(weights=laid_out(weights, "items", items.where, preparing))
-    sides = [task.made.side, items]
+        items = items._replace(weights=lay_out_weights(weights, "items", items.where, preparing))
+    sides = [task.data.side, items]
     n_factors = task.layout.n_factors
     most = max(1, steps.SCRATCH // (4 * steps.Equations.numbers(n_factors)))
-    cuts = [plan.cut(side.indptr, steps.LONGEST, most, own=task.share.own(its)) for its, side in enumerate(sides)]
+    cuts = [
+        plan.cut(side.indptr, steps.LONGEST, most, span=task.share.span(number)) for number, side in enumerate(sides)
+    ]
     halves = [half_of(side, cut, task, steps) for side, cut in zip(sides, cuts)]
     return steps.Equations(n_factors, max(1, *(cut.largest for cut in cuts))), halves
 
 
 def half_of(side, cut, task, steps):
-    """The Half of an arrays.Side: lambda of a row with n ratings is n times the regularization (weighted lambda); n is
-    the sum of their weights where they have some."""
+    """Return the Half of an arrays.Side.
+
+    lambda of a row is its number of ratings, or their total weight, times the regularization (weighted lambda).
+    """
     counts, weights = cut.owners[:, 3], side.weights
     if weights is None:
         weights = steps.resident(np.ones(1), np.float32)
     else:
-        counts = sums_of(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
+        counts = sum_weights(task.steps.preparing.fetch(weights), cut.owned(side.indptr), counts)
     decays = np.float32(task.settings.regularization) * counts.astype(np.float32)
     return Half(Data(side.minor, side.values, weights), plan.batches_of(cut, decays, steps))
 
 
-def sums_of(weights, first, counts):
-    """(m,) float64: sums of rows' weights, which stand from `first` (m,) on, one row behind the other."""
+def sum_weights(weights, first, counts):
+    """Return the sums of rows' weights, (m,) float64; the rows begin at `first` (m,) and are contiguous."""
     if not len(first):
         return np.zeros(0)
     return np.add.reduceat(weights[: first[-1] + counts[-1]], first, dtype=np.float64)
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task, *arranged)
 
 
@@ -70,10 +74,10 @@ class Training:
         self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
 
     def epoch(self, number):
-        """Solve for all users, then for all items; returns when it is done."""
+        """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
+        for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
             for batch in half.batches:
-                self.equations.solve(batch, half.data, other, self.terms, own)
-            self.share.meet(side, own)
+                self.equations.solve(batch, half.data, other, self.terms, table)
+            self.share.exchange(side, table)
         self.session.finish()

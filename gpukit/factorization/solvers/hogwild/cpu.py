@@ -10,10 +10,10 @@ run = runner(twins)
 
 
 def most_workers(layout):
-    """Workers that can be at work at once: one a thread."""
+    """Return the number of concurrent workers: one per thread."""
     return get_num_threads()
 
 
 def walk(layout, *arguments):
-    """hogwild_epoch for rows of a layout."""
+    """Run hogwild_epoch."""
     twins.hogwild_epoch(*arguments)

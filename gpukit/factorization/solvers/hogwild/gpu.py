@@ -8,17 +8,17 @@ from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch
 
 __all__ = ["empty", "most_workers", "run", "walk"]
 
-WARPS_A_PROCESSOR = 52  # Xie et al. 2017: as many as keep its memory busy
+WARPS_A_PROCESSOR = 52  # enough to saturate its memory (Xie et al. 2017)
 BLOCK = 128
 run = runner(kernels)
 
 
 def most_workers(layout):
-    """Workers, groups of lanes, that are at work at once."""
+    """Return the number of concurrent workers, which are groups of lanes."""
     return WARPS_A_PROCESSOR * processors() * 32 // layout.lanes
 
 
 def walk(layout, *arguments):
-    """hogwild_epoch for rows of a layout; arguments end with the workers. Queued, not waited for."""
+    """Queue hogwild_epoch for rows of a layout; arguments end with the workers."""
     kernel = make_hogwild_epoch(layout.lanes, layout.factors, has_quad_additions())
     launch(kernel, -(-arguments[-1] * layout.lanes // BLOCK), BLOCK, *arguments)

@@ -1,4 +1,4 @@
-"""GPU kernels of batch-Hogwild; twins.py has them for the CPU."""
+"""GPU kernels of batch-Hogwild; twins.py has their CPU twins."""
 
 import functools
 
@@ -20,11 +20,11 @@ WARP = 32
 
 @kernel
 def scatter_ratings(starts, minor, values, seed_key, samples):
-    """The ratings of all rows in an order that is random, a function of seed_key.
+    """samples = the ratings of all rows in a random order, a function of seed_key.
 
-    starts (rows + 1 or more,) int64: where rows begin; minor (n,) int32, values (n,) float32; seed_key uint32; samples:
-    Samples, overwritten.
-    Launch: any grid and block; a block walks whole rows.
+    starts (rows + 1 or more,) int64: first rating of each row; minor (n,) int32, values (n,) float32; seed_key uint32;
+    samples: Samples, overwritten.
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours (Feistel permutations, Black and Rogaway 2002).
     """
@@ -39,27 +39,28 @@ def scatter_ratings(starts, minor, values, seed_key, samples):
 
 @device
 def _sample(samples, t):
-    """Rating number t: (rows of the sides, z)."""
+    """Return (rows of both sides, z) of rating t."""
     return U32(samples.major[U64(t)]), U32(samples.minor[U64(t)]), samples.values[U64(t)]
 
 
 @functools.cache
 def make_hogwild_epoch(lanes, factors, vector):
-    """hogwild_epoch for `lanes` threads a rating, each with `factors` factors (a multiple of 4); vector: additions in
-    quads, an instruction of compute capability 9.0."""
+    """Return hogwild_epoch for `lanes` threads per rating, each with `factors` factors (a multiple of 4).
+
+    vector: additions in quads (compute capability 9.0).
+    """
 
     @kernel
     def hogwild_epoch(samples, own, other, rate, bias_rate, decay, batch, turn, workers):
-        """One pass over all ratings, Eq. (5) for each; worker w takes the batches w, w + workers, ... of a random
-        order, a function of turn.
+        """Apply Eq. (5) to every rating once; worker w processes the batches w, w + workers, ... of a random order.
 
         samples: Samples (n,); own, other (rows + 1, stride) float32: parameter rows with the biases; rate, bias_rate
         float32: gamma of factors and biases; decay float32: lambda; batch int64: ratings of a batch; turn uint32: key
-        of the epoch; workers int64: groups of lanes that take part. Rows are read without locks while other workers add
-        to them; no step is lost.
+        of the epoch, which determines the order; workers int64: groups of lanes. Rows are read without locks while
+        other workers add to them; no step is lost.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker, or when no two workers share a row; else results depend on the order of steps.
+        Deterministic: with one worker, or if no two workers share a row; else results depend on the order of steps.
         Source: Xie et al. 2017, sec. 4 and Algorithm 1 (batch-Hogwild), there with stores; Li et al. 2022, Eq. (5).
         """
         lane, worker = lane_of(lanes), I64(cuda.grid(1) // lanes)

@@ -1,4 +1,4 @@
-"""Learning rate, regularization and epochs where none are given."""
+"""Default learning rate, regularization and epochs."""
 
 RATE = 0.06  # alpha of Eq. (7) and lambda, in units of the ratings' deviation; found on MovieLens 1M
 DECAY = 0.05
@@ -7,5 +7,5 @@ EPOCHS = 30
 
 
 def usual(kind, n_ratings):
-    """{'epochs', 'learning_rate', 'regularization', 'annealing'} for so many ratings."""
+    """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings ratings."""
     return {"epochs": EPOCHS, "learning_rate": RATE, "regularization": DECAY, "annealing": 1.0}

@@ -1,9 +1,10 @@
-"""Training by batch-Hogwild, written once for either device."""
+"""Training by batch-Hogwild, for either device."""
+
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.solvers.hogwild.arrays import Samples
 from gpukit.factorization.solvers.hogwild.rates import BETA
 from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.factorization.solvers.sgd.schedule import turn_key
@@ -11,12 +12,20 @@ from gpukit.random import key
 from gpukit.streams import Keyed
 
 BATCH = 256  # ratings that a worker takes at once (Xie et al. 2017)
-MEETINGS = 1.0  # mean number of other workers at a worker's rows; at 2 RMSE rises, at 4 training diverges
+MEETINGS = 1.0  # mean number of other workers on a worker's rows; at 2 RMSE increases, at 4 training diverges
+
+
+class Samples(NamedTuple):
+    """Ratings in random order: major, minor (n,) int32 rows, values (n,) float32 z."""
+
+    major: np.ndarray
+    minor: np.ndarray
+    values: np.ndarray
 
 
 def arrange(task):
-    """(Samples in random order, workers, the device's steps) of a solvers.Task."""
-    steps, side, n = engine(task.device, __package__), task.made.side, len(task.orders)
+    """Return (Samples in random order, workers, the device's steps) of a solvers.Task."""
+    steps, side, n = engine(task.device, __package__), task.data.side, len(task.orders)
     samples = Samples(*(steps.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32)))
     seed_key = np.uint32(key(task.settings.seed, Keyed.SAMPLES[0]))
     steps.run("scatter_ratings", side.starts, side.minor, side.values, seed_key, samples)
@@ -38,7 +47,7 @@ def most_useful(orders):
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task, *arranged)
 
 
@@ -50,7 +59,7 @@ class Training:
         self.samples, self.workers = samples, workers
 
     def epoch(self, number):
-        """One pass over all ratings; returns when it is done."""
+        """Make one pass over all ratings; return when complete."""
         settings, sides = self.settings, self.session.parameters[:2]
         rate = np.float32(falling_rate(settings.learning_rate, BETA, number))
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)

@@ -26,7 +26,7 @@ def scatter_ratings(start, stop, starts, minor, values, seed_key, samples):
 
 @njit
 def _learn(p, q, n, error, rate, decay):
-    """Eq. (5) for both factor rows, each from the other's old value."""
+    """Apply Eq. (5) to both factor rows, each from the other's old value."""
     for f in range(n):
         u, v = p[f], q[f]
         p[f] = u + formulas.factor_change(u, v, error, rate, decay)
@@ -35,7 +35,7 @@ def _learn(p, q, n, error, rate, decay):
 
 @njit
 def _walk(first, last, samples, own, other, rates):
-    """One batch; rates: of factors, of biases, lambda."""
+    """Process one batch; rates: of factors, of biases, lambda."""
     rate, bias_rate, decay = rates
     n = own.shape[1] - EXTRA
     at = n + BIAS
@@ -50,7 +50,7 @@ def _walk(first, last, samples, own, other, rates):
 
 @by_block(lambda workers: workers, heavy=True)
 def hogwild_epoch(start, stop, samples, own, other, rate, bias_rate, decay, batch, turn, workers):
-    """Twin of kernels.hogwild_epoch; steps are stored, not added: a handful of threads seldom meet on a row."""
+    """Twin of kernels.hogwild_epoch; steps are stored, since few threads seldom share a row."""
     n = samples.values.size
     batches = -(-n // batch)
     half = half_width(batches)

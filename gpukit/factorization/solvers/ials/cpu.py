@@ -22,21 +22,21 @@ from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesk
 __all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
 ON_GPU = False
-MOMENT_PIECES = 16  # of the sums over all rows of a side: work for as many threads, whatever they are
+MOMENT_PIECES = 16  # partial sums over all rows of a side, for any number of threads
 
 
 def inverse_of(shared, decay):
-    """The inverse of S + decay I; see gpu.py."""
+    """Return the inverse of S + decay I; see gpu.py."""
     source, out = (np.empty(shared.shape) for _ in range(2))
-    found = np.empty_like(shared)
+    result = np.empty_like(shared)
     for step in range(-(-len(shared) // PANEL)):
-        invert_panel(shared, np.float64(decay), step, source, out, found)
+        invert_panel(shared, np.float64(decay), step, source, out, result)
         source, out = out, source
-    return found
+    return result
 
 
 class Descent:
-    """Conjugate gradients over all rows of a side at once; see gpu.py."""
+    """Conjugate gradients over all rows of a side; see gpu.py."""
 
     def __init__(self, layout, rows, pieces):
         width = layout.n_factors
@@ -44,12 +44,12 @@ class Descent:
         self.ways, self.left = (np.empty((rows, width), np.float32) for _ in range(2))
         self.rests = np.empty(rows, np.float32)
 
-    def solve(self, batch, data, other, matrices, steps, own):
-        """Bring the rows of a batch forward by some steps; see gpu.py."""
+    def solve(self, batch, data, other, matrices, steps, table):
+        """Make some steps for the rows of a batch; see gpu.py."""
         pieces, owners, decays = batch
         shown = pieces, data.minor, data.weights
-        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, own)
-        products_of_pieces(*shown, ONE, own, other, self.sums)
+        before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, table)
+        products_of_pieces(*shown, ONE, table, other, self.sums)
         begin_descent(*before, *after)
         for step in range(1, steps + 1):
             products_of_pieces(*shown, ZERO, self.ways, other, self.sums)
@@ -57,35 +57,35 @@ class Descent:
 
 
 class Blocks:
-    """Some factors of all rows of a side at once; see gpu.py."""
+    """A block of factors of all rows of a side; see gpu.py."""
 
     def __init__(self, layout, rows, clicks, pieces):
         self.width = layout.n_factors
         self.size = block_of(self.width)
         self.equations = squares.Equations(self.size, max(pieces, MOMENT_PIECES))
         self.errors = np.empty(clicks, np.float32)
-        self.columns, self.found = (np.zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
+        self.columns, self.result = (np.zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
 
-    def begin(self, batches, minor, other, own):
-        """What all clicks of the batches lack; see gpu.py."""
+    def begin(self, batches, minor, other, table):
+        """Compute the errors of all clicks of the batches; see gpu.py."""
         for pieces, _, _ in batches:
-            errors_of_pieces(pieces, minor, True, own, other, self.errors)
+            errors_of_pieces(pieces, minor, True, table, other, self.errors)
 
     def take(self, first, other):
-        """The factors from `first` on of the table that is held; see gpu.py."""
+        """Return the factors from `first` on of the fixed table; see gpu.py."""
         take_columns(other, first, self.width, self.columns[: len(other)])
         return self.columns[: len(other)]
 
-    def aim(self, batch, shared, first, own):
-        """Take what the batch's rows have from the right-hand sides; see gpu.py."""
+    def aim(self, batch, shared, first, table):
+        """Subtract the batch's current rows from the right-hand sides; see gpu.py."""
         _, owners, decays = batch
-        targets_of_block(owners, decays, shared, first, own, self.equations.grams)
+        targets_of_block(owners, decays, shared, first, table, self.equations.grams)
 
-    def add(self, batch, minor, first, columns, own):
-        """Add what was found to the batch's rows; see gpu.py."""
+    def add(self, batch, minor, first, columns, table):
+        """Add the solution to the batch's rows; see gpu.py."""
         pieces, owners, _ = batch
-        errors_of_pieces(pieces, minor, False, self.found, columns, self.errors)
-        add_columns(owners, self.found, first, self.width, own)
+        errors_of_pieces(pieces, minor, False, self.result, columns, self.errors)
+        add_columns(owners, self.result, first, self.width, table)
 
 
 class Few:
@@ -95,19 +95,19 @@ class Few:
         self.rows, self.width = rows, layout.n_factors
         self.most = max(1, squares.SCRATCH // (4 * (FEW + 2) ** 2))
         self.grams = np.empty((self.most, FEW + 2, FEW + 2), np.float32)
-        self.found = np.zeros((self.most + 1, FEW + EXTRA), np.float32)
+        self.result = np.zeros((self.most + 1, FEW + EXTRA), np.float32)
 
     def turned(self, table, basis):
-        """The factors of a table in another basis; see gpu.py."""
+        """Return the factors of a table in another basis; see gpu.py."""
         out = np.empty((len(table), self.width), np.float32)
         turn_rows(table, basis, out)
         return out
 
-    def solve(self, batch, data, other, terms, own):
-        """A batch of rows solved for; see gpu.py."""
+    def solve(self, batch, data, other, terms, table):
+        """Solve for a batch of rows; see gpu.py."""
         lines, owners, decays = batch
         spectrum, back = terms
         grams_of_few(lines, data.minor, data.weights, decays, spectrum, other, self.grams)
         nothing = np.zeros(len(lines), np.float32)
-        solve_by_cholesky(owners, self.grams, self.grams[:0], nothing, ONE, self.found)
-        rows_of_few(lines, data.minor, decays, spectrum, self.found, other, back, own)
+        solve_by_cholesky(owners, self.grams, self.grams[:0], nothing, ONE, self.result)
+        rows_of_few(lines, data.minor, decays, spectrum, self.result, other, back, table)

@@ -1,4 +1,4 @@
-"""Training by iALS, written once for either device."""
+"""Training by iALS, for either device."""
 
 from typing import NamedTuple
 
@@ -6,22 +6,22 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.ials import plan
 from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
 from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
 from gpukit.factorization.solvers.squares.plan import batches_of, cut, within
 
-ENDS = 100, np.float32(1e-6)  # steps and tolerance where a matrix is too large for elimination
+ENDS = 100, np.float32(1e-6)  # steps and tolerance for matrices too large for elimination
 
 
 class Half(NamedTuple):
-    """What one side's rows are solved from.
+    """Input of one side's solution.
 
     data: squares.arrays.Data; batches: squares.plan.batches_of them; largest: pieces of the largest batch; every:
-    (pieces, Data) of all rows of the other side; decay: the mean lambda of the rows with clicks; few: see
-    few_batches, of rows that batches leave out.
+    (pieces, Data) of all rows of the other side; decay: mean lambda of the rows with clicks; few: few_batches of the
+    rows that batches exclude.
     """
 
     data: Data
@@ -33,167 +33,179 @@ class Half(NamedTuple):
 
 
 def arrange(task):
-    """(the way's object, [users' Half, items' Half]) of a solvers.Task."""
+    """Return (the row solver, [users' Half, items' Half]) of a solvers.Task."""
     steps, settings = engine(task.device, __package__), task.settings
     check_weights(task.orders.levels, task.scale)
-    sides = [task.made.side, ready.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing)]
-    way = plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
-    most, shape = most_pieces(way, task, steps), task.orders.shape
-    clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if way == "cholesky" else 0
+    sides = [
+        task.data.side,
+        training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing),
+    ]
+    row_solver = (
+        plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
+    )
+    most, shape = max_pieces(row_solver, task, steps), task.orders.shape
+    clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if row_solver == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
-    halves = [half_of(its, side, task, steps, (most, clicks, few)) for its, side in enumerate(sides)]
+    halves = [half_of(number, side, task, steps, (most, clicks, few)) for number, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
-    return made_for(way, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
+    return create_solver(row_solver, task.layout, (max(shape), len(task.orders), largest), few, steps), halves
 
 
-def most_pieces(way, task, steps):
-    """Pieces whose Gram matrices there is room for at once; where none is made, as many as there are clicks."""
-    if way == "gradients":
+def max_pieces(row_solver, task, steps):
+    """Return the number of pieces whose Gram matrices fit in memory; the number of clicks if there are no Gram
+    matrices."""
+    if row_solver == "gradients":
         return len(task.orders)
-    factors = task.layout.n_factors if way == "cholesky" else plan.block_of(task.layout.n_factors)
+    factors = task.layout.n_factors if row_solver == "cholesky" else plan.block_of(task.layout.n_factors)
     return max(1, steps.squares.SCRATCH // (4 * steps.squares.Equations.numbers(factors)))
 
 
 def check_weights(levels, scale):
-    """DataError unless all clicks weigh more than 0."""
+    """Raise DataError unless all clicks have positive weights."""
     lowest = float(levels.values.min()) if len(levels.values) else 1.0
     if (lowest - scale.mean) / scale.deviation <= 0:
         raise DataError(f"A click's value is its weight, which must be above 0: the lowest is {lowest:g}.")
 
 
 def half_of(number, side, task, steps, limits):
-    """The Half of an arrays.Side, 0 the users' or 1 the items'; limits: pieces at once, clicks of rows that are few,
-    steps.Few or None."""
-    settings, (most, clicks, few), own = task.settings, limits, task.share.own(number)
-    pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, own), np.diff(side.indptr)
+    """Return the Half of an arrays.Side (0: users, 1: items).
+
+    limits: (pieces at once, most clicks of rows of few clicks, steps.Few or None).
+    """
+    settings, (most, clicks, few), span = task.settings, limits, task.share.span(number)
+    pieces, counts = cut(side.indptr, steps.squares.LONGEST, most, clicks, span), np.diff(side.indptr)
     others = task.orders.shape[1 - number]
     scale = others, settings.regularization, settings.unobserved_weight, settings.exponent
-    decays, of_all = (decays_of(its, *scale) for its in (pieces.owners[:, 3], counts[counts > clicks]))
-    one, values = np.ones(1), task.orders.levels.values
+    decays, of_all = (decays_of(row_counts, *scale) for row_counts in (pieces.owners[:, 3], counts[counts > clicks]))
+    ones, values = np.ones(1), task.orders.levels.values
     alike = len(values) == 1
     weights = steps.resident((values - task.scale.mean) / task.scale.deviation, np.float32) if alike else side.values
-    data = Data(side.minor, steps.resident(one, np.float32), weights)
+    data = Data(side.minor, steps.resident(ones, np.float32), weights)
     batches = batches_of(pieces, decays, steps)
-    every = every_row(others, settings.unobserved_weight, steps)
+    every = pieces_of_all_rows(others, settings.unobserved_weight, steps)
     mean = float(of_all.mean(dtype=np.float64)) if len(of_all) else 0.0
-    light = few_batches(side.indptr, within(np.flatnonzero(counts), own), clicks, scale, few.most, steps) if few else []
+    light = (
+        few_batches(side.indptr, within(np.flatnonzero(counts), span), clicks, scale, few.most, steps) if few else []
+    )
     return Half(data, batches, pieces.largest, every, mean, light)
 
 
 def few_batches(indptr, rows, clicks, scale, most, steps):
-    """[(lines, owners, decays)] on the device of those rows that have up to `clicks` clicks, `most` at once: lines
-    (n, 3) int64 (row, first click, clicks); owners: see squares.plan.Cut, the rows numbered within the batch."""
+    """Return [(lines, owners, decays)] on the device of the rows with up to `clicks` clicks, `most` at once.
+
+    lines (n, 3) int64: row, first click, clicks; owners: see squares.plan.Cut, with rows numbered within the batch.
+    """
     counts = np.diff(indptr)
     rows = rows[counts[rows] <= clicks]
     batches = []
     for begin in range(0, len(rows), most):
-        mine = rows[begin : begin + most]
-        numbers, ones = np.arange(len(mine)), np.ones(len(mine), np.int64)
-        lines = np.stack((mine, indptr[mine], counts[mine]), axis=1)
-        owners = np.stack((numbers, numbers, ones, counts[mine]), axis=1)
+        batch = rows[begin : begin + most]
+        numbers, ones = np.arange(len(batch)), np.ones(len(batch), np.int64)
+        lines = np.stack((batch, indptr[batch], counts[batch]), axis=1)
+        owners = np.stack((numbers, numbers, ones, counts[batch]), axis=1)
         tables = (steps.resident(table, np.int64) for table in (lines, owners))
-        batches.append((*tables, steps.resident(decays_of(counts[mine], *scale), np.float32)))
+        batches.append((*tables, steps.resident(decays_of(counts[batch], *scale), np.float32)))
     return batches
 
 
-def every_row(rows, weight, steps):
-    """(pieces, Data) whose Gram matrix is alpha0 V'V of so many rows."""
+def pieces_of_all_rows(rows, weight, steps):
+    """Return (pieces, Data) whose Gram matrix is alpha0 V'V of `rows` rows."""
     longest = -(-rows // steps.MOMENT_PIECES)
     pieces = steps.resident(cut(np.array([0, rows]), longest, 1).pieces, np.int64)
     numbers = (steps.resident(np.array([number]), np.float32) for number in (0, weight))
     return pieces, Data(steps.resident(np.arange(rows), np.int32), *numbers)
 
 
-def made_for(way, layout, sizes, few, steps):
-    """The object that solves for a side's rows; sizes: rows at most, clicks, pieces at once; few: steps.Few or None."""
+def create_solver(row_solver, layout, sizes, few, steps):
+    """Return the row solver; sizes: (maximal rows, clicks, pieces at once); few: steps.Few or None."""
     rows, clicks, pieces = sizes
-    most = max(pieces, steps.MOMENT_PIECES) if way == "cholesky" else steps.MOMENT_PIECES
+    most = max(pieces, steps.MOMENT_PIECES) if row_solver == "cholesky" else steps.MOMENT_PIECES
     equations = steps.squares.Equations(layout.n_factors, most)
-    if way == "cholesky":
+    if row_solver == "cholesky":
         return Cholesky(equations, few, steps)
-    if way == "blocks":
+    if row_solver == "blocks":
         return BlockByBlock(equations, steps.Blocks(layout, rows, clicks, pieces))
     return Gradients(equations, steps.Descent(layout, rows, pieces), steps)
 
 
 class Cholesky(NamedTuple):
-    """Rows solved for exactly, by their Gram matrices, or by those of their clicks where these are few."""
+    """Exact solution by the rows' Gram matrices, or by those of the clicks of rows with few."""
 
     equations: object
     few: object
     steps: object
 
-    def solve(self, half, other, own):
+    def solve(self, half, other, table):
         """Queue a side's half of an epoch."""
         shared = self.equations.sums(*half.every, other)
         terms = Terms(False, shared, ONE, *ENDS)
         matrix = self.steps.fetch(self.equations.matrix(shared, self.few.width)) if half.few else None
         for batch in half.batches:
-            self.equations.solve(batch, half.data, other, terms, own)
+            self.equations.solve(batch, half.data, other, terms, table)
         if half.few:
-            self._solve_few(half, matrix, other, own)
+            self._solve_few(half, matrix, other, table)
 
-    def _solve_few(self, half, matrix, other, own):
-        """Queue the rows of few clicks; matrix: what rows share, whose basis the host finds while a GPU is at work."""
+    def _solve_few(self, half, matrix, other, table):
+        """Queue the rows of few clicks; the host computes the basis of `matrix` while a GPU is busy."""
         spectrum, basis = basis_of(matrix)
         basis, back = (self.steps.resident(turn, np.float32) for turn in (basis, basis.T))
         terms, turned = (self.steps.resident(spectrum, np.float32), back), self.few.turned(other, basis)
         for batch in half.few:
-            self.few.solve(batch, half.data, turned, terms, own)
+            self.few.solve(batch, half.data, turned, terms, table)
 
 
 class Gradients(NamedTuple):
-    """Rows brought forward by a few steps of conjugate gradients, from where they stand."""
+    """A few steps of conjugate gradients from the current rows."""
 
     equations: object
     descent: object
     steps: object
 
-    def solve(self, half, other, own):
+    def solve(self, half, other, table):
         """Queue a side's half of an epoch."""
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
         inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
-            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, own)
+            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, table)
 
 
 class BlockByBlock(NamedTuple):
-    """Rows brought forward by a block of factors after the other, each solved for exactly while the others are held."""
+    """Exact solution for one block of factors after the other, with the others fixed."""
 
     equations: object
     blocks: object
 
-    def solve(self, half, other, own):
+    def solve(self, half, other, table):
         """Queue a side's half of an epoch."""
         blocks, minor = self.blocks, half.data.minor
         shared = self.equations.matrix(self.equations.sums(*half.every, other), blocks.width)
         data = half.data._replace(values=blocks.errors)
-        blocks.begin(half.batches, minor, other, own)
+        blocks.begin(half.batches, minor, other, table)
         for first in range(0, blocks.width, blocks.size):
             columns = blocks.take(first, other)
             terms = Terms(False, blocks.equations.sums(*half.every, columns), ONE, *ENDS)
             for batch in half.batches:
                 blocks.equations.form(batch, data, columns, terms)
-                blocks.aim(batch, shared, first, own)
-                blocks.equations.answer(batch, terms, blocks.found)
-                blocks.add(batch, minor, first, columns, own)
+                blocks.aim(batch, shared, first, table)
+                blocks.equations.answer(batch, terms, blocks.result)
+                blocks.add(batch, minor, first, columns, table)
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task.share, *arranged)
 
 
 class Training:
     """Epochs of iALS over a session's parameters."""
 
-    def __init__(self, session, share, way, halves):
-        self.session, self.share, self.way, self.halves = session, share, way, halves
+    def __init__(self, session, share, solver, halves):
+        self.session, self.share, self.way, self.halves = session, share, solver, halves
 
     def epoch(self, number):
-        """Solve for all users, then for all items; returns when it is done."""
+        """Solve for all users, then for all items; return when complete."""
         users, items = self.session.parameters.P, self.session.parameters.Q
-        for side, (half, other, own) in enumerate(zip(self.halves, (items, users), (users, items))):
-            self.way.solve(half, other, own)
-            self.share.meet(side, own)
+        for side, (half, other, table) in enumerate(zip(self.halves, (items, users), (users, items))):
+            self.way.solve(half, other, table)
+            self.share.exchange(side, table)
         self.session.finish()

@@ -1,11 +1,10 @@
-"""Stochastic gradient descent on clicks with sampled negatives: CULSH-MF and CUSGD++ with the cross-entropy, and BPR.
+"""SGD on clicks with sampled negatives: CULSH-MF and CUSGD++ with the cross-entropy loss, and BPR.
 
-training.py    an epoch, written once             formulas.py           losses, draws, what Eq. (1) is for clicks
+training.py    an epoch, for either device        formulas.py           losses, sampling, Eq. (1) for clicks
 cpu.py, gpu.py workers, launches                  kernels.py, twins.py  one epoch
-plan.py        workers and chunks                 rates.py              rates, negatives and epochs by default
-arrays.py      what they hand around
+arrays.py      arrays of the epoch               rates.py              default rates, negatives and epochs
 
 Papers: Li et al. 2022, section 5.4; Rendle, Freudenthaler, Gantner and Schmidt-Thieme, "BPR: Bayesian Personalized
-Ranking from Implicit Feedback", UAI 2009. Cost of an epoch: for a click 1 + n examples of 4 F multiplications, with
-neighbourhoods 6 K more. Deterministic: with one worker; the negatives are a function of the seed in any case.
+Ranking from Implicit Feedback", UAI 2009. Cost of an epoch: 1 + n examples of 4 F multiplications per click, 6 K more
+with neighbourhoods. Deterministic: with one worker; the negatives are always a function of the seed.
 """

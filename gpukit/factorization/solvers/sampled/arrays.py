@@ -1,4 +1,4 @@
-"""Arrays that go through host code, kernels and twins together, as named tuples."""
+"""Named tuples of arrays for host code, kernels and twins."""
 
 from typing import NamedTuple
 
@@ -6,15 +6,17 @@ import numpy as np
 
 
 class Clicks(NamedTuple):
-    """Clicks by user: those of row i are starts[i]:starts[i + 1] of items (n,) int32, distinct, in random order; starts
-    (M + 1 or more,) int64."""
+    """Clicks by user: those of row i are items[starts[i]:starts[i + 1]].
+
+    starts (M + 1 or more,) int64; items (n,) int32, distinct and in random order in each row.
+    """
 
     starts: np.ndarray
     items: np.ndarray
 
 
 class Draw(NamedTuple):
-    """How an epoch draws: key uint32; negatives of a click, int64; whether the loss is pairwise, bool."""
+    """Sampling of an epoch: key uint32; negatives per click, int64; pairwise: pairwise loss, bool."""
 
     key: np.uint32
     negatives: int

@@ -1,19 +1,19 @@
 """Scalar formulas of learning from clicks, used by kernel and twin alike.
 
-Li et al. 2022, section 5.4, leave the derivation out; this is ours. A click is r_ij = 1 and there is nothing else to
-know, so baselines are 0, the residual r - b of a clicked neighbour is 1, and Eq. (1) becomes a score
+Li et al. 2022, section 5.4, omit the derivation; this is ours. A click has r_ij = 1 and there are no other data. So
+baselines are 0, the residual r - b of a clicked neighbour is 1, and Eq. (1) becomes a score
 
     x_ij = b_i + b_j + u_i v_j + |R|^-1/2 sum_{k in R} w_jk + |N|^-1/2 sum_{k in N} c_jk,
 
-R: the neighbours of j that i clicked, N: the others. Two losses of it, each click (i, j) beside drawn items l that i
-did not click:
+R: the neighbours of j that i clicked, N: the others. Each click (i, j) has sampled items l that i did not click. There
+are two losses:
 
     cross-entropy   -log s(x_ij) - sum_l log(1 - s(x_il))          s(x) = 1 / (1 + e^-x)
     BPR             -sum_l log s(x_ij - x_il)
 
-Both are learned by Eq. (5), their derivative by minus the score in the place of the error e: that of the cross-entropy
-is 1 - s(x) for the click and -s(x) for a drawn item, that of BPR -s(x_il - x_ij) for a drawn item and minus the sum of
-these for the click, which is learned when all its negatives have been.
+Both are minimized by Eq. (5), with the error e replaced by the negative derivative by the score. For the cross-entropy
+it is 1 - s(x) for the click and -s(x) for a sampled item. For BPR it is -s(x_il - x_ij) for a sampled item and minus
+the sum of these for the click, whose step follows those of its negatives.
 """
 
 import math
@@ -25,9 +25,9 @@ from gpukit.factorization.solvers.sgd.formulas import F32, ONE, ZERO
 from gpukit.random import long_bits
 
 U32, U64 = np.uint32, np.uint64
-TRIES = 16  # items drawn for a negative: one of a user who clicked nearly everything is given up then
-NOBODY = -1  # in the place of an item
-LARGEST = F32(30.0)  # of scores: beyond it 1 - s(x) is less than a unit of the last place
+TRIES = 16  # items sampled for a negative, at most, for users who clicked nearly everything
+NOBODY = -1  # no item
+LARGEST = F32(30.0)  # bound of scores; beyond it 1 - s(x) is below a unit of the last place
 
 
 @njit
@@ -39,14 +39,17 @@ def chance(score):
 
 @njit
 def examples_of(negatives, pairwise):
-    """Examples of a click: itself and its negatives; for pairwise losses it comes once more, last."""
+    """Return the examples of a click: itself and its negatives; pairwise losses visit it twice, first and last."""
     return negatives + 2 if pairwise else negatives + 1
 
 
 @njit
 def error_of(place, score, negatives, pairwise, click, owed):
-    """The error e of example number `place` of a click; click: the click's score, owed: minus the sum of its negatives'
-    errors. 0 for the click of a pairwise loss when it comes first: that tells its score alone."""
+    """Return the error e of example number `place` of a click.
+
+    click: score of the click; owed: minus the sum of its negatives' errors. 0 for the first visit of a pairwise loss,
+    which computes the score only.
+    """
     if 0 < place <= negatives:
         return F32(-chance(F32(score - click) if pairwise else score))
     if pairwise:
@@ -56,6 +59,6 @@ def error_of(place, score, negatives, pairwise, click, owed):
 
 @njit
 def drawn(key, number, attempt, n):
-    """Item `attempt` of those drawn for negative `number` of an epoch, below n: a function of the epoch's key."""
+    """Return item `attempt` sampled for negative `number` of an epoch, below n: a function of the epoch's key."""
     found = long_bits(U32(U32(key) + U32(attempt)), U64(number))
     return np.int64((U64(found) * U64(n)) >> U64(32))

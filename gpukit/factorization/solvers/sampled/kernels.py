@@ -1,10 +1,9 @@
 """The CUDA kernel of learning from clicks: loop structure only; the maths is in formulas.
 
-A group of lanes walks one chunk of a user's clicks, as sgd/kernels.py does, whose steps these are. The user's row stays
-in registers; rows of items, clicked and drawn, are read and added to at every example. What a user clicked is a bit an
-item in the group's line of the workspace, so whether an item is a negative, or a neighbour was clicked, is one word to
-look up. What an example needs is asked for while those before it are learned: its neighbours' rows two examples ahead,
-all else one.
+A group of lanes processes one chunk of a user's clicks, with the steps of sgd/kernels.py. The user's row stays in
+registers; rows of clicked and sampled items are read and added to at every example. The group's line of the workspace
+has a bit for each item that the user clicked, so a test of an item or a neighbour reads one word. Data of an example
+are prefetched: the neighbours' rows two examples ahead, all else one.
 """
 
 import functools
@@ -38,15 +37,17 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Line(NamedTuple):
-    """The bits of what a user clicked: a line of the workspace."""
+    """Bits of the items that a user clicked: a line of the workspace."""
 
     words: np.ndarray
     row: int
 
 
 class Example(NamedTuple):
-    """A user and an item, click or negative: the item, a row that is there in any case; which example of its click it
-    is; whether it is one at all."""
+    """A user and an item, clicked or sampled.
+
+    item: a valid row; place: number of the example of its click; real: False for no example.
+    """
 
     item: int
     place: int
@@ -54,8 +55,7 @@ class Example(NamedTuple):
 
 
 class Coming(NamedTuple):
-    """A lane's part of an example that is on its way, a number a neighbour: rows of neighbours, of the example after it
-    as well, words of the line, w and c."""
+    """A lane's part of a prefetched example, one number per neighbour: ids (later: of the next one), words, w and c."""
 
     later: np.ndarray
     ids: np.ndarray
@@ -66,19 +66,19 @@ class Coming(NamedTuple):
 
 @device
 def _word_of(line, item):
-    """The word of a line that has an item's bit, past the L1 cache, where additions do not arrive."""
+    """Return the word of an item's bit, read past the L1 cache, which has no atomic additions."""
     return U32(cuda.ldcg(line.words, (line.row, U32(U32(item) >> U32(5)))))
 
 
 @device
 def _has(word, item):
-    """Whether an item's bit is set in its word."""
+    """Return True if an item's bit is set in its word."""
     return U32(U32(word >> U32(U32(item) & U32(31))) & U32(1)) != U32(0)
 
 
 @device
 def _behind(clicks, chunk):
-    """Where the clicks of a chunk's user end; 0 for a chunk without clicks."""
+    """Return the end of the clicks of a chunk's user; 0 for a chunk without clicks."""
     return U64(clicks.starts[chunk.row + U32(1)]) if chunk.length > 0 else U64(0)
 
 
@@ -92,14 +92,14 @@ def _mark(clicks, chunk, line, me):
 
 @device
 def _clear(clicks, chunk, line, me):
-    """Take away what `_mark` set."""
+    """Clear the bits that `_mark` set."""
     for t in range(U64(clicks.starts[chunk.row]) + U64(me.lane), _behind(clicks, chunk), U64(me.lanes)):
         line.words[line.row, U32(U32(clicks.items[t]) >> U32(5))] = U32(0)
 
 
 @device
 def _negative(line, draw, number, last, n):
-    """The item of a negative, neither clicked nor `last`; NOBODY if none was drawn."""
+    """Return the item of a negative, neither clicked nor `last`; NOBODY if none was sampled."""
     for attempt in range(TRIES):
         item = I32(drawn(draw.key, number, attempt, n))
         if item != last and not _has(_word_of(line, item), item):
@@ -109,7 +109,7 @@ def _negative(line, draw, number, last, n):
 
 @device
 def _example(clicks, chunk, line, draw, number, last, n):
-    """Example `number` of a chunk; last: the item of the one before."""
+    """Return Example `number` of a chunk; last: the item of the previous one."""
     each = U32(examples_of(draw.negatives, draw.pairwise))
     step = U32(U32(number) // each)
     place = I32(U32(U32(number) - U32(step * each)))
@@ -125,7 +125,7 @@ def _example(clicks, chunk, line, draw, number, last, n):
 
 @device
 def _call(near, example, me, coming):
-    """Ask for the neighbours of an example."""
+    """Prefetch the neighbours of an example."""
     for k in range(me.near):
         slot = U32(U32(4) * U32(me.lane + U32(k // 4 * me.lanes)) + U32(k % 4))
         coming.later[k] = near[U32(max(example.item, I32(0))), slot]
@@ -133,7 +133,7 @@ def _call(near, example, me, coming):
 
 @device
 def _fetch(parameters, line, example, me, held, coming):
-    """Ask for all else that an example needs; returns its item's extra number."""
+    """Prefetch the other data of an example; return its item's extra number."""
     row = U32(max(example.item, I32(0)))
     load_row(parameters.Q, row, U32(0), me.lane, me.lanes, me.factors, held.q_next)
     if me.near:
@@ -147,7 +147,7 @@ def _fetch(parameters, line, example, me, held, coming):
 
 @device
 def _take(me, held, around, coming):
-    """Make what was fetched the example at hand."""
+    """Make the prefetched example the current one."""
     for i in range(me.factors):
         held.q[i] = held.q_next[i]
     for k in range(me.near):
@@ -159,7 +159,7 @@ def _take(me, held, around, coming):
 
 @device
 def _counts(around, count):
-    """around.residual = 1 for the lane's clicked neighbours, else 0; returns clicked + UNRATED * other ones."""
+    """Set around.residual to 1 for clicked neighbours, else 0; return clicked + UNRATED * others."""
     seen = I32(0)
     for k in range(count):
         clicked = around.code[k] == U32(1)
@@ -171,7 +171,7 @@ def _counts(around, count):
 
 @device
 def _score(own, other, me, held, around):
-    """Eq. (1) for clicks as an Error whose value is the score, the same in all lanes."""
+    """Return Eq. (1) for clicks as an Error with the score as value, the same in all lanes."""
     explicit, implicit = ZERO, ZERO
     partial = partial_dot(held.p, held.q, me.factors)
     if me.lane == U32(BIAS):
@@ -184,7 +184,7 @@ def _score(own, other, me, held, around):
 
 @device
 def _learn_around(parameters, row, error, squares, rates, me, held, around):
-    """Eq. (5) for w and c of an item, by additions; squares: the item's."""
+    """Apply Eq. (5) to w and c of an item by additions; squares: the item's."""
     rate, size = formulas.row_rate(rates.influence, rates.factor_gain, squares), U32(me.lanes * me.near)
     learn_influence(around, me.near, error, rate, rates.influence_decay)
     add_difference(parameters.influence, row, U32(0), me, me.near, around.w, held.w_before)
@@ -193,23 +193,23 @@ def _learn_around(parameters, row, error, squares, rates, me, held, around):
 
 @functools.cache
 def make_sampled_epoch(lanes, factors, near, vector):
-    """sampled_epoch for `lanes` threads an example, each with `factors` factors and `near` neighbours (multiples of 4;
-    near may be 0); vector: additions in quads, an instruction of compute capability 9.0."""
+    """Return sampled_epoch for `lanes` threads per example, each with `factors` factors and `near` neighbours.
+
+    factors and near are multiples of 4; near may be 0. vector: additions in quads (compute capability 9.0).
+    """
     slots = max(near, 1)
 
     @kernel
     def sampled_epoch(chunks, clicks, neighbors, parameters, rates, turn, draw, workers, workspace):
-        """One pass over all clicks, each with its negatives, by Eq. (5) for the losses in formulas; worker w walks the
-        chunks w, w + workers, ...
+        """Apply Eq. (5) to every click and its negatives; worker w processes the chunks w, w + workers, ...
 
-        chunks (n, 3) int64: user row, first click, number of clicks (0: nothing to do); clicks: arrays.Clicks;
-        neighbors (N + 1, K) int32, -1 for none; parameters: arrays.Parameters, P being the users, K =
-        lanes * near; rates: sgd's formulas.Rates; turn uint32: key of the epoch, where each chunk starts; draw:
-        arrays.Draw; workers: groups of lanes that take part; workspace (workers, N / 32 + 1) uint32, all zero before
-        and after.
+        chunks (n, 3) int64: user row, first click, number of clicks (0: none); clicks: arrays.Clicks; neighbors (N + 1,
+        K) int32, -1 for none; parameters: arrays.Parameters, with P the users and K = lanes * near; rates: sgd's
+        formulas.Rates; turn uint32: key of the epoch, which determines the offset of each chunk; draw: arrays.Draw;
+        workers: groups of lanes; workspace (workers, N / 32 + 1) uint32, all zero before and after.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker; else up to the order of atomic additions. What is drawn: exact.
+        Deterministic: with one worker; else up to the order of atomic additions. The negatives are exact.
         Source: Li et al. 2022, Eq. (1), (5) and section 5.4; Rendle et al. 2009 (BPR).
         """
         me = Lane(lane_of(lanes), lanes, factors, near, False, vector)

@@ -1,41 +1,41 @@
-"""Learning rates by epoch, regularization, negatives and epochs where none are given."""
+"""Learning rates by epoch, and default regularization, negatives and epochs."""
 
 import numpy as np
 
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 from gpukit.factorization.solvers.sgd.rates import decades
 
-# Found on a click held out of each user of MovieLens 1M. Errors are those of chances, so no scale matters, and rates
-# fall with a row's own squared errors, so the number of clicks hardly does.
-RATE, ANNEALING = 0.15, 0.9  # of factors, and what it is multiplied by from epoch to epoch
+# Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does not
+# matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
+RATE, ANNEALING = 0.15, 0.9  # of factors, and its factor from epoch to epoch
 DECAY = 0.0075
-EPOCHS, NEGATIVES = (15, 30), 4  # at a million clicks or more, and for few: FilmTrust's 34 thousand
-EPOCHS_A_DECADE = 1.6  # times as many for each power of ten below a million
+EPOCHS, NEGATIVES = (15, 30), 4  # epochs at a million clicks or more, and for few: FilmTrust's 34 thousand
+EPOCHS_A_DECADE = 1.6  # factor for each power of ten below a million
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.05, 0.002
 PAPER_BETA = 0.05  # of Eq. (7)
 PAPER = {"learning_rate": 0.035, "regularization": 0.005, "annealing": 1.0}
-SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: e^2 in all, and of the loss by a unit step of the user
+SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
 
 
 def usual(kind, n_ratings):
-    """{'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for so many clicks."""
+    """Return {'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for n_ratings clicks."""
     steps = {"learning_rate": RATE, "regularization": DECAY, "annealing": ANNEALING}
     epochs = int(round(np.clip(EPOCHS[0] * EPOCHS_A_DECADE ** -decades(n_ratings), *EPOCHS)))
     return {"epochs": epochs, "n_negatives": NEGATIVES, **(PAPER if kind == "paper" else steps)}
 
 
 def user_rates(learning_rate, counts):
-    """(M,) by how much a click moves the rows of users with so many clicks, about, once each has been seen."""
+    """Return the approximate step of a click for users with counts clicks, (M,), after one epoch."""
     return learning_rate * CURVATURE / np.sqrt(1.0 + FACTOR_GAIN * SQUARES * counts)
 
 
 def epoch_rates(settings, epoch):
-    """The Rates of epoch number `epoch`, from 0, for settings.Settings.
+    """Return the Rates of epoch number `epoch`, from 0, for settings.Settings.
 
-    'adaptive': AdaGrad with one sum a row, the rate of factors and influences falling by the factor `annealing` an
-    epoch as well. 'paper': Eq. (7) for everything.
+    'adaptive': AdaGrad with one sum per row; the rate of factors and influences also falls by the factor `annealing`
+    per epoch. 'paper': Eq. (7) for everything.
     """
     decay = settings.regularization
     if settings.rates == "paper":

@@ -1,26 +1,36 @@
-"""Training on clicks with sampled negatives, written once for either device."""
+"""Training on clicks with sampled negatives, for either device."""
+
+import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.prepare import ready
-from gpukit.factorization.solvers.sampled import plan
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
-from gpukit.factorization.solvers.sampled.rates import epoch_rates
+from gpukit.factorization.solvers.sampled.formulas import examples_of
+from gpukit.factorization.solvers.sampled.rates import epoch_rates, user_rates
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
 from gpukit.factorization.solvers.sgd.schedule import turn_key
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+PAIRWISE = "bpr"
+WORKERS_AN_ITEM = 8
+MOST_BITS = 1 << 34  # of the workspace: a bit per item and worker
 
 
 def arrange(task):
-    """(the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
+    """Return (the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
     steps, settings, n_items = engine(task.device, __package__), task.settings, task.orders.shape[1]
-    side = ready.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
+    side = training_data.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
     most = 1 if task.deterministic else steps.most_workers(task.layout)
-    workers = plan.worker_count(len(task.orders), n_items, settings, most)
-    chunks = plan.chunks_of(side, workers, settings, task.steps.chunking)
+    workers = worker_count(len(task.orders), n_items, settings, most)
+    chunks = chunks_of(side, workers, settings, task.steps.chunking)
     return steps, Clicks(side.starts, side.minor), chunks, workers, steps.workspace(workers, n_items)
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     return Training(session, task, *arranged)
 
 
@@ -32,11 +42,31 @@ class Training:
         self.clicks, self.chunks, self.workers, self.workspace = clicks, chunks, workers, workspace
 
     def epoch(self, number):
-        """One pass over all clicks; returns when it is done."""
+        """Make one pass over all clicks; return when complete."""
         settings, session, parameters = self.settings, self.session, self.session.parameters
         users, items = major_first(session.walk, parameters.P, parameters.Q)
-        draw = Draw(plan.draw_key(settings.seed, number), settings.n_negatives, settings.loss == plan.PAIRWISE)
+        draw = Draw(draw_key(settings.seed, number), settings.n_negatives, settings.loss == PAIRWISE)
         tables = session.near, parameters._replace(P=users, Q=items)
         steps = epoch_rates(settings, number), turn_key(settings.seed, number), draw
         self.steps.walk(self.layout, self.workspace, self.chunks, self.clicks, *tables, *steps, self.workers)
         session.finish()
+
+
+def worker_count(n_clicks, n_items, settings, most):
+    """Return the number of workers of an epoch for settings.Settings, at most `most`.
+
+    It is bounded by the number of examples, by WORKERS_AN_ITEM, so that workers seldom share an item, and by memory.
+    """
+    examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
+    return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, MOST_BITS // n_items)))
+
+
+def chunks_of(side, workers, settings, steps):
+    """Return the chunk table of an arrays.Side by user."""
+    rate = user_rates(settings.learning_rate, np.diff(side.indptr))
+    return chunk_table(side.indptr, side.starts, schedule.Pace(workers, rate), settings.seed, steps)
+
+
+def draw_key(seed, epoch):
+    """Return the key of an epoch's negatives."""
+    return np.uint32(key(seed, Keyed.NEGATIVES[epoch % len(Keyed.NEGATIVES)]))

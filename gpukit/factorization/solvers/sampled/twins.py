@@ -1,7 +1,7 @@
-"""The CPU twin of kernels.py, over threads instead of groups of lanes. With one worker a run repeats to the bit;
-several share the items' rows without locks (Hogwild).
+"""CPU twin of kernels.py, with threads instead of groups of lanes.
 
-As in sgd/twins.py, tuples of arrays are taken apart before the loop over examples, and indices are unsigned.
+With one worker a run is repeatable to the bit. Several workers update the items' rows without locks (Hogwild). As in
+sgd/twins.py, tuples of arrays are unpacked before the loop over examples, and indices are unsigned.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from gpukit.random import below
 from gpukit.scheduler import by_block
 
 U8, U32, U64 = np.uint8, np.uint32, np.uint64
-NONE = U8(2)  # in a table of clicks: the place that a slot without a neighbour looks up
+NONE = U8(2)  # mark of slots without a neighbour in a table of clicks
 
 
 @njit
@@ -30,7 +30,7 @@ def _mark(items, table, mark):
 
 @njit
 def _negative(table, key, number, last):
-    """An item that is neither clicked nor `last`; NOBODY if none was drawn."""
+    """Return an item that is neither clicked nor `last`; NOBODY if none was sampled."""
     for attempt in range(TRIES):
         item = drawn(key, number, attempt, table.size - 1)
         if table[item] == 0 and item != last:
@@ -40,8 +40,10 @@ def _negative(table, key, number, last):
 
 @njit
 def _look_up(near, table, clicked, others):
-    """clicked[k] = 1 for the neighbours that the user clicked, others[k] = 1 for those not; returns |R|^-1/2, |N|^-1/2.
-    Without a neighbour near[k] is -1, which as the largest uint32 is cut to the table's last place."""
+    """Set clicked[k] = 1 for clicked neighbours, others[k] = 1 for the rest; return |R|^-1/2, |N|^-1/2.
+
+    A slot without neighbour has near[k] = -1, which as uint32 is clipped to the table's last position.
+    """
     nobody = U32(table.size - 1)
     for k in range(near.size):
         mark = table[min(U32(near[k]), nobody)]
@@ -52,7 +54,7 @@ def _look_up(near, table, clicked, others):
 
 @njit(inline="always")
 def _walk(chunk, shift, items, near, P, Q, influence, rates, draw, table, scratch):
-    """One chunk: consecutive clicks of one user, visited from `shift` on, around; scratch (2, K)."""
+    """Process one chunk: consecutive clicks of one user, from `shift` on, cyclically; scratch (2, K)."""
     row, first, length = chunk[0], chunk[1], chunk[2]
     n, size = Q.shape[1] - EXTRA, scratch.shape[1]
     key, negatives, pairwise = draw
@@ -92,7 +94,7 @@ def _walk(chunk, shift, items, near, P, Q, influence, rates, draw, table, scratc
 
 @njit
 def _work(worker, chunks, starts, items, near, P, Q, influence, rates, turn, draw, workers):
-    """What one worker walks."""
+    """Process all chunks of a worker."""
     table = np.zeros(Q.shape[0], np.uint8)
     table[-1] = NONE
     scratch = np.empty((2, influence.shape[1] // 2), np.float32)

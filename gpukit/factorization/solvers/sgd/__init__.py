@@ -1,8 +1,8 @@
 """Stochastic gradient descent: CUSGD++ and CULSH-MF.
 
-formulas.py   Eq. (5)          kernels.py, twins.py  one epoch
-schedule.py   who walks what   rates.py              learning rates by epoch
-training.py   an epoch after the other, for either device
-chunks/       the table of an epoch without locks    batches/  epochs that give one result, on a GPU
-places/       where on a GPU rows lie
+formulas.py   Eq. (5)                  kernels.py, twins.py  one epoch
+schedule.py   chunks of each worker    rates.py              learning rates by epoch
+training.py   epochs, for either device
+chunks/       chunk tables             batches/  deterministic epochs on a GPU
+places/       position of the minor rows in GPU memory
 """

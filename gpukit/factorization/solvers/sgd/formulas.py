@@ -18,10 +18,10 @@ PLAIN = 4  # fields of arrays.Batch
 
 
 class Rates(NamedTuple):
-    """What one epoch steps with, all float32.
+    """Rates of an epoch, all float32.
 
-    factor, bias, influence: learning rates gamma; factor_gain (of factors and influences) and bias_gain: how fast a
-    row's rate falls with its own squared errors (0: not at all, the paper's Eq. 7); *_decay: the lambdas of Eq. (2).
+    factor, bias, influence: learning rates gamma; factor_gain (of factors and influences), bias_gain: decrease of a
+    row's rate with its squared errors (0: none, the paper's Eq. 7); *_decay: the lambdas of Eq. (2).
     """
 
     factor: np.float32
@@ -36,8 +36,10 @@ class Rates(NamedTuple):
 
 @njit
 def weight_of(batch, t):
-    """How much rating t of an arrays.Batch counts: 1, or its weight in a WeightedBatch; which of the two it is, is
-    known when this is compiled. A rate is times it, and e^2 in a row's sum, as if the rating came so many times."""
+    """Return the weight of rating t of an arrays.Batch: 1, or that of a WeightedBatch, decided at compile time.
+
+    The weight multiplies rates, and e^2 in a row's sum, as if the rating occurred that often.
+    """
     if len(batch) > PLAIN:
         return batch.weights[t]
     return ONE

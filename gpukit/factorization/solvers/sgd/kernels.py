@@ -1,8 +1,8 @@
 """The CUDA kernel of CUSGD++ (Algorithm 2) and CULSH-MF (Algorithm 3): loop structure only; the maths is in formulas.
 
-A group of lanes walks one chunk of a major row's ratings. The *major* row (of P, and its neighbourhood) stays in
-registers for the chunk; the *minor* rows (of Q) are read and added to at every rating, the next rating's while the one
-before is learned from.
+A group of lanes processes one chunk of a major row's ratings. The *major* row (of P, and its neighbourhood) stays in
+registers for the chunk. The *minor* rows (of Q) are read and added to at every rating; that of the next rating is
+prefetched.
 """
 
 import functools
@@ -32,8 +32,10 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Lane(NamedTuple):
-    """A thread's number in its group, and what a kernel is made for: lanes of a group, factors and neighbours of a
-    lane, whether Q's factors are float16 and additions go in quads."""
+    """A thread's lane and the constants of a kernel.
+
+    lanes per group; factors and neighbours per lane; half: Q's factors are float16; vector: additions in quads.
+    """
 
     lane: int
     lanes: int
@@ -44,7 +46,7 @@ class Lane(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Consecutive ratings of a major row: the first, how many, and how many of them the walk passes over to begin."""
+    """Consecutive ratings of a major row: row, first rating, number, and offset of the first step."""
 
     row: int
     first: int
@@ -53,7 +55,7 @@ class Chunk(NamedTuple):
 
 
 class Rating(NamedTuple):
-    """One rating: its place, its minor row, its value, how much it counts."""
+    """A rating: its place, minor row, value and weight."""
 
     place: int
     other: int
@@ -62,14 +64,14 @@ class Rating(NamedTuple):
 
 
 class Row(NamedTuple):
-    """Beside the factors of a parameter row: the lane's number of the last eight; the row's sum of squared errors."""
+    """Extras of a parameter row: the lane's number of the last eight, and the row's sum of squared errors."""
 
     extra: float
     squares: float
 
 
 class Error(NamedTuple):
-    """e of Eq. (5), and |R|^-1/2, |N|^-1/2 of the rating; how much the rating counts."""
+    """e of Eq. (5), |R|^-1/2 and |N|^-1/2 of the rating, and its weight."""
 
     value: float
     explicit: float
@@ -78,10 +80,10 @@ class Error(NamedTuple):
 
 
 class Registers(NamedTuple):
-    """A lane's local arrays, a number a factor (w_before, c_before: a neighbour).
+    """A lane's local arrays, one number per factor (w_before, c_before: per neighbour).
 
-    p, q: the rows of a rating; q_next: the next rating's, as it is stored; change: what q changes by; *_before: the
-    major row's numbers when the chunk began.
+    p, q: the rows of a rating; q_next: the next rating's, as stored; change: of q; *_before: the major row's numbers at
+    the start of the chunk.
     """
 
     p: np.ndarray
@@ -95,7 +97,7 @@ class Registers(NamedTuple):
 
 @device
 def chunk_at(chunks, number, busy, turn):
-    """The Chunk of that number; without ratings for a group that has nothing to do."""
+    """Return the Chunk of that number; an empty one for an idle group."""
     chunk = U32(number if busy else 0)
     length = I32(chunks[chunk, 2]) if busy else I32(0)
     return Chunk(U32(chunks[chunk, 0]), U64(chunks[chunk, 1]), length, I32(below(turn, chunk, length)))
@@ -103,7 +105,7 @@ def chunk_at(chunks, number, busy, turn):
 
 @device
 def _rating(batch, chunk, step):
-    """The Rating of a step: the walk begins at the chunk's shift and goes around; the first once it is over."""
+    """Return the Rating of a step, from the chunk's offset on, cyclically; the first one after the end."""
     turned = I32(step + chunk.shift)
     turned = I32(turned if turned < chunk.length else turned - chunk.length)
     t = U64(chunk.first + U64(turned if step < chunk.length else I32(0)))
@@ -112,7 +114,7 @@ def _rating(batch, chunk, step):
 
 @device
 def begin(parameters, row, me, held, around):
-    """Load the major row and its neighbourhood; returns its Row."""
+    """Load the major row and its neighbourhood; return its Row."""
     load_row(parameters.P, row, U32(0), me.lane, me.lanes, me.factors, held.p)
     for i in range(me.factors):
         held.p_before[i] = held.p[i]
@@ -127,7 +129,7 @@ def begin(parameters, row, me, held, around):
 
 @device
 def _fetch(batch, Q, rating, me, held, around):
-    """Ask for all that a rating needs, to be there when it is learned from; returns its minor row's extra number."""
+    """Prefetch the data of a rating; return its minor row's extra number."""
     if me.near:
         load_words(batch.codes, rating.place, me.lane, me.lanes, me.near, around.words)
     load_stored(Q, rating.other, me.lane, me.lanes, me.factors, me.half, held.q_next)
@@ -136,7 +138,7 @@ def _fetch(batch, Q, rating, me, held, around):
 
 @device
 def _take(me, held, around):
-    """Make what was fetched the rating at hand."""
+    """Make the prefetched rating the current one."""
     as_floats(held.q_next, me.factors, me.half, held.q)
     if me.near:
         unpack(around.words, me.near, around.code)
@@ -144,7 +146,7 @@ def _take(me, held, around):
 
 @device
 def _error(rating, own, other, levels, me, held, around):
-    """The Error of a rating: the residual of Eq. (1), the same in all lanes."""
+    """Return the Error of a rating: the residual of Eq. (1), the same in all lanes."""
     explicit, implicit = ZERO, ZERO
     partial = partial_dot(held.p, held.q, me.factors)
     if me.lane == U32(BIAS):
@@ -158,7 +160,7 @@ def _error(rating, own, other, levels, me, held, around):
 
 @device
 def learn_influence(around, count, error, rate, decay):
-    """Eq. (5) for the lane's w (rated neighbours) and c (the others)."""
+    """Apply Eq. (5) to the lane's w (rated neighbours) and c (the others)."""
     told, silent = F32(error.explicit * error.value), F32(error.implicit * error.value)
     w, c, residual = around.w, around.c, around.residual
     for k in range(count):
@@ -170,7 +172,7 @@ def learn_influence(around, count, error, rate, decay):
 
 @device
 def _learn_factors(held, count, error, own_rate, other_rate, decay):
-    """Eq. (5) for both factor rows, each from the other's old value; q's change goes to held.change."""
+    """Apply Eq. (5) to both factor rows, each from the other's old value; q's change goes to held.change."""
     p, q = held.p, held.q
     for i in range(count):
         held.change[i] = formulas.factor_change(q[i], p[i], error, other_rate, decay)
@@ -179,7 +181,7 @@ def _learn_factors(held, count, error, own_rate, other_rate, decay):
 
 @device
 def extra_change(row, lane, error, weight, rates):
-    """What one rating adds to the lane's number of the last eight: bias in lane 0, e^2 in lane 1."""
+    """Return a rating's change of the lane's extra number: bias in lane 0, e^2 in lane 1."""
     rate = F32(weight * formulas.row_rate(rates.bias, rates.bias_gain, row.squares))
     moved = formulas.bias_change(row.extra, error, rate, rates.bias_decay)
     squares = F32(weight * F32(error * error))
@@ -195,8 +197,10 @@ def _add_extra(matrix, row, lane, change):
 
 @device
 def learn(Q, row, error, own, other, rates, me, held, around):
-    """Eq. (5) for one rating: in registers for the major row, by additions for the minor row `row` of Q; returns the
-    major Row as it is now."""
+    """Apply Eq. (5) for one rating and return the new major Row.
+
+    The major row is in registers; the minor row `row` of Q is changed by additions.
+    """
     weight = error.weight
     own_rate = F32(weight * formulas.row_rate(rates.factor, rates.factor_gain, own.squares))
     other_rate = F32(weight * formulas.row_rate(rates.factor, rates.factor_gain, other.squares))
@@ -220,7 +224,7 @@ def add_difference(matrix, row, first, me, count, now, before):
 
 @device
 def end(parameters, row, change, me, held, around):
-    """Add what the chunk changed to the major row and its neighbourhood; change: of the lane's extra number."""
+    """Add the chunk's changes to the major row and its neighbourhood; change: of the lane's extra number."""
     add_difference(parameters.P, row, U32(0), me, me.factors, held.p, held.p_before)
     _add_extra(parameters.P, row, me.lane, change)
     if me.near:
@@ -231,25 +235,24 @@ def end(parameters, row, change, me, held, around):
 
 @functools.cache
 def make_sgd_epoch(lanes, factors, near, half, vector):
-    """sgd_epoch for `lanes` threads a rating, each with `factors` factors and `near` neighbours (multiples of 4; near
-    may be 0).
+    """Return sgd_epoch for `lanes` threads per rating, each with `factors` factors and `near` neighbours.
 
-    half: the factors in Q are float16, two to a number, and so is what they become at every rating, rounded to the
-    nearest. vector: additions in quads, an instruction of compute capability 9.0.
+    factors and near are multiples of 4; near may be 0. half: the factors in Q are float16, two in each float32, and
+    every step is rounded to the nearest. vector: additions in quads (compute capability 9.0).
     """
     slots = max(near, 1)
 
     @kernel
     def sgd_epoch(chunks, batch, parameters, rates, turn, workers):
-        """Algorithms 2 and 3: one pass over all chunks by Eq. (5); worker w walks the chunks w, w + workers, ...
+        """Apply Eq. (5) to every rating once (Algorithms 2 and 3); worker w processes the chunks w, w + workers, ...
 
-        chunks (n, 3) int64: major row, first rating, number of ratings (0: nothing to do); batch: arrays.Batch or
-        WeightedBatch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates:
-        formulas.Rates; turn uint32: key of the epoch, where each chunk starts; workers: groups of lanes that take part.
-        A major row's minor rows must be distinct: they are read a step ahead, which hides their latency.
+        chunks (n, 3) int64: major row, first rating, number of ratings (0: none); batch: arrays.Batch or WeightedBatch,
+        codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates; turn uint32:
+        key of the epoch, which determines the offset of each chunk; workers: groups of lanes. A major row's minor rows
+        must be distinct: they are prefetched one step ahead.
 
         Launch: any grid of at least lanes * workers threads, blocks of a multiple of 32.
-        Deterministic: with one worker, or when no two workers share a row; else up to the order of atomic additions.
+        Deterministic: with one worker, or if no two workers share a row; else up to the order of atomic additions.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """
         me = Lane(lane_of(lanes), lanes, factors, near, half, vector)

@@ -5,10 +5,9 @@ import numpy as np
 from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 
 # Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units of
-# the ratings' deviation, so the rating scale does not matter; the number of ratings does: few are soon learned by
-# heart.
+# the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY = 0.04  # regularization at a million ratings; three quarters of it for each power of ten above
+DECAY = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
 DECAY_BOUNDS = (0.03, 0.06)
 ANNEALING = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
@@ -25,12 +24,12 @@ def decades(n_ratings):
 
 
 def between(ends, share):
-    """The value at a share of the way between two ends, on a logarithmic scale; the ends beyond them."""
+    """Interpolate between two ends on a logarithmic scale, clipped to the ends."""
     return float(ends[0] * (ends[1] / ends[0]) ** min(max(share, 0.0), 1.0))
 
 
 def defaults(kind, n_ratings):
-    """{'learning_rate', 'regularization', 'annealing'} of a kind of rates for so many ratings."""
+    """Return {'learning_rate', 'regularization', 'annealing'} of a kind of rates for n_ratings ratings."""
     if kind == "paper":
         return PAPER
     beyond = decades(n_ratings)
@@ -43,27 +42,27 @@ def defaults(kind, n_ratings):
 
 
 def row_rates(kind, learning_rate, counts):
-    """(rows,) about the learning rate of rows with so many ratings, once each has been seen."""
+    """Return the approximate learning rate of rows with counts ratings, (rows,), after one epoch."""
     if kind == "paper":
         return np.full(len(counts), learning_rate)
     return learning_rate / np.sqrt(1.0 + FACTOR_GAIN * counts)
 
 
 def default_epochs(n_ratings):
-    """13 epochs up to a million ratings, 14 at ten million, two more for each power of ten beyond."""
+    """Return 13 epochs up to a million ratings, 14 at ten million, two more for each power of ten beyond."""
     return int(round(max(13.0, 12 + 2 * decades(n_ratings))))
 
 
 def usual(kind, n_ratings):
-    """{'epochs', 'learning_rate', 'regularization', 'annealing'} of a kind of rates for so many ratings."""
+    """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} of a kind of rates for n_ratings ratings."""
     return {"epochs": default_epochs(n_ratings), **defaults(kind, n_ratings)}
 
 
 def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
-    """The Rates of epoch number `epoch`, from 0.
+    """Return the Rates of epoch number `epoch`, from 0.
 
-    'adaptive': AdaGrad with one sum a row, the factors' rate falling by the factor `annealing` an epoch as well.
-    'paper': Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
+    'adaptive': AdaGrad with one sum per row; the factors' rate also falls by the factor `annealing` per epoch. 'paper':
+    Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
     """
     if kind == "adaptive":
         factor, bias = learning_rate * annealing**epoch, BIAS_RATE

@@ -1,8 +1,8 @@
-"""Which worker walks which ratings, in which order: tables of chunks (major row, first rating, number of ratings).
+"""Schedules of an epoch: tables of chunks (major row, first rating, number of ratings) for the workers.
 
-A chunk starts from the major row as it stands and adds its change at the end, so chunks of one row that are walked at
-the same time do not see each other: the row moves by the sum of steps that were each taken alone. `chunk_lengths`
-keeps that sum small, and chunks/ spreads the chunks of a row over the epoch.
+A chunk starts from the current major row and adds its change at the end. Concurrent chunks of one row do not see each
+other's changes: the row moves by the sum of steps that were each computed without the others. `chunk_lengths` bounds
+that sum, and chunks/ spreads the chunks of a row over the epoch.
 """
 
 import math
@@ -14,30 +14,32 @@ from gpukit.random import bits, key
 from gpukit.streams import Keyed, Numpy
 
 SHORTEST, LONGEST = 4, 256
-WHOLE = 1024  # ratings of the longest chunk there is: of a row that is walked at one go
-STALENESS = 1.6  # bound on the rate-weighted steps taken blindly, found by trial: from 3 on, skewed data diverges
+WHOLE = 1024  # ratings of the longest chunk, for a row in one chunk
+STALENESS = 1.6  # bound on the rate-weighted stale steps, found by trial: from 3 on, skewed data diverges
 QUAD = 4
-RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, so that chunks stay long: whole columns in one go learn best
-LEAST_CHUNKS = 4  # of a worker then
-LEAST_STILL = 64  # ratings of a worker where most rows stand still
-SHY = 2.0  # times as many up to a million ratings with neighbourhoods, which learn less from numbers a chunk old
+RATINGS_A_WORKER = 1200  # fewer workers for fewer ratings, since long chunks learn best
+LEAST_CHUNKS = 4  # of a worker if most rows are fixed
+LEAST_STILL = 64  # ratings of a worker if most rows are fixed
+SHY = 2.0  # factor of RATINGS_A_WORKER up to a million ratings with neighbourhoods, which suffer more from staleness
 
 
 def worker_count(n_ratings, most, near=False):
-    """Workers for so many ratings: at most `most`, at least 1, a multiple of QUAD where there are several of them.
+    """Return the number of workers for n_ratings ratings: at most `most`, at least 1, a multiple of QUAD above QUAD.
 
-    near: whether with neighbourhoods. Twice as many workers on MovieLens 1M cost 0.0004 of RMSE (one H200, ten seeds).
+    near: with neighbourhoods. Twice as many workers on MovieLens 1M cost 0.0004 of RMSE (one H200, ten seeds).
     """
     tenfold = min(max(math.log10(max(n_ratings, 1)) - 6.0, 0.0), 1.0)
-    each = RATINGS_A_WORKER * (SHY ** (1.0 - tenfold) if near else 1.0)
-    workers = min(most, max(1, int(n_ratings / each)))
+    per_worker = RATINGS_A_WORKER * (SHY ** (1.0 - tenfold) if near else 1.0)
+    workers = min(most, max(1, int(n_ratings / per_worker)))
     return int(workers if workers <= QUAD else workers // QUAD * QUAD)
 
 
 class Pace(NamedTuple):
-    """How an epoch goes about its major rows: workers; rate (rows,), about that of each row's steps; shortest: chunks
-    of a row are at least so long, if they can; longest: and at most; whole: rows of no more ratings are one chunk, at
-    most WHOLE; of fewer where workers would not have as much to do."""
+    """Workers and chunk lengths of an epoch.
+
+    rate (rows,): approximate rate of each row's steps; shortest, longest: bounds of a chunk; whole: rows of up to so
+    few ratings are one chunk, at most WHOLE, fewer if the workers' loads would differ.
+    """
 
     workers: int
     rate: np.ndarray
@@ -47,11 +49,11 @@ class Pace(NamedTuple):
 
 
 def still_workers(n_ratings, steps, bounds):
-    """Workers where only some rows learn and all others stand still, a multiple of QUAD where there are several.
+    """Return the number of workers if only some rows learn, a multiple of QUAD above QUAD.
 
-    steps: of the major rows that learn, ratings times their rate. A row that stands still sees no change late, so
-    chunks need not be long: what bounds the workers is that single ratings of the row with the most steps keep within
-    STALENESS, as chunk_lengths has it. bounds: the fewest and the most there may be.
+    steps: ratings times rate of the major rows that learn. Fixed rows have no stale changes, so chunks may be short.
+    The bound is STALENESS for single ratings of the row with the most steps (see chunk_lengths). bounds: (fewest,
+    most).
     """
     steepest = max(float(np.max(steps, initial=0.0)), 1e-9)
     fewest, most = bounds
@@ -60,37 +62,42 @@ def still_workers(n_ratings, steps, bounds):
 
 
 def longest_still(n_ratings, workers):
-    """The longest chunk of rows that stand still, of which each worker has several: an epoch lasts at least as long as
-    its longest chunk."""
+    """Return the longest chunk of fixed rows, such that each worker has several: the longest chunk bounds an epoch's
+    time."""
     return int(np.clip(n_ratings // (LEAST_CHUNKS * workers), SHORTEST, LONGEST))
 
 
 def chunk_lengths(counts, workers, rate, bounds=(SHORTEST, LONGEST)):
-    """(rows,) longest chunk allowed for rows with so many ratings, whose steps have about this rate (a number or one a
-    row); bounds: what none is below and above.
+    """Return the longest chunk allowed for rows with counts ratings, (rows,).
 
-    A row with n of all ratings is walked by about workers n / total workers at a time, each adding T steps taken alone:
-    workers (n / total) T rate stays below STALENESS.
+    rate: of the rows' steps, a number or (rows,); bounds: of the result. A row with n of all ratings is processed by
+    about workers n / total workers at a time, each adding T steps computed alone: workers (n / total) T rate is below
+    STALENESS.
     """
     shared = max(workers - 1, 1e-9) * np.maximum(counts, 1) / max(int(counts.sum()), 1) * np.maximum(rate, 1e-9)
     return np.clip(STALENESS / shared, *bounds).astype(np.int64)
 
 
 def whole_rows(n_ratings, workers, parts):
-    """The Pace.whole of an epoch in so many parts: what a worker has in a part."""
+    """Return the Pace.whole of an epoch in `parts` parts: the ratings of a worker in a part."""
     return min(WHOLE, n_ratings // (workers * parts))
 
 
 def block_count(n_ratings, rows, grain, most):
-    """Blocks that the rows of either side are dealt into, for training that gives one result: at most `most`, of
-    `grain` ratings or more where both sides' are crossed, and a rating or more of a major row in each. rows: how many
-    there are of the major side and of the other."""
+    """Return the number of blocks of either side for deterministic training, at most `most`.
+
+    Each pair of blocks has at least `grain` ratings, and each major row at least a rating per block on average. rows:
+    of the major and of the other side.
+    """
     return max(1, min(most, math.isqrt(n_ratings // grain), *rows, n_ratings // rows[0]))
 
 
-def dealt(counts, n_blocks, seed):
-    """(block, turn) int32 of each row: rows are dealt out by falling count, at random within a deal, so blocks are
-    even; then the deals are shuffled, so rows of the same turn are about as long and turns are in a random order."""
+def deal_rows(counts, n_blocks, seed):
+    """Return (block, turn) int32 of each row.
+
+    Rows are dealt by falling count, in random order within a deal, so blocks are even. The deals are shuffled, so rows
+    of the same turn have similar counts and turns are in random order.
+    """
     rng, deals = np.random.default_rng([seed, Numpy.ROW_BLOCKS[0]]), -(-len(counts) // n_blocks)
     noise, order = rng.random((deals, n_blocks)), np.argsort(-counts, kind="stable")
     block, turn = np.empty(len(counts), np.int32), np.empty(len(counts), np.int32)
@@ -99,11 +106,11 @@ def dealt(counts, n_blocks, seed):
     return block, turn
 
 
-def in_turn(tables, turn):
-    """The tables of an epoch in an order of its own, a function of its key `turn`."""
+def order_tables(tables, turn):
+    """Return the tables in the random order of an epoch with key `turn`."""
     return [tables[s] for s in sorted(range(len(tables)), key=lambda s: bits(~turn, s))]
 
 
 def turn_key(seed, epoch):
-    """The key of an epoch: where each chunk starts; of batch-Hogwild, the order of batches."""
+    """Return the key of an epoch: offsets of its chunks; for batch-Hogwild, the order of batches."""
     return np.uint32(key(seed, Keyed.EPOCHS[epoch % len(Keyed.EPOCHS)]))

@@ -1,4 +1,4 @@
-"""Training by stochastic gradient descent, written once for either device."""
+"""Training by stochastic gradient descent, for either device."""
 
 import numpy as np
 
@@ -9,25 +9,21 @@ from gpukit.factorization.solvers.sgd.rates import row_rates
 
 
 def arrange(task):
-    """(chunk tables, workers) of a solvers.Task, or the Batches of one that is to give one result and has no strata."""
-    if task.deterministic and task.made.side.strata is None:
+    """Return (chunk tables, workers) of a solvers.Task, or Batches if it is deterministic without strata."""
+    if task.deterministic and task.data.side.strata is None:
         return batches.arrange(task)
-    return chunk_tables(task.made.side, usual_pace(task), task.settings.seed, task.steps)
-
-
-def usual_pace(task):
-    """The schedule.Pace of a solvers.Task."""
-    settings, counts = task.settings, np.diff(task.made.side.indptr)
-    return schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+    settings, counts = task.settings, np.diff(task.data.side.indptr)
+    pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+    return chunk_tables(task.data.side, pace, settings.seed, task.steps)
 
 
 def usual_workers(task):
-    """Workers for the ratings of a solvers.Task."""
+    """Return the number of workers for the ratings of a solvers.Task."""
     return schedule.worker_count(len(task.orders), task.steps.most_workers(task.layout), task.layout.slots > 0)
 
 
 def chunk_tables(side, pace, seed, steps):
-    """(tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
+    """Return (tables, workers) of an epoch: one table, or the strata of a conflict-free schedule."""
     if side.strata is not None:
         return side.strata, len(side.strata)
     table = chunk_table(side.indptr, side.starts, pace, seed, steps.chunking)
@@ -35,10 +31,10 @@ def chunk_tables(side, pace, seed, steps):
 
 
 def begin(session, task, arranged):
-    """The Training of a session."""
+    """Return the Training of a session."""
     if isinstance(arranged, batches.Batches):
         return batches.Training(session, task, arranged)
-    session.train_on(task.made.side, task.made.query, *arranged)
+    session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 
 
@@ -49,13 +45,13 @@ class Training:
         self.session, self.settings = session, settings
 
     def epoch(self, number):
-        """One pass over all ratings; returns when it is done."""
+        """Make one pass over all ratings; return when complete."""
         self.step(self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number))
 
     def step(self, rates, turn):
-        """`epoch` at given formulas.Rates; turn: its key."""
+        """Run `epoch` at given formulas.Rates; turn: its key."""
         self.session.epoch(rates, turn)
 
     def start(self, rates, turn):
-        """`step`, on a GPU queued and not waited for."""
+        """Run `step`; on a GPU it is queued."""
         self.session.start_epoch(rates, turn)

@@ -1,11 +1,11 @@
-"""The CPU twin of kernels.py, over threads instead of groups of lanes.
+"""CPU twin of kernels.py, with threads instead of groups of lanes.
 
-With one worker the chunks are walked in their order, so a run repeats to the bit. Several workers share the minor rows
-without locks (Hogwild): with a handful of threads a lost update is rare.
+With one worker the chunks are processed in order, so a run is repeatable to the bit. Several workers update the minor
+rows without locks (Hogwild); with few threads a lost update is rare.
 
-In the loop over ratings, counting references to arrays would cost more than the maths. So tuples of arrays are taken
-apart before it, and what it calls is either inlined or calls nothing with arrays. Indices are unsigned because signed
-ones are tested for being negative.
+In the loop over ratings, reference counts of arrays would cost more than the maths. Tuples of arrays are therefore
+unpacked before it, and functions that it calls are inlined or call nothing with arrays. Indices are unsigned, because
+signed ones are tested for negative values.
 """
 
 import numpy as np
@@ -24,7 +24,7 @@ U64 = np.uint64
 
 @njit
 def _weights_of(batch):
-    """The weights of an arrays.WeightedBatch, None of a Batch."""
+    """Return the weights of an arrays.WeightedBatch, None for a Batch."""
     if len(batch) > PLAIN:
         return batch.weights
     return None
@@ -32,7 +32,7 @@ def _weights_of(batch):
 
 @njit
 def _weight_at(weights, t):
-    """formulas.weight_of by what `_weights_of` gave."""
+    """formulas.weight_of for the result of `_weights_of`."""
     if weights is None:
         return ONE
     return weights[t]
@@ -40,7 +40,7 @@ def _weight_at(weights, t):
 
 @njit
 def learn_influence(own, signal, there, error, rate, decay):
-    """Eq. (5) for w or c of one item; there[k]: 1 for the neighbours that it is about, else 0; error: |S|^-1/2 e."""
+    """Apply Eq. (5) to w or c of one item; there[k]: 1 for the neighbours concerned, else 0; error: |S|^-1/2 e."""
     for k in range(own.size):
         before = own[k]
         own[k] = before + there[k] * formulas.influence_change(before, error * signal[k], rate, decay)
@@ -48,7 +48,7 @@ def learn_influence(own, signal, there, error, rate, decay):
 
 @njit
 def _learn_factors(p, q, n, error, own_rate, other_rate, decay):
-    """Eq. (5) for both factor rows, each from the other's old value."""
+    """Apply Eq. (5) to both factor rows, each from the other's old value."""
     for f in range(n):
         u, v = p[f], q[f]
         p[f] = u + formulas.factor_change(u, v, error, own_rate, decay)
@@ -57,7 +57,7 @@ def _learn_factors(p, q, n, error, own_rate, other_rate, decay):
 
 @njit
 def _learn_extra(extra, error, weight, rates):
-    """Eq. (5) for the bias, and the row's sum of squared errors."""
+    """Apply Eq. (5) to the bias, and update the row's sum of squared errors."""
     rate = weight * formulas.row_rate(rates.bias, rates.bias_gain, extra[SQUARES])
     extra[BIAS] += formulas.bias_change(extra[BIAS], error, rate, rates.bias_decay)
     extra[SQUARES] += weight * (error * error)
@@ -65,7 +65,7 @@ def _learn_extra(extra, error, weight, rates):
 
 @njit(inline="always")
 def learn(p, p_extra, q, q_extra, n, error, weight, rates):
-    """Eq. (5) for the rows of one rating."""
+    """Apply Eq. (5) to the rows of one rating."""
     own_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, p_extra[SQUARES])
     other_rate = weight * formulas.row_rate(rates.factor, rates.factor_gain, q_extra[SQUARES])
     _learn_factors(p, q, n, error, own_rate, other_rate, rates.factor_decay)
@@ -75,7 +75,7 @@ def learn(p, p_extra, q, q_extra, n, error, weight, rates):
 
 @njit(inline="always")
 def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, offsets, rates, scratch):
-    """One chunk: consecutive ratings of one major row, visited from `shift` on, around; scratch (3, K)."""
+    """Process one chunk: consecutive ratings of one major row, from `shift` on, cyclically; scratch (3, K)."""
     row, first, length = chunk[0], chunk[1], chunk[2]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
     p, p_extra = P[row], P[row, n:]
@@ -101,7 +101,7 @@ def _walk(chunk, shift, minor, values, codes, levels, weights, P, Q, influence, 
 
 @njit
 def _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates):
-    """What one worker walks."""
+    """Process all chunks of a worker."""
     minor, values, codes, levels, weights = batch.minor, batch.values, batch.codes, batch.levels, _weights_of(batch)
     scratch = np.empty((3, codes.shape[1]), np.float32)
     for c in range(worker, chunks.shape[0], workers):

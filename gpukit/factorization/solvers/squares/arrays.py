@@ -1,4 +1,4 @@
-"""Arrays that go through host code, kernels and twins together, as named tuples."""
+"""Named tuples of arrays for host code, kernels and twins."""
 
 from typing import NamedTuple
 
@@ -6,8 +6,10 @@ import numpy as np
 
 
 class Data(NamedTuple):
-    """What rows are solved from, on the device, by row: minor (nnz,) int32, rows of the other side; values z and
-    weights w (nnz,) float32, or (1,), one for all."""
+    """Ratings of the rows, on the device, by row.
+
+    minor (nnz,) int32: rows of the other side; values z, weights w (nnz,) float32, or (1,) for all.
+    """
 
     minor: np.ndarray
     values: np.ndarray
@@ -15,9 +17,11 @@ class Data(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """What the equations have beside the data: biased, whether biases are solved for; shared, a Gram matrix, as
-    Equations.sums gives it, that all rows have in common; the biases' damping (float32); conjugate gradients' steps at
-    most, and what they may leave (float32)."""
+    """Terms of the equations besides the data.
+
+    biased: solve for biases; shared: Gram matrix shared by all rows, see Equations.sums; damping of the biases
+    (float32); steps, tolerance (float32) of conjugate gradients.
+    """
 
     biased: bool
     shared: np.ndarray

@@ -1,4 +1,4 @@
-"""A batch of rows' normal equations on the CPU; gpu.py has the same names."""
+"""Normal equations of a batch of rows on the CPU; gpu.py has the same names."""
 
 import numpy as np
 
@@ -11,11 +11,11 @@ from gpukit.factorization.solvers.squares.twins.gram import as_matrix, gram_of_p
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 
 LONGEST = 8192  # ratings of a piece
-SCRATCH = 32 << 20  # bytes of Gram matrices at once
+SCRATCH = 32 << 20  # bytes of concurrent Gram matrices
 
 
 class Equations:
-    """The normal equations of rows of F factors, `most` pieces at once."""
+    """Normal equations of rows of F factors, `most` pieces at once."""
 
     def __init__(self, n_factors, most):
         self.n_factors = n_factors
@@ -23,40 +23,40 @@ class Equations:
 
     @staticmethod
     def numbers(n_factors):
-        """Numbers of a Gram matrix."""
+        """Return the numbers of a Gram matrix."""
         return (n_factors + 2) ** 2
 
     def nothing(self):
-        """A Gram matrix of no rows."""
+        """Return a Gram matrix of no rows."""
         return np.zeros((1, *self.grams.shape[1:]), np.float32)
 
     def sums(self, pieces, data, table):
-        """The Gram matrix of rows of a table in plan.Cut's pieces; see gpu.py."""
+        """Return the Gram matrix of a table's rows in plan.Cut's pieces; see gpu.py."""
         grams, out = self.grams[: len(pieces)], self.nothing()
         gram_of_pieces(pieces, *data, table, False, grams)
         sum_of_grams(grams, out)
         return out
 
     def matrix(self, gram, size):
-        """(size, size) float32: the factors' part of a Gram matrix, both halves."""
+        """Return the factors' part of a Gram matrix, both halves, (size, size) float32."""
         out = np.empty((size, size), np.float32)
         as_matrix(gram, out)
         return out
 
-    def solve(self, batch, data, other, terms, own):
-        """Rows of the table `own` solved for; see gpu.py."""
+    def solve(self, batch, data, other, terms, table):
+        """Solve for rows of `table`; see gpu.py."""
         self.form(batch, data, other, terms)
-        self.answer(batch, terms, own)
+        self.answer(batch, terms, table)
 
     def form(self, batch, data, other, terms):
-        """The Gram matrices of a batch's pieces; see gpu.py."""
+        """Compute the Gram matrices of a batch's pieces; see gpu.py."""
         gram_of_pieces(batch[0], *data, other, terms.biased, self.grams)
 
-    def answer(self, batch, terms, own):
-        """Rows of the table `own` from the Gram matrices that are formed; see gpu.py."""
+    def answer(self, batch, terms, table):
+        """Solve for rows of `table` from the current Gram matrices; see gpu.py."""
         _, owners, decays = batch
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if is_direct(self.n_factors):
-            solve_by_cholesky(*solver, own)
+            solve_by_cholesky(*solver, table)
         else:
-            solve_by_gradients(*solver, terms.steps, terms.tolerance, own)
+            solve_by_gradients(*solver, terms.steps, terms.tolerance, table)

@@ -1,4 +1,4 @@
-"""A batch of rows' normal equations on the GPU; cpu.py has the same names."""
+"""Normal equations of a batch of rows on the GPU; cpu.py has the same names."""
 
 import numpy as np
 
@@ -11,13 +11,13 @@ from gpukit.factorization.solvers.squares.plan import is_direct, shape_of
 
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 
-LONGEST = 1024  # ratings of a piece: a block's work
-SCRATCH = 256 << 20  # bytes of Gram matrices at once
-BLOCK = 128  # threads of what takes any grid: a number each
+LONGEST = 1024  # ratings of a piece, which a block processes
+SCRATCH = 256 << 20  # bytes of concurrent Gram matrices
+BLOCK = 128  # threads of kernels with one number per thread
 
 
 class Equations:
-    """The normal equations of rows of F factors, `most` pieces at once."""
+    """Normal equations of rows of F factors, `most` pieces at once."""
 
     def __init__(self, n_factors, most):
         self.shape, self.direct = shape_of(n_factors), is_direct(n_factors)
@@ -30,11 +30,11 @@ class Equations:
 
     @staticmethod
     def numbers(n_factors):
-        """Numbers of a Gram matrix."""
+        """Return the numbers of a Gram matrix."""
         return 64 * shape_of(n_factors).tiles
 
     def nothing(self):
-        """A Gram matrix of no rows."""
+        """Return a Gram matrix of no rows."""
         return zeros((1, *self.grams.shape[1:]), np.float32)
 
     def _add_up(self, pieces, data, other, biased):
@@ -43,36 +43,37 @@ class Equations:
         launch(self.gram_of_pieces, grid, self.shape.threads, pieces, *data, other, biased, self.grams)
 
     def sums(self, pieces, data, table):
-        """The Gram matrix of rows of a table, without biases: of arrays.Data in plan.Cut's pieces, `most` at most."""
+        """Return the Gram matrix of a table's rows, without biases: of arrays.Data in plan.Cut's pieces, `most` at
+        most."""
         self._add_up(pieces, data, table, False)
         out = device_array((1, *self.grams.shape[1:]), np.float32)
         launch(sum_of_grams, -(-out.size // BLOCK), BLOCK, self.grams[: pieces.shape[0]], out)
         return out
 
     def matrix(self, gram, size):
-        """(size, size) float32: the factors' part of a Gram matrix, both halves."""
+        """Return the factors' part of a Gram matrix, both halves, (size, size) float32."""
         out = device_array((size, size), np.float32)
         launch(as_matrix, -(-out.size // BLOCK), BLOCK, gram, out)
         return out
 
-    def solve(self, batch, data, other, terms, own):
-        """Rows of the table `own` solved for, the table `other` held.
+    def solve(self, batch, data, other, terms, table):
+        """Queue the solution for rows of `table`, with the table `other` fixed.
 
         batch: (pieces, owners) of plan.Cut and decays (rows,) float32, lambda of each owner, on the device; data,
-        terms: see arrays.py. Queued, not waited for.
+        terms: see arrays.py.
         """
         self.form(batch, data, other, terms)
-        self.answer(batch, terms, own)
+        self.answer(batch, terms, table)
 
     def form(self, batch, data, other, terms):
-        """The Gram matrices of a batch's pieces; arguments as solve's."""
+        """Queue the Gram matrices of a batch's pieces; arguments as in solve."""
         self._add_up(batch[0], data, other, terms.biased)
 
-    def answer(self, batch, terms, own):
-        """Rows of the table `own` from the Gram matrices that are formed; arguments as solve's."""
+    def answer(self, batch, terms, table):
+        """Queue the solution for rows of `table` from the current Gram matrices; arguments as in solve."""
         _, owners, decays = batch
         solver = owners, self.grams, terms.shared, decays, terms.damping
         if self.direct:
-            launch(self.solution, owners.shape[0], self.shape.whole, *solver, own)
+            launch(self.solution, owners.shape[0], self.shape.whole, *solver, table)
         else:
-            launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, own)
+            launch(self.solution, owners.shape[0], THREADS, *solver, terms.steps, terms.tolerance, table)

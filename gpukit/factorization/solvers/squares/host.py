@@ -3,9 +3,12 @@
 import numpy as np
 
 
-def solved(matrices, targets):
-    """x (..., F, k) of matrices (..., F, F) x = targets (..., F, k), symmetric; the shortest one where float64 finds no
-    single one. In a trained model the ridge sees to that; beside numbers that are very large it is lost."""
+def solve_symmetric(matrices, targets):
+    """Return x (..., F, k) of symmetric matrices (..., F, F) x = targets (..., F, k).
+
+    The shortest solution for singular matrices. A trained model's ridge prevents these unless it vanishes next to very
+    large numbers.
+    """
     try:
         return np.linalg.solve(matrices, targets)
     except np.linalg.LinAlgError:

@@ -1,7 +1,7 @@
-"""Sizes of normal equations, and which rows and ratings are worked on together: integers, before any work.
+"""Sizes of normal equations, and their partition into pieces and batches.
 
-A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the bias's one, the
-right-hand side. On a GPU its lower half is cut in tiles of TILE x TILE numbers, a tile a thread.
+A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the 1 of the bias,
+the right-hand side. On a GPU its lower half is cut into tiles of TILE x TILE numbers, one per thread.
 """
 
 from typing import NamedTuple
@@ -10,18 +10,19 @@ import numpy as np
 
 TILE = 8
 WARP, MOST_THREADS = 32, 256
-DIRECT_TILES = 33  # tiles a side, at most, of a matrix that one block holds in registers and eliminates: F <= 260
-REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread that holds a tile
-FOUR_WARPS = 128  # threads: a multiprocessor has four parts, and room for as many warps in each
+DIRECT_TILES = 33  # tiles per side, at most, of a matrix that one block eliminates in registers: F <= 260
+REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread with a tile
+FOUR_WARPS = 128  # threads; a multiprocessor has four parts with equal numbers of warps
 STAGE_BYTES = 32 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
 
 class Shape(NamedTuple):
-    """How a GPU works on the Gram matrix of rows of so many quads of factors.
+    """Work distribution of a GPU on Gram matrices.
 
-    tile_rows, tiles: tiles a side and in all; threads of a block, which has `slices` threads a tile, each with ratings
-    of its own, or `groups` blocks share the tiles; staged: ratings in shared memory at once.
+    quads of factors; tile_rows, tiles: tiles per side and in all; threads of a block, with `slices` threads per tile,
+    each with ratings of its own; groups: blocks that share the tiles of a matrix; staged: ratings in shared memory at
+    once.
     """
 
     quads: int
@@ -34,17 +35,12 @@ class Shape(NamedTuple):
 
     @property
     def whole(self):
-        """Threads of a block that has a thread a tile."""
+        """Threads of a block with a thread for each tile."""
         return -(-self.tiles // WARP) * WARP
-
-    @property
-    def pitch(self):
-        """Numbers of a staged row: quads, and rows begin in different banks."""
-        return TILE * self.tile_rows + 4
 
 
 def shape_of(n_factors):
-    """The Shape for F factors."""
+    """Return the Shape for F factors."""
     quads = -(-n_factors // 4)
     tile_rows = -(-(4 * quads + 2) // TILE)
     tiles = tile_rows * (tile_rows + 1) // 2
@@ -56,21 +52,23 @@ def shape_of(n_factors):
 
 
 def registers_of(threads):
-    """Registers that each thread of a block may have, so that it can be launched."""
+    """Return the registers available to each thread of a block of `threads`."""
     return min(MOST_REGISTERS, REGISTERS // (-(-threads // FOUR_WARPS) * FOUR_WARPS) // 8 * 8)
 
 
 class Cut(NamedTuple):
-    """One side's rows as they are worked on: pieces (p, 3) int64 (row, first rating, ratings), owners (m, 4) int64
-    (row, first of its pieces within its batch, pieces, ratings), and where batches begin and end among both: ends
-    (batches + 1, 2)."""
+    """Partition of one side's rows.
+
+    pieces (p, 3) int64: row, first rating, ratings; owners (m, 4) int64: row, first piece in its batch, pieces,
+    ratings; ends (batches + 1, 2): bounds of the batches in both.
+    """
 
     pieces: np.ndarray
     owners: np.ndarray
     ends: np.ndarray
 
     def owned(self, indptr):
-        """(m,) int64: the first rating of each of the owners, of rows with ratings indptr."""
+        """Return the first rating of each owner, (m,) int64, for rows with ratings indptr."""
         return indptr[self.owners[:, 0]]
 
     @property
@@ -79,11 +77,14 @@ class Cut(NamedTuple):
         return int(np.diff(self.ends[:, 0]).max(initial=0))
 
 
-def cut(indptr, longest, most, few=0, own=None):
-    """The Cut of rows with more than `few` ratings of indptr (rows + 1,): pieces of up to `longest` ratings and about
-    equal length, up to `most` a batch, or a row alone that has more. own: (first, last + 1) of the rows, None: all."""
+def cut(indptr, longest, most, few=0, span=None):
+    """Return the Cut of the rows of indptr (rows + 1,) with more than `few` ratings.
+
+    Pieces have up to `longest` ratings and about equal length; a batch has up to `most` pieces, or a single row with
+    more. span: (first, last + 1) of the rows, None: all.
+    """
     counts = np.diff(indptr)
-    rows = within(np.flatnonzero(counts > few), own)
+    rows = within(np.flatnonzero(counts > few), span)
     counts = counts[rows]
     parts = -(-counts // longest)
     before = np.concatenate(([0], np.cumsum(parts)))
@@ -101,21 +102,21 @@ def cut(indptr, longest, most, few=0, own=None):
     return Cut(pieces, owners, np.stack((before[last], last), axis=1))
 
 
-def within(rows, own):
-    """Those of rising rows that are in own (first, last + 1), None: all."""
-    return rows if own is None else rows[slice(*np.searchsorted(rows, own))]
+def within(rows, span):
+    """Return those of ascending rows that are in a span (first, last + 1), None: all."""
+    return rows if span is None else rows[slice(*np.searchsorted(rows, span))]
 
 
 def is_direct(n_factors):
-    """Whether rows of F factors are solved for by elimination; by conjugate gradients beyond."""
+    """Return True if rows of F factors are solved by elimination instead of conjugate gradients."""
     return n_factors <= DIRECT_FACTORS
 
 
 def batches_of(cut, decays, steps):
-    """[(pieces, owners, decays)] of a Cut, on the device; decays (m,) float32: lambda of each owner."""
+    """Return [(pieces, owners, decays)] of a Cut, on the device; decays (m,) float32: lambda of each owner."""
     batches = []
     for (piece, owner), (last_piece, last_owner) in zip(cut.ends, cut.ends[1:]):
         lines = cut.pieces[piece:last_piece], cut.owners[owner:last_owner]
-        mine = steps.resident(decays[owner:last_owner], np.float32)
-        batches.append((*(steps.resident(part, np.int64) for part in lines), mine))
+        batch_decays = steps.resident(decays[owner:last_owner], np.float32)
+        batches.append((*(steps.resident(part, np.int64) for part in lines), batch_decays))
     return batches

@@ -1,4 +1,4 @@
-"""What the twin tier and the kernel tier share. The oracle is factorization/naive.py with one rate for all rows."""
+"""Inputs for tests of twins and kernels. The oracle is factorization/naive.py with one rate for all rows."""
 
 import numpy as np
 from support import assert_within_budget
@@ -8,7 +8,7 @@ from factorization.inputs import Z, oracle, problem
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.model.state import pack_sides
 from gpukit.factorization.prepare.formulas import half_width
-from gpukit.factorization.solvers.hogwild.arrays import Samples
+from gpukit.factorization.solvers.hogwild.training import Samples
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.random import shuffled
 
@@ -18,7 +18,7 @@ BATCH, TURN = 7, np.uint32(77)
 
 
 def samples_of(case, pairs):
-    """The Samples of a Problem's ratings in this order."""
+    """Return the Samples of a Problem's ratings in this order."""
     users, items = np.array(pairs, np.int32).reshape(-1, 2).T.copy()
     return Samples(users, items, np.array([Z[case.rated[pair]] for pair in pairs], np.float32))
 
@@ -30,7 +30,7 @@ def in_random_order(case, seed=0):
 
 
 def without_conflicts(n_factors, workers):
-    """(Problem, pairs): the batch that comes w-th of every `workers` has the rows that are w modulo workers."""
+    """Return (Problem, pairs): batch w of every `workers` has the rows that are w modulo workers."""
     case = problem(n_factors, 0, shape=(12, 40), n_ratings=250)
     hands = [[pair for pair in case.rated if pair[0] % workers == pair[1] % workers == w] for w in range(workers)]
     rounds = min(map(len, hands)) // BATCH
@@ -41,23 +41,23 @@ def without_conflicts(n_factors, workers):
 
 
 def order_of_batches(n):
-    """The numbers of n batches in the order in which they are walked."""
+    """Return the numbers of n batches in the order of processing."""
     return [int(shuffled(TURN, np.uint32(place), half_width(n), np.uint32(n))) for place in range(n)]
 
 
 def visits(pairs, batch):
-    """Pairs in the order in which one worker walks them."""
+    """Return pairs in the order of one worker."""
     batches = [pairs[first : first + batch] for first in range(0, len(pairs), batch)]
     return [pair for number in order_of_batches(len(batches)) for pair in batches[number]]
 
 
 def tables_of(case, layout):
-    """(own, other): a Problem's parameter rows in a layout."""
+    """Return (own, other): a Problem's parameter rows in a layout."""
     return pack_sides(case.state, layout, "users")
 
 
 def assert_learned(case, tables, pairs):
-    """Factors and biases within the error budget of the oracle's; all else as it was."""
+    """Factors and biases are within the error budget of the oracle; other numbers are unchanged."""
     exact, plain = (naive.epoch(oracle(case, dtype), pairs, RATES) for dtype in (np.float64, np.float32))
     n, state = case.state.user_factors.shape[1], case.state
     for table, factors, bias, extras in (

@@ -1,4 +1,4 @@
-"""The kernels of batch-Hogwild against the oracle and the twins."""
+"""Kernels of batch-Hogwild against the oracle and the twins."""
 
 import numpy as np
 import pytest
@@ -24,19 +24,19 @@ pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow en
 
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.solvers.hogwild import twins
-from gpukit.factorization.solvers.hogwild.arrays import Samples
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
+from gpukit.factorization.solvers.hogwild.training import Samples
 
 
 def epoch_of(layout, vector=False):
-    """hogwild_epoch for rows of a layout."""
+    """Return hogwild_epoch for rows of a layout."""
     return make_hogwild_epoch(layout.lanes, layout.factors, vector)
 
 
 @pytest.mark.parametrize("n_factors, batch", [(1, 7), (3, 1), (33, 1000), (130, 7), (260, 40)])
 @pytest.mark.parametrize("vector", [False, True])
 def test_one_worker(n_factors, batch, vector):
-    """Further groups of lanes, without a batch of their own, do nothing."""
+    """Groups of lanes without a batch do nothing."""
     if vector and not has_quad_additions():
         pytest.skip("vector additions need compute capability 9.0")
     case, layout = problem(n_factors, 0, n_ratings=40), gpu_layout(n_factors, 0)
@@ -55,9 +55,8 @@ def test_workers_without_conflicts(n_factors, workers):
 
 
 @pytest.mark.gpu
-def test_every_step_of_workers_that_meet_is_added():
-    """All are at four users and items. At a rate so low that it does not matter what a step finds, the sum of the
-    steps is what one worker comes to."""
+def test_every_step_of_workers_that_share_rows_is_added():
+    """All workers share four users and items; at a low rate the sum of the steps is that of one worker."""
     layout, rng = gpu_layout(5, 0), np.random.default_rng(0)
     samples = Samples(*rng.integers(0, 4, (2, 20_000)).astype(np.int32), rng.normal(1, 1, 20_000).astype(np.float32))
     rate, start = np.float32(1e-7), np.zeros((5, layout.major.stride), np.float32)
@@ -73,7 +72,7 @@ def test_every_step_of_workers_that_meet_is_added():
 
 @pytest.mark.parametrize("counts", [(1,), (0, 3, 0, 5), (40, 0, 1, 23)])
 def test_ratings_are_scattered(counts):
-    """As the twin does, to the bit."""
+    """Bit-identical to the twin."""
     starts, n = np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sum(counts)
     minor, values = np.arange(n, dtype=np.int32), np.linspace(-1, 1, n).astype(np.float32)
     found, expected = (

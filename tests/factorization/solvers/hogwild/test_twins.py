@@ -20,8 +20,7 @@ from factorization.solvers.hogwild.inputs import (
     without_conflicts,
 )
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.solvers.hogwild.arrays import Samples
-from gpukit.factorization.solvers.hogwild.training import MEETINGS, most_useful
+from gpukit.factorization.solvers.hogwild.training import MEETINGS, Samples, most_useful
 from gpukit.factorization.solvers.hogwild.twins import hogwild_epoch, scatter_ratings
 
 
@@ -43,7 +42,7 @@ def test_workers_without_conflicts():
 
 @pytest.mark.parametrize("counts", [(1,), (0, 3, 0, 5), (40, 0, 1, 23)])
 def test_ratings_are_scattered(counts):
-    """Each rating once, in an order that hangs on the key."""
+    """Each rating once, in an order that depends on the key."""
     starts, n = np.concatenate(([0], np.cumsum(counts))).astype(np.int64), sum(counts)
     minor, values = np.arange(n, dtype=np.int32), np.linspace(-1, 1, n).astype(np.float32)
     orders = []
@@ -58,9 +57,11 @@ def test_ratings_are_scattered(counts):
 
 
 @pytest.mark.parametrize("shape", [(2, 3), (40, 30), (700, 5000)])
-def test_workers_seldom_meet(shape):
-    """Users and items drawn by how many ratings they have: how often two ratings share one, times the workers beside
-    one, is near MEETINGS and not above it; of a few rows there is one worker."""
+def test_workers_seldom_share_rows(shape):
+    """The probability that two ratings share a row, times the other workers, is close to MEETINGS and not above it.
+
+    Users and items are drawn by their number of ratings; few rows have one worker.
+    """
     rng = np.random.default_rng(0)
     counts = [rng.integers(1, 9, rows) ** 2 for rows in shape]
     counts[0] = counts[0] * int(counts[1].sum())

@@ -1,4 +1,4 @@
-"""Small awkward clicks that the twin tier and the kernel tier share."""
+"""Small awkward clicks for tests of twins and kernels."""
 
 from types import SimpleNamespace
 
@@ -17,7 +17,7 @@ TERMS = 0.05, 0.3, 0.8  # lambda, alpha0, nu
 
 
 def clicks_of(n_users=23, n_items=14, density=0.3, weighted=False, seed=0):
-    """[(user, item, w)]: one user with all items, one item with none; pairs once."""
+    """Return [(user, item, w)]: one user with all items, one item without clicks, distinct pairs."""
     rng = np.random.default_rng(seed)
     clicked = rng.uniform(size=(n_users, n_items)) < density
     clicked[3], clicked[:, 5], clicked[9] = True, False, False
@@ -34,7 +34,7 @@ def ratings_of(clicks, shape):
 
 
 def begun(clicks, shape, n_factors, device="cpu", seed=0):
-    """(session, Training) on a device."""
+    """Return (session, Training) on a device."""
     reg, alpha0, nu = TERMS
     settings = SimpleNamespace(regularization=reg, unobserved_weight=alpha0, exponent=nu, seed=seed, row_solver="auto")
     device = devices.resolve(device)

@@ -1,4 +1,4 @@
-"""Oracle of iALS: the loss as it is written (Rendle et al. 2022), rows solved one by one, float64, plain loops."""
+"""Oracle of iALS: the loss of Rendle et al. 2022, rows solved one by one, float64, plain loops."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ def decay(count, others, reg, alpha0, nu):
 
 
 def loss(clicks, U, V, reg, alpha0, nu):
-    """The sum over clicks [(i, j, w)], over all pairs, and of the regularization."""
+    """Sum over clicks [(i, j, w)], over all pairs, and of the regularization."""
     total = sum(w * (1 - U[i] @ V[j]) ** 2 for i, j, w in clicks)
     for u in U:
         for v in V:
@@ -22,7 +22,7 @@ def loss(clicks, U, V, reg, alpha0, nu):
 
 
 def equations(mine, V, reg, alpha0, nu):
-    """(A, g) of a row with clicks [(other, w)]."""
+    """Return (A, g) of a row with clicks [(other, w)]."""
     V = np.asarray(V, float)
     A, g = np.eye(V.shape[1]) * decay(len(mine), len(V), reg, alpha0, nu), np.zeros(V.shape[1])
     for v in V:
@@ -34,12 +34,12 @@ def equations(mine, V, reg, alpha0, nu):
 
 
 def clicks_of(clicks, row, at):
-    """[(other, w)] of a user (at 0) or an item (at 1)."""
+    """Return [(other, w)] of a user (at 0) or an item (at 1)."""
     return [(click[1 - at], click[2]) for click in clicks if click[at] == row]
 
 
 def solved(clicks, rows, at, V, reg, alpha0, nu):
-    """(rows, F): each row's solution; 0 without clicks."""
+    """Return each row's solution, (rows, F); 0 without clicks."""
     out = np.zeros((rows, np.shape(V)[1]))
     for row in range(rows):
         mine = clicks_of(clicks, row, at)
@@ -49,15 +49,16 @@ def solved(clicks, rows, at, V, reg, alpha0, nu):
 
 
 def mean_decay(clicks, rows, at, others, reg, alpha0, nu):
-    """The mean lambda of the rows with clicks."""
+    """Return the mean lambda of the rows with clicks."""
     counts = [len(clicks_of(clicks, row, at)) for row in range(rows)]
     return np.mean([decay(count, others, reg, alpha0, nu) for count in counts if count])
 
 
 def descended(clicks, U, at, V, reg, alpha0, nu, steps):
-    """U (rows, F) after so many steps of conjugate gradients, each row from where it stands; 0 without clicks.
+    """Return U (rows, F) after some steps of conjugate gradients from the current rows; 0 without clicks.
 
-    Preconditioned by the inverse of alpha0 V'V + the mean lambda."""
+    Preconditioned by the inverse of alpha0 V'V + the mean lambda.
+    """
     out, V = np.zeros(np.shape(U)), np.asarray(V, float)
     mean = mean_decay(clicks, len(U), at, len(V), reg, alpha0, nu)
     M = np.linalg.inv(alpha0 * V.T @ V + mean * np.eye(V.shape[1]))
@@ -82,8 +83,7 @@ def descended(clicks, U, at, V, reg, alpha0, nu, steps):
 
 
 def by_blocks(clicks, U, at, V, reg, alpha0, nu, size):
-    """U (rows, F) after a step for each block of `size` factors: those solved for, all others as they stand; 0 without
-    clicks."""
+    """Return U (rows, F) after solving for each block of `size` factors with the others fixed; 0 without clicks."""
     out, V = np.zeros(np.shape(U)), np.asarray(V, float)
     for row in range(len(U)):
         mine = clicks_of(clicks, row, at)

@@ -1,4 +1,4 @@
-"""Rows folded in, against the oracle and against training."""
+"""Fold-in of rows against the oracle and against training."""
 
 from types import SimpleNamespace
 
@@ -15,7 +15,7 @@ SHAPE = (23, 14)
 
 
 def csr(clicks, rows):
-    """(indptr, indices, weights) of clicks in order of users."""
+    """Return (indptr, indices, weights) of clicks by user."""
     counts = np.bincount([click[0] for click in clicks], minlength=rows)
     return np.concatenate(([0], np.cumsum(counts))), *(np.array([click[at] for click in clicks]) for at in (1, 2))
 
@@ -48,7 +48,7 @@ def test_no_rows_and_no_clicks():
 
 
 def test_a_trained_user_comes_back(monkeypatch):
-    """Given the items that it was solved from."""
+    """From the items of its last solution."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 4)

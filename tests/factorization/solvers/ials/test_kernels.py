@@ -1,4 +1,4 @@
-"""The kernels of iALS against their twins and the oracle, and epochs on a GPU."""
+"""Kernels of iALS against their twins and the oracle, and epochs on a GPU."""
 
 import functools
 
@@ -29,7 +29,7 @@ LAYOUTS = [(8, 4), (16, 12), (32, 4)]
 @pytest.mark.parametrize("lanes, count", LAYOUTS)
 @pytest.mark.parametrize("one_weight", [False, True])
 def test_products_of_pieces(lanes, count, one_weight):
-    """Pieces shorter and longer than a block has groups; a click of the last row."""
+    """Pieces shorter and longer than the groups of a block; a click of the last row."""
     rng, width = np.random.default_rng(0), lanes * count
     pieces = np.array([[2, 0, 1], [0, 1, 30], [1, 31, 8]])
     minor, weights = rng.integers(0, 9, 39).astype(np.int32), rng.uniform(0.5, 2, 1 if one_weight else 39)
@@ -51,7 +51,7 @@ def test_products_of_pieces(lanes, count, one_weight):
 @pytest.mark.slow
 @pytest.mark.parametrize("width, rows", [(32, 19), (192, 5), (288, 2)])
 def test_a_step(width, rows, monkeypatch):
-    """More rows than a block has and fewer, several pieces a row; more factors than a block has threads."""
+    """More and fewer rows than a block has, several pieces per row; more factors than threads."""
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
@@ -77,7 +77,7 @@ def test_a_step(width, rows, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.parametrize("n, decay", [(1, 0.5), (33, 0.5), (40, 0.0)])
 def test_an_inverse_by_panels(n, decay):
-    """Panels that are not full; without decay two unknowns of which nothing is there."""
+    """Incomplete panels; without decay two unknowns with zero rows."""
     half = np.random.default_rng(n).normal(size=(n, max(4 * n, 40)))
     dead = [] if decay else [at for at in (n - 1, n // 2) if n > 1]
     half[dead] = 0
@@ -99,7 +99,7 @@ def test_an_inverse_by_panels(n, decay):
 
 @pytest.mark.parametrize("first, width", [(0, 36), (32, 36)])
 def test_a_block(first, width):
-    """The parts of a step: rows behind the last of a block's own, factors behind the last of a row."""
+    """The parts of a step: rows after the last of a block, factors after the last of a row."""
     rng, size, rows = np.random.default_rng(width), 32, 19
     shape = shape_of(size)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
@@ -145,7 +145,7 @@ def test_a_block(first, width):
 
 @pytest.mark.parametrize("begins", [True, False])
 def test_what_clicks_lack(begins):
-    """Pieces shorter and longer than a block has groups; clicks of other pieces are left alone."""
+    """Pieces shorter and longer than the groups of a block; clicks of other pieces are unchanged."""
     rng, width = np.random.default_rng(0), 32
     pieces = np.array([[2, 0, 1], [0, 1, 30], [1, 31, 8]])
     minor = rng.integers(0, 9, 40).astype(np.int32)
@@ -165,7 +165,7 @@ def test_what_clicks_lack(begins):
 
 @pytest.mark.parametrize("clicks, width, one_weight", [(6, 32, False), (20, 36, True)])
 def test_rows_of_few_clicks(clicks, width, one_weight):
-    """One tile and several; factors that are no multiple of what is staged; a line of one click, one that is full."""
+    """One tile and several; factors that are not a multiple of STAGED; a line of one click and a full one."""
     rng, shape = np.random.default_rng(width), shape_of(clicks)
     lines = np.array([[2, 0, 1], [0, 1, clicks], [3, clicks + 1, clicks - 2]])
     minor, weights = rng.integers(0, 9, 60).astype(np.int32), rng.uniform(0.5, 2, 1 if one_weight else 60)
@@ -206,7 +206,7 @@ def test_rows_of_few_clicks(clicks, width, one_weight):
 @pytest.mark.slow
 @pytest.mark.parametrize("clicks", [0, 3])
 def test_epochs_by_elimination(clicks, monkeypatch):
-    """In batches; rows of few clicks by a matrix of these."""
+    """In batches; rows of few clicks in the clicks' unknowns."""
     monkeypatch.setattr(plan, "few_of", lambda *facts: clicks)
     monkeypatch.setattr(gpu, "FEW", 3)
     check_epoch("cholesky", monkeypatch)
@@ -219,13 +219,13 @@ def test_epochs_by_gradients(monkeypatch):
 
 @pytest.mark.slow
 def test_epochs_by_blocks(monkeypatch):
-    """Two blocks, the second not full."""
+    """Two blocks, the second incomplete."""
     monkeypatch.setattr(plan, "BLOCK", 32)
     check_epoch("blocks", monkeypatch, n_factors=34)
 
 
 def check_epoch(way, monkeypatch, n_factors=6):
-    """In batches, rows in several pieces, against the oracle."""
+    """In batches, with rows in several pieces, against the oracle."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: way)
     monkeypatch.setattr(gpu.squares, "LONGEST", 4)
     monkeypatch.setattr(gpu.squares, "SCRATCH", 3 * 4 * 64 * 3)

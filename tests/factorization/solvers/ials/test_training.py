@@ -6,7 +6,7 @@ import pytest
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.errors import DataError
-from gpukit.factorization.goal import ROW_SOLVERS
+from gpukit.factorization.objective import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, plan
 from gpukit.factorization.solvers.ials.rates import usual
 from gpukit.runtime.thread_count import limited
@@ -15,7 +15,7 @@ SHAPE = (23, 14)
 
 
 def sides(session):
-    """(U, V) float64."""
+    """Return (U, V) in float64."""
     state = session.state()
     return np.asarray(state.user_factors, float), np.asarray(state.item_factors, float)
 
@@ -27,7 +27,7 @@ def close(found, expected):
 @pytest.mark.parametrize("n_factors", [1, 5, 16])
 @pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
 def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
-    """Three epochs by elimination, each half from the other side as it then stands; rows in a piece, in several."""
+    """Three epochs by elimination, each half from the current other side; rows in one piece and in several."""
     monkeypatch.setattr(cpu.squares, "LONGEST", longest)
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=weighted)
@@ -46,7 +46,7 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
 
 @pytest.mark.parametrize("n_factors, weighted", [(3, True), (16, False), (17, True)])
 def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
-    """As all others are: rows of no clicks, of one, of as many as are few and one more, more clicks than factors."""
+    """The same as other rows: no clicks, one, the limit, one more, more clicks than factors."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     monkeypatch.setattr(plan, "few_of", lambda *facts: 5)
     clicks = clicks_of(weighted=weighted)
@@ -63,7 +63,7 @@ def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
 
 
 def test_clicks_that_are_few():
-    """Rows at both sides of the limit, in batches; the first half of an epoch."""
+    """Rows on both sides of the limit, in batches; the first half of an epoch."""
     assert plan.few_of(plan.FEW, 0.1) == plan.few_of(256, 0.0) == 0
     n_factors, counts = 190, [1, plan.FEW - 1, plan.FEW, plan.FEW + 1, 150, 189]
     assert plan.few_of(n_factors, TERMS[0]) == plan.FEW
@@ -82,7 +82,7 @@ def test_clicks_that_are_few():
 @pytest.mark.parametrize("n_factors", [1, 5, 16])
 @pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
 def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
-    """The same steps as the oracle's; rows in one piece and in several."""
+    """The steps of the oracle; rows in one piece and in several."""
     monkeypatch.setattr(cpu.squares, "LONGEST", longest)
     monkeypatch.setattr(plan, "way_of", lambda *facts: "gradients")
     clicks = clicks_of(weighted=weighted)
@@ -100,8 +100,7 @@ def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
 @pytest.mark.parametrize("n_factors, size", [(1, 4), (9, 4), (16, 4), (16, 64)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
-    """The same steps as the oracle's: a last block that is not full, one block for all; rows in several pieces, pieces
-    in several batches."""
+    """The steps of the oracle: an incomplete last block, one block for all, several pieces and batches."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: "blocks")
     monkeypatch.setattr(plan, "BLOCK", size)
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)
@@ -120,7 +119,7 @@ def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
 
 
 def test_a_few_steps_come_close(monkeypatch):
-    """Preconditioned, three steps a half are worth elimination; without that the loss is a hundredth larger."""
+    """Three preconditioned steps match elimination; without preconditioner the loss is 1% larger."""
     clicks, losses = clicks_of(60, 40, 0.1, weighted=True), {}
     for way in plan.WAYS:
         monkeypatch.setattr(plan, "way_of", lambda *facts, way=way: way)
@@ -134,7 +133,7 @@ def test_a_few_steps_come_close(monkeypatch):
 
 @pytest.mark.parametrize("n, decay", [(5, 0.0), (100, 0.0), (100, 0.3)])
 def test_the_inverse_that_preconditions(n, decay):
-    """In panels; unknowns of which nothing is there are left alone."""
+    """In panels; unknowns with zero rows are excluded."""
     half = np.random.default_rng(n).normal(size=(n, 3 * n)) * np.geomspace(1, 50, n)[:, None]
     half[[1, n - 1]] = 0
     shared = (half @ half.T).astype(np.float32)
@@ -146,7 +145,7 @@ def test_the_inverse_that_preconditions(n, decay):
 
 @pytest.mark.parametrize("seed", range(6))
 def test_an_unknown_that_others_tell_is_left_alone(seed):
-    """Nothing is left of it but rounding, by which nothing is divided."""
+    """Its pivot is rounding, and nothing is divided by it."""
     half = np.random.default_rng(seed).normal(size=(5, 15)) * 1e3
     half[3] = half[0] / 7 + half[1] / 3
     shared = (half @ half.T).astype(np.float32)
@@ -157,7 +156,7 @@ def test_an_unknown_that_others_tell_is_left_alone(seed):
 
 
 def test_the_answer_has_the_least_loss(monkeypatch):
-    """No small move of a solved row makes the loss smaller."""
+    """No small change of a solved row decreases the loss."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 3)
@@ -171,7 +170,7 @@ def test_the_answer_has_the_least_loss(monkeypatch):
 
 @pytest.mark.parametrize("way", plan.WAYS)
 def test_any_number_of_threads(way, monkeypatch):
-    """The same bits; rows in several pieces."""
+    """Bit-identical, with rows in several pieces."""
     monkeypatch.setattr(plan, "way_of", lambda *facts: way)
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)
     clicks, made = clicks_of(weighted=True), []

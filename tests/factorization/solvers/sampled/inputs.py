@@ -1,4 +1,4 @@
-"""What the twin tier and the kernel tier share."""
+"""Inputs for tests of twins and kernels."""
 
 from typing import NamedTuple
 
@@ -24,7 +24,7 @@ class Trail(NamedTuple):
 
 
 def clicked_problem(n_factors, n_neighbors, **other):
-    """A Problem whose baselines are 0, users being walked; levels of its ratings mean nothing."""
+    """A Problem with baselines of 0 and users as major side; the levels of its ratings are ignored."""
     case = problem(n_factors, n_neighbors, **{"shape": (4, 36), "n_ratings": 40, "walk": "users", **other})
     for extras in case.state.user_extras, case.state.item_extras:
         extras[:, BASE] = 0
@@ -32,8 +32,10 @@ def clicked_problem(n_factors, n_neighbors, **other):
 
 
 def trail_of(case, longest=7, seed=0, workers=1):
-    """The Trail of a Problem: a user's clicks, in random order, in chunks of up to `longest`, one of them empty; those
-    of user i go to worker i modulo `workers`."""
+    """Return the Trail of a Problem: clicks in random order, in chunks of up to `longest`, one of them empty.
+
+    The clicks of user i belong to worker i modulo `workers`.
+    """
     rng = np.random.default_rng(seed)
     pairs = list(case.rated)
     pairs = sorted((pairs[p] for p in rng.permutation(len(pairs))), key=lambda pair: pair[0])
@@ -55,7 +57,7 @@ def draw_of(negatives=3, pairwise=False):
 
 
 def visits(case, trail, draw):
-    """[(i, j, place)] in the order in which one worker learns them."""
+    """Return [(i, j, place)] in the order of one worker."""
     walked = []
     for c, (_, first, length) in enumerate(trail.chunks.tolist()):
         shift = int(below(TURN, c, length))
@@ -66,7 +68,7 @@ def visits(case, trail, draw):
 
 
 def model_of(case, dtype):
-    """The Problem as a naive.Model of clicks."""
+    """Return the Problem as a naive.Model of clicks."""
     state = case.state
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     arrays = {"U": state.user_factors, "V": state.item_factors, "b": b, "s": s, "base": base}
@@ -76,7 +78,7 @@ def model_of(case, dtype):
 
 
 def assert_learned(case, state, seen, steps, pairwise):
-    """State within the error budget of the oracle's after the visits `seen`."""
+    """The state is within the error budget of the oracle's after the visits `seen`."""
     exact, plain = (naive.epoch(model_of(case, dtype), seen, steps, pairwise) for dtype in (np.float64, np.float32))
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     found = {"U": state.user_factors, "V": state.item_factors, "b": b, "s": s, "base": base, "b_hat": b_hat}

@@ -1,5 +1,7 @@
-"""Oracle of learning from clicks: the examples that an epoch visits and Eq. (5) for each, plain loops. The model is
-that of factorization/naive.py with r = 1 for a click and baselines of 0, so that its Eq. (1) is the score."""
+"""Oracle of learning from clicks: the examples of an epoch and Eq. (5) for each, plain loops.
+
+The model is that of factorization/naive.py with r = 1 for a click and baselines of 0, so that its Eq. (1) is the score.
+"""
 
 import copy
 
@@ -12,12 +14,12 @@ TRIES, NOBODY = 16, -1
 
 
 def drawn(key, number, attempt, n):
-    """Item `attempt` of those drawn for a negative, of n."""
+    """Return item `attempt` sampled for a negative, of n."""
     return long_bits(key + attempt & 0xFFFFFFFF, number) * n >> 32
 
 
 def negative(key, number, n, clicked, last):
-    """The first of TRIES drawn items that is neither clicked nor `last`."""
+    """Return the first of TRIES sampled items that is neither clicked nor `last`."""
     for attempt in range(TRIES):
         item = drawn(key, number, attempt, n)
         if item not in clicked and item != last:
@@ -26,8 +28,10 @@ def negative(key, number, n, clicked, last):
 
 
 def examples(walked, clicked, n, key, negatives, pairwise):
-    """[(i, j, place)] of clicks walked [(t, i, j)], t: where click (i, j) stands; clicked[i]: i's items. place 0 is the
-    click, 1 and more are its negatives, -1 is the click again."""
+    """Return [(i, j, place)] of clicks [(t, i, j)] in order; t: position of the click; clicked[i]: i's items.
+
+    place 0 is the click, 1 and more are its negatives, -1 is the click again.
+    """
     found, last = [], NOBODY
     for t, i, j in walked:
         found.append((i, j, 0))
@@ -47,7 +51,7 @@ def sigmoid(m, x):
 
 
 def epoch(m, visits, rates, pairwise):
-    """The Model after Eq. (5) for each example of visits in turn; m stays as it is."""
+    """Return the Model after Eq. (5) for each example of visits; m is unchanged."""
     m = copy.deepcopy(m)
     m.half = ""
     for i, j, place in visits:

@@ -11,7 +11,7 @@ from gpukit.ratings import read_ratings
 
 @pytest.mark.nightly
 def test_neighbourhoods_reach_the_papers_first_mark_sooner():
-    """The seed's Table 10 asks for 0.65; popularity has 0.454."""
+    """Table 10 requires 0.65; popularity has 0.454."""
     train, tests = read_ratings(data("ncf/ml-1m.train.rating")), read_negatives(data("ncf/ml-1m.test.negative"))
     named = {"regularization": 0.01, "unobserved_weight": 0.0}  # nothing is left to choose
     few = {"feedback": "implicit", "solver": "sampled", "n_factors": 16, "n_epochs": 3, "device": "cpu", **named}

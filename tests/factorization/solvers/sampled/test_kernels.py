@@ -1,4 +1,4 @@
-"""The kernel of learning from clicks against the oracle: with one worker an epoch has one result."""
+"""The kernel of learning from clicks against the oracle, which one worker matches."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 
 
 def learned(case, layout, trail, steps, draw, vector=False, block=32, workers=1):
-    """The Problem's State after sampled_epoch; its workspace is zero before and after."""
+    """Return the Problem's State after sampled_epoch; its workspace is zero before and after."""
     if vector and not (SIMULATED or gpu_count() and tuple(cuda.get_current_device().compute_capability) >= (9, 0)):
         pytest.skip("vector additions need compute capability 9.0")
     parameters, near = pack(case, layout)
@@ -48,7 +48,7 @@ def test_negatives_and_chunks(negatives, longest):
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
-def test_users_who_clicked_nearly_everything(pairwise):
+def test_users_with_nearly_all_clicks(pairwise):
     case = clicked_problem(4, 3, shape=(4, 5), n_ratings=11, seed=3)
     trail, draw = trail_of(case), draw_of(4, pairwise)
     state = learned(case, lanes_layout(4, 3, 8), trail, rates(), draw)
@@ -58,7 +58,7 @@ def test_users_who_clicked_nearly_everything(pairwise):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [32, 96])
 def test_several_workers_see_every_click(block):
-    """Rates of 0 but for the sums of squared errors: they add up to what one worker's do."""
+    """Rates of 0 except for the sums of squared errors, which equal those of one worker."""
     case = clicked_problem(3, 2, n_ratings=24, seed=5)
     steps = rates()._replace(factor=np.float32(0), bias=np.float32(0), influence=np.float32(0))
     trail, layout = trail_of(case, workers=3), lanes_layout(3, 2, 8)

@@ -1,4 +1,4 @@
-"""The solver of sampled negatives from outside: learning, repeating, what neighbourhoods add."""
+"""The solver of sampled negatives from outside: learning, repeatability, gain by neighbourhoods."""
 
 import contextlib
 
@@ -9,7 +9,7 @@ from factorization.implicit.planted import clicks, hits
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import Settings
-from gpukit.factorization.solvers.sampled import plan, rates
+from gpukit.factorization.solvers.sampled import rates, training
 from gpukit.factorization.solvers.sampled.formulas import examples_of
 from gpukit.ratings import Ratings
 
@@ -18,14 +18,14 @@ SETTINGS = Settings(3, "sampled", "adaptive", 0.15, 0.01, 0.9, True, 0, 5, 8, lo
 
 
 def make(kind=MatrixFactorization, **parameters):
-    """An estimator of few factors on the CPU, with nothing left to choose."""
+    """An estimator with few factors and all settings named, on the CPU."""
     few = {"n_neighbors": 5, "lsh_q": 20} if kind is LSHMF else {}
     named = {"n_factors": 8, "n_epochs": 15, "regularization": 0.01, "unobserved_weight": 0.0}
     return kind(**{"solver": "sampled", "device": "cpu", **named, **few, **parameters})
 
 
 def same_state(one, other):
-    """Whether two fitted models are equal to the bit."""
+    """Return True if two fitted models are bit-identical."""
     return all(np.array_equal(a, b) for a, b in zip(one._state, other._state))
 
 
@@ -49,7 +49,7 @@ def test_one_worker_repeats_to_the_bit(loss):
 
 
 def test_known_clicks_score_above_what_was_never_clicked():
-    """Chances are what the cross-entropy learns: clicks are likely, others are not."""
+    """The cross-entropy learns probabilities: high for clicks, low for others."""
     train, _ = clicks()
     fitted = make(n_epochs=30).fit(train)
     rows = np.random.default_rng(0).integers(0, train.shape[1], (2000, 2)) % np.array(train.shape)
@@ -61,8 +61,8 @@ def test_known_clicks_score_above_what_was_never_clicked():
 
 @LOSSES
 @pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
-def test_users_who_clicked_everything(kind, loss):
-    """There is nothing to draw for them, and training ends all the same."""
+def test_users_with_all_clicks(kind, loss):
+    """They have no negatives, and training ends nevertheless."""
     users, items = np.nonzero(np.ones((6, 7)))
     table = users.astype(np.int32), items.astype(np.int32), np.ones(len(users), np.float32)
     fitted = make(kind, loss=loss, n_factors=3).fit(Ratings(*table, np.arange(6), np.arange(7)))
@@ -78,16 +78,16 @@ def test_without_biases_and_at_the_papers_rates():
 
 
 def test_workers_are_no_more_than_there_are_items_examples_or_memory_for():
-    assert plan.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
-    assert plan.worker_count(10**9, 50, SETTINGS, 8448) == 400
-    assert plan.worker_count(10**9, 10**8, SETTINGS, 8448) == (1 << 34) // 10**8 // 4 * 4
-    assert plan.worker_count(100, 10**6, SETTINGS, 8448) == 1
+    assert training.worker_count(10**9, 10**6, SETTINGS, 8448) == 8448
+    assert training.worker_count(10**9, 50, SETTINGS, 8448) == 400
+    assert training.worker_count(10**9, 10**8, SETTINGS, 8448) == (1 << 34) // 10**8 // 4 * 4
+    assert training.worker_count(100, 10**6, SETTINGS, 8448) == 1
     assert examples_of(4, True) == 6 and examples_of(4, False) == 5
 
 
 def test_keys_of_epochs_differ():
-    keys = {int(plan.draw_key(seed, epoch)) for seed in (1, 2) for epoch in range(50)}
-    assert len(keys) == 100 and plan.draw_key(1, 0) == plan.draw_key(1, 1 << 16)
+    keys = {int(training.draw_key(seed, epoch)) for seed in (1, 2) for epoch in range(50)}
+    assert len(keys) == 100 and training.draw_key(1, 0) == training.draw_key(1, 1 << 16)
 
 
 def test_fewer_clicks_take_more_epochs():
@@ -104,7 +104,7 @@ def test_rates_of_an_epoch():
 
 
 def table_of(pairs, shape):
-    """The Ratings of clicks [(i, j)]."""
+    """Return the Ratings of clicks [(i, j)]."""
     users, items = np.array(pairs, np.int32).T.copy()
     return Ratings(users, items, np.ones(len(users), np.float32), np.arange(shape[0]), np.arange(shape[1]))
 
@@ -129,7 +129,7 @@ def test_awkward_tables(pairs, shape, kind, loss):
     assert clicked > other
 
 
-def test_steps_that_are_far_too_long_are_told():
+def test_steps_that_are_far_too_long_are_reported():
     train, _ = clicks()
     with pytest.raises(GpukitError, match="Training diverged"):
         make(learning_rate=1e20, regularization=0.5).fit(train)

@@ -12,7 +12,7 @@ from gpukit.factorization.solvers.sampled.twins import sampled_epoch
 
 
 def learned(case, layout, trail, steps, draw, workers=1):
-    """The Problem's State after sampled_epoch."""
+    """Return the Problem's State after sampled_epoch."""
     parameters, near = pack(case, layout)
     sampled_epoch(trail.chunks, trail.clicks, near, parameters, steps, TURN, draw, workers)
     return unpack(case, layout, parameters)
@@ -38,8 +38,8 @@ def test_negatives_and_chunks(negatives, longest):
 
 
 @pytest.mark.parametrize("pairwise", [False, True])
-def test_users_who_clicked_nearly_everything(pairwise):
-    """Three users clicked all five items but at most one: negatives are few, and then never two in a row."""
+def test_users_with_nearly_all_clicks(pairwise):
+    """Three users clicked all five items except at most one: few negatives, and never the same twice in a row."""
     case = clicked_problem(4, 3, shape=(4, 5), n_ratings=11, seed=3)
     trail, draw = trail_of(case), draw_of(4, pairwise)
     seen = visits(case, trail, draw)
@@ -56,7 +56,7 @@ def test_slots_without_a_neighbour():
 
 
 def test_several_workers_see_every_click():
-    """Rates of 0 but for the sums of squared errors: they add up to the same, but for their order."""
+    """Rates of 0 except for the sums of squared errors, which are equal up to the order of additions."""
     case = clicked_problem(3, 2, shape=(9, 40), n_ratings=150, seed=5)
     steps = rates()._replace(factor=np.float32(0), bias=np.float32(0), influence=np.float32(0))
     trail = trail_of(case, workers=2)

@@ -1,4 +1,4 @@
-"""The scalar formulas, and the rates of an epoch."""
+"""Scalar formulas, and rates of an epoch."""
 
 import math
 

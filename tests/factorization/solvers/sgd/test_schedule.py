@@ -6,10 +6,17 @@ import pytest
 from factorization.inputs import ordered
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import cpu as steps
-from gpukit.factorization.prepare import ready
+from gpukit.factorization.prepare import training_data
 from gpukit.factorization.solvers.sgd import rates, schedule
 from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
-from gpukit.factorization.solvers.sgd.chunks.table import CLASSES, busiest, chunk_table, cut_table, evenly, pieces_of
+from gpukit.factorization.solvers.sgd.chunks.table import (
+    CLASSES,
+    balance_quads,
+    chunk_table,
+    cut_table,
+    max_load,
+    pieces_of,
+)
 from gpukit.ratings import Ratings
 
 COUNTS = {
@@ -29,7 +36,7 @@ def table_of(indptr, workers, rate, seed):
 
 
 def covered(chunks, indptr):
-    """How often each rating is walked; checks that a chunk lies in its row."""
+    """Return the count of each rating in chunks; check that each chunk is within its row."""
     times = np.zeros(indptr[-1], int)
     for row, first, length in chunks:
         assert length == 0 or indptr[row] <= first and first + length <= indptr[row + 1]
@@ -56,7 +63,7 @@ def test_tables_are_a_function_of_the_seed():
 
 @pytest.mark.parametrize("more", range(4))
 def test_quads_of_about_equal_length(more):
-    """The four chunks of a warp (a multiple of four on) are neighbours by length; a row's chunks lie far apart."""
+    """The four chunks of a warp have similar lengths; chunks of a row are far from each other."""
     chunks = table_of(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
     with np.errstate(divide="ignore"):
         classes = np.ceil(CLASSES * np.log2(chunks[:, 2]))
@@ -68,7 +75,7 @@ def test_quads_of_about_equal_length(more):
 
 
 def test_warps_have_equal_work_in_orders_of_their_own():
-    """To less than a hundred steps of 200,000; what stands in a round is not of one length."""
+    """Within a hundred steps of 200,000; the lengths in a round differ."""
     counts = np.random.default_rng(0).zipf(1.3, 40000).clip(1, 3000)
     rounds = table_of(indptr_of(counts), 64, 0.15, seed=0)[:, 2].reshape(-1, 16, 4)
     work = rounds.max(axis=2).sum(axis=0)
@@ -80,7 +87,7 @@ def test_warps_have_equal_work_in_orders_of_their_own():
     "workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5), (300, "by row")]
 )
 def test_chunk_lengths_bound_the_stale_steps(workers, rate):
-    """Of a row with n of all ratings, workers n / total are walked at once; their steps times the rate have a bound."""
+    """A row with n of all ratings has about workers n / total concurrent chunks, whose steps are bounded."""
     counts = np.array([0, 1, 40, 1000, 20000, 10**6])
     rate = rates.row_rates("adaptive", 0.2, counts) if rate == "by row" else rate
     longest = schedule.chunk_lengths(counts, workers, rate)
@@ -95,14 +102,14 @@ def test_chunk_lengths_bound_the_stale_steps(workers, rate):
 
 
 def test_worker_count():
-    """At least 1, at most what the device can hold, more with more ratings, whole quads where there are several."""
+    """At least 1, at most the device's limit, more with more ratings, whole quads if there are several."""
     sizes = [0, 1, schedule.RATINGS_A_WORKER, 2 * schedule.RATINGS_A_WORKER, 11 * schedule.RATINGS_A_WORKER, 10**9]
     assert [schedule.worker_count(n, 66) for n in sizes] == [1, 1, 1, 2, 8, 64]
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
-def test_workers_beside_rows_that_stand_still():
-    """As many as single ratings of the row with the most steps bear at once; never fewer, nor more, than the bounds."""
+def test_workers_with_fixed_rows():
+    """Bounded by single ratings of the row with the most steps, and by the given bounds."""
     few, most = 8, 8448
     assert schedule.still_workers(10**6, np.array([]), (few, most)) == most
     assert schedule.still_workers(10**6, np.array([3.0, 400.0]), (few, most)) == int(1.6 * 10**6 / 400) // 4 * 4
@@ -113,7 +120,7 @@ def test_workers_beside_rows_that_stand_still():
 
 
 def test_fewer_workers_with_neighbourhoods():
-    """Half as many up to a million ratings, as many from ten million on, between the two in between."""
+    """Half as many up to a million ratings, equal from ten million on, interpolated between."""
     plain, near = ([schedule.worker_count(n, 10**5, near) for n in (10**6, 10**7, 10**8)] for near in (False, True))
     assert plain[0] == 2 * near[0] and plain[1:] == near[1:]
     middle = schedule.worker_count(3_000_000, 10**5, True)
@@ -121,7 +128,7 @@ def test_fewer_workers_with_neighbourhoods():
 
 
 def test_block_count():
-    """Blocks of a grain of ratings or more, crossed; at most so many, and no more than rows; at least one."""
+    """At least a grain of ratings per pair of blocks; bounded by `most` and by the rows; at least one."""
     assert [schedule.block_count(n, (20, 999), 10, 16) for n in (0, 9, 39, 40, 2559, 2560, 10**9)] == [
         *(1, 1, 1, 2, 15, 16, 16)
     ]
@@ -130,41 +137,43 @@ def test_block_count():
 
 
 def test_blocks_are_even_and_a_function_of_the_seed():
-    """Each deal gives every block one row; rows of one turn are about as long, and turns are in a random order."""
+    """Each deal gives every block one row; rows of a turn have similar counts; turns are in random order."""
     counts = np.array([1000, 1000, 1000, 1000, *range(96)])
-    block, turn = schedule.dealt(counts, 4, seed=0)
+    block, turn = schedule.deal_rows(counts, 4, seed=0)
     assert sorted(block[:4]) == [0, 1, 2, 3] and (np.bincount(block) == 25).all()
     assert sorted(zip(turn, block)) == [(t, b) for t in range(25) for b in range(4)]
     loads = np.bincount(block, counts)
     assert loads.max() < 1.05 * loads.min()
     longest = np.array([counts[turn == t].max() for t in range(25)])
     assert all(np.ptp(counts[turn == t]) <= 3 for t in range(25)) and (np.diff(longest) > 0).sum() in range(6, 19)
-    np.testing.assert_array_equal((block, turn), schedule.dealt(counts, 4, seed=0))
-    assert (block != schedule.dealt(counts, 4, seed=1)[0]).any()
-    block, turn = schedule.dealt(counts[:10], 4, seed=0)
+    np.testing.assert_array_equal((block, turn), schedule.deal_rows(counts, 4, seed=0))
+    assert (block != schedule.deal_rows(counts, 4, seed=1)[0]).any()
+    block, turn = schedule.deal_rows(counts[:10], 4, seed=0)
     assert len({*zip(turn, block)}) == 10 and turn.max() == 2
 
 
 def test_strata_take_turns():
-    """All of them each epoch, in an order that is the epoch's own and a function of its key."""
-    orders = [schedule.in_turn(list("abcdefgh"), schedule.turn_key(0, epoch)) for epoch in range(40)]
+    """All of them each epoch, in a random order that depends on the key."""
+    orders = [schedule.order_tables(list("abcdefgh"), schedule.turn_key(0, epoch)) for epoch in range(40)]
     assert all(sorted(order) == list("abcdefgh") for order in orders)
-    assert orders[3] == schedule.in_turn(list("abcdefgh"), schedule.turn_key(0, 3))
+    assert orders[3] == schedule.order_tables(list("abcdefgh"), schedule.turn_key(0, 3))
     assert len({"".join(order) for order in orders}) == 40 and len({order[0] for order in orders}) == 8
-    assert schedule.in_turn(["one"], schedule.turn_key(0, 0)) == ["one"]
+    assert schedule.order_tables(["one"], schedule.turn_key(0, 0)) == ["one"]
 
 
 @pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_strata(shape, n_ratings, walk, monkeypatch):
-    """Every rating once an epoch; in a stratum no two blocks share a row; a block's ratings lie together."""
+    """Every rating once an epoch; blocks of a stratum share no row; a block's ratings are contiguous."""
     monkeypatch.setattr(steps, "GRAIN", 20)
     rng = np.random.default_rng(1)
     pairs = rng.choice(shape[0] * shape[1], n_ratings, replace=False)
     rows = (pairs // shape[1]).astype(np.int32), (pairs % shape[1]).astype(np.int32)
     ratings = Ratings(*rows, rng.random(n_ratings, np.float32), *map(np.arange, shape))
     orders = ordered(ratings)
-    side = ready.side_of(orders, walk, ready.scale_of(orders, ratings.values), 5, steps, deterministic=True)
+    side = training_data.side_of(
+        orders, walk, training_data.scale_of(orders, ratings.values), 5, steps, deterministic=True
+    )
     n_blocks, next_rating = len(side.strata), 0
     assert n_blocks == schedule.block_count(n_ratings, major_first(walk, *shape), 20, 16)
     assert sorted(side.where) == list(range(n_ratings))
@@ -188,7 +197,7 @@ def test_epochs_have_keys_of_their_own():
 
 @pytest.mark.parametrize("parts", [2, 4])
 def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
-    """All chunks once, and no part that some are done with long before others."""
+    """All chunks once, and no workers are idle for long before the end of a part."""
     counts, heavy = np.random.default_rng(0).lognormal(3.0, 1.2, 3000).astype(np.int64), 7
     counts[heavy] = 4000
     starts, pace = np.append(0, np.cumsum(counts)), schedule.Pace(32, np.full(3000, 0.01))
@@ -204,17 +213,17 @@ def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
 
 @pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 7), (5, 1), (3, 40), (9, 116), (24, 5), (31, 5), (300, 2)])
 def test_quads_are_dealt_out_evenly(rounds, fours):
-    """To each four equally many and each quad once; the busiest has at most a middling quad more than the mean."""
+    """Equal numbers for every four workers, each quad once; the maximum exceeds the mean by at most a median quad."""
     lengths = np.sort(np.random.default_rng(rounds).lognormal(4.0, 1.0, rounds * fours).astype(np.uint64))[::-1]
     for its in (lengths, 0 * lengths, np.full_like(lengths, 1024)):
-        hands = evenly(its, rounds, fours)
+        hands = balance_quads(its, rounds, fours)
         assert hands.shape == (rounds, fours) and sorted(hands.ravel()) == list(range(rounds * fours))
-    work = lengths[evenly(lengths, rounds, fours)].sum(0)
+    work = lengths[balance_quads(lengths, rounds, fours)].sum(0)
     assert work.max() <= max(work.mean(), lengths[0]) + lengths[-1 - len(lengths) // 2], work
 
 
-def test_rows_that_are_walked_whole():
-    """A row of no more ratings is one chunk, longer ones are cut as ever, empty ones have none."""
+def test_rows_in_one_chunk():
+    """Rows up to the limit are one chunk, longer ones are cut, empty ones have none."""
     counts = np.array([0, 300, 1, 700, 701, 5000])
     starts, pace = indptr_of(counts), schedule.Pace(4, 0.15)
     cut, found = (cut_table(counts, starts, each, 1, chunking) for each in (pace, pace._replace(whole=700)))
@@ -229,15 +238,15 @@ def test_rows_that_are_walked_whole():
 
 
 @pytest.mark.parametrize("its, each", [(600, 1), (900, 1.5), (450, 2), (350, 2.5), (300, 3)])
-def test_rows_are_walked_whole_where_work_is_even(its, each):
-    """Rows of one length, and quads of them for each four workers: some get more where that is not whole."""
+def test_rows_are_in_one_chunk_if_work_is_even(its, each):
+    """Rows of one length, with quads for each four workers that may not divide evenly."""
     workers, parts, fours = 400, 4, 100
     counts, whole = np.full(int(4 * parts * fours * each), its), each == int(each)
     pace = schedule.Pace(workers, np.full(len(counts), 0.02), whole=1000)
     pieces = pieces_of(counts, pace, parts)
     assert (pieces == 1).all() if whole else (pieces > 1).all()
-    assert busiest(counts, pieces, workers, parts) <= 1.1
-    assert (busiest(counts, np.ones_like(counts), workers, parts) <= 1.1) == whole
+    assert max_load(counts, pieces, workers, parts) <= 1.1
+    assert (max_load(counts, np.ones_like(counts), workers, parts) <= 1.1) == whole
     table = cut_table(counts, indptr_of(counts), pace, 1, chunking, parts)
     work = table.reshape(parts, -1, fours, 4, 3)[..., 2].max(3).sum(1)
     assert work.max() <= 1.1 * work.mean() and table[:, 2].sum() == counts.sum()

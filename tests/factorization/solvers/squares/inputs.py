@@ -1,4 +1,4 @@
-"""Small awkward problems that the twin tier and the kernel tier share."""
+"""Small awkward problems for tests of twins and kernels."""
 
 from typing import NamedTuple
 
@@ -16,8 +16,10 @@ UNTOUCHED = np.float32(7.5)
 
 
 class Problem(NamedTuple):
-    """Rows with so many ratings each, in some order: indptr, minor, values, weights; the other side's V (N, F) and b
-    (N,); S (F, F) that rows share; decays (rows,)."""
+    """Rows with given numbers of ratings: indptr, minor, values, weights; V (N, F) and b (N,) of the other side.
+
+    S (F, F): shared by the rows; decays (rows,).
+    """
 
     indptr: np.ndarray
     minor: np.ndarray
@@ -41,8 +43,10 @@ class Problem(NamedTuple):
 
 
 def problem(n_factors, counts, seed=0, weighted=True, shared=True):
-    """A Problem of rows with so many ratings, of others that may come twice; weighted: each with a weight of its own;
-    shared: whether rows share anything."""
+    """Return a Problem of rows with these counts, with repeated others.
+
+    weighted: random weights; shared: S is not zero.
+    """
     rng = np.random.default_rng([seed, n_factors])
     indptr = np.concatenate(([0], np.cumsum(counts))).astype(np.int64)
     minor = rng.integers(0, OTHERS, indptr[-1]).astype(np.int32)
@@ -56,26 +60,26 @@ def problem(n_factors, counts, seed=0, weighted=True, shared=True):
 
 
 def table_of(V, b, padded):
-    """(rows + 1, padded + 8) parameter rows, zero where there is nothing."""
+    """Return parameter rows (rows + 1, padded + 8), zero elsewhere."""
     table = np.zeros((len(V) + 1, padded + EXTRA), np.float32)
     table[:-1, : V.shape[1]], table[:-1, padded + BIAS] = V, b
     return table
 
 
 def own_table(case, padded):
-    """Parameter rows of the side to be solved for, with numbers that stay where nothing is known."""
+    """Return parameter rows of the side to solve for; rows without ratings must stay."""
     table = table_of(np.zeros((len(case.indptr) - 1, case.V.shape[1])), np.zeros(len(case.indptr) - 1), padded)
     table[np.flatnonzero(np.diff(case.indptr) == 0)] = UNTOUCHED
     return table
 
 
 def square_of(case):
-    """What rows share as the CPU's Gram matrix."""
+    """Return S as the CPU's Gram matrix."""
     return np.pad(case.S, (0, 2))[None]
 
 
 def tiles_of(case, shape):
-    """What rows share as a GPU's Gram matrix (1, 64, tiles) for a plan.Shape."""
+    """Return S as a GPU's Gram matrix (1, 64, tiles) for a plan.Shape."""
     side = 8 * shape.tile_rows
     full = np.pad(case.S, (0, side - len(case.S)))
     places = [(i, j) for j in range(shape.tile_rows) for i in range(j, shape.tile_rows)]
@@ -84,15 +88,14 @@ def tiles_of(case, shape):
 
 
 def batch_of(case, longest, most=10**6):
-    """(pieces, owners, decays): the only batch of a Problem's plan.Cut."""
+    """Return (pieces, owners, decays), the only batch of a Problem's plan.Cut."""
     cut = plan.cut(case.indptr, longest, most)
     assert len(cut.ends) == 2
     return cut.pieces, cut.owners, case.decays[cut.owners[:, 0]]
 
 
 def assert_solved(case, table, padded, biased=True, within=0.0):
-    """The table within the error budget of the oracle's, and `within` of its largest number; rows without ratings as
-    they were."""
+    """The table is within the error budget, or `within` of its largest number; empty rows are unchanged."""
     F = case.V.shape[1]
     facts = case.ratings(), case.V, case.b, case.S, case.decays, DAMPING
     exact, plain = (np.column_stack(naive.half_step(*facts, dtype, biased)) for dtype in (np.float64, np.float32))

@@ -1,17 +1,16 @@
-"""Oracle of least squares of rows: one side's rows, the other held, row by row.
+"""Oracle of least squares of rows: one side's rows, with the other side fixed, row by row.
 
-In float64 it is the oracle; the same in float32 is the plain computation that the error budget is measured by.
+In float64 it is the oracle; in float32 it is the plain computation that defines the error budget.
 """
 
 import numpy as np
 
 
 def half_step(ratings, V, b, S, decays, damping, dtype, biased=True):
-    """(U (rows, F), c (rows,)): the least of sum w (z - b - u v - c)^2 + u' S u + decay |u|^2 + damping c^2 for each
-    row.
+    """Return (U (rows, F), c (rows,)), the minima of sum w (z - b - u v - c)^2 + u' S u + decay |u|^2 + damping c^2.
 
-    ratings [(row, other, z, w)]; V (N, F), b (N,): factors and biases of the other side; S (F, F); decays (rows,).
-    Rows without ratings are NaN.
+    ratings [(row, other, z, w)]; V (N, F), b (N,): factors and biases of the other side; S (F, F); decays (rows,). Rows
+    without ratings are NaN.
     """
     n_factors, rows = V.shape[1], len(decays)
     found = np.full((rows, n_factors + 1), np.nan, dtype)
@@ -30,7 +29,7 @@ def half_step(ratings, V, b, S, decays, damping, dtype, biased=True):
 
 
 def eliminated(A, g):
-    """x of A x = g, A symmetric and positive: Gauss's elimination, column by column, then back."""
+    """Return x of A x = g, A symmetric and positive definite, by Gaussian elimination."""
     A, g = A.copy(), g.copy()
     for k in range(len(g)):
         for i in range(k + 1, len(g)):

@@ -1,4 +1,4 @@
-"""The kernels of least squares against the oracle, and the host steps of the GPU."""
+"""Kernels of least squares against the oracle, and the host steps of the GPU."""
 
 import numpy as np
 import pytest
@@ -28,7 +28,7 @@ COUNTS = (0, 1, 2, 33, 0, 70)
 
 
 def grams_of(case, pieces, shape, padded, biased=True):
-    """(pieces, 64, tiles) by the kernel."""
+    """Return (pieces, 64, tiles) by the kernel."""
     grams = np.full((len(pieces), 64, shape.tiles), np.nan, np.float32)
     table = table_of(case.V, case.b, padded)
     grid = max(1, len(pieces) - 1), shape.groups
@@ -42,7 +42,7 @@ SIZES = [(1, 4, 100), (3, 4, 20), (8, 32, 100), (33, 36, 40), (62, 64, 100)]
 
 @pytest.mark.parametrize("n_factors, padded, longest", SIZES)
 def test_rows_are_solved(n_factors, padded, longest):
-    """One tile, several slices of a warp, a warp, two warps; rows in one piece and in several; one block less than
+    """One tile, several slices of a warp, one warp, two warps; rows in one piece and in several; fewer blocks than
     rows."""
     counts = COUNTS if n_factors < 60 else (1, 0, 6)
     case, shape = problem(n_factors, counts), plan.shape_of(n_factors)
@@ -76,7 +76,7 @@ def test_conjugate_gradients_solve_the_same(n_factors, padded, longest):
 
 
 def test_several_blocks_share_a_matrix():
-    """More tiles than a block has threads: every number of the Gram matrix."""
+    """More tiles than threads of a block: every number of the Gram matrix."""
     n_factors = 180
     case, shape = problem(n_factors, (2,), weighted=False), plan.shape_of(n_factors)
     assert shape.groups == 2

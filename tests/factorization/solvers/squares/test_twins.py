@@ -22,7 +22,7 @@ COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 
 
 def solved(case, batches, n_factors, biased=True, damping=DAMPING):
-    """The table of the rows' side after all batches."""
+    """Return the table of the rows' side after all batches."""
     own, other = own_table(case, n_factors), table_of(case.V, case.b, n_factors)
     equations = cpu.Equations(n_factors, max(len(pieces) for pieces, *_ in batches))
     for batch in batches:
@@ -45,7 +45,7 @@ def test_without_biases():
 
 
 def test_one_number_holds_for_all():
-    """A weight, and a value."""
+    """A common weight, and a common value."""
     case = problem(6, COUNTS, weighted=False)
     assert_solved(case, solved(case, [batch_of(case, 50)], 6), 6)
     alike = case._replace(values=np.full_like(case.values, 0.5))
@@ -60,8 +60,8 @@ def test_conjugate_gradients_solve_the_same(n_factors, monkeypatch):
     assert_solved(case, solved(case, [batch_of(case, 50)], n_factors), n_factors, within=2e-6)
 
 
-def test_conjugate_gradients_begin_where_the_row_stands():
-    """Without a step nothing moves."""
+def test_conjugate_gradients_begin_at_the_current_row():
+    """Without a step nothing changes."""
     case = problem(3, (5, 4))
     _, owners, decays = batch_of(case, 50)
     own = table_of(np.full((2, 3), 0.5), np.full(2, 0.25), 3)
@@ -71,7 +71,7 @@ def test_conjugate_gradients_begin_where_the_row_stands():
 
 
 def test_what_nothing_tells_stays_zero():
-    """Without regularization a row with fewer ratings than factors has no one solution; what is left over is 0."""
+    """Without regularization a row with fewer ratings than factors has many solutions; undetermined unknowns are 0."""
     case = problem(4, (1, 2), weighted=False, shared=False)
     batch = *batch_of(case, 50)[:2], np.zeros(2, np.float32)
     own = solved(case, [batch], 4, damping=np.float32(0))
@@ -81,7 +81,7 @@ def test_what_nothing_tells_stays_zero():
 
 
 def test_batches_solve_the_same_rows():
-    """As one batch does, to the bit, whatever the batches are."""
+    """Bit-identical to one batch."""
     case = problem(6, COUNTS)
     whole = solved(case, [batch_of(case, 40)], 6)
     cut = plan.cut(case.indptr, 40, 3)
@@ -92,7 +92,7 @@ def test_batches_solve_the_same_rows():
 
 @pytest.mark.parametrize("n_factors, longest", [(3, 7), (9, 1000)])
 def test_sums_over_a_table(n_factors, longest):
-    """The Gram matrix of all rows, times a weight, in pieces; as a matrix of both halves, zero beyond the factors."""
+    """The Gram matrix of all rows, times a weight, in pieces; as a full matrix, with zeros beyond the factors."""
     case, rows = problem(n_factors, (1,)), np.arange(41, dtype=np.int32)
     pieces = plan.cut(np.array([0, len(rows)]), longest, 1).pieces
     equations, weight = cpu.Equations(n_factors, len(pieces)), np.array([0.3], np.float32)
@@ -122,7 +122,7 @@ def test_every_rating_is_in_one_piece(longest, most):
 
 
 def test_registers_of_a_block():
-    """Warps are dealt to the four parts of a multiprocessor, which have 16,384 registers each."""
+    """Warps are distributed over the four parts of a multiprocessor with 16,384 registers each."""
     for threads in range(32, 1025, 32):
         registers, warps = plan.registers_of(threads), -(-threads // 32)
         assert -(-warps // 4) * 32 * registers <= 16384 and registers % 8 == 0
@@ -130,13 +130,13 @@ def test_registers_of_a_block():
 
 
 def test_shapes():
-    """Every thread's tiles, slices of a warp, memory that any block may have."""
+    """Tiles of every thread, slices of a warp, memory of a block."""
     for n_factors in range(1, 1025):
         shape = plan.shape_of(n_factors)
         assert 8 * shape.tile_rows >= 4 * shape.quads + 2 >= n_factors + 2
         assert shape.tiles * shape.slices <= shape.threads * shape.groups and shape.threads % 32 == 0
         assert shape.threads <= 256 and (shape.slices == 1 or shape.threads == 32)
-        assert shape.staged * shape.pitch * 4 <= 40 << 10
+        assert shape.staged * (8 * shape.tile_rows + 4) * 4 <= 40 << 10
         assert not plan.is_direct(n_factors) or shape.tiles <= shape.whole <= 640
     assert plan.is_direct(256) and not plan.is_direct(264)
 

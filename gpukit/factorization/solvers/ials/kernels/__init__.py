@@ -1,6 +1,6 @@
-"""GPU kernels of iALS; twins/ has them for the CPU.
+"""GPU kernels of iALS; twins/ has their CPU twins.
 
-products.py   what a row's clicks add to a gradient      descent.py   a step of conjugate gradients
-few.py        rows of few clicks, in as many unknowns     inverse.py   that of what rows share, in panels
-blocks.py     some factors of each row, others held
+products.py   gradients from a row's clicks               descent.py   a step of conjugate gradients
+few.py        rows of few clicks, one unknown per click   inverse.py   the preconditioner, in panels
+blocks.py     a block of factors of each row, others fixed
 """

@@ -1,4 +1,4 @@
-"""Blocks of coordinates: what clicks lack, and the equations of some factors of each row, all others held."""
+"""Blocks of coordinates: errors of clicks, and the equations of a block of factors with all others fixed."""
 
 import functools
 
@@ -22,19 +22,19 @@ U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 @functools.cache
 def make_errors_of_pieces(lanes, count):
-    """errors_of_pieces for rows of lanes x count factors, a group of lanes a click."""
+    """Return errors_of_pieces for rows of lanes x count factors, with a group of lanes for each click."""
     groups = OF_PIECE // lanes
 
     @kernel
     def errors_of_pieces(pieces, minor, begins, ways, table, errors):
-        """errors[t] = (1 where it begins, else errors[t]) - u v: what the clicks of the pieces lack.
+        """errors[t] = (1 if begins else errors[t]) - u v, the errors of the clicks of the pieces.
 
         pieces (n, 3) int64: row, first click, clicks; minor (nnz,) int32; begins: bool; ways (rows or more, width or
         more) float32: u; table (rows or more, width or more) float32: v; errors (nnz,) float32, overwritten.
 
         Launch: any grid, blocks of OF_PIECE.
         Deterministic: yes; budget.
-        Source: Rendle et al., iALS++ (arXiv:2110.14044), sec. 4 (predictions are kept, and mended by each block).
+        Source: Rendle et al., iALS++ (arXiv:2110.14044), sec. 4 (predictions are stored and updated by each block).
         """
         way, one = cuda.local.array(count, F32), cuda.local.array(count, F32)
         thread = U32(cuda.threadIdx.x)
@@ -56,10 +56,10 @@ def make_errors_of_pieces(lanes, count):
 
 @kernel
 def take_columns(table, first, width, out):
-    """out = some factors of all rows, from `first` on; zeros behind the last and for what is no factor.
+    """out = factors of all rows from `first` on, with zeros after the last factor.
 
-    table (rows or more, width or more) float32; first, width int64: columns of factors end there; out (rows, size +
-    EXTRA) float32, overwritten.
+    table (rows or more, width or more) float32; first int64; width int64: number of factors; out (rows, size + EXTRA)
+    float32, overwritten.
 
     Launch: any grid and block.
     Deterministic: yes, exact.
@@ -74,10 +74,10 @@ def take_columns(table, first, width, out):
 
 @kernel
 def add_columns(owners, found, first, width, table):
-    """table[row, first:] += found[row] for the rows of owners: a block's factors, brought forward.
+    """table[row, first:] += found[row] for the rows of owners: the solution for a block of factors.
 
-    owners (n, 4) int64: row, first piece, pieces, clicks; found (rows or more, size + EXTRA) float32; first, width
-    int64: columns of factors end there; table (rows + 1, stride) float32: parameter rows.
+    owners (n, 4) int64: row, first piece, pieces, clicks; found (rows or more, size + EXTRA) float32; first int64;
+    width int64: number of factors; table (rows + 1, stride) float32: parameter rows.
 
     Launch: any grid and block.
     Deterministic: yes, exact.
@@ -93,7 +93,7 @@ def add_columns(owners, found, first, width, table):
 
 @device
 def _load(owners, first, rows, width, table, own):
-    """own = the rows of the table that owners from `first` on have; the last one's again behind it."""
+    """own = rows of the table for owners from `first` on; the last one is repeated."""
     for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
         r = U32(U32(at) // U32(width))
         o = U64(min(I64(first + I64(r)), I64(owners.shape[0] - 1)))
@@ -102,7 +102,7 @@ def _load(owners, first, rows, width, table, own):
 
 @functools.cache
 def make_targets_of_block(width, size, quads, tile_rows):
-    """targets_of_block for `size` of `width` factors a row; quads, tile_rows: of squares.plan.Shape for `size`."""
+    """Return targets_of_block for `size` of `width` factors; quads, tile_rows: see squares.plan.Shape of `size`."""
     rows, across = rows_of_block(width), min(size, THREADS)
     groups = min(rows, THREADS // across)
     each, target = -(-rows // groups), 4 * quads + 1
@@ -111,12 +111,11 @@ def make_targets_of_block(width, size, quads, tile_rows):
 
     @kernel
     def targets_of_block(owners, decays, shared, first, table, grams):
-        """What each row's equations of a block have on the right, in the first of its Gram matrices, loses (S + lambda
-        I) u in the block's places.
+        """Subtract the block's part of (S + lambda I) u from the right-hand side in a row's first Gram matrix.
 
         owners (n, 4) int64: row, first piece, pieces, clicks; decays (n,) float32: lambda; shared (width, width)
-        float32: S; first int64: of the block's factors; table (rows + 1, stride) float32: u; grams (pieces or more, 64,
-        tiles) float32: see squares.kernels.gram.
+        float32: S; first int64: first factor of the block; table (rows + 1, stride) float32: u; grams (pieces or more,
+        64, tiles) float32: see squares.kernels.gram.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.

@@ -1,7 +1,8 @@
-"""Steps of conjugate gradients, some rows a block, which read the matrices that rows share once for all of them.
+"""Steps of conjugate gradients, several rows per block, which read the matrices shared by all rows once.
 
-They are preconditioned by one matrix for all rows, about the inverse of what these have in common: what a row's own
-clicks add to that is small against it, so that three steps come about as close as eight without."""
+All rows have the same preconditioner, about the inverse of the part that their matrices share. The part of a row's own
+clicks is small compared with it, so three steps are about as close as eight without preconditioner.
+"""
 
 import functools
 
@@ -19,8 +20,10 @@ THREADS = 32 * WARPS
 
 
 class Tile:
-    """How a block works on rows of `width` factors: `rows` of them; `across` threads along the factors, in `groups`,
-    each of which has `each` of the rows."""
+    """Work distribution of a block on rows of `width` factors.
+
+    rows: of the block; across: threads along the factors; groups of threads, each with `each` of the rows.
+    """
 
     def __init__(self, width):
         self.width, self.rows = width, rows_of_block(width)
@@ -32,7 +35,7 @@ class Tile:
 
 @device
 def _load(owners, first, rows, width, source, own):
-    """own = the rows of `source` that owners from `first` on have, zeros behind the last."""
+    """own = rows of `source` for owners from `first` on, zeros after the last."""
     for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
         r = U32(U32(at) // U32(width))
         f = U32(U32(at) - U32(r * U32(width)))
@@ -42,8 +45,10 @@ def _load(owners, first, rows, width, source, own):
 
 @device
 def multiply(tile, shared, own, part, out):
-    """out = S times each of the block's rows `own`, which begins at a multiple of 16 bytes; part: `each` numbers of the
-    thread's own."""
+    """out = S times each of the block's rows.
+
+    own: the rows, aligned to 16 bytes; part: `each` numbers in registers.
+    """
     width, across, groups, each = tile
     thread = U32(cuda.threadIdx.x)
     group = U32(thread // U32(across))
@@ -64,7 +69,7 @@ def multiply(tile, shared, own, part, out):
 
 @device
 def _add_rest(owners, first, decays, sums, rows, width, own, out):
-    """out += lambda times each row and what its pieces sum to."""
+    """out += lambda times each row and the sum of its pieces."""
     for at in range(U32(cuda.threadIdx.x), U32(rows * width), U32(THREADS)):
         r = U32(U32(at) // U32(width))
         f = U32(U32(at) - U32(r * U32(width)))
@@ -79,8 +84,10 @@ def _add_rest(owners, first, decays, sums, rows, width, own, out):
 
 @device
 def _step(row, at, width, rest, own, out, left, table):
-    """A warp's step of one row, of which own and out hold its way and the matrix times that from `at` on; own becomes
-    what the row then leaves. rest: see begin_descent."""
+    """Make a step of one row by a warp; own becomes the residual.
+
+    own and out, from `at` on: the row's direction and the matrix times it; rest: see begin_descent.
+    """
     lane = U32(cuda.laneid)
     curve = ZERO
     for f in range(lane, U32(width), U32(32)):
@@ -96,8 +103,10 @@ def _step(row, at, width, rest, own, out, left, table):
 
 @device
 def _turn(row, at, width, own, out, ways, rests, begins):
-    """A warp's next way of one row, of which own and out hold what it leaves and M times that from `at` on; begins:
-    there is no way before."""
+    """Compute the next direction of one row by a warp.
+
+    own and out, from `at` on: the residual and M times it; begins: there is no previous direction.
+    """
     lane = U32(cuda.laneid)
     rest = ZERO
     for f in range(lane, U32(width), U32(32)):
@@ -115,20 +124,20 @@ def _turn(row, at, width, own, out, ways, rests, begins):
 
 @functools.cache
 def make_descent(width):
-    """(begin_descent, descend) for rows of `width` factors, zeros that fill them up included."""
+    """Return (begin_descent, descend) for rows of `width` factors, including padding."""
     tile = Tile(width)
     rows, each, room = tile.rows, tile.each, tile.room
     shape = width, tile.across, tile.groups, each
 
     @kernel
     def begin_descent(owners, decays, sums, shared, inverse, ways, left, rests, table):
-        """left[row] = -(sums + (S + lambda I) table[row]): what a row leaves; ways[row] = M left[row], the first way;
-        rests[row]: their product.
+        """Compute residuals left[row], first directions ways[row] = M left[row] and their products rests[row].
 
-        owners (n, 4) int64: row, first piece, pieces, clicks; decays (n,) float32: lambda; sums (pieces, width)
-        float32: see products_of_pieces, with the goal 1 and table[row] for u; shared, inverse (width, width) float32:
-        S, and M, symmetric, about the inverse of S + lambda I; ways, left (rows or more, width), rests (rows or more,)
-        float32, overwritten; table (rows + 1, stride) float32: parameter rows.
+        left[row] = -(sums + (S + lambda I) table[row]). owners (n, 4) int64: row, first piece, pieces, clicks; decays
+        (n,) float32: lambda; sums (pieces, width) float32: see products_of_pieces, with goal 1 and u = table[row];
+        shared, inverse (width, width) float32: S and M, symmetric, M about the inverse of S + lambda I; ways, left
+        (rows or more, width), rests (rows or more,) float32, overwritten; table (rows + 1, stride) float32: parameter
+        rows.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
@@ -163,12 +172,11 @@ def make_descent(width):
 
     @kernel
     def descend(owners, decays, sums, shared, inverse, last, ways, left, rests, table):
-        """A step of each row along its way, to the least there, and the next way.
+        """Make a step of each row to the minimum along its direction, and compute the next direction.
 
         owners (n, 4) int64, decays (n,) float32, shared and inverse (width, width) float32: see begin_descent; sums
-        (pieces, width) float32: with the goal 0 and ways[row] for u; last: no step follows, so there is no next way;
-        ways, left (rows or more, width), rests (rows or more,) and the factors of table (rows + 1, stride) float32:
-        brought forward.
+        (pieces, width) float32: with goal 0 and u = ways[row]; last: skip the next direction; ways, left (rows or more,
+        width), rests (rows or more,) and the factors of table (rows + 1, stride) float32: updated.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.

@@ -1,4 +1,4 @@
-"""Rows of few clicks, solved for exactly in a matrix of a number a pair of their clicks (formulas.py)."""
+"""Rows of few clicks, solved exactly in one unknown per click (formulas.py)."""
 
 import functools
 import math
@@ -18,7 +18,7 @@ U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 @device
 def _stage(first, count, begin, decay, batch, shape, stage):
-    """STAGED factors of a row's clicks from `begin` on, over the roots of their shares of D, a factor a line."""
+    """Load STAGED factors of a row's clicks from `begin` on, divided by the roots of D, one factor per line."""
     minor, spectrum, table = batch
     slots, tile_rows, pitch = shape
     for at in range(U32(cuda.threadIdx.x), U32(slots * (STAGED // 4)), U32(cuda.blockDim.x)):
@@ -37,7 +37,7 @@ def _stage(first, count, begin, decay, batch, shape, stage):
 
 @device
 def _finish(i, j, first, count, weights, target, tile):
-    """Add one over the weights on a tile's diagonal; the right-hand side's row is 1 for each click."""
+    """Add W^-1 on the diagonal of a tile; the row of the right-hand side is 1 for each click."""
     if i == j:
         for a in range(TILE):
             click = U32(U32(TILE) * i + U32(a))
@@ -50,19 +50,18 @@ def _finish(i, j, first, count, weights, target, tile):
 
 @functools.cache
 def make_grams_of_few(quads, tile_rows, tiles, threads):
-    """grams_of_few for a squares.plan.Shape of up to 4 quads clicks; threads: its `whole`."""
+    """Return grams_of_few for a squares.plan.Shape of up to 4 quads clicks; threads: its `whole`."""
     slots, pitch = TILE * tile_rows, TILE * tile_rows + 4
     room, target, square = STAGED * pitch, 4 * quads + 1, SQUARE
 
     @kernel(max_registers=112)
     def grams_of_few(lines, minor, weights, decays, spectrum, table, grams):
-        """grams[o] = V D^-1 V' + W^-1 over the clicks of line o, and ones as its right-hand side, D = diag(spectrum) +
-        lambda I.
+        """grams[o] = V D^-1 V' + W^-1 over the clicks of line o, with ones as right-hand side.
 
-        lines (n, 3) int64: row, first click, clicks, 4 quads at most; minor (nnz,) int32; weights W (nnz,) float32, or
-        (1,), one for all; decays (n,) float32: lambda; spectrum (width,) float32; table (rows or more, width) float32:
-        V, in the basis where what rows share is the spectrum; grams (n or more, 64, tiles) float32, overwritten: see
-        squares.kernels.gram.
+        D = diag(spectrum) + lambda I. lines (n, 3) int64: row, first click, clicks, 4 quads at most; minor (nnz,)
+        int32; weights W (nnz,) float32, or (1,) for all; decays (n,) float32: lambda; spectrum (width,) float32; table
+        (rows or more, width) float32: V, in the basis in which the shared matrix is diag(spectrum); grams (n or more,
+        64, tiles) float32, overwritten: see squares.kernels.gram.
 
         Launch: any grid, blocks of `threads`.
         Deterministic: yes; budget.
@@ -94,7 +93,7 @@ def make_grams_of_few(quads, tile_rows, tiles, threads):
 
 @device
 def _combine(line, minor, decay, spectrum, found, table, at, own):
-    """own, from `at` on, = D^-1 V' times what was found for a line's clicks."""
+    """own, from `at` on, = D^-1 V' times the solution of a line's clicks."""
     first, count = U64(line[1]), U32(line[2])
     for f in range(U32(cuda.threadIdx.x), U32(spectrum.size), U32(THREADS)):
         total = ZERO
@@ -105,16 +104,16 @@ def _combine(line, minor, decay, spectrum, found, table, at, own):
 
 @functools.cache
 def make_turns(width):
-    """(turn_rows, rows_of_few) for rows of `width` factors, zeros that fill them up included."""
+    """Return (turn_rows, rows_of_few) for rows of `width` factors, including padding."""
     tile = Tile(width)
     rows, each, room = tile.rows, tile.each, tile.room
     shape = width, tile.across, tile.groups, each
 
     @kernel
     def turn_rows(table, basis, out):
-        """out[row] = table[row] basis: all rows in another basis.
+        """out[row] = table[row] basis, all rows in another basis.
 
-        table (rows or more, width or more), basis (width, width), out (rows, width) float32, the latter overwritten.
+        table (rows or more, width or more), basis (width, width), out (rows, width) float32, out overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
@@ -142,11 +141,11 @@ def make_turns(width):
 
     @kernel
     def rows_of_few(lines, minor, decays, spectrum, found, table, back, own):
-        """own[row] = (D^-1 V' z) back: a line's row from what was found for its clicks.
+        """own[row] = (D^-1 V' z) back, a line's row from the solution z for its clicks.
 
         lines (n, 3) int64, minor (nnz,) int32, decays (n,), spectrum (width,), table (rows or more, width) float32: see
-        grams_of_few; found (n or more, clicks or more) float32: z; back (width, width) float32: the way back from the
-        table's basis; own (rows + 1, stride) float32: parameter rows, their factors overwritten.
+        grams_of_few; found (n or more, clicks or more) float32: z; back (width, width) float32: from the table's basis
+        to the original one; own (rows + 1, stride) float32: parameter rows, their factors overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.

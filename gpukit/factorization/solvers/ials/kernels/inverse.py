@@ -1,4 +1,4 @@
-"""The inverse of what rows share, by which conjugate gradients are preconditioned, without a word to the host."""
+"""The inverse of the matrix shared by all rows, the preconditioner of conjugate gradients, without host transfers."""
 
 import numpy as np
 
@@ -8,14 +8,14 @@ from gpukit.factorization.solvers.squares.formulas import over_pivot
 
 U32, F32, F64 = np.uint32, np.float32, np.float64
 THREADS = 256
-SIDE = PANEL + 1  # of a square in shared memory, so that its columns begin in different banks
+SIDE = PANEL + 1  # pitch of a square in shared memory; its columns begin in different banks
 ROOM = PANEL * SIDE
-OWN = PANEL * PANEL // THREADS  # numbers of a square that are a thread's
+OWN = PANEL * PANEL // THREADS  # numbers of a square per thread
 
 
 @device
 def _number(shared, decay, source, first, row, column):
-    """The matrix before a step: S + decay I before the first, else `source`; beyond its edge that of I."""
+    """Return a number of the matrix before a step: of S + decay I if first, else of `source`; of I outside."""
     if row >= U32(shared.shape[0]) or column >= U32(shared.shape[0]):
         return F64(1.0) if row == column else F64(0.0)
     if not first:
@@ -25,7 +25,7 @@ def _number(shared, decay, source, first, row, column):
 
 @device
 def _take(matrix, first, rows, columns, square):
-    """square = PANEL x PANEL numbers of the matrix, from a row and a column on."""
+    """square = PANEL x PANEL numbers of the matrix from (rows, columns) on."""
     shared, decay, source = matrix
     for at in range(U32(cuda.threadIdx.x), U32(PANEL * PANEL), U32(THREADS)):
         a, b = U32(U32(at) // U32(PANEL)), U32(U32(at) % U32(PANEL))
@@ -35,7 +35,7 @@ def _take(matrix, first, rows, columns, square):
 
 @device
 def _invert(shared, decay, begin, part, square):
-    """square = its inverse, unknowns of which nothing is left at 0; part: OWN numbers of the thread's own."""
+    """Invert a square in place, with 0 for unknowns whose pivot is rounding; part: OWN numbers in registers."""
     for c in range(U32(PANEL)):
         c = U32(c)
         whole = F64(1.0)
@@ -58,7 +58,7 @@ def _invert(shared, decay, begin, part, square):
 
 @device
 def _product(left, right, a, b):
-    """Number (a, b) of the product of two squares."""
+    """Return number (a, b) of the product of two squares."""
     total = F64(0.0)
     for c in range(U32(PANEL)):
         total += left[U32(U32(a * U32(SIDE)) + U32(c))] * right[U32(U32(U32(c) * U32(SIDE)) + b)]
@@ -67,14 +67,14 @@ def _product(left, right, a, b):
 
 @kernel
 def invert_panel(shared, decay, step, source, out, inverse):
-    """A step of Gauss and Jordan's elimination in place: once all are done, the inverse M of S + decay I.
+    """Make a step of Gauss-Jordan elimination in place; after all steps the result is the inverse M of S + decay I.
 
-    With k the unknowns of the step, PANEL of them, and A the matrix before it:
+    With k the PANEL unknowns of the step and A the matrix before it:
     A_kk = inv(A_kk), A_kj = A_kk A_kj, A_ij = A_ij - A_ik A_kj, A_ik = -A_ik A_kk. A positive definite matrix needs no
-    pivots; unknowns of which nothing is left have rows and columns of zeros.
+    pivots; unknowns whose pivot is rounding have rows and columns of zeros.
 
-    shared (n, n) float32: S; decay float64; step int64: from 0 on; source (n, n) float64: A, what the step before wrote
-    (before the first, not read); out (n, n) float64 and inverse (n, n) float32, overwritten: A after the step.
+    shared (n, n) float32: S; decay float64; step int64: from 0 on; source (n, n) float64: A, output of the previous
+    step (not read in the first one); out (n, n) float64 and inverse (n, n) float32, overwritten: A after the step.
 
     Launch: a grid of ceil(n / PANEL) squared, blocks of THREADS.
     Deterministic: yes; budget.

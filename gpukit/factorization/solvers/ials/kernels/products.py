@@ -1,4 +1,4 @@
-"""What a row's clicks add to a gradient, in pieces."""
+"""Contributions of a row's clicks to its gradient, in pieces."""
 
 import functools
 
@@ -18,7 +18,7 @@ THREADS = 32 * WARPS
 
 @device
 def read_row(table, row, lane, lanes, count, out):
-    """out = the lane's numbers of a row that nothing writes meanwhile."""
+    """out = the lane's numbers of a row that is not written concurrently."""
     for i in range(count // 4):
         a, b, c, d = read4(table, row, U32(U32(4) * U32(lane + U32(i * lanes))))
         out[4 * i], out[4 * i + 1], out[4 * i + 2], out[4 * i + 3] = a, b, c, d
@@ -26,27 +26,28 @@ def read_row(table, row, lane, lanes, count, out):
 
 @device
 def _coefficient(weights, t, inside, dot, goal):
-    """w (u v - goal) of click t; 0 outside of the piece."""
+    """Return w (u v - goal) of click t; 0 outside the piece."""
     return F32(weights[min(t, U64(weights.size - 1))] * F32(dot - goal)) if inside else ZERO
 
 
 @functools.cache
 def make_products_of_pieces(lanes, count):
-    """products_of_pieces for rows of lanes x count factors, as layout.Layout has them: a group of lanes a click."""
+    """Return products_of_pieces for rows of lanes x count factors (layout.Layout), with a group of lanes for each
+    click."""
     groups, width = THREADS // lanes, lanes * count
     room = WARPS * width
 
     @kernel
     def products_of_pieces(pieces, minor, weights, goal, ways, table, sums):
-        """sums[p] = sum w (u v - goal) v over the clicks of piece p, u its row of `ways`.
+        """sums[p] = sum w (u v - goal) v over the clicks of piece p, with u its row of `ways`.
 
-        pieces (n, 3) int64: row, first click, clicks; minor (nnz,) int32; weights w (nnz,) float32, or (1,), one for
-        all; goal float32; ways (rows or more, width or more) float32: u; table (rows + 1, stride) float32: the other
-        side's v, not overwritten; sums (n, width) float32, overwritten.
+        pieces (n, 3) int64: row, first click, clicks; minor (nnz,) int32; weights w (nnz,) float32, or (1,) for all;
+        goal float32; ways (rows or more, width or more) float32: u; table (rows + 1, stride) float32: the other side's
+        v; sums (n, width) float32, overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; budget.
-        Source: Takacs, Pilaszy and Tikk, RecSys 2011 (a row's matrix is never made).
+        Source: Takacs, Pilaszy and Tikk, RecSys 2011 (a row's matrix is never formed).
         """
         stage = cuda.shared.array(room, F32)
         way, total = cuda.local.array(count, F32), cuda.local.array(count, F32)

@@ -9,7 +9,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def _applied(owner, decay, sums, shared, way, out):
-    """out = what a row's pieces sum to, and (S + lambda I) times its way."""
+    """out = sum of a row's pieces + (S + lambda I) times its direction."""
     for f in range(out.size):
         out[f] = decay * way[f]
     for piece in range(owner[1], owner[1] + owner[2]):
@@ -22,7 +22,7 @@ def _applied(owner, decay, sums, shared, way, out):
 
 @njit
 def _dot(x, y):
-    """x y."""
+    """Return x y."""
     total = ZERO
     for f in range(x.size):
         total += x[f] * y[f]
@@ -31,7 +31,7 @@ def _dot(x, y):
 
 @njit
 def _times(matrix, x, out):
-    """out = a symmetric matrix times x."""
+    """out = symmetric matrix times x."""
     out[:] = ZERO
     for g in range(out.size):
         line, own = matrix[g], x[g]

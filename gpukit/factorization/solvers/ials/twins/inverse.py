@@ -10,7 +10,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def _number(shared, decay, source, first, row, column):
-    """The matrix before a step: S + decay I before the first, else `source`."""
+    """Return a number of the matrix before a step: of S + decay I if first, else of `source`."""
     if not first:
         return source[row, column]
     return np.float64(shared[row, column]) + (decay if row == column else 0.0)
@@ -18,7 +18,7 @@ def _number(shared, decay, source, first, row, column):
 
 @njit
 def _invert(wholes, square):
-    """square = its inverse, unknowns of which nothing is left at 0; wholes: what stood on the diagonal at first."""
+    """Invert a square in place, with 0 for unknowns whose pivot is rounding; wholes: the original diagonal."""
     for c in range(len(square)):
         over = over_pivot(square[c, c], wholes[c])
         square[c, c] = 1.0
@@ -34,7 +34,7 @@ def _invert(wholes, square):
 
 @njit
 def _step(row, begin, above, pivot, out):
-    """out = a row that is none of the step's, from how it was."""
+    """out = a row outside the step's panel, after the step."""
     size = len(pivot)
     left = row[begin : begin + size]
     out[:] = row
@@ -51,7 +51,7 @@ def _step(row, begin, above, pivot, out):
 
 @njit
 def _panel(shared, decay, step, source):
-    """The inverse of a step's square on the diagonal, and the step's rows, 0 in that square."""
+    """Return the inverse of a step's diagonal square, and the step's rows with 0 in that square."""
     n, begin = len(shared), step * PANEL
     size = min(PANEL, n - begin)
     pivot, wholes, above = np.empty((size, size)), np.empty(size), np.empty((size, n))
@@ -67,7 +67,7 @@ def _panel(shared, decay, step, source):
 
 @by_block(lambda shared: len(shared))
 def _invert_rows(start, stop, shared, decay, step, source, pivot, above, out, inverse):
-    """All rows after a step."""
+    """Compute all rows after a step."""
     n, begin, size = len(shared), step * PANEL, len(pivot)
     for i in range(start, stop):
         row = np.empty(n)

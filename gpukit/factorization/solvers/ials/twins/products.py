@@ -6,20 +6,20 @@ from gpukit._jit import njit
 from gpukit.factorization.solvers.squares.formulas import ZERO
 from gpukit.scheduler import by_block
 
-TOGETHER = 4  # clicks that are worked on at once
+TOGETHER = 4  # clicks processed at once
 
 
 @njit
 def _coefficient(dot, goal, weights, t, end):
-    """w (u v - goal) of click t; 0 behind the end of a piece."""
+    """Return w (u v - goal) of click t; 0 after the end of a piece."""
     return weights[min(t, weights.size - 1)] * (dot - goal) if t < end else ZERO
 
 
 @njit
 def _add_four(table, a, b, c, d, way, factors, total):
-    """The dot products of four rows with a way, then `total` plus the rows times what `factors` makes of them.
+    """Add four rows to `total`, weighted by the coefficients of their dot products with a direction.
 
-    Rows are read in their places: a view of each, counted by all threads, would cost a quarter of the time.
+    Rows are read in place: views with thread-safe reference counts would cost a quarter of the time.
     """
     i, j, k, m = ZERO, ZERO, ZERO, ZERO
     for f in range(way.size):

@@ -1,4 +1,4 @@
-"""Steps of an epoch in batches on the CPU; gpu.py has the same names."""
+"""Host steps of an epoch in batches on the CPU; gpu.py has the same names."""
 
 from gpukit.device.cpu_arrays import empty, resident, runner
 from gpukit.factorization.model.layout import EXTRA
@@ -11,12 +11,12 @@ run = runner(keys)
 
 
 def seen_width(layout):
-    """Numbers that a rating notes, for a layout.Layout."""
+    """Return the numbers stored for a rating, for a layout.Layout."""
     return layout.n_factors + EXTRA
 
 
 def cut(array, at, beyond=0):
-    """The array whole: on a CPU one thread works for any row."""
+    """Return (array,): on a CPU one thread processes any row."""
     return (array,)
 
 

@@ -1,4 +1,4 @@
-"""Steps of an epoch in batches on the GPU; cpu.py has the same names. What is walked is queued, not waited for."""
+"""Host steps of an epoch in batches on the GPU; cpu.py has the same names. Epochs are queued."""
 
 from gpukit._driver import launch
 from gpukit.device import processors
@@ -18,25 +18,30 @@ run = runner(keys)
 
 
 def seen_width(layout):
-    """Numbers that a rating notes, for a layout.Layout."""
+    """Return the numbers stored for a rating, for a layout.Layout."""
     return layout.lanes * layout.factors + EXTRA
 
 
 def team_warps(layout):
-    """Warps that work for a long row: as many as their sums leave room for. A function of the layout alone, since it
-    sets the order of additions."""
+    """Return the warps that process a long row, bounded by the memory for their sums.
+
+    It is a function of the layout alone, since it sets the order of additions.
+    """
     bytes_a_warp = 4 * layout.lanes * (layout.factors + 1 + 2 * layout.near)
     return max(1, min(BLOCK // 32, SHARED_BYTES // bytes_a_warp))
 
 
 def cut(array, at, beyond=0):
-    """(what the first `at` rows want of an array, what the others do), for teams of warps and for single ones; beyond:
-    numbers that the first part wants of the second. Cut once: a slice of a device array takes longer than a launch."""
+    """Return (part of an array for the first `at` rows, part for the others), for teams of warps and for single warps.
+
+    beyond: numbers of the second part that the first also has. Arrays are cut once, since a slice of a device array
+    takes longer than a launch.
+    """
     return array[: at + beyond], array[at:]
 
 
 def walk(make, shape, warps, teams, *arguments):
-    """Queue a kernel for so many teams of warps; the result is the same for any number of blocks."""
+    """Queue a kernel for `teams` teams of warps; the result does not depend on the number of blocks."""
     block = 32 * warps if warps > 1 else BLOCK
     grid = max(1, min(-(-teams * 32 * warps // block), BLOCKS_A_PROCESSOR * processors()))
     if teams:
@@ -45,12 +50,12 @@ def walk(make, shape, warps, teams, *arguments):
 
 def walk_major(layout, chunks, *arguments):
     """Queue walk_major for both parts of the chunks of a batch."""
-    for warps, some in zip((team_warps(layout), 1), chunks):
-        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, some.shape[0], some, *arguments)
+    for warps, part in zip((team_warps(layout), 1), chunks):
+        walk(make_walk_major, (layout.lanes, layout.factors, layout.near), warps, part.shape[0], part, *arguments)
 
 
 def walk_minor(layout, starts, slots, rows, at_once, *arguments):
     """Queue walk_minor for both parts of the minor rows."""
-    for warps, first, own, most in zip((team_warps(layout), 1), starts, rows, at_once):
+    for warps, first, part, most in zip((team_warps(layout), 1), starts, rows, at_once):
         shape = layout.lanes, layout.factors
-        walk(make_walk_minor, shape, warps, own.shape[0], first, slots, own, most, *arguments)
+        walk(make_walk_minor, shape, warps, part.shape[0], first, slots, part, most, *arguments)

@@ -1,5 +1,5 @@
-"""Rows cut into chunks and dealt out to the workers of an epoch without locks; schedule.py beside says how long.
+"""Rows cut into chunks and distributed over the workers of an epoch without locks; lengths: see sgd/schedule.py.
 
-table.py          what is done, written once
+table.py          the computation, for either device
 cpu.py | gpu.py   its steps -> twins.py | kernels.py
 """

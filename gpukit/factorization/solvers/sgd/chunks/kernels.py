@@ -1,4 +1,4 @@
-"""GPU kernels of the chunk tables; twins.py has them for the CPU."""
+"""GPU kernels of the chunk tables; twins.py has their CPU twins."""
 
 import numpy as np
 
@@ -11,12 +11,13 @@ QUAD = 4
 
 @kernel
 def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, places):
-    """Rows cut into pieces of about equal length: chunk before[r] + p is piece p of row r.
+    """Cut rows into pieces of about equal length: chunk before[r] + p is piece p of row r.
 
-    starts (rows + 1 or more,) int64: where rows begin; before (rows + 1,) int64: chunks of the rows before each;
-    classes (longest + 1,) uint64 of a length; random_bits int64; random_key uint32; overwritten: chunks (n, 3) int64
-    (row, first rating, ratings), keys (n,) uint64: class, then so many random bits, places (n,) uint32: 0, 1, ...
-    Launch: any grid and block; a block walks whole rows.
+    starts (rows + 1 or more,) int64: first rating of each row; before (rows + 1,) int64: chunks of the rows before
+    each; classes (longest + 1,) uint64: class of each length; random_bits int64; random_key uint32; overwritten: chunks
+    (n, 3) int64 (row, first rating, ratings), keys (n,) uint64: class, then random_bits random bits, places (n,)
+    uint32: 0, 1, ...
+    Launch: any grid and block; a block processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
     """
@@ -34,7 +35,7 @@ def cut_rows(starts, before, classes, random_bits, random_key, chunks, keys, pla
 
 @kernel
 def take_chunks(chunks, order, n, table):
-    """table[t] = chunks[order[t]] for t < n, behind them chunks without ratings.
+    """table[t] = chunks[order[t]] for t < n, then chunks without ratings.
 
     chunks (n, 3) int64; order (n,) uint32; n int64; table (at least n, 3) int64, overwritten.
     Launch: any grid and block.
@@ -48,7 +49,7 @@ def take_chunks(chunks, order, n, table):
 
 @kernel
 def fallen_lengths(table, longest, keys, places):
-    """keys[q] = how much shorter than `longest` the longest chunk of quad q is; places[q] = q.
+    """keys[q] = longest - length of the longest chunk of quad q; places[q] = q.
 
     table (4 quads, 3) int64; longest int64; keys (quads,) uint64 and places (quads,) uint32, overwritten.
     Launch: any grid and block.
@@ -64,11 +65,11 @@ def fallen_lengths(table, longest, keys, places):
 
 @kernel
 def deal_hands(order, random_key, hands):
-    """Quads dealt to and fro: hands[r, m] is the quad that four workers m walk r-th, each hand in an order of its own.
+    """Deal quads in alternating direction: hands[r, m] is the r-th quad of the four workers m, in random order.
 
     order (rounds * fours,) uint32: quads, mostly by falling length; random_key uint32; hands (rounds, fours) uint32,
     overwritten: hand m gets place m of even rounds, place fours - 1 - m of odd ones, and is shuffled.
-    Launch: any grid and block; a thread a hand.
+    Launch: any grid and block; one thread for each hand.
     Deterministic: yes, exact.
     Source: Fisher and Yates's shuffle (Knuth, The Art of Computer Programming 2, 3.4.2, algorithm P).
     """
@@ -85,7 +86,7 @@ def deal_hands(order, random_key, hands):
 
 @kernel
 def take_quads(table, hands, out):
-    """out's quad q = table's quad hands[q], hands counted row by row.
+    """Quad q of out = quad hands[q] of table, with hands in row-major order.
 
     table, out (4 quads, 3) int64, out overwritten; hands (rounds, fours) uint32.
     Launch: any grid and block.

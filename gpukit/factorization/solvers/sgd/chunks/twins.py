@@ -10,7 +10,7 @@ QUAD = 4
 
 @by_block(lambda before: before.size - 1)
 def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chunks, keys, places):
-    """Rows cut into pieces of about equal length, with the keys that they are ordered by."""
+    """Twin of kernels.cut_rows."""
     for row in range(start, stop):
         begin, size = starts[row], starts[row + 1] - starts[row]
         pieces = before[row + 1] - before[row]
@@ -25,7 +25,7 @@ def cut_rows(start, stop, starts, before, classes, random_bits, random_key, chun
 
 @by_block(lambda table: table.shape[0])
 def take_chunks(start, stop, chunks, order, n, table):
-    """Chunks in an order, behind them chunks without ratings."""
+    """Twin of kernels.take_chunks."""
     for k in range(stop - start):
         t = start + k
         for part in range(3):
@@ -34,7 +34,7 @@ def take_chunks(start, stop, chunks, order, n, table):
 
 @by_block(lambda keys: keys.size)
 def fallen_lengths(start, stop, table, longest, keys, places):
-    """How much shorter than `longest` the longest chunk of each quad is."""
+    """Twin of kernels.fallen_lengths."""
     for k in range(stop - start):
         q, length = start + k, 0
         for part in range(QUAD):
@@ -44,7 +44,7 @@ def fallen_lengths(start, stop, table, longest, keys, places):
 
 @by_block(lambda hands: hands.shape[1])
 def deal_hands(start, stop, order, random_key, hands):
-    """Quads dealt to and fro, then each hand shuffled (Fisher and Yates)."""
+    """Twin of kernels.deal_hands."""
     rounds, fours = hands.shape
     for m in range(start, stop):
         for r in range(rounds):
@@ -56,7 +56,7 @@ def deal_hands(start, stop, order, random_key, hands):
 
 @by_block(lambda out: out.shape[0])
 def take_quads(start, stop, table, hands, out):
-    """Quads in the order of hands, row by row."""
+    """Twin of kernels.take_quads."""
     fours = hands.shape[1]
     for k in range(stop - start):
         t = start + k

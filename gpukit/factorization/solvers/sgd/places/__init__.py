@@ -1,9 +1,9 @@
-"""Where in the GPU's memory the minor side's rows begin: of some places the one where additions to them are quickest.
+"""Position of the minor rows in GPU memory: of several candidates the one with the fastest additions.
 
-gpu.py                 the places, and which one
-kernels.py, twins.py   additions that change nothing, to be timed
+gpu.py                 candidates and choice
+kernels.py, twins.py   additions of zero, for timing
 
-Every rating adds to its minor row, and a few popular rows have a good part of all ratings. How evenly these fall on the
-parts of the L2 cache sets an epoch's time (docs/factorization.md, "What falls short"), and hangs on where the table
-begins, by a rule that is not published. O(SAMPLE F) an attempt.
+Every rating adds to its minor row, and a few popular rows have a large share of all ratings. Their distribution over
+the parts of the L2 cache sets an epoch's time (docs/factorization.md, "What falls short"). It depends on the address of
+the table by an unpublished rule. O(SAMPLE F) per candidate.
 """

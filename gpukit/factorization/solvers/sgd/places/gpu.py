@@ -1,4 +1,4 @@
-"""The choice of a place on the GPU: a CPU has none to choose."""
+"""Choice of the position on the GPU; a CPU has no choice."""
 
 import numpy as np
 
@@ -7,20 +7,22 @@ from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import processors
 from gpukit.factorization.solvers.sgd.places.kernels import make_grow_rows
 
-FROM = 1 << 25  # ratings: of fewer, epochs gain less than attempts take
-PLACES, APART = 32, 33280  # how many are tried; bytes from one to the next: over half a page of 2 MiB, no place alike
-ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt; of how many places there is a later one, or none
-BLOCKS, THREADS = 16, 128  # on a processor; of a block
+FROM = 1 << 25  # ratings, at least; for fewer, the attempts take longer than they save
+PLACES, APART = 32, 33280  # number of places and bytes between them: over half a page of 2 MiB, all different
+ROUNDS = (1 << 20, 4), (1 << 21, 1)  # ratings of an attempt, number of places kept after the round
+BLOCKS, THREADS = 16, 128  # blocks per processor, threads of a block
 
 
-def room_for(shape, minor, layout, vector):
-    """A float32 device array of a shape (rows, stride), its numbers whatever they are, to hold the parameter rows that
-    minor (n,) int32 on the device names by rating; vector: as make_grow_rows has it."""
+def allocate_table(shape, minor, layout, vector):
+    """Return an uninitialized float32 device array of a shape (rows, stride) for parameter rows.
+
+    minor (n,) int32 on the device: row of each rating; vector: see make_grow_rows.
+    """
     if minor.size < FROM:
         return device_array(shape, np.float32)
     places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
     kernel = make_grow_rows(layout.lanes, layout.factors, layout.minor.half, vector)
-    launch(kernel, 1, THREADS, minor[:1], 1, np.float32(0), places[0])  # compiles, or loads
+    launch(kernel, 1, THREADS, minor[:1], 1, np.float32(0), places[0])  # compile or load
     for sample, left in ROUNDS:
         times = attempts(kernel, minor, max(1, minor.size // sample), places)
         places = [places[number] for number in np.argsort(times, kind="stable")[:left]]
@@ -28,16 +30,16 @@ def room_for(shape, minor, layout, vector):
 
 
 def places_in(memory, shape):
-    """Views of a shape on a float32 device array, APART bytes from one to the next."""
+    """Return views of a shape on a float32 device array, APART bytes apart."""
     size = shape[0] * shape[1]
     return [memory[first : first + size].reshape(*shape) for first in range(0, memory.size - size + 1, APART // 4)]
 
 
 def attempts(kernel, minor, every, places):
-    """(places,) milliseconds of additions of nothing at each of the places, which hold zeros, by one rating in so
-    many."""
+    """Return the milliseconds of adding zeros at each place, (places,), for one rating in `every`; the places hold
+    zeros."""
     events = [cuda.event() for _ in range(len(places) + 2)]
-    for place, event in zip([places[-1], *places], events[:-1]):  # the first finds its ratings in no cache
+    for place, event in zip([places[-1], *places], events[:-1]):  # the first attempt has a cold cache
         event.record()
         launch(kernel, BLOCKS * processors(), THREADS, minor, every, np.float32(0), place)
     events[-1].record()

@@ -1,4 +1,4 @@
-"""GPU kernel of the places; twins.py has it for the CPU."""
+"""GPU kernel of the places; twins.py has its CPU twin."""
 
 import functools
 
@@ -10,23 +10,21 @@ from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.primitives.rows import add_stored, as_floats, load_stored
 
 U32, U64, I64, F32 = np.uint32, np.uint64, np.int64, np.float32
-RUN = 128  # ratings of a sample that are read one after the other
+RUN = 128  # consecutive ratings of a sample
 
 
 @functools.cache
 def make_grow_rows(lanes, factors, half, vector):
-    """grow_rows for `lanes` threads a rating, each with `factors` factors; half, vector: as sgd.kernels.make_sgd_epoch
-    has them."""
+    """Return grow_rows for `lanes` threads per rating with `factors` factors; half, vector: see make_sgd_epoch."""
 
     @kernel
     def grow_rows(minor, every, share, Q):
-        """For each rating of a sample, Q[its row] += share Q[its row], as one of an epoch's steps would: factors, and
-        of the last eight numbers the first two.
+        """Q[row] += share Q[row] for the row of each sampled rating, with the memory accesses of an epoch's step.
 
-        minor (n,) int32: rows; the sample: RUN ratings of each `every` times as many; share float32; Q (rows, stride)
-        float32: parameter rows.
+        Changes the factors and the first two of the last eight numbers. minor (n,) int32: rows; the sample: the first
+        RUN of every RUN * every ratings; share float32; Q (rows, stride) float32: parameter rows.
         Launch: any grid, blocks of a multiple of `lanes`.
-        Deterministic: where no row is met twice, or share is 0; else up to the order of atomic additions.
+        Deterministic: if all rows differ or share is 0; else up to the order of atomic additions.
         Source: ours.
         """
         lane, n, apart = lane_of(lanes), I64(minor.size), I64(RUN) * I64(every)

@@ -1,4 +1,4 @@
-"""The CPU twin of kernels.py."""
+"""CPU twin of kernels.py."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from gpukit.factorization.solvers.sgd.places.kernels import RUN
 
 @njit
 def grow_rows(minor, every, share, Q):
-    """Twin of kernels.make_grow_rows' kernel, of factors in single precision."""
+    """Twin of kernels.make_grow_rows, with factors in float32."""
     first = Q.shape[1] - EXTRA
     for run in range(0, minor.size, RUN * every):
         for t in range(run, min(run + RUN, minor.size)):

@@ -1,9 +1,9 @@
-"""GPU kernels of least squares; twins/ has them for the CPU.
+"""GPU kernels of least squares; twins/ has their CPU twins.
 
-gram.py       the normal equations: sums of products of rows     gradients.py  their solution by conjugate gradients
-cholesky.py   their solution by elimination in registers         tiles.py      a matrix in tiles, a tile a thread
+gram.py       normal equations: sums of products of rows         gradients.py  solution by conjugate gradients
+cholesky.py   solution by elimination in registers               tiles.py      a matrix in tiles, one per thread
 
-Both begin with the same step: a tile, held in a thread's registers, becomes larger or smaller by the products of a few
-columns in shared memory. There a column's number 8 i + a stands at place a I + i, I the tiles a side: the threads of a
-warp, whose i and j follow each other, then read neighbouring places, or the same.
+The first two begin with the same step: products of a few columns in shared memory are added to a tile in a thread's
+registers. Number 8 i + a of a column is at position a I + i there, with I tiles per side: the threads of a warp, which
+have consecutive i and j, then read adjacent or equal positions.
 """

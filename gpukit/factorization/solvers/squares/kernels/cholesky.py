@@ -1,4 +1,4 @@
-"""Normal equations solved by Cholesky's elimination, a block a row, the matrix in its threads' registers."""
+"""Solution of normal equations by Cholesky's elimination, one block per row, with the matrix in registers."""
 
 import functools
 
@@ -16,9 +16,9 @@ U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 @device
 def load_tile(grams, first, pieces, shared, number, tile):
-    """tile = the sum of a row's pieces and of what all rows share.
+    """tile = sum of a row's pieces and of the shared matrices.
 
-    The latter is a loop too: as straight code its loads would wait in registers while the former's are added.
+    The latter is also a loop: unrolled, its loads would occupy registers while the pieces are added.
     """
     for e in range(SQUARE):
         tile[e] = grams[first, U32(e), number]
@@ -32,7 +32,7 @@ def load_tile(grams, first, pieces, shared, number, tile):
 
 @device
 def _weigh(tile, i, bias, decay, damping, squares):
-    """Add the weights to a tile of the diagonal; squares: what then stands on it."""
+    """Add the weights to a tile of the diagonal; squares: the resulting diagonal."""
     for a in range(TILE):
         at = U32(U32(TILE) * i + U32(a))
         own = tile[(TILE + 1) * a] + weight_at(at, bias, decay, damping)
@@ -42,7 +42,7 @@ def _weigh(tile, i, bias, decay, damping, squares):
 
 @device
 def _eliminate(tile, squares, first, c):
-    """Column c of a tile on the diagonal becomes that of its Cholesky factor, with the pivot's inverse in its place."""
+    """Compute column c of a diagonal tile's Cholesky factor, with the inverse of the pivot on the diagonal."""
     for a in range(c, TILE):
         value = tile[TILE * a + c]
         for s in range(c):
@@ -56,10 +56,10 @@ def _eliminate(tile, squares, first, c):
 
 @device
 def _factor(tile, squares, first):
-    """A tile on the diagonal becomes its Cholesky factor, on whose own diagonal stand the pivots' inverses.
+    """Replace a diagonal tile by its Cholesky factor, with the inverses of the pivots on the diagonal.
 
-    squares, from `first` on: what stood on the diagonal before any elimination. Columns are written one by one, here
-    and below: numbers stay in registers only where the compiler knows all places, and it unrolls no three loops.
+    squares, from `first` on: the diagonal before any elimination. Columns are written out, here and below: numbers stay
+    in registers only if the compiler knows all positions, and it does not unroll three nested loops.
     """
     _eliminate(tile, squares, first, 0)
     _eliminate(tile, squares, first, 1)
@@ -73,7 +73,7 @@ def _factor(tile, squares, first):
 
 @device
 def _divide_column(tile, corner, c):
-    """Column c of what _divide makes."""
+    """Compute column c of _divide."""
     low, high = pick4(corner, U32(TILE * c)), pick4(corner, U32(TILE * c + 4))
     inverse = low[c % 4] if c < 4 else high[c % 4]
     for a in range(TILE):
@@ -89,7 +89,7 @@ def _divide_column(tile, corner, c):
 
 @device
 def _divide(tile, corner):
-    """tile = itself times the transposed inverse of the factor in corner, as _factor leaves it."""
+    """tile = tile times the transposed inverse of the factor in `corner`, as stored by _factor."""
     _divide_column(tile, corner, 0)
     _divide_column(tile, corner, 1)
     _divide_column(tile, corner, 2)
@@ -102,7 +102,7 @@ def _divide(tile, corner):
 
 @device
 def _unknown(tile, answer, first, c):
-    """Unknown c of a tile's eight, and what it takes from those before it."""
+    """Compute unknown c of a tile's eight, and subtract it from the equations before."""
     found = F32(answer[U32(first + U32(c))] * tile[(TILE + 1) * c])
     answer[U32(first + U32(c))] = found
     for b in range(c):
@@ -111,7 +111,7 @@ def _unknown(tile, answer, first, c):
 
 @device
 def _unknowns(tile, answer, first):
-    """answer from `first` on, a tile row of what is left of the right-hand side, through the factor's transpose."""
+    """Solve a tile row of the right-hand side, answer from `first` on, with the factor's transpose."""
     _unknown(tile, answer, first, 7)
     _unknown(tile, answer, first, 6)
     _unknown(tile, answer, first, 5)
@@ -124,7 +124,7 @@ def _unknowns(tile, answer, first):
 
 @device
 def _leave(tile, answer, found, first):
-    """answer, from `first` on, loses a tile's transpose times the unknowns that were found."""
+    """answer, from `first` on, -= a tile's transpose times the unknowns at `found`."""
     for b in range(TILE):
         left = ZERO
         for a in range(TILE):
@@ -134,7 +134,7 @@ def _leave(tile, answer, found, first):
 
 @device
 def _show(tile, i, panel, at, tile_rows):
-    """A tile's columns in panel from `at` on, in the places of row i."""
+    """Store a tile's columns in `panel` from `at` on, at the positions of row i."""
     for c in range(TILE):
         place = U32(at + U32(TILE * tile_rows * c) + U32(4) * i)
         put4(panel, place, tile[c], tile[8 + c], tile[16 + c], tile[24 + c])
@@ -144,27 +144,27 @@ def _show(tile, i, panel, at, tile_rows):
 
 @functools.cache
 def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
-    """solve_by_cholesky for a plan.Shape of at most plan.DIRECT_TILES tiles a side; threads: its `whole`."""
+    """Return solve_by_cholesky for a plan.Shape of at most plan.DIRECT_TILES tiles per side; threads: its `whole`."""
     size, square, bias = TILE * tile_rows, SQUARE, 4 * quads
     target, room = bias + 1, 2 * TILE * size
 
     @kernel(max_registers=registers_of(threads))
     def solve_by_cholesky(owners, grams, shared, decays, damping, table):
-        """table[row] = the row's factors and bias: (G + D) x = g, G and g of the sum of its Gram matrices and shared.
+        """table[row] = factors and bias x of (G + D) x = g, with G and g from the sum of the row's and shared matrices.
 
         owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces; shared (any, 64, tiles)
         float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; table (rows + 1,
         stride) float32: parameter rows, their factors and biases overwritten.
         The right-hand side is a row of G: eliminating the columns before it solves for it forwards. A tile column is
-        divided by the thread of its tile on the diagonal and by those below, which are neighbours, so that few warps do
-        it, and warps whose columns are done with have nothing left to do.
+        divided by the threads of its tile on the diagonal and of those below. These are adjacent, so few warps are
+        busy, and warps whose columns are complete are idle.
 
         Launch: any grid, blocks of `threads`.
         Deterministic: yes; budget.
         Source: Golub and Van Loan, Matrix Computations, 4th ed., 4.2.9 (by blocks).
         """
-        panel = cuda.shared.array(room, F32, alignment=16)  # eight columns of the factor, and the eight before them
-        corner = cuda.shared.array(square, F32, alignment=16)  # the tile on the diagonal that these are divided by
+        panel = cuda.shared.array(room, F32, alignment=16)  # eight columns of the factor, and the previous eight
+        corner = cuda.shared.array(square, F32, alignment=16)  # the diagonal tile that divides them
         squares = cuda.shared.array(size, F32)
         answer = cuda.shared.array(size, F32)
         tile = cuda.local.array(square, F32)

@@ -1,4 +1,4 @@
-"""Normal equations solved by conjugate gradients, a block a row, for matrices that do not fit in its registers."""
+"""Solution of normal equations by conjugate gradients, one block per row, for matrices larger than its registers."""
 
 import functools
 from typing import NamedTuple
@@ -18,8 +18,11 @@ THREADS = 32 * WARPS
 
 
 class Sizes(NamedTuple):
-    """The number of the bias, behind the factors; of the right-hand side's tile row and its place there; rows of tiles;
-    numbers of a vector."""
+    """Positions in a row's matrix.
+
+    bias: number of the bias, after the factors; target_row, target_own: tile row of the right-hand side and the
+    position in it; tile_rows: rows of tiles; size: numbers of a vector.
+    """
 
     bias: int
     target_row: int
@@ -29,8 +32,11 @@ class Sizes(NamedTuple):
 
 
 class Vectors(NamedTuple):
-    """In shared memory, a number a factor: x, what is left of g, the way that is gone, (G + D) of it, one over the
-    diagonal, the diagonal of D; parts: sums of warps; part: numbers of a thread's own."""
+    """Vectors in shared memory, one number per factor.
+
+    x; left: residual; way: direction; product: (G + D) times it; scale: inverse diagonal; weights: diagonal of D;
+    parts: sums of warps; part: numbers in registers.
+    """
 
     x: np.ndarray
     left: np.ndarray
@@ -44,7 +50,7 @@ class Vectors(NamedTuple):
 
 @device
 def _gather(grams, first, pieces, shared, tiles):
-    """The first of a row's Gram matrices becomes the sum of all of them and of what all rows share."""
+    """Replace a row's first Gram matrix by the sum of all of its own and the shared ones."""
     for e in range(TILE * TILE):
         for n in range(U32(cuda.threadIdx.x), U32(tiles), U32(THREADS)):
             total = grams[first, U32(e), U32(n)]
@@ -57,7 +63,7 @@ def _gather(grams, first, pieces, shared, tiles):
 
 @device
 def _times(grams, first, tile_rows, x, part, out):
-    """out = G x; part: 8 numbers of the thread's own. A warp a tile row, its lanes along the row's tiles."""
+    """out = G x, with a warp for each tile row and its lanes along the row's tiles; part: 8 numbers in registers."""
     lane, warp = U32(cuda.laneid), U32(cuda.threadIdx.x // 32)
     for row in range(warp, U32(tile_rows), U32(WARPS)):
         i = U32(row)
@@ -79,7 +85,7 @@ def _times(grams, first, tile_rows, x, part, out):
 
 @device
 def _sum(value, parts):
-    """The sum of value over the block, in every thread."""
+    """Return the sum of value over the block, in every thread."""
     value = group_sum(value, 32)
     cuda.syncthreads()
     if cuda.laneid == 0:
@@ -93,8 +99,7 @@ def _sum(value, parts):
 
 @device
 def _begin(grams, first, sizes, table, row, at_bias, decay, damping, v):
-    """x = what stands in the table, left = g, and both diagonals; returns the square of g in the norm of the
-    preconditioner."""
+    """Set x from the table, left = g, and both diagonals; return the square of g in the norm of the preconditioner."""
     goal = ZERO
     for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
         f = U32(f)
@@ -115,7 +120,7 @@ def _begin(grams, first, sizes, table, row, at_bias, decay, damping, v):
 
 @device
 def _first_way(grams, first, sizes, v):
-    """left = g - (G + D) x, and the way down from there; returns the square of left."""
+    """Set left = g - (G + D) x and the first direction; return the square of left."""
     _times(grams, first, sizes.tile_rows, v.x, v.part, v.product)
     cuda.syncthreads()
     share = ZERO
@@ -130,7 +135,7 @@ def _first_way(grams, first, sizes, v):
 
 @device
 def _length_of(sizes, rest, v):
-    """How far to go on the way: the square of left over that of the way in the norm of G + D."""
+    """Return the step length: the square of left over that of the direction in the norm of G + D."""
     share = ZERO
     for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
         f = U32(f)
@@ -141,7 +146,7 @@ def _length_of(sizes, rest, v):
 
 @device
 def _go(sizes, step, v):
-    """Go so far; returns the square of left."""
+    """Make a step; return the square of left."""
     share = ZERO
     for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
         f = U32(f)
@@ -153,7 +158,7 @@ def _go(sizes, step, v):
 
 @device
 def _turn(sizes, turn, v):
-    """The next way, conjugate to those before."""
+    """Compute the next conjugate direction."""
     for f in range(U32(cuda.threadIdx.x), U32(sizes.size), U32(THREADS)):
         f = U32(f)
         v.way[f] = v.scale[f] * v.left[f] + turn * v.way[f]
@@ -161,7 +166,7 @@ def _turn(sizes, turn, v):
 
 @device
 def _store(sizes, table, row, at_bias, x):
-    """The row's factors and bias = x."""
+    """Store x as the row's factors and bias."""
     for f in range(U32(cuda.threadIdx.x), U32(sizes.bias), U32(THREADS)):
         table[row, U32(f)] = x[U32(f)]
     if U32(cuda.threadIdx.x) == U32(0):
@@ -170,18 +175,18 @@ def _store(sizes, table, row, at_bias, x):
 
 @functools.cache
 def make_solve_by_gradients(quads, tile_rows, tiles):
-    """solve_by_gradients for a plan.Shape."""
+    """Return solve_by_gradients for a plan.Shape."""
     bias, size, each = 4 * quads, TILE * tile_rows, TILE
     target = bias + 1
 
     @kernel(max_registers=128)
     def solve_by_gradients(owners, grams, shared, decays, damping, steps, tolerance, table):
-        """table[row] = the row's factors and bias: (G + D) x = g by conjugate gradients from what stands there.
+        """table[row] = factors and bias x of (G + D) x = g, by conjugate gradients from the current values.
 
         owners (n, 4) int64: row, first piece, pieces, ratings; grams: see gram_of_pieces, overwritten; shared (any,
         64, tiles) float32: likewise, of all rows; decays (n,), damping float32: lambda and d of formulas.py; steps
-        int64: how many at most; tolerance float32: of what is left of g, in the norm of the preconditioner, the
-        diagonal; table (rows + 1, stride) float32: parameter rows, their factors and biases overwritten.
+        int64: at most; tolerance float32: of the residual relative to g, in the norm of the preconditioner, which is
+        the diagonal; table (rows + 1, stride) float32: parameter rows, their factors and biases overwritten.
 
         Launch: any grid, blocks of THREADS.
         Deterministic: yes; within the tolerance.

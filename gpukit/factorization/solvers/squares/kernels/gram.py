@@ -1,4 +1,4 @@
-"""The normal equations of many rows: sums of products of the other side's rows, in pieces."""
+"""Normal equations of many rows: sums of products of the other side's rows, in pieces."""
 
 import functools
 import math
@@ -18,13 +18,13 @@ FULL = np.uint32(0xFFFFFFFF)
 
 @device
 def _root(weights, t):
-    """The root of rating t's weight; weights of one number hold for all."""
+    """Return the root of rating t's weight; weights of length 1 hold for all."""
     return F32(math.sqrt(weights[min(t, U64(weights.size - 1))]))
 
 
 @device
 def _stage(first, count, batch, shape, stage):
-    """The extended rows (v, 1, z - b) of `count` ratings, times the roots of their weights, in shared memory."""
+    """Load the extended rows (v, 1, z - b) of `count` ratings, times the roots of their weights, into shared memory."""
     minor, values, weights, table, biased = batch
     quads, tile_rows, pitch = shape
     for at in range(U32(cuda.threadIdx.x), U32(count * quads), U32(cuda.blockDim.x)):
@@ -46,18 +46,18 @@ def _stage(first, count, batch, shape, stage):
 
 @functools.cache
 def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged):
-    """gram_of_pieces for a plan.Shape."""
+    """Return gram_of_pieces for a plan.Shape."""
     pitch = TILE * tile_rows + 4
     lanes, room = threads // slices, staged * pitch
 
     @kernel(max_registers=128)
     def gram_of_pieces(pieces, minor, values, weights, table, biased, grams):
-        """grams[p] = sum w y y' over the ratings of piece p, y = (v, 1, z - b): v and b of the other side's row.
+        """grams[p] = sum w y y' over the ratings of piece p, y = (v, 1, z - b), with v and b of the other side's row.
 
-        pieces (n, 3) int64: row, first rating, ratings; minor (nnz,) int32; values z, weights w (nnz,) float32, or
-        (1,), one for all; table (rows + 1, stride) float32: the other side's parameter rows, 4 quads of factors and
-        more; biased: whether y has its 1, else 0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of a tile
-        (i, j), as tiles.py numbers them, is that of row 8 i + a, column 8 j + b.
+        pieces (n, 3) int64: row, first rating, ratings; minor (nnz,) int32; values z, weights w (nnz,) float32, or (1,)
+        for all; table (rows + 1, stride) float32: the other side's parameter rows, 4 quads of factors and more; biased:
+        False replaces the 1 of y by 0; grams (n, 64, tiles) float32, overwritten: number 8 a + b of tile (i, j), with
+        the numbering of tiles.py, is that of row 8 i + a, column 8 j + b.
 
         Launch: a grid of any blocks and `groups` in its second dimension, blocks of `threads`.
         Deterministic: yes; budget.
@@ -117,7 +117,7 @@ def sum_of_grams(grams, out):
 
 @kernel
 def as_matrix(gram, matrix):
-    """matrix = what a Gram matrix has of the factors, both halves, and zeros.
+    """matrix = the factors' part of a Gram matrix, both halves, padded with zeros.
 
     gram (1, 64, tiles) float32: see gram_of_pieces; matrix (n, n) float32, overwritten.
 

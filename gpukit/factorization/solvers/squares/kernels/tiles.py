@@ -1,4 +1,4 @@
-"""A symmetric matrix's lower half in tiles, a tile a thread: device functions that its kernels share."""
+"""Device functions for the lower half of a symmetric matrix in tiles, one per thread."""
 
 import numpy as np
 
@@ -12,7 +12,7 @@ SQUARE = TILE * TILE
 
 @device
 def tile_at(number, tile_rows):
-    """(i, j): row and column of a tile; tiles are numbered column by column, from the diagonal down."""
+    """Return row and column (i, j) of a tile; tiles are numbered by column, from the diagonal down."""
     j, first = U32(0), U32(0)
     while U32(first + U32(tile_rows) - j) <= number:
         first = U32(first + U32(tile_rows) - j)
@@ -22,13 +22,13 @@ def tile_at(number, tile_rows):
 
 @device
 def tile_number(i, j, tile_rows):
-    """The number of tile (i, j), j <= i."""
+    """Return the number of tile (i, j), j <= i."""
     return U32(U32(U32(j * U32(U32(2 * tile_rows + 1) - j)) // U32(2)) + U32(i - j))
 
 
 @device
 def place_of(number, tile_rows):
-    """Where number 8 i + 4 q + e of a column stands in shared memory: at 4 (q I + i) + e, I the tiles a side."""
+    """Return the position 4 (q I + i) + e of number 8 i + 4 q + e of a column in shared memory; I: tiles per side."""
     quad = U32(number // U32(4))
     place = U32(U32(U32(quad % U32(2)) * U32(tile_rows)) + U32(quad // U32(2)))
     return U32(U32(U32(4) * place) + U32(number % U32(4)))
@@ -36,7 +36,7 @@ def place_of(number, tile_rows):
 
 @device
 def _add_quads(x, y, first, tile):
-    """A quarter of a tile, from number `first` on, += x y'."""
+    """Add x y' to a quarter of a tile, from number `first` on."""
     for a in range(4):
         for b in range(4):
             tile[first + TILE * a + b] += x[a] * y[b]
@@ -44,7 +44,7 @@ def _add_quads(x, y, first, tile):
 
 @device
 def add_products(columns, at, i, j, tile_rows, sign, tile):
-    """tile += sign x y' of the column that begins at columns[at], x its numbers of tile row i, y those of j."""
+    """tile += sign x y' of the column at columns[at], x its numbers of tile row i, y those of j."""
     low, high = U32(at + U32(4) * i), U32(at + U32(4) * U32(U32(tile_rows) + i))
     a, b, c, d = pick4(columns, low)
     e, f, g, h = pick4(columns, high)

@@ -1,1 +1,1 @@
-"""CPU twins of kernels/, file by file. A Gram matrix is a square of F + 2 numbers a side, its lower half filled."""
+"""CPU twins of kernels/, file by file. A Gram matrix has F + 2 numbers per side, in its lower half."""

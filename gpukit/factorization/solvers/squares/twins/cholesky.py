@@ -11,7 +11,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def summed(owner, grams, shared, decay, damping, out):
-    """out = a row's Gram matrix of all its pieces and what all rows share, weights on its diagonal; its lower half."""
+    """out = lower half of a row's Gram matrix: all its pieces, the shared matrices, and the weights on the diagonal."""
     first, n = owner[1], out.shape[0] - 2
     out[:] = grams[first]
     for piece in range(first + 1, first + owner[2]):
@@ -24,8 +24,7 @@ def summed(owner, grams, shared, decay, damping, out):
 
 @njit
 def _factor(gram, squares, inverses):
-    """Cholesky's factor in the place of gram's lower half, TOGETHER columns at once; the last row becomes the solution
-    of its forward half."""
+    """Replace gram's lower half by its Cholesky factor, TOGETHER columns at once; the last row is solved forwards."""
     width = gram.shape[0]
     columns = np.zeros((TOGETHER, width), np.float32)
     for first in range(0, width - 1, TOGETHER):
@@ -45,8 +44,7 @@ def _factor(gram, squares, inverses):
 
 @njit
 def _factor_columns(columns, first, end, squares, inverses):
-    """Columns `first` to `end` of a matrix, a line each, become those of its factor; squares: what stood on the
-    diagonal before any elimination."""
+    """Compute columns `first` to `end` of the factor, one per line; squares: the diagonal before any elimination."""
     for c in range(first, end):
         own = columns[c - first][c:]
         inverses[c] = inverse_pivot(own[0], squares[c])

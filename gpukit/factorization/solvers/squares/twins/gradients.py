@@ -11,7 +11,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def _times(gram, x, out):
-    """out = the symmetric matrix in gram's lower half, without its last row, times x."""
+    """out = symmetric matrix in gram's lower half, without its last row, times x."""
     size = x.size
     out[:] = ZERO
     for i in range(size):
@@ -24,7 +24,7 @@ def _times(gram, x, out):
 
 @njit
 def _dot(x, scale, y):
-    """The sum of x scale y."""
+    """Return the sum of x scale y."""
     total = ZERO
     for i in range(x.size):
         total += x[i] * scale[i] * y[i]
@@ -33,7 +33,7 @@ def _dot(x, scale, y):
 
 @njit
 def _descend(gram, steps, tolerance, x):
-    """x = the solution, by conjugate gradients from where it stands, preconditioned by the diagonal."""
+    """Improve x by conjugate gradients, preconditioned by the diagonal."""
     size = x.size
     target, scale = gram[size, :size], np.empty(size, np.float32)
     for i in range(size):

@@ -9,12 +9,12 @@ from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.scheduler import by_block
 
-STAGED, TOGETHER = 16, 8  # ratings that are copied to the cache, and rows that are added at once
+STAGED, TOGETHER = 16, 8  # ratings copied to the cache, rows added at once
 
 
 @njit
 def _stage(first, count, data, table, biased, stage):
-    """The extended rows (v, 1, z - b) of some ratings, times the roots of their weights; zero behind them."""
+    """Load the extended rows (v, 1, z - b) of some ratings, times the roots of their weights; zeros after them."""
     minor, values, weights = data
     n = table.shape[1] - EXTRA
     for t in range(count):
@@ -31,7 +31,7 @@ def _stage(first, count, data, table, biased, stage):
 def add_products(rows, begin, first, sign, gram):
     """gram += sign times the products of TOGETHER rows from `begin` on, in its lower half from column `first` on.
 
-    Lines are cut so that they begin at 0: then the compiler knows that no index is negative, and makes vectors.
+    Lines are sliced to begin at 0, so that the compiler knows that indices are not negative, and vectorizes.
     """
     p, q, r, s = rows[begin][first:], rows[begin + 1][first:], rows[begin + 2][first:], rows[begin + 3][first:]
     t, u, v, w = rows[begin + 4][first:], rows[begin + 5][first:], rows[begin + 6][first:], rows[begin + 7][first:]

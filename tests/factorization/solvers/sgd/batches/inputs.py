@@ -1,4 +1,4 @@
-"""One batch of a tiny model, as kernels and twins take it and as the oracle does."""
+"""One batch of a small model, as input of kernels and twins and of the oracle."""
 
 from typing import NamedTuple
 
@@ -27,12 +27,12 @@ class Dealt(NamedTuple):
     at_once: np.ndarray
 
     def by_slot(self):
-        """[(i, j)] of each slot."""
+        """Return [(i, j)] of each slot."""
         places = {slot + t: first + t for _, first, n, slot, _ in self.chunks.tolist() for t in range(n)}
         return [self.pairs[places[slot]] for slot in range(len(self.slots))]
 
     def steps(self):
-        """(steps of the major rows, of the minor rows), as naive.batch takes them."""
+        """Return (steps of the major rows, of the minor rows), as in naive.batch."""
         by_slot, major, minor = self.by_slot(), [], []
         for _, first, n, _, most in self.chunks.tolist():
             major += [self.pairs[first + t : first + min(t + most, n)] for t in range(0, n, most)]
@@ -43,7 +43,7 @@ class Dealt(NamedTuple):
 
 
 def dealt(case, seed=0):
-    """The ratings of a Problem as one batch; rows in random order, each learning of 1 to 32 at once."""
+    """Return the ratings of a Problem as one batch; rows in random order, each with 1 to 32 concurrent steps."""
     rng = np.random.default_rng(seed)
     side = 0 if case.walk == "users" else 1
     pairs = sorted((list(case.rated)[p] for p in rng.permutation(len(case.rated))), key=lambda pair: pair[side])
@@ -63,7 +63,7 @@ def dealt(case, seed=0):
 
 
 def learned(case, layout, batch, rates, width, walk_major, walk_minor, view=lambda codes: codes):
-    """The Problem's State after a batch; width: numbers that a rating notes; view: of code lines."""
+    """Return the Problem's State after a batch; width: numbers stored for a rating; view: of code lines."""
     parameters, _ = pack(case, layout)
     seen = np.full((len(batch.pairs), width), np.nan, np.float32)
     codes = view(code_lines(case, layout, batch.pairs))
@@ -73,7 +73,7 @@ def learned(case, layout, batch, rates, width, walk_major, walk_minor, view=lamb
 
 
 def assert_learned(case, state, batch, rates):
-    """State within the error budget of the oracle's."""
+    """The state is within the error budget of the oracle's."""
     steps = batch.steps()
     assert max(len(step) for step in steps[0]) > 1 and max(len(step) for step in steps[1]) > 1
     exact, plain = (
@@ -83,7 +83,7 @@ def assert_learned(case, state, batch, rates):
 
 
 def case_of(n_factors, n_neighbors, seed=0, walk=None):
-    """A Problem of few rows, with one long row and one without ratings on each side."""
+    """A Problem with few rows, one long row and one without ratings on each side."""
     case = problem(n_factors, n_neighbors, shape=(6, 36), n_ratings=70, seed=seed, walk=walk)
     rated = {pair: level for pair, level in case.rated.items() if pair[0] != 2}
     rated.update({(2, j): j % len(Z) for j in range(36) if j != 1})

@@ -1,4 +1,4 @@
-"""The kernels of an epoch in batches against the oracle and, in both orders of threads, themselves."""
+"""Kernels of an epoch in batches against the oracle and, with threads in both orders, themselves."""
 
 import numpy as np
 import pytest
@@ -63,7 +63,7 @@ def test_other_rates(kind, biases, walk):
 @pytest.mark.slow
 @pytest.mark.parametrize("warps", [1, 4])
 def test_any_number_of_workers(warps):
-    """The same bits by one team, by more than there are rows, and in the opposite order."""
+    """Bit-identical with one team, with more than rows, and in reverse order."""
     case, layout = case_of(5, 3), lanes_layout(5, 3, 8)
     batch = dealt(case)
     one, more = (by_kernels(case, layout, batch, rates(), warps, grid, 128, launch_repeatably) for grid in (1, 7))

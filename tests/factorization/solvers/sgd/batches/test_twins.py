@@ -1,4 +1,4 @@
-"""The twins of an epoch in batches against the oracle; which ratings make a batch."""
+"""Twins of an epoch in batches against the oracle; partition of ratings into batches."""
 
 import numpy as np
 import pytest
@@ -8,9 +8,9 @@ from factorization.solvers.sgd.batches.inputs import assert_learned, case_of, de
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.model.layout import cpu_layout
-from gpukit.factorization.prepare import strata
+from gpukit.factorization.prepare import conflict_free_blocks
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.batches import cpu, deal
+from gpukit.factorization.solvers.sgd.batches import cpu, plan
 from gpukit.factorization.solvers.sgd.batches.twins import major, minor
 from gpukit.factorization.solvers.sgd.batches.twins.keys import key_batch
 
@@ -49,9 +49,9 @@ def test_key_batch():
 
 @pytest.mark.parametrize("counts", [[5], [0, 3, 0, 1, 0], [5000, 40, 2000, *range(99)], [1025] * 3])
 def test_every_rating_is_in_one_batch(counts):
-    """Batch by batch the longest chunks first, slots one after the other; no two chunks of one row in a batch."""
+    """In each batch the longest chunks first and consecutive slots; no two chunks of a row in a batch."""
     counts, batches = np.array(counts), 8
-    chunks, firsts, longs = deal.chunks_of(counts, np.full(len(counts), 0.1), batches, seed=3)
+    chunks, firsts, longs = plan.chunks_of(counts, np.full(len(counts), 0.1), batches, seed=3)
     assert firsts[0] == 0 and firsts[-1] == len(chunks) and len(firsts) == batches + 1
     places = [t for _, first, length, _, _ in chunks.tolist() for t in range(first, first + length)]
     assert sorted(places) == list(range(counts.sum()))
@@ -60,24 +60,24 @@ def test_every_rating_is_in_one_batch(counts):
         assert starts[row] <= first and first + length <= starts[row + 1]
     for own, long in zip((chunks[a:b] for a, b in zip(firsts, firsts[1:])), longs):
         assert len(set(own[:, 0].tolist())) == len(own)
-        assert (np.diff(own[:, 2]) <= 0).all() and (own[:long, 2] > deal.LONG).all()
-        assert (own[long:, 2] <= deal.LONG).all()
+        assert (np.diff(own[:, 2]) <= 0).all() and (own[:long, 2] > plan.LONG).all()
+        assert (own[long:, 2] <= plan.LONG).all()
         np.testing.assert_array_equal(own[:, 3], np.cumsum(own[:, 2]) - own[:, 2])
 
 
 def test_long_rows_are_cut_and_dealt_out():
-    counts = np.array([32 * deal.PIECE, 3 * deal.PIECE, 7])
-    chunks, firsts, _ = deal.chunks_of(counts, np.full(3, 0.1), 8, seed=0)
+    counts = np.array([32 * plan.PIECE, 3 * plan.PIECE, 7])
+    chunks, firsts, _ = plan.chunks_of(counts, np.full(3, 0.1), 8, seed=0)
     batch = np.repeat(np.arange(8), np.diff(firsts))
     assert sorted(batch[chunks[:, 0] == 0]) == list(range(8))
-    assert len(set(batch[chunks[:, 0] == 1])) == 3 and (chunks[chunks[:, 0] == 1, 2] == deal.PIECE).all()
-    assert (deal.chunks_of(counts, np.full(3, 0.1), 8, seed=1)[0] != chunks).any()
+    assert len(set(batch[chunks[:, 0] == 1])) == 3 and (chunks[chunks[:, 0] == 1, 2] == plan.PIECE).all()
+    assert (plan.chunks_of(counts, np.full(3, 0.1), 8, seed=1)[0] != chunks).any()
 
 
 def test_ratings_at_once():
-    """As many as may be taken blindly, powers of two up to the most."""
-    assert deal.at_once(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [1, 1, 2, 16, deal.AT_ONCE]
-    order, at_once, long = deal.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
+    """Bounded by the staleness, powers of two up to the maximum."""
+    assert plan.at_once(np.array([10.0, schedule.STALENESS, 0.5, 0.1, 0.0])).tolist() == [1, 1, 2, 16, plan.AT_ONCE]
+    order, at_once, long = plan.minor_rows(np.array([1, 900, 0, 513]), np.array([1.0, 0.1, 2.0, 0.2]), 8)
     assert (order.tolist(), at_once.tolist(), long) == ([1, 3, 0, 2], [16, 8, 1, 1], 2)
 
 
@@ -87,11 +87,11 @@ def test_half_precision_is_refused():
 
 
 def test_as_good_as_plain(monkeypatch):
-    """On a CPU too, where strata are sooner done; a function of the seed."""
+    """Also on a CPU, where strata are faster; a function of the seed."""
     ratings = planted(300, 120, 0.3)
     for model in (MatrixFactorization, LSHMF):
         racy = make(model, n_epochs=20).fit(ratings)
-        monkeypatch.setattr(strata, "in_strata_on", lambda device, deterministic: False)
+        monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)
         one, same, other = (
             make(model, n_epochs=20, deterministic=True, random_state=s).fit(ratings) for s in (0, 0, 1)
         )
@@ -100,9 +100,9 @@ def test_as_good_as_plain(monkeypatch):
 
 
 def test_batch_count():
-    """And the memory of them: a place a rating, the rows of the ratings of a batch."""
+    """And their memory: a position per rating, the rows of the ratings of a batch."""
     layout = cpu_layout(32, 0)
-    assert deal.memory(3200, layout) == 4 * 3200 + 100 * 160
-    assert deal.memory(10**9, layout) == 4 * 10**9 + deal.SEEN_BYTES
-    assert deal.batch_count(10, 160) == deal.BATCHES
-    assert deal.batch_count(10**9, 160) == -(-160 * 10**9 // deal.SEEN_BYTES)
+    assert plan.memory(3200, layout) == 4 * 3200 + 100 * 160
+    assert plan.memory(10**9, layout) == 4 * 10**9 + plan.SEEN_BYTES
+    assert plan.batch_count(10, 160) == plan.BATCHES
+    assert plan.batch_count(10**9, 160) == -(-160 * 10**9 // plan.SEEN_BYTES)

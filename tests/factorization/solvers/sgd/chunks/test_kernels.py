@@ -1,4 +1,4 @@
-"""The kernels of the chunk tables against their twins and plain numpy."""
+"""Kernels of the chunk tables against their twins and plain numpy."""
 
 import numpy as np
 import pytest
@@ -26,7 +26,7 @@ def starts_of(counts):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", COUNTS)
 def test_cut_rows(name, shape):
-    """Pieces as equal as can be, in order; class and random bits of each; rows behind the last are not looked at."""
+    """Pieces of equal length, in order; class and random bits of each; rows after the last are ignored."""
     starts, pieces = starts_of(COUNTS[name]), -(-np.array(COUNTS[name]) // 40)
     before, classes, random_key = starts_of(pieces), table.classes_of_length(), np.uint32(key(7, 106))
     expected = [
@@ -45,7 +45,7 @@ def test_cut_rows(name, shape):
 
 
 def test_classes_of_length():
-    """An eighth of an octave each, falling; powers of two on the edge; what has no ratings comes last."""
+    """An eighth of an octave each, descending; powers of two at the edges; empty chunks last."""
     classes = table.classes_of_length().astype(int)
     assert len(classes) == 1025 and classes[1024] == 0 and classes.max() == 80 < 1 << table.LENGTH_BITS
     assert [classes[2**e] for e in range(11)] == [8 * (10 - e) for e in range(11)]
@@ -77,7 +77,7 @@ def test_fallen_lengths(quads, shape):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 70), (5, 1), (8, 33)])
 def test_hands(rounds, fours, shape):
-    """To and fro, then Fisher and Yates's shuffle of each hand; the quads follow."""
+    """Alternating direction, then a Fisher-Yates shuffle of each hand; the quads follow."""
     order, random_key = np.random.default_rng(0).permutation(rounds * fours).astype(np.uint32), np.uint32(key(3, 107))
     expected = order.reshape(rounds, fours).copy()
     expected[1::2] = expected[1::2, ::-1].copy()
@@ -99,7 +99,7 @@ def test_hands(rounds, fours, shape):
 
 @pytest.fixture
 def few_threads(monkeypatch):
-    """Steps of the host launch few threads."""
+    """Host steps launch few threads."""
     small_launches(monkeypatch)
 
 
@@ -113,7 +113,7 @@ def test_both_devices_make_the_same_table(counts, workers, few_threads):
 
 @pytest.mark.parametrize("parts", [2, 3])
 def test_both_devices_deal_parts_out_alike(parts, few_threads):
-    """Rows walked whole, and rows that are cut."""
+    """Whole rows, and rows in pieces."""
     counts, made = np.array([90, 3, 0, 41, 200, 7, 120, 80, 33, 50] * 12), []
     indptr, pace = starts_of(counts), schedule.Pace(12, np.full(120, 0.15), whole=130)
     for steps in (cpu, gpu):
@@ -123,7 +123,7 @@ def test_both_devices_deal_parts_out_alike(parts, few_threads):
 
 
 def test_a_block_without_ratings(few_threads):
-    """Arrays of no chunks have the sides that the kernels are compiled for."""
+    """Arrays without chunks have the number of dimensions for which kernels are compiled."""
     indptr, made = np.zeros(6, np.int64), []
     for steps in (cpu, gpu):
         starts = steps.resident(indptr, np.int64)

@@ -1,4 +1,4 @@
-"""Additions to the rows of a sample of ratings against their twin and plain numpy; the choice of a place."""
+"""Additions to the rows of sampled ratings against their twin and plain numpy; the choice of a place."""
 
 import numpy as np
 import pytest
@@ -14,7 +14,7 @@ from gpukit.factorization.solvers.sgd.places import gpu, kernels, twins
 
 
 def sampled(n, every):
-    """Which of n ratings are met."""
+    """Return which of n ratings are sampled."""
     return np.flatnonzero(np.arange(n) // kernels.RUN % every == 0)
 
 
@@ -22,7 +22,7 @@ def sampled(n, every):
 @pytest.mark.parametrize("n, every", [(1, 1), (127, 2), (300, 1), (300, 2), (470, 2), (513, 2)])
 @pytest.mark.parametrize("lanes, blocks", [(8, 1), (16, 3)])
 def test_grow_rows(n, every, lanes, blocks, vector, half):
-    """By a quarter, of the sampled ratings' rows alone; of the last eight numbers the first two."""
+    """By a quarter, only for rows of sampled ratings; of the last eight numbers the first two."""
     factors, minor = 4 * lanes, np.random.default_rng(n).permutation(n + 5)[:n].astype(np.int32)
     table, plain = table_of(n + 5, factors, half)
     expected, met = plain.copy(), minor[sampled(n, every)]
@@ -38,14 +38,14 @@ def test_grow_rows(n, every, lanes, blocks, vector, half):
 
 
 def small(monkeypatch, **more):
-    """Attempts that the simulator is done with soon."""
+    """Attempts that are fast in the simulator."""
     for name, value in {"BLOCKS": 1, "THREADS": 32, "processors": lambda: 1, **more}.items():
         monkeypatch.setattr(gpu, name, value)
 
 
 @pytest.mark.parametrize("half", [False, True])
 def test_nothing_is_changed_by_what_is_timed(half, monkeypatch):
-    """Wherever rows are met many times; every place is tried once, after an attempt that does not count."""
+    """Also for rows with many ratings; every place is tried once, after a warm-up."""
     small(monkeypatch)
     layout, minor = gpu_layout(9, 0, half), cuda.to_device(np.int32([1, 0, 1, 2, 1]))
     shape = 4, layout.minor.stride
@@ -60,8 +60,8 @@ def test_nothing_is_changed_by_what_is_timed(half, monkeypatch):
         assert place.shape == shape and not place.copy_to_host().any()
 
 
-def test_places_lie_apart(monkeypatch):
-    """Each of the places is a part of one array, as many bytes behind the one before as it says."""
+def test_places_are_apart(monkeypatch):
+    """The places are parts of one array, APART bytes apart."""
     monkeypatch.setattr(gpu, "APART", 512)
     shape, memory = (3, 32), cuda.to_device(np.arange(96 + 5 * 128, dtype=np.float32))
     places = gpu.places_in(memory, shape)
@@ -70,7 +70,7 @@ def test_places_lie_apart(monkeypatch):
 
 
 def test_places_are_unlike():
-    """Rows begin on a line of the cache at every place, and at no two of them as far into three lines and a page."""
+    """Rows begin on a cache line at every place, with different offsets within three lines and a page."""
     begins = gpu.APART * np.arange(gpu.PLACES)
     assert not (begins % 128).any() and len(set(begins % (2 << 20))) == gpu.PLACES
     assert len(set(begins % 384)) == 3 and len(set(begins % 4096)) == 8
@@ -78,7 +78,7 @@ def test_places_are_unlike():
 
 @pytest.mark.parametrize("place", [0, 3, 31])
 def test_rows_get_the_quickest_place(place, monkeypatch):
-    """The first round's best are tried again, by more ratings, and the best of those counts."""
+    """The best of the first round are tried again with more ratings, and the best of those is chosen."""
     small(monkeypatch, FROM=4, ROUNDS=((2, 3), (4, 1)))
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     first, asked = np.full(gpu.PLACES, 9.0), []
@@ -89,7 +89,7 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
         return first if len(asked) == 1 else [2.0, 1.0, 3.0]
 
     monkeypatch.setattr(gpu, "attempts", attempts)
-    given = gpu.room_for((6, layout.minor.stride), minor, layout, False)
+    given = gpu.allocate_table((6, layout.minor.stride), minor, layout, False)
     (often, every), (seldom, left) = asked
     assert (often, seldom, len(every)) == (2, 1, gpu.PLACES)
     assert [next(n for n, one in enumerate(every) if one is table) for table in left] == [5, place, 7]
@@ -100,4 +100,4 @@ def test_few_ratings_are_given_room_without_a_trial(monkeypatch):
     """Below FROM."""
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     monkeypatch.setattr(gpu, "attempts", None)
-    assert gpu.room_for((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)
+    assert gpu.allocate_table((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)

@@ -1,4 +1,4 @@
-"""A session's minor rows in the place that was chosen: the same rows by their numbers, wherever they lie."""
+"""A session's minor rows at the chosen place: the same rows by number, wherever they are stored."""
 
 import numpy as np
 import pytest
@@ -14,11 +14,11 @@ from gpukit.factorization.gpu import Session
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.solvers.sgd.places import gpu
 
-MINOR = np.int32([2, 0, 2, 4, 2, 0, 1])  # by rating; five rows, of which nobody has rated the fourth
+MINOR = np.int32([2, 0, 2, 4, 2, 0, 1])  # by rating; five rows, the fourth without ratings
 
 
 class Started(Session):
-    """As far as a Session's rows go."""
+    """The rows of a Session."""
 
     def __init__(self, table, layout):
         self.layout, self.vector, self.places, self.room = layout, False, None, None
@@ -28,7 +28,7 @@ class Started(Session):
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("tried", [False, True])
 def test_rows_keep_their_numbers(tried, half, monkeypatch):
-    """Also rows that are put there later."""
+    """Also rows that are set later."""
     small_launches(monkeypatch)
     for name, value in (("FROM", 1 if tried else 99), ("THREADS", 32), ("BLOCKS", 1), ("processors", lambda: 1)):
         monkeypatch.setattr(gpu, name, value)

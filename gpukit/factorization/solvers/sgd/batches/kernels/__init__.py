@@ -1,1 +1,1 @@
-"""GPU kernels of an epoch in batches; twins/ has them for the CPU."""
+"""GPU kernels of an epoch in batches; twins/ has their CPU twins."""

@@ -9,11 +9,11 @@ U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 @kernel
 def key_batch(chunks, minor, ranks, keys, slots):
-    """For the ratings of a batch: keys[slot] = the rank of the minor row, slots[slot] = slot.
+    """keys[slot] = rank of the minor row, slots[slot] = slot, for the ratings of a batch.
 
     chunks (n, 5) int64: row, first rating, ratings, first slot, any; minor (all ratings,) int32; ranks (minor rows,)
     int32; keys uint64 and slots uint32 (ratings of the batch,), overwritten.
-    Launch: any grid and block; a block walks whole chunks.
+    Launch: any grid and block; a block processes whole chunks.
     Deterministic: yes, exact.
     Source: ours.
     """

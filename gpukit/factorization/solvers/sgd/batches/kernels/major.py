@@ -40,7 +40,7 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Rating(NamedTuple):
-    """A group's rating of a round: its number in the stretch, whether there is one, its minor row, its value."""
+    """A group's rating of a round: its number in the stretch, True if it exists, its minor row, its value."""
 
     number: int
     there: bool
@@ -50,7 +50,7 @@ class Rating(NamedTuple):
 
 @device
 def _rating(batch, stretch, number, me):
-    """The group's Rating of a round."""
+    """Return the group's Rating of a round."""
     t, there = of_round(stretch, number, me)
     place = U64(stretch.first + U64(t))
     return Rating(t, there, U32(batch.minor[place]), batch.values[place])
@@ -58,7 +58,7 @@ def _rating(batch, stretch, number, me):
 
 @device
 def _fetch(batch, Q, stretch, rating, me, held, around):
-    """Ask for what a Rating needs, to be there a round later; returns its minor row's extra number."""
+    """Prefetch the data of a Rating for the next round; return its minor row's extra number."""
     if me.near:
         load_words(batch.codes, U64(stretch.first + U64(rating.number)), me.lane, me.lanes, me.near, around.words)
     load_row(Q, rating.other, U32(0), me.lane, me.lanes, me.factors, held.q_next)
@@ -67,7 +67,7 @@ def _fetch(batch, Q, stretch, rating, me, held, around):
 
 @device
 def _take(me, held, around):
-    """Make what was fetched the rating at hand."""
+    """Make the prefetched rating the current one."""
     for i in range(me.factors):
         held.q[i] = held.q_next[i]
     if me.near:
@@ -76,8 +76,10 @@ def _take(me, held, around):
 
 @device
 def _told(batch, own, base, me, around):
-    """(what the row that learns says of a rating without the other: its bias, the neighbourhood's terms; |R|^-1/2,
-    |N|^-1/2); base: the other row's baseline bias."""
+    """Return the major row's terms of the prediction, its bias and the neighbourhood's, with |R|^-1/2 and |N|^-1/2.
+
+    base: the other row's baseline bias.
+    """
     explicit, implicit = ZERO, ZERO
     partial = own.extra if me.lane == U32(BIAS) else ZERO
     if me.near:
@@ -88,8 +90,7 @@ def _told(batch, own, base, me, around):
 
 @device
 def _note(seen, slot, target, me, held):
-    """seen[slot] = the row as the rating found it, then what it leaves for the other row to say; a number a lane in
-    turn."""
+    """seen[slot] = the current major row, one number per lane alternately, then the minor row's target."""
     for i in range(me.factors):
         seen[slot, U32(me.lane + U32(i * me.lanes))] = held.p[i]
     if me.lane == U32(0):
@@ -98,7 +99,7 @@ def _note(seen, slot, target, me, held):
 
 @device
 def _learn_influence(own, error, rates, me, held, around):
-    """Add Eq. (5) for one rating to what w and c will change by."""
+    """Add Eq. (5) for one rating to the changes of w and c."""
     rate = formulas.row_rate(rates.influence, rates.factor_gain, own.squares)
     told, silent = F32(error.explicit * error.value), F32(error.implicit * error.value)
     w, c, change = me.factors + 1, me.factors + 1 + me.near, held.change
@@ -112,7 +113,7 @@ def _learn_influence(own, error, rates, me, held, around):
 
 @device
 def _move_influence(me, held, around):
-    """Change w and c by held.change."""
+    """Add held.change to w and c."""
     for k in range(me.near):
         around.w[k] += held.change[me.factors + 1 + k]
         around.c[k] += held.change[me.factors + 1 + me.near + k]
@@ -120,8 +121,10 @@ def _move_influence(me, held, around):
 
 @device
 def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
-    """One rating of a major row: what it would change, and what the minor row, whose extra number is given, is to
-    know."""
+    """Process one rating of a major row: add its change and store the copy for the minor row.
+
+    extra: the minor row's extra number.
+    """
     told, explicit, implicit = _told(batch, own, group_pick(extra, BASE, me.lanes), me, around)
     partial = partial_dot(held.p, held.q, me.factors) + (extra if me.lane == U32(BIAS) else ZERO)
     target = F32(rating.value - told)
@@ -135,21 +138,23 @@ def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
 
 @functools.cache
 def make_walk_major(lanes, factors, near, warps):
-    """walk_major for teams of so many warps, `lanes` threads a rating, each with `factors` factors and `near`
-    neighbours (multiples of 4; near may be 0)."""
+    """Return walk_major for teams of `warps` warps and `lanes` threads per rating.
+
+    Each thread has `factors` factors and `near` neighbours, multiples of 4; near may be 0.
+    """
     slots, size = max(near, 1), factors + 1 + 2 * near
     width = lanes * size if warps > 1 else 1
 
     @kernel
     def walk_major(chunks, batch, parameters, rates, seen):
-        """The major rows of a batch learn by Eq. (5), the minor ones as they stand; each rating notes what it found.
+        """Apply Eq. (5) to the major rows of a batch, with fixed minor rows, and store the rows before each step.
 
-        chunks (n, 5) int64: major row, first rating, ratings, first slot, ratings that are learned from at once; no two
-        of one row; batch: arrays.Batch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near;
-        rates: formulas.Rates; seen (slots, lanes * factors + 8) float32, overwritten: for each slot the factors of the
-        major row before its rating, a number a lane in turn, and z less what that row said.
+        chunks (n, 5) int64: major row, first rating, ratings, first slot, concurrent steps; no two of one row; batch:
+        arrays.Batch, codes (nnz, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near; rates: formulas.Rates;
+        seen (slots, lanes * factors + 8) float32, overwritten: for each slot the factors of the major row before its
+        step, one number per lane alternately, and z minus the major row's terms.
 
-        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 where warps is 1.
+        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 if warps is 1.
         Deterministic: yes, for one lanes and warps; budget.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (1), (5); per-row rates after Duchi et al. 2011.
         """

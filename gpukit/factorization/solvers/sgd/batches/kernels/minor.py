@@ -28,7 +28,7 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Found(NamedTuple):
-    """Where a group's rating of a round is noted, whether there is one, and what the major row leaves to say."""
+    """Slot of a group's rating of a round, True if it exists, and the minor row's target."""
 
     slot: int
     there: bool
@@ -37,21 +37,21 @@ class Found(NamedTuple):
 
 @device
 def _slot(slots, stretch, number, me):
-    """(slot of the group's rating of a round, whether there is one)."""
+    """Return (slot of the group's rating of a round, True if it exists)."""
     t, there = of_round(stretch, number, me)
     return slots[U64(stretch.first + U64(t))], there
 
 
 @device
 def _found(seen, slot, there, me, held):
-    """Ask for what a rating noted, to be there a round later; returns the Found."""
+    """Prefetch the stored data of a rating for the next round; return the Found."""
     load_scalars(seen, slot, me.lane, me.lanes, me.factors, held.q_next)
     return Found(slot, there, seen[slot, U32(me.lanes * me.factors)])
 
 
 @device
 def _study_found(found, own, rates, me, held):
-    """One rating of a minor row, beside the major row as the rating found it."""
+    """Process one rating of a minor row with the stored copy of the major row."""
     partial = partial_dot(held.p, held.q, me.factors) + (own.extra if me.lane == U32(BIAS) else ZERO)
     error = F32(found.target - group_sum(partial, me.lanes))
     if found.there:
@@ -60,20 +60,22 @@ def _study_found(found, own, rates, me, held):
 
 @functools.cache
 def make_walk_minor(lanes, factors, warps):
-    """walk_minor for teams of so many warps, `lanes` threads a rating, each with `factors` factors (a multiple of
-    4)."""
+    """Return walk_minor for teams of `warps` warps, `lanes` threads per rating, each with `factors` factors.
+
+    factors is a multiple of 4.
+    """
     size = factors + 1
     width = lanes * size if warps > 1 else 1
 
     @kernel
     def walk_minor(starts, slots, rows, at_once, seen, Q, rates):
-        """The minor rows of a batch learn by Eq. (5) of what walk_major noted.
+        """Apply Eq. (5) to the minor rows of a batch, with the rows that walk_major has stored.
 
-        starts (n + 1,) int64: row rows[k] has the ratings starts[k]:starts[k + 1] of slots (ratings,) uint32, where in
-        seen they are; rows (n,) int32, all different; at_once (n,) int32: ratings that are learned from at once; seen
-        as of walk_major; Q (rows + 1, any) float32: parameter rows; rates: formulas.Rates.
+        starts (n + 1,) int64: row rows[k] has the slots slots[starts[k]:starts[k + 1]]; slots (ratings,) uint32: rows
+        of seen; rows (n,) int32, all different; at_once (n,) int32: concurrent steps; seen: see walk_major; Q (rows +
+        1, any) float32: parameter rows; rates: formulas.Rates.
 
-        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 where warps is 1.
+        Launch: any grid, blocks of 32 * warps threads; of any multiple of 32 if warps is 1.
         Deterministic: yes, for one lanes and warps; budget.
         Source: Li et al. 2022, Algorithms 2 and 3, Eq. (5); per-row rates after Duchi et al. 2011.
         """

@@ -1,8 +1,8 @@
-"""Teams of warps that walk a row's ratings of a batch.
+"""Teams of warps that process a row's ratings of a batch.
 
-A team's groups of lanes take a rating each, all with the row as it stood before, and the team adds up what they would
-change, in one order. Every lane keeps its part of the row in registers, and the rows of a round's ratings are read a
-round ahead: nothing writes them meanwhile.
+Each group of lanes of a team takes one rating, with the row before the round. The team sums the changes in a fixed
+order. Every lane has its part of the row in registers. The rows of the next round's ratings are prefetched, since they
+are not written meanwhile.
 """
 
 from typing import NamedTuple
@@ -22,8 +22,8 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
 class Seat(NamedTuple):
-    """A thread's number in its group, and its group's in the team; lanes of a group, factors and neighbours of a lane,
-    groups and warps of the team."""
+    """A thread's lane and group in its team; lanes per group, factors and neighbours per lane, groups and warps of the
+    team."""
 
     lane: int
     group: int
@@ -35,8 +35,11 @@ class Seat(NamedTuple):
 
 
 class Registers(NamedTuple):
-    """A lane's local arrays: p, the row that learns; q, the one that a rating has beside it, and q_next, the next
-    round's; change: what p, then the lane's extra number, then w and c change by."""
+    """A lane's local arrays.
+
+    p: the row that learns; q, q_next: the other row of this and of the next round; change: of p, of the lane's extra
+    number, of w and of c.
+    """
 
     p: np.ndarray
     q: np.ndarray
@@ -45,7 +48,7 @@ class Registers(NamedTuple):
 
 
 class Stretch(NamedTuple):
-    """Ratings that a row learns of: the first, how many, how many at once, and the rounds that these take the team."""
+    """Ratings of a row: the first, their number, concurrent ones, and the team's rounds for these."""
 
     first: int
     length: int
@@ -55,7 +58,7 @@ class Stretch(NamedTuple):
 
 @device
 def team_of(lanes, factors, near, warps):
-    """The thread's place in its team."""
+    """Return the thread's Seat in its team."""
     group = U32(U32(U32(cuda.threadIdx.x) % U32(32 * warps)) // U32(lanes))
     return Seat(lane_of(lanes), I32(group), lanes, factors, near, 32 // lanes * warps, warps)
 
@@ -85,7 +88,7 @@ def total(values, count, me, parts):
 
 @device
 def begin_row(matrix, row, me, held):
-    """Load the row that learns; returns its Row."""
+    """Load the row that learns; return its Row."""
     load_row(matrix, row, U32(0), me.lane, me.lanes, me.factors, held.p)
     extra = load_extra(matrix, row, me.lane)
     return Row(extra, group_pick(extra, SQUARES, me.lanes))
@@ -93,7 +96,7 @@ def begin_row(matrix, row, me, held):
 
 @device
 def store(matrix, row, own, me, held):
-    """Store a row that has learned."""
+    """Store the row."""
     store_row(matrix, row, U32(0), me.lane, me.lanes, me.factors, held.p)
     if me.lane <= U32(SQUARES):
         matrix[row, U32(U32(matrix.shape[1] - EXTRA) + me.lane)] = own.extra
@@ -101,19 +104,19 @@ def store(matrix, row, own, me, held):
 
 @device
 def stretch_of(first, length, at_once, me):
-    """The Stretch of so many ratings."""
+    """Return the Stretch of `length` ratings."""
     return Stretch(U64(first), I32(length), I32(at_once), I32(I32(at_once + me.groups - 1) // I32(me.groups)))
 
 
 @device
 def rounds_of(stretch):
-    """Rounds of a whole Stretch."""
+    """Return the number of rounds of a Stretch."""
     return I32(I32(stretch.length + stretch.at_once - 1) // stretch.at_once) * stretch.rounds
 
 
 @device
 def of_round(stretch, number, me):
-    """(number of the group's rating of a round, 0 where there is none; whether there is one)."""
+    """Return (number of the group's rating of a round, 0 if none; True if it exists)."""
     own = I32(I32(number % stretch.rounds) * I32(me.groups) + me.group)
     t = I32(I32(number // stretch.rounds) * stretch.at_once + own)
     there = own < stretch.at_once and t < stretch.length
@@ -122,7 +125,7 @@ def of_round(stretch, number, me):
 
 @device
 def learn(own, error, rates, me, held):
-    """Add Eq. (5) for one rating to what the row will change by."""
+    """Add Eq. (5) for one rating to the changes of the row."""
     rate = formulas.row_rate(rates.factor, rates.factor_gain, own.squares)
     for i in range(me.factors):
         held.change[i] += formulas.factor_change(held.p[i], held.q[i], error, rate, rates.factor_decay)
@@ -131,7 +134,7 @@ def learn(own, error, rates, me, held):
 
 @device
 def move(own, me, held):
-    """Change the row by held.change; returns its Row."""
+    """Add held.change to the row; return its Row."""
     for i in range(me.factors):
         held.p[i] += held.change[i]
     extra = own.extra + held.change[me.factors]

@@ -1,1 +1,1 @@
-"""CPU twins of kernels/; a row of seen has the factors as they are numbered."""
+"""CPU twins of kernels/; a row of `seen` has the factors in their order."""

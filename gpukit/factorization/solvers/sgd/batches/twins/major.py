@@ -14,14 +14,14 @@ from gpukit.scheduler import by_block
 
 @njit
 def _add_influence(change, own, signal, there, error, rate, decay):
-    """change += Eq. (5) for w or c of one rating; as sgd.twins has it."""
+    """change += Eq. (5) for w or c of one rating; see sgd.twins."""
     for k in range(own.size):
         change[k] += there[k] * formulas.influence_change(own[k], error * signal[k], rate, decay)
 
 
 @njit(inline="always")
 def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, seen):
-    """One chunk."""
+    """Process one chunk."""
     row, first, length, slot, at_once = chunk[0], chunk[1], chunk[2], chunk[3], chunk[4]
     n, size = Q.shape[1] - EXTRA, codes.shape[1]
     p, change, scratch = P[row], np.zeros(n + SQUARES + 1, F32), np.zeros((5, size), F32)

@@ -12,7 +12,7 @@ from gpukit.scheduler import by_block
 
 @njit
 def _walk_seen(slots, at_once, seen, q, rates):
-    """One minor row."""
+    """Process one minor row."""
     n = q.size - EXTRA
     change = np.zeros(n + SQUARES + 1, F32)
     for t in range(slots.size):

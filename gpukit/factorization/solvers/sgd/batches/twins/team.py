@@ -1,4 +1,4 @@
-"""What a row learns of a rating; twin of kernels/team.py."""
+"""A row's step for a rating; twin of kernels/team.py."""
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BIAS, SQUARES
@@ -15,7 +15,7 @@ def _add_factors(change, p, q, n, error, rate, decay):
 
 @njit
 def add(row, change):
-    """row += change, which becomes 0."""
+    """row += change; change = 0."""
     for f in range(change.size):
         row[f] += change[f]
         change[f] = ZERO

@@ -1,4 +1,4 @@
-"""A live model against what is told without its code, which partial_fit with frozen rows goes by too."""
+"""A live model against code of its own, which partial_fit with frozen rows does not share."""
 
 import copy
 
@@ -18,16 +18,16 @@ from gpukit.random import key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Keyed
 
-DAMPING, SWEEPS = (3.0, 11.0), 3  # of users' and of items' baseline biases
+DAMPING, SWEEPS = (3.0, 11.0), 3  # damping of users' and items' baseline biases; sweeps
 
 
 def baselines(model):
-    """(of users, of items) float64."""
+    """Return biases (of users, of items) in float64."""
     return [np.array(extras[:, BASE], np.float64) for extras in (model._state.user_extras, model._state.item_extras)]
 
 
 def test_baselines_of_new_rows_are_damped_means():
-    """In turns, the items' first; of rows that had ratings they stay."""
+    """Alternately, the items' first; rows with earlier ratings are unchanged."""
     before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
     before.chosen_ = {**before.chosen_, "damping": DAMPING}
     live, part = before.live("cpu"), parts[0]
@@ -46,7 +46,7 @@ def test_baselines_of_new_rows_are_damped_means():
 
 
 def test_new_rows_begin_by_the_seed():
-    """With nothing, where no epoch follows."""
+    """Without factors if no epoch follows."""
     before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
     found = []
     for n_epochs in (3, 0):
@@ -66,7 +66,7 @@ def test_new_rows_begin_by_the_seed():
 
 
 def test_a_row_ends_where_the_next_begins():
-    """A pair whose item the next user has rated is not in the history by that."""
+    """A pair is not in the history because the next user has rated its item."""
     keys, marked, at = np.array([3 << 4], np.uint64), np.empty(1, np.uint64), np.empty(1, np.uint32)
     indptr, items, known = np.array([0, 2, 3, 3]), np.array([0, 1, 3], np.int32), np.zeros(1, np.int64)
     twins.find_pairs(keys, 8, 4, 4, indptr, items, at, marked, known)
@@ -102,7 +102,7 @@ def test_a_pair_that_is_there_is_corrected_by_the_rule(rule, value):
 
 
 def test_counts_of_a_part_that_corrects_and_adds():
-    """The codes are those of a hashing of everything too."""
+    """The codes are those of hashing all ratings."""
     before, (whole, old, parts) = fitted(LSHMF), whole_and_parts()
     fresh = (parts[0].users >= KNOWN[0]) | (parts[0].items >= KNOWN[1])
     again = old.take(np.arange(0, len(old), 3))
@@ -110,11 +110,11 @@ def test_counts_of_a_part_that_corrects_and_adds():
     values = np.concatenate((parts[0].values, again.values[::-1]))
     mixed = whole.take(np.arange(len(values))).with_columns(**dict(zip(("users", "items"), columns)), values=values)
     live = before.live("cpu")
-    told = live.add(mixed)
-    assert (told["ratings"], told["corrected"], told["walked"]) == (len(parts[0]), len(again), 3 * fresh.sum())
+    entry = live.add(mixed)
+    assert (entry["ratings"], entry["corrected"], entry["walked"]) == (len(parts[0]), len(again), 3 * fresh.sum())
     ordered = columns_of(order_ratings(upload.history_as_ratings(live.model()), live._device))
     expected = simlsh.hash_codes(ordered, before._hashing(before.neighbors_.shape[1]))
-    np.testing.assert_array_equal(live._held.hashes.tables[2].all, expected)
+    np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 
 def test_a_model_keeps_its_own_record():
@@ -127,7 +127,7 @@ def test_a_model_keeps_its_own_record():
 
 
 def test_values_between_levels_are_new():
-    """Of a part whose last pair comes twice, the same is told."""
+    """Also with a repeated last pair."""
     before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
     live = before.live("cpu")
     few = parts[0].take(np.lexsort((parts[0].items, parts[0].users)))
@@ -136,13 +136,13 @@ def test_values_between_levels_are_new():
     kept = NewRatings(few.users, few.items, few.values, *ids)
     odd = NewRatings(few.users, few.items, between, *ids)
     twice = NewRatings(few.users[rows], few.items[rows], few.values[rows], *ids)
-    told = [merge.sort_part(part, live._held) for part in (kept, odd, twice)]
-    assert [(one.unknown, one.repeated) for one in told] == [(False, False), (True, False), (False, True)]
+    parts = [merge.sort_part(part, live._state) for part in (kept, odd, twice)]
+    assert [(one.unknown, one.repeated) for one in parts] == [(False, False), (True, False), (False, True)]
 
 
 def test_more_rows_than_a_marked_key_holds():
     live, nobody = fitted(MatrixFactorization).live("cpu"), np.zeros(1, np.int64)
     ids = np.broadcast_to(nobody, 1 << 31), np.broadcast_to(nobody, 1 << 30)
     none = (np.zeros(0, dtype) for dtype in (np.int32, np.int32, np.float32))
-    with pytest.raises(DataError, match="2,147,483,648 users x 1,073,741,824 items are too many to be kept live"):
-        merge.sort_part(NewRatings(*none, *ids), live._held)
+    with pytest.raises(DataError, match="2,147,483,648 users x 1,073,741,824 items are too many for a live model"):
+        merge.sort_part(NewRatings(*none, *ids), live._state)

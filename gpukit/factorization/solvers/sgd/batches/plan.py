@@ -1,56 +1,60 @@
-"""Which ratings make a batch, and how many of them a row learns from at once; on the host."""
+"""Partition of ratings into batches, and of a row's ratings into concurrent steps; on the host."""
 
 import numpy as np
 
 from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.sgd import schedule
 
-BATCHES = 32  # at least; 16 to 256 do as well on MovieLens 1M, whose epochs see the other side that often
-PIECE = 512  # ratings of a major row in one batch; a longer one goes on in the next batch
-SEEN_BYTES = 512 << 20  # of the rows that the ratings of a batch found
-AT_ONCE = 32  # ratings that a row learns from at once, at most
-LONG = 64  # ratings of a row in a batch for which a whole block works
+BATCHES = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
+PIECE = 512  # ratings of a major row in one batch; longer rows continue in the next batch
+SEEN_BYTES = 512 << 20  # of the rows stored for the ratings of a batch
+AT_ONCE = 32  # concurrent steps of a row, at most
+LONG = 64  # ratings of a row in a batch, at least, for processing by a whole block
 
 
 def batch_count(n_ratings, row_bytes):
-    """Batches of so many ratings, each of which notes a row of so many bytes."""
+    """Return the number of batches of n_ratings ratings, with row_bytes bytes for each rating."""
     return max(BATCHES, -(-n_ratings * row_bytes // SEEN_BYTES))
 
 
 def memory(n_ratings, layout):
-    """Bytes that the batches of so many ratings take on a device, for a layout.Layout."""
+    """Return the bytes that the batches of n_ratings ratings take on a device, for a layout.Layout."""
     row_bytes = 4 * (layout.lanes * layout.factors + EXTRA)
     return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
 
 
 def at_once(rates):
-    """(rows,) int64 powers of two up to AT_ONCE: ratings that rows with these learning rates may take without seeing
-    what the others among them change, as schedule.STALENESS has it."""
+    """Return the number of concurrent steps of rows with these learning rates, (rows,) int64.
+
+    It is a power of two up to AT_ONCE, within the bound schedule.STALENESS.
+    """
     most = np.clip(schedule.STALENESS / np.maximum(rates, 1e-9), 1, AT_ONCE)
     return (2 ** np.floor(np.log2(most))).astype(np.int64)
 
 
 def minor_rows(counts, rates, batches):
-    """(order (rows,), at_once (rows,), long) of minor rows with so many ratings and about these learning rates: by
-    falling count; ratings that each of these learns from at once; for how many of them, the first, a block works."""
+    """Return (order (rows,), at_once (rows,), long) of minor rows with counts ratings and about these learning rates.
+
+    order: by falling count; at_once: concurrent steps of these rows; long: number of rows that a block processes.
+    """
     order = np.argsort(-counts, kind="stable")
     return order, at_once(rates)[order], int(np.count_nonzero(counts > LONG * batches))
 
 
 def chunks_of(counts, rates, batches, seed):
-    """(chunks (n, 5) int64, firsts (batches + 1,), longs (batches,)): the ratings of major rows with so many, cut into
-    pieces and dealt out: row, first rating, ratings, its first slot in its batch, ratings at once.
+    """Return (chunks (n, 5) int64, firsts (batches + 1,), longs (batches,)) of major rows with counts ratings.
 
-    Batch b has the chunks firsts[b]:firsts[b + 1], by falling length; for the first longs[b] of them a block works.
+    A chunk is (row, first rating, ratings, first slot in its batch, concurrent steps). Batch b has the chunks
+    firsts[b]:firsts[b + 1], by falling length; a block processes each of the first longs[b].
     """
-    first_batch, _ = schedule.dealt(counts, batches, seed)
+    first_batch, _ = schedule.deal_rows(counts, batches, seed)
     pieces = np.clip(-(-counts // PIECE), 0, batches)
     row = np.repeat(np.arange(len(counts)), pieces)
     piece = np.arange(len(row)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     low, high = (part * counts[row] // pieces[row] for part in (piece, piece + 1))
     batch, length = (first_batch[row] + piece) % batches, high - low
     order = np.lexsort((-length, batch))
-    row, low, length, batch = (each[order] for each in (row, low, length, batch))
+    row, low, length, batch = (column[order] for column in (row, low, length, batch))
     firsts = np.searchsorted(batch, np.arange(batches + 1))
     before = np.append(0, np.cumsum(length))
     slot = before[:-1] - before[firsts[batch]]

@@ -1,4 +1,4 @@
-"""Ratings of a rank in the form that it walks: every rating once, in chunks of the block that it belongs to."""
+"""Training data of a rank: every rating once, in chunks of its block."""
 
 import numpy as np
 import pytest
@@ -10,18 +10,18 @@ from gpukit.errors import DataError
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.prepare import cpu as preparing
-from gpukit.factorization.prepare.ready import Way, baseline_of, levelled, scale_of
+from gpukit.factorization.prepare.training_data import PreparationOptions, baseline_of, center_scale, scale_of
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import cpu as own_steps
-from gpukit.factorization.shared import ready, twins
-from gpukit.factorization.shared.begin import of_rank
+from gpukit.factorization.shared import training_data, twins
+from gpukit.factorization.shared.begin import ratings_of_rank
+from gpukit.factorization.shared.block_schedule import Copies, Ring
 from gpukit.factorization.shared.parts import Parts, parts_of
-from gpukit.factorization.shared.tour import Copies, Ring
 from gpukit.ratings.orders.order import order_ratings
 
 
 def keyed(counts, seed=0):
-    """(starts, others, where, blocks, keys) of rows with so many ratings, in four blocks of nine other rows."""
+    """Return (starts, others, where, blocks, keys) of rows with these counts, in four blocks of nine other rows."""
     rng, starts = np.random.default_rng(seed), np.append(0, np.cumsum(counts)).astype(np.int64)
     n = int(starts[-1])
     others, blocks = rng.integers(0, 9, n).astype(np.int32), rng.integers(0, 4, 9).astype(np.int32)
@@ -39,24 +39,24 @@ def test_keys_of_blocks():
     np.testing.assert_array_equal(found, expected)
 
 
-WAY = Way("users", 3, False, False, USUAL)
+WAY = PreparationOptions("users", 3, False, False, USUAL)
 
 
 def prepared(table, walk, team, deterministic=False, trend=()):
-    """(Parts, Orders, Scale, Ready, tables) of a rank."""
+    """Return (Parts, Orders, Scale, TrainingData, tables) of a rank."""
     way = WAY._replace(walk=walk, deterministic=deterministic, trend=trend)
     parts = parts_of(table, team.size, way, preparing)
-    orders = order_ratings(of_rank(table, parts.owner, team.rank), cpu(), team)
-    scale = ready.levelled(orders, scale_of(orders, table.values), preparing, way, parts, team)
-    made, starts = ready.make_ready(orders, scale, way, preparing, parts, team, own_steps)
+    orders = order_ratings(ratings_of_rank(table, parts.owner, team.rank), cpu(), team)
+    scale = training_data.center_scale(orders, scale_of(orders, table.values), preparing, way, parts, team)
+    made, starts = training_data.prepare_ratings(orders, scale, way, preparing, parts, team, own_steps)
     plan = check(settings_like(walk), len(table))
     layout = steps.layout(8, 0)
-    tables, *_ = ready.chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
+    tables, *_ = training_data.chunk_tables(made.side, starts, parts, way, plan, layout, steps, own_steps)
     return parts, orders, scale, made, tables
 
 
 def settings_like(walk):
-    """An estimator whose parameters are the usual ones."""
+    """An estimator with default parameters."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
     return (MatrixFactorization if walk == "users" else LSHMF)(n_factors=8)
@@ -64,7 +64,7 @@ def settings_like(walk):
 
 @pytest.mark.parametrize("size, deterministic", [(2, False), (2, True), (7, True)])
 @pytest.mark.parametrize("walk", ["users", "items"])
-def test_every_rating_is_walked_once_in_its_block(walk, size, deterministic, monkeypatch):
+def test_every_rating_is_processed_once_in_its_block(walk, size, deterministic, monkeypatch):
     table = ratings()
     monkeypatch.setattr(preparing, "GRAIN", 20)  # for several blocks of so few ratings: five
     done = together(size, lambda team: prepared(table, walk, team, deterministic))
@@ -86,10 +86,10 @@ def test_every_rating_is_walked_once_in_its_block(walk, size, deterministic, mon
 @pytest.mark.parametrize("trend", [(), (0.3, 0.9)], ids=["mean", "trend"])
 @pytest.mark.parametrize("size, deterministic", [(2, False), (4, False), (4, True)])
 def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic, trend):
-    """Also on ranks that have none: one that gives one result has one block of so few."""
+    """Also on ranks without ratings: deterministic training has one block of so few ratings."""
     table, way = ratings(), WAY._replace(trend=trend)
     orders = order_ratings(table, cpu())
-    scale = levelled(orders, scale_of(orders, table.values), preparing, way)
+    scale = center_scale(orders, scale_of(orders, table.values), preparing, way)
     users, items = baseline_of(orders, scale, preparing, trend=trend)
     done = together(size, lambda team: prepared(table, "users", team, deterministic, trend))
     for rank, (parts, own, its, made, _) in enumerate(done):
@@ -103,7 +103,7 @@ def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic,
 
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_values_that_a_rank_alone_has_are_levels_of_all(deterministic):
-    """Also where they are too many for levels, on one rank or on all together, and on one that has none."""
+    """Also with too many values for levels, on one rank or on all together, and on a rank without ratings."""
     for values in (lambda n: np.arange(n) % 7, lambda n: np.arange(n) % 400, lambda n: np.arange(n) * 1e-3):
         table = ratings(values)
         whole = order_ratings(table, cpu())
@@ -120,26 +120,26 @@ def test_no_ratings_on_any_rank_are_refused():
 
 
 @pytest.mark.parametrize("walk, blocks, first", [("users", 2, 0.5), ("users", 4, 0.25), ("items", 2, 1.0)])
-def test_workers_do_not_meet_more_often_than_on_one_gpu(walk, blocks, first):
-    """At Netflix shape, whose most popular item has 0.24% of the ratings: in the first epoch as many on a row."""
+def test_workers_share_rows_no_more_than_on_one_gpu(walk, blocks, first):
+    """At Netflix shape, whose most popular item has 0.24% of the ratings: as many workers on a row."""
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0], users[0] = 237_000, 17_000
     parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(blocks, blocks))
     plan = check(settings_like(walk), int(users.sum()))
-    found = ready.workers_that_meet(12_672, parts, walk, plan)
+    found = training_data.bound_workers(12_672, parts, walk, plan)
     assert found[0] == pytest.approx(12_672 * first, rel=0.05) and found[1] == 12_672
-    few = ready.workers_that_meet(2, parts, walk, plan)
+    few = training_data.bound_workers(2, parts, walk, plan)
     assert few == (2, 2)
 
 
 @pytest.mark.parametrize("ranks, first", [(2, 1.0), (3, 1 / 3), (4, 0.25), (8, 0.125)])
 def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
-    """Of two ranks each takes as many steps at a time as one GPU; of more, all together do."""
+    """Two ranks each take as many concurrent steps as one GPU; more ranks do so together."""
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0] = 237_000
     parts = Parts(np.zeros(1), (users, items), np.zeros(17_770, np.int32), None, Copies(ranks))
     plan = check(settings_like("users"), int(users.sum()))
-    found = ready.workers_that_meet(11_520, parts, "users", plan)
+    found = training_data.bound_workers(11_520, parts, "users", plan)
     assert found[0] == pytest.approx(12_672 * first, rel=0.1) and found[1] == 11_520
 
 
@@ -149,23 +149,23 @@ def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
     + [((8_348, 11_136), (5_568, 11_136)), ((2_000, 11_136), (1_856, 11_136)), ((1, 8), (1, 8)), ((2, 3), (1, 2))],
 )
 def test_the_first_workers_have_whole_shares_of_the_others(asked, found):
-    """Never more than asked for; whole warps, where there are several."""
-    first, workers = ready.in_step(*asked)
+    """Never more than requested; whole warps if there are several."""
+    first, workers = training_data.match_workers(*asked)
     assert (first, workers) == found
     assert first <= asked[0] and workers <= asked[1] and workers % first == 0 and (first < 4 or first % 4 == 0)
 
 
-def test_chunks_are_dealt_to_as_many_as_walk_first(monkeypatch):
-    """Where fewer workers may walk at first, a little fewer, all others are as few."""
-    monkeypatch.setattr(ready, "workers_that_meet", lambda *_: (10, 12))
-    monkeypatch.setattr(own_steps, "most_beside", lambda layout: 12)
+def test_chunks_are_dealt_to_the_first_epochs_workers(monkeypatch):
+    """If slightly fewer workers start the first epoch, later epochs use the same number."""
+    monkeypatch.setattr(training_data, "bound_workers", lambda *_: (10, 12))
+    monkeypatch.setattr(own_steps, "most_copy_workers", lambda layout: 12)
     table, dealt_to = ratings(), []
-    cut = ready.cut_table
+    cut = training_data.cut_table
 
     def noted(counts, starts, pace, *more):
         dealt_to.append(pace.workers)
         return cut(counts, starts, pace, *more)
 
-    monkeypatch.setattr(ready, "cut_table", noted)
+    monkeypatch.setattr(training_data, "cut_table", noted)
     together(2, lambda team: prepared(table, "users", team))
     assert dealt_to == [10, 10]

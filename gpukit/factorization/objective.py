@@ -1,4 +1,4 @@
-"""What a training is for: the kind of feedback, the loss and the solver, from parameters that must fit together."""
+"""Objective of a training: feedback, loss and solver, from parameters that must be consistent."""
 
 from typing import NamedTuple
 
@@ -15,8 +15,10 @@ OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters 
 
 
 class Goal(NamedTuple):
-    """feedback 'explicit' (ratings) or 'implicit' (clicks), loss and solver; open: neither is named, and clicks choose
-    them."""
+    """Objective of a training.
+
+    feedback 'explicit' (ratings) or 'implicit' (clicks); loss; solver; open: loss and solver are chosen for clicks.
+    """
 
     feedback: str
     loss: str
@@ -25,9 +27,9 @@ class Goal(NamedTuple):
 
 
 def goal_of(estimator, feedback=None):
-    """The Goal of an estimator's parameters for a kind of feedback; None: the kind that they speak of.
+    """Return the Goal of an estimator's parameters for a kind of feedback; None: the kind that they imply.
 
-    Raises ParameterError for parameters that do not fit together, or not the feedback.
+    Raises ParameterError for inconsistent parameters.
     """
     check_choice("feedback", estimator.feedback, FEEDBACK)
     if estimator.positive_from is not None:
@@ -42,13 +44,13 @@ def goal_of(estimator, feedback=None):
 
 
 def solvers_for(estimator):
-    """The names that its solver may have: of a model with neighbourhoods none that learns none."""
+    """Return the solvers available to an estimator; models with neighbourhoods exclude those that do not train them."""
     alone = ("hogwild", "als") if hasattr(estimator, "n_neighbors") else ()
     return tuple(name for name in ALL_SOLVERS if name not in alone)
 
 
 def spoken_of(estimator):
-    """The kind of feedback that the parameters speak of: what is named, or what a solver, a loss or a number is for."""
+    """Return the feedback that the parameters imply: as named, or by a solver, a loss or a number for clicks."""
     if estimator.feedback != "auto":
         return estimator.feedback
     clicks = estimator.solver in LOSSES_OF or estimator.loss in sum(LOSSES_OF.values(), ())[1:]
@@ -56,7 +58,7 @@ def spoken_of(estimator):
 
 
 def check_explicit(estimator):
-    """ParameterError where a parameter is named that is for clicks."""
+    """Raise ParameterError for parameters of clicks."""
     named = [("loss", estimator.loss)] * (estimator.loss not in ("auto", "squared"))
     named += [("solver", estimator.solver)] * (estimator.solver in LOSSES_OF)
     named += [("row_solver", estimator.row_solver)] * (estimator.row_solver != "auto")
@@ -70,7 +72,7 @@ def check_explicit(estimator):
 
 
 def of_clicks(solver, loss):
-    """(loss, solver) for clicks, what is open filled in; ParameterError for two that do not go together."""
+    """Return (loss, solver) for clicks with defaults filled in; raise ParameterError for an inconsistent pair."""
     if solver in SOLVERS:
         raise ParameterError(
             f"solver={solver!r} learns ratings, and these are clicks: 'ials' and 'sampled' learn those ('auto' takes "

@@ -1,0 +1,94 @@
+"""Schedule of blocks of items over ranks, and the transfers between steps; the same on every rank."""
+
+from typing import NamedTuple
+
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.random import bits
+
+
+class ScheduleStep(NamedTuple):
+    """A step of an epoch: block_ranks {block: rank}; tables {rank: number of its chunk table}, without idle ranks."""
+
+    block_ranks: dict
+    tables: dict
+
+
+class Lap(NamedTuple):
+    """A round of the blocks: first and last share of their ratings, number of workers."""
+
+    low: float
+    high: float
+    workers: int
+
+
+class Move(NamedTuple):
+    """Transfer of a block from the rank that processed it to the rank that processes it next."""
+
+    block: int
+    source: int
+    target: int
+
+
+class Ring(NamedTuple):
+    """B blocks in a ring, B a multiple of the ranks: at step t rank r processes block r B / R + t."""
+
+    ranks: int
+    blocks: int
+
+    def steps(self, epoch):
+        """Return the ScheduleSteps of any epoch: each rank processes each block once."""
+        distance, ranks = self.blocks // self.ranks, range(self.ranks)
+        all_tables = [{rank: (rank * distance + step) % self.blocks for rank in ranks} for step in range(self.blocks)]
+        return [ScheduleStep({block: rank for rank, block in tables.items()}, tables) for tables in all_tables]
+
+
+class Copies(NamedTuple):
+    """No blocks: every rank processes all its ratings on a copy of all rows (training.Copied)."""
+
+    ranks: int
+
+
+class Strata(NamedTuple):
+    """Strata of a deterministic training.
+
+    owners (B,): rank of each block of users; by_users: True if users are the major side, whose block b is paired with
+    block b + s of the other side in stratum s.
+    """
+
+    owners: tuple
+    by_users: bool
+    seed: int
+
+    def steps(self, epoch):
+        """Return the ScheduleSteps of an epoch, whose strata are in an order of its own."""
+        turn, count = schedule.turn_key(self.seed, epoch), len(self.owners)
+        return [self._stratum(s) for s in sorted(range(count), key=lambda s: bits(~turn, s))]
+
+    def _stratum(self, s):
+        sign, count = (-1 if self.by_users else 1), len(self.owners)
+        block_ranks = {block: self.owners[(block + sign * s) % count] for block in range(count)}
+        return ScheduleStep(block_ranks, dict.fromkeys(set(self.owners), s))
+
+
+def plan_moves(steps, later):
+    """Return the Moves after each of an epoch's ScheduleSteps; later: the steps of the next epoch."""
+    next_ranks, transfers = {}, []
+    for step in reversed([*steps, *later]):
+        ranks = sorted(step.block_ranks.items())
+        moved = [(block, rank) for block, rank in ranks if next_ranks.get(block, rank) != rank]
+        transfers.append([Move(block, rank, next_ranks[block]) for block, rank in moved])
+        next_ranks.update(step.block_ranks)
+    return transfers[::-1][: len(steps)]
+
+
+def part_of(table, lap):
+    """Return the rows of a chunk table in a Lap, whole quads."""
+    quads = table.shape[0] // schedule.QUAD
+    low, high = (schedule.QUAD * int(share * quads) for share in (lap.low, lap.high))
+    return table if (lap.low, lap.high) == (0.0, 1.0) else table[low:high]
+
+
+def in_parts(table, parts, workers):
+    """Split a chunk table into consecutive parts of whole quads."""
+    bounds = [part / parts for part in range(parts + 1)]
+    return [part_of(table, Lap(low, high, workers)) for low, high in zip(bounds, bounds[1:])]
