@@ -5,7 +5,7 @@ timing.py    samples of a GPU or CPU step
 conditions.py   where and on how much
 ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
              (real)
-answers/     similar items and users, judged by held-out ratings; what lists cost
+similarity.py   similar items and users, judged by held-out ratings      lists.py   what lists cost
 sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
 ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
 letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
@@ -17,8 +17,9 @@ recovery.py        the imputation's accuracy: generated tensors; METR-LA and Mol
 clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
              implicit's ALS, on NCF's MovieLens 1M (real)
 ranks/       two GPUs, or processes, beside one
-rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned; deterministic
-             training beside plain training
+defaults.py  the factorizations' defaults beside other packages (predictors.py), on real ratings, whole and thinned
+             (sparse_ratings.py)
+deterministic.py   deterministic training beside plain training
 reproduce/   the papers' tables and figures, a function each, printed values beside
 process.py   what runs in fresh processes: readers and commands
 kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
@@ -41,8 +42,8 @@ FILES = {
         "updates",
         "command",
     ),
-    "answers.similar": ("similar",),
-    "answers.lists": ("lists",),
+    "similarity": ("similar",),
+    "lists": ("lists",),
     "sorting": ("sorting", "lengths"),
     "ranking": ("ranking", "product", "rungs", "path"),
     "letor": ("mq2008", "solvers", "letor"),
@@ -50,19 +51,19 @@ FILES = {
     "imputation": ("impute-speed",),
     "decompositions": ("impute-ladder",),
     "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
-    "ranks.rows": ("ranks",),
+    "ranks.launcher": ("ranks",),
     "reproduce.online": ("table9", "stream"),
     "reproduce.live": ("live",),
     "reproduce.solvers": ("agreement", "table4", "table6", "fig6"),
     "reproduce.noise": ("table8",),
-    "clicks.squares": ("ials",),
+    "clicks.epochs": ("ials",),
     "clicks.table10": ("clicks", "gmf", "mlp", "neumf"),
-    "clicks.duel": ("implicit",),
+    "clicks.implicit_als": ("implicit",),
     "clicks.quality": ("quality",),
     "clicks.head": ("head",),
     "clicks.negatives": ("negatives",),
-    "rivals.defaults": ("defaults",),
-    "rivals.deterministic": ("deterministic",),
+    "defaults": ("defaults",),
+    "deterministic": ("deterministic",),
     "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
 }  # file -> what it measures: the keys of its BENCHES
 NAMES = tuple(name for names in FILES.values() for name in names)

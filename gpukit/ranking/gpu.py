@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_out, device_array, launch
-from gpukit.device.round import Round
+from gpukit.device.cuda_graph import Round
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.bench.answers import lists
+from gpukit.bench import lists
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 

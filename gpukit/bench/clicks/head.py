@@ -8,9 +8,9 @@ import time
 
 import numpy as np
 
-from gpukit.bench.answers.lists import learn
-from gpukit.bench.clicks import sets
+from gpukit.bench.clicks import ncf_data
 from gpukit.bench.conditions import shape_name
+from gpukit.bench.lists import learn
 from gpukit.bench.record import Row
 from gpukit.bench.timing import seconds
 from gpukit.errors import DataError
@@ -23,9 +23,9 @@ TIMES, LEAST = 5, 0.5  # HR@10 that lists come to where anything was learned
 
 def head(conditions):
     """Yield the Rows of lists of a model of ratings."""
-    ratings, tests = sets.ratings(conditions.data, conditions.scale)
+    ratings, tests = ncf_data.ratings(conditions.data, conditions.scale)
     model = MatrixFactorization(n_factors=4, n_epochs=2, device=conditions.device).fit(ratings)
-    where = shape_name(sets.NAME, conditions.scale), "real"
+    where = shape_name(ncf_data.NAME, conditions.scale), "real"
     what, clock = "learning what ranks lists", time.perf_counter
     if not conditions.device.is_cuda:
         what, clock = f"CPU time of {what}", time.process_time
@@ -36,12 +36,14 @@ def head(conditions):
 
 def judged(model, tests, by, where):
     """Yield the Rows of a ranking of a model: HR and NDCG among the negatives, slots of items that few have rated."""
-    values = judging.judge_sampled({"": model}, tests, sets.K, False, by).judged[0].values[sets.K]
+    values = judging.judge_sampled({"": model}, tests, ncf_data.K, False, by).judged[0].values[ncf_data.K]
     if by == "lists" and np.mean(values["hr"]) < LEAST:
         raise DataError(f"Lists come to HR@10 {np.mean(values['hr']):.3f}, below {LEAST}: nothing was learned.")
     for metric, called in {"hr": "HR@10", "ndcg": "NDCG@10"}.items():
         yield Row(f"{called} of lists of ratings, by {by}", *where, [float(np.mean(values[metric]))], called)
-    few = judging.judge_lists({"": model}, (tests.users, tests.clicks), sets.K, False, by=by).rows(sets.K)[0]["few"]
+    few = judging.judge_lists({"": model}, (tests.users, tests.clicks), ncf_data.K, False, by=by).rows(ncf_data.K)[0][
+        "few"
+    ]
     note = f"slots of items with fewer than {FEW} ratings"
     yield Row(f"little known items in lists of ratings, by {by}", *where, [100 * few], "percent", note)
 

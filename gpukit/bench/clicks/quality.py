@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import factorization
-from gpukit.bench.clicks import held, sets
+from gpukit.bench.clicks import held, ncf_data
 from gpukit.bench.record import Row
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.significance import compare
@@ -48,8 +48,8 @@ def least_squares(device, seed, named=None):
 def learned(model, ncf):
     """The Learned of an estimator, trained on all clicks."""
     fitted = model.fit(ncf.clicks)
-    values = judging.judge_sampled({"": fitted}, ncf.tests, baselines=False).judged[0].values[sets.K]
-    full = fitted.evaluate_lists((ncf.tests.users, ncf.tests.clicks), k=sets.K, baselines=False).rows(sets.K)[0]
+    values = judging.judge_sampled({"": fitted}, ncf.tests, baselines=False).judged[0].values[ncf_data.K]
+    full = fitted.evaluate_lists((ncf.tests.users, ncf.tests.clicks), k=ncf_data.K, baselines=False).rows(ncf_data.K)[0]
     return Learned(values, {metric: full[metric] for metric in METRICS}, told(fitted.chosen_))
 
 
@@ -78,7 +78,7 @@ def of_squares(ncf, device):
 
 def quality(conditions):
     """HR and NDCG of all, five seeds each, and what the model of any kind has over least squares."""
-    ncf, device = sets.read(conditions.data, conditions.scale), conditions.device
+    ncf, device = ncf_data.read(conditions.data, conditions.scale), conditions.device
     for name, squares, note in of_squares(ncf, device):
         if conditions.scale == 1:
             check(name, squares)

@@ -10,7 +10,7 @@ import importlib.util
 
 import numpy as np
 
-from gpukit.bench.clicks import networks, ours, packages, sets
+from gpukit.bench.clicks import ncf_data, networks, packages, training
 from gpukit.bench.record import Row
 
 TARGET, SECONDS = 0.65, 120.0
@@ -20,9 +20,11 @@ SEEDS = 5  # of ours
 
 def clicks(conditions):
     """Time to HR 0.65 and what it comes to, of our models and of implicit's."""
-    ncf = sets.read(conditions.data, conditions.scale)
-    for name in ours.models(conditions.device):
-        courses = [ours.trained(ours.models(conditions.device, seed)[name], ncf, SECONDS) for seed in range(SEEDS)]
+    ncf = ncf_data.read(conditions.data, conditions.scale)
+    for name in training.models(conditions.device):
+        courses = [
+            training.trained(training.models(conditions.device, seed)[name], ncf, SECONDS) for seed in range(SEEDS)
+        ]
         yield from rows(name, courses, ncf.name)
     if not conditions.device.is_cuda and importlib.util.find_spec("implicit"):
         yield from rows("implicit's ALS", [packages.implicit_als(ncf)], ncf.name, f"{packages.FACTORS} factors")
@@ -31,7 +33,7 @@ def clicks(conditions):
 def network(conditions, name):
     """The same of one of networks.NAMES, on a GPU."""
     if conditions.device.is_cuda and importlib.util.find_spec("torch"):
-        ncf = sets.read(conditions.data, conditions.scale)
+        ncf = ncf_data.read(conditions.data, conditions.scale)
         yield from rows(name, [networks.trained(name, ncf, conditions.device, SECONDS)], ncf.name)
 
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import head, sets
+from gpukit.bench.clicks import head, ncf_data
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 from gpukit.errors import DataError
@@ -27,7 +27,7 @@ def rated():
 @pytest.mark.slow
 def test_the_rows(monkeypatch):
     """What three users gave a five stands in lists by rating alone."""
-    monkeypatch.setattr(sets, "ratings", lambda folder, share: rated())
+    monkeypatch.setattr(ncf_data, "ratings", lambda folder, share: rated())
     rows = {row.what: row.samples for row in head.BENCHES["head"](Conditions(cpu()))}
     whats = "HR@10 of lists", "NDCG@10 of lists", "little known items in lists"
     expected = [f"{what} of ratings, by {by}" for by in RANKINGS for what in whats]
@@ -41,6 +41,6 @@ def test_the_rows(monkeypatch):
 def test_what_has_not_learned_is_refused(monkeypatch):
     ratings, tests = rated()
     monkeypatch.setattr(head, "LEAST", 1.1)
-    monkeypatch.setattr(sets, "ratings", lambda folder, share: (ratings, tests))
+    monkeypatch.setattr(ncf_data, "ratings", lambda folder, share: (ratings, tests))
     with pytest.raises(DataError, match=r"Lists come to HR@10 .*, below 1\.1"):
         list(head.head(Conditions(cpu())))

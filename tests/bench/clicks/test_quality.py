@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import held, quality, sets
+from gpukit.bench.clicks import held, ncf_data, quality
 from gpukit.bench.clicks.quality import CHOSEN, Learned
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
@@ -46,7 +46,7 @@ def test_the_benchmark_runs(monkeypatch, larger, names):
         named, rank = choose(learner, clicks, device, tried)
         return named, rank / tried[0]["n_factors"]
 
-    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
     monkeypatch.setattr(held, "choose", better_by_more)
     monkeypatch.setattr(held, "DRAWS", 1)
     for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "LARGER": {False: larger}}.items():

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.bench.clicks import course, ours, sets, table10
+from gpukit.bench.clicks import course, ncf_data, table10, training
 from gpukit.bench.clicks.course import Course
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
@@ -25,7 +25,7 @@ def planted():
     clicks = as_ratings((users + 500, items + 7000, np.ones(len(users), np.float32)))
     others = np.array([random.choice(np.flatnonzero(~row), 10, replace=False) for row in mine | mask]) + 7000
     others[0, 0], held[1] = 9999, 2000  # unknown items
-    return sets.of(clicks, Negatives(np.arange(USERS) + 500, held + 7000, others, np.ones(others.shape, bool)))
+    return ncf_data.of(clicks, Negatives(np.arange(USERS) + 500, held + 7000, others, np.ones(others.shape, bool)))
 
 
 @pytest.fixture
@@ -92,16 +92,16 @@ def test_the_rows_of_courses():
 
 
 def test_our_models_are_trained_and_judged(ncf, monkeypatch):
-    assert list(ours.models(cpu()))
-    for name, model in ours.models(cpu()).items():
-        found = ours.trained(model.set_params(n_epochs=3, n_factors=4), ncf, 60.0)
+    assert list(training.models(cpu()))
+    for name, model in training.models(cpu()).items():
+        found = training.trained(model.set_params(n_epochs=3, n_factors=4), ncf, 60.0)
         assert len(found.found) == len(found.times) == 3 and found.times == sorted(found.times), name
         assert found.final[0] > 0.9 and 0 < found.final[2] <= 1, name
 
 
 def test_the_benchmark_runs(ncf, monkeypatch):
-    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(ours, "MODELS", {})
+    monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(training, "MODELS", {})
     monkeypatch.setattr(table10.importlib.util, "find_spec", lambda name: None)
     for name in ("clicks", "gmf", "mlp", "neumf"):
         assert list(table10.BENCHES[name](Conditions(cpu()))) == []
@@ -113,12 +113,12 @@ def test_a_share_of_the_users(tmp_path):
     (tmp_path / "ncf/ml-1m.train.rating").write_text(clicks)
     tests = "".join(f"({user},7)\t1\t2\n" for user in range(4))
     (tmp_path / "ncf/ml-1m.test.negative").write_text(tests)
-    whole, half = sets.read(tmp_path), sets.read(tmp_path, 0.5)
+    whole, half = ncf_data.read(tmp_path), ncf_data.read(tmp_path, 0.5)
     assert (len(whole.clicks), len(half.clicks), half.clicks.shape) == (8, 4, (2, 5))
     assert whole.found.users.tolist() == [0, 1, 2, 3] and half.found.users.tolist() == [0, 1]
-    assert whole.name == sets.NAME and half.name == f"{sets.NAME} x 0.5"
+    assert whole.name == ncf_data.NAME and half.name == f"{ncf_data.NAME} x 0.5"
 
 
 def test_ncf_is_needed():
     with pytest.raises(DataError, match="NCF's files are needed: set GPUKIT_DATA"):
-        sets.read(None)
+        ncf_data.read(None)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from support import data
 
-from gpukit.bench.clicks import sets
+from gpukit.bench.clicks import ncf_data
 from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.answers.judging import baseline_scores
@@ -14,7 +14,7 @@ from gpukit.factorization.answers.judging import baseline_scores
 @pytest.mark.data
 def test_popularity_and_item_knn_on_movielens():
     folder = data("ncf/ml-1m.train.rating").parent.parent
-    ncf = sets.read(folder)
+    ncf = ncf_data.read(folder)
     assert len(ncf.tests.users) == 6040 and ncf.tests.items.shape[1] == 99
     own = (ncf.tests.items == ncf.tests.clicks[:, None]).any(axis=1)
     assert own.sum() == 156 and not ncf.found.there[own].all(axis=1).any()

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from gpukit.device import trial, twins
+from gpukit.device import smoke_test, twins
 
 pytestmark = pytest.mark.kernel
 
 
 def test_a_gpu_that_works():
-    assert trial.failure(0) is None
+    assert smoke_test.failure(0) is None
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_what_goes_wrong_is_one_line(monkeypatch, error, told):
     def broken(function):
         raise error
 
-    monkeypatch.setattr(trial.cuda, "jit", broken)
-    assert trial.failure(0) == told
+    monkeypatch.setattr(smoke_test.cuda, "jit", broken)
+    assert smoke_test.failure(0) == told
 
 
 def test_a_wrong_answer_is_seen(monkeypatch):
-    monkeypatch.setattr(trial.np, "arange", lambda n: np.ones(n))
-    assert trial.failure(0).startswith("it gave [0, 1, 2, 3]")
+    monkeypatch.setattr(smoke_test.np, "arange", lambda n: np.ones(n))
+    assert smoke_test.failure(0).startswith("it gave [0, 1, 2, 3]")
 
 
 def test_kernel_and_twin_agree():

@@ -18,7 +18,7 @@ OF_RATINGS, MORE = ("netflix",), ("yahoo", "ml-10m")
 MODELS = ("CUSGD++", 32), ("CUSGD++", 128), ("CULSH-MF", 32)
 OF_DOCUMENTS = ("mslr-web30k",)
 OF_TENSORS = {True: ("512x512x2600", "64x64x2100"), False: ("64x64x2100", "512x512x2600")}  # on GPUs, the usual first
-COMMAND = "from gpukit.bench.ranks.work import main; main()"
+COMMAND = "from gpukit.bench.ranks.worker import main; main()"
 
 
 def ranks(conditions):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.bench.clicks import ours, packages, sets
+from gpukit.bench.clicks import ncf_data, packages, training
 from gpukit.bench.record import Row
 from gpukit.errors import DataError
 
@@ -37,7 +37,7 @@ class Chosen(NamedTuple):
 def course_of(name, named, ncf, seed):
     """The course.Course of a package, its settings named, in seconds of CPU time."""
     if name == OURS:
-        return ours.least_squares({"n_factors": FACTORS, "n_epochs": EPOCHS, **named}, ncf, seed, time.process_time)
+        return training.least_squares({"n_factors": FACTORS, "n_epochs": EPOCHS, **named}, ncf, seed, time.process_time)
     return packages.implicit_als(ncf, seed, time.process_time, **named)
 
 
@@ -48,7 +48,7 @@ def settings_of(name):
 
 
 def choose(name, held):
-    """The Chosen of a package on held-out clicks, a sets.Ncf."""
+    """The Chosen of a package on held-out clicks, a ncf_data.Ncf."""
     tried = [(course_of(name, named, held, 0).final[:2], named) for named in settings_of(name)]
     quality, named = max(tried, key=lambda one: one[0][1])
     return Chosen(named, quality, len(tried))
@@ -58,8 +58,8 @@ def duel(conditions):
     """Seconds of CPU time and quality of both, at settings chosen on held-out clicks, and the other's best test."""
     if conditions.device.is_cuda or not importlib.util.find_spec("implicit"):
         return
-    ncf = sets.read(conditions.data, conditions.scale)
-    held = sets.held_out(ncf)
+    ncf = ncf_data.read(conditions.data, conditions.scale)
+    held = ncf_data.held_out(ncf)
     chosen = {name: choose(name, held) for name in (OURS, THEIRS)}
     courses = {name: [] for name in chosen}
     for seed in range(SEEDS):

@@ -3,7 +3,7 @@
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import squares as bench
+from gpukit.bench.clicks import epochs as bench
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 from gpukit.errors import DataError

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpukit.bench import deterministic as bench
 from gpukit.bench.conditions import Conditions
-from gpukit.bench.rivals import deterministic as bench
 from gpukit.device import cpu
 from gpukit.ratings import synth_ratings
 

@@ -4,16 +4,16 @@ import threading
 
 import pytest
 
-from gpukit.device import ahead
+from gpukit.device import warm_up
 from gpukit.errors import DeviceError, ParameterError
 
 
 def begun(monkeypatch, index, gpu):
     """What begin starts for a GPU of that number, once it has ended."""
-    monkeypatch.setattr(ahead, "number_of", lambda spec: index)
-    monkeypatch.setattr(ahead, "gpu", gpu)
+    monkeypatch.setattr(warm_up, "number_of", lambda spec: index)
+    monkeypatch.setattr(warm_up, "gpu", gpu)
     before = set(threading.enumerate())
-    ahead.begin("auto")
+    warm_up.begin("auto")
     for thread in set(threading.enumerate()) - before:
         thread.join()
 
@@ -39,9 +39,9 @@ def test_what_goes_wrong_meanwhile_is_told_by_who_needs_it(monkeypatch, capfd):
 def test_what_there_is_not_is_told_at_once(monkeypatch):
     monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 1)
     with pytest.raises(DeviceError, match="only 1 GPU"):
-        ahead.begin("cuda:1")
+        warm_up.begin("cuda:1")
     with pytest.raises(ParameterError, match="must be auto"):
-        ahead.begin("gpu")
+        warm_up.begin("gpu")
 
 
 @pytest.mark.parametrize("spec, asked", [("auto", True), ("cuda:1", True), ("cpu", False)])
@@ -50,19 +50,19 @@ def test_the_driver_is_woken_unless_the_cpu_serves(monkeypatch, spec, asked):
 
     class Driver:
         def __init__(self, name):
-            assert name == ahead.DRIVER
+            assert name == warm_up.DRIVER
 
         def cuInit(self, flags):
             called.set()
 
-    monkeypatch.setattr(ahead.ctypes, "CDLL", Driver)
-    ahead.wake(spec)
+    monkeypatch.setattr(warm_up.ctypes, "CDLL", Driver)
+    warm_up.wake(spec)
     assert called.wait(5.0 if asked else 0.05) == asked
 
 
 def test_a_driver_that_is_not_there_is_told_by_who_needs_it(monkeypatch, capfd):
-    monkeypatch.setattr(ahead, "DRIVER", "libcuda-of-nobody.so")
-    ahead.woken()
+    monkeypatch.setattr(warm_up, "DRIVER", "libcuda-of-nobody.so")
+    warm_up.woken()
     assert capfd.readouterr() == ("", "")
 
 

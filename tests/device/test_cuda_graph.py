@@ -8,8 +8,8 @@ import pytest
 
 from gpukit import _driver
 from gpukit._cuda import SIMULATED, cuda, kernel
-from gpukit.device import round as rounds
-from gpukit.device.round import Round
+from gpukit.device import cuda_graph
+from gpukit.device.cuda_graph import Round
 
 SIZE = 37
 
@@ -93,9 +93,9 @@ def test_the_driver_is_asked_once(monkeypatch):
     asked = a_round(cuda.to_device(factors))
     asked(x)
     for name in ("launch", "copy_in", "copy_out"):
-        monkeypatch.setattr(rounds, name, None)
+        monkeypatch.setattr(cuda_graph, name, None)
     calls, ask = [], _driver.asked
-    monkeypatch.setattr(rounds, "asked", lambda name, *arguments: (calls.append(name), ask(name, *arguments))[1])
+    monkeypatch.setattr(cuda_graph, "asked", lambda name, *arguments: (calls.append(name), ask(name, *arguments))[1])
     gc.collect()
     np.testing.assert_array_equal(asked(x), expected(x, factors))
     assert calls == ["cuGraphLaunch", "cuStreamSynchronize"]
@@ -103,9 +103,9 @@ def test_the_driver_is_asked_once(monkeypatch):
 
 def test_a_graph_is_given_back_by_who_has_made_it(monkeypatch):
     given = []
-    monkeypatch.setattr(rounds, "asked", lambda *call: given.append(call))
-    rounds.give_back("another's", os.getpid() + 1)
-    rounds.give_back("mine", os.getpid())
+    monkeypatch.setattr(cuda_graph, "asked", lambda *call: given.append(call))
+    cuda_graph.give_back("another's", os.getpid() + 1)
+    cuda_graph.give_back("mine", os.getpid())
     assert given == [("cuGraphExecDestroy", "mine")]
 
 

@@ -2,9 +2,9 @@
 
 import numpy as np
 
+from gpukit.bench.predictors import predictors
 from gpukit.bench.record import Row
-from gpukit.bench.rivals.packages import predictors
-from gpukit.bench.rivals.sets import sets
+from gpukit.bench.sparse_ratings import sets
 from gpukit.evaluation.metrics import rmse
 
 

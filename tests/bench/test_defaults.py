@@ -8,17 +8,17 @@ import pytest
 from factorization.inputs import planted
 from support import data
 
+from gpukit.bench import predictors
 from gpukit.bench.conditions import Conditions
-from gpukit.bench.rivals import packages
-from gpukit.bench.rivals.defaults import best, defaults
-from gpukit.bench.rivals.sets import sets, thinned
+from gpukit.bench.defaults import best, defaults
+from gpukit.bench.sparse_ratings import sets, thinned
 from gpukit.device import cpu
 
 
 @pytest.mark.slow
 def test_predictors_of_a_set():
     train, test = planted(60, 30, 0.6).split(0.2, 0)
-    found = {name: best(one, train, test) for name, one in packages.predictors(cpu()).items()}
+    found = {name: best(one, train, test) for name, one in predictors.predictors(cpu()).items()}
     assert found["damped biases (1 to 25)"] < found["global mean"] == pytest.approx(np.std(test.values), rel=0.1)
     assert found["LSHMF, defaults"] < 1.01 * found["damped biases (1 to 25)"]
     assert ("Surprise SVD" in found) == bool(importlib.util.find_spec("surprise"))
@@ -41,7 +41,7 @@ def test_sets_and_rows(monkeypatch):
     assert [seeds for _, seeds in found.values()] == [5, 2, 2, 2, 2]
     one = next(iter(found.values()))[0]
     assert all(np.bincount(rows).min() > 0 for rows in (thinned(one, 0.1).users, thinned(one, 0.1).items))
-    monkeypatch.setattr("gpukit.bench.rivals.defaults.predictors", lambda _: {"global mean": packages.global_mean})
+    monkeypatch.setattr("gpukit.bench.defaults.predictors", lambda _: {"global mean": predictors.global_mean})
     rows = list(defaults(Conditions(cpu(), scale=0.05, data=folder)))
     assert len(rows) == 5 and [len(row.samples) for row in rows] == [5, 2, 2, 2, 2]
     assert all(row.data == "real" and f"{np.mean(row.samples):.4f}" in row.note for row in rows)

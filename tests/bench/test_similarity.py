@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from factorization.inputs import make, planted
 
-from gpukit.bench.answers import similar
+from gpukit.bench import similarity
 from gpukit.bench.conditions import Conditions
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF
@@ -13,14 +13,14 @@ from gpukit.factorization import LSHMF
 @pytest.fixture(scope="module")
 def parts():
     """A fitted model, its ratings and held-out ones."""
-    train, test = similar.split(planted(n_users=80, n_items=40), 0)
+    train, test = similarity.split(planted(n_users=80, n_items=40), 0)
     return make(LSHMF).fit(train), train, test
 
 
 @pytest.mark.parametrize("what", ["item", "user"])
 def test_gains_are_residuals_of_held_out_ratings(parts, what):
     model, train, test = parts
-    judge, deviation = similar.judge_of(model, train, test, what), model._scale.deviation
+    judge, deviation = similarity.judge_of(model, train, test, what), model._scale.deviation
     usual = model.mean_ + model.user_baseline_[:, None] + model.item_baseline_[None]
     learned, held = np.zeros(train.shape), np.zeros(train.shape)
     learned[train.users, train.items] = (train.values - usual[train.users, train.items]) / deviation
@@ -36,10 +36,10 @@ def test_gains_are_residuals_of_held_out_ratings(parts, what):
 
 
 def test_some_rows_are_judged(parts, monkeypatch):
-    monkeypatch.setattr(similar, "JUDGED", 7)
-    some = similar.judge_of(*parts, "item", seed=1)
-    monkeypatch.setattr(similar, "JUDGED", 200)
-    every = similar.judge_of(*parts, "item")
+    monkeypatch.setattr(similarity, "JUDGED", 7)
+    some = similarity.judge_of(*parts, "item", seed=1)
+    monkeypatch.setattr(similarity, "JUDGED", 200)
+    every = similarity.judge_of(*parts, "item")
     assert len(set(some.rows.tolist())) == 7 and some.liked < every.liked
     np.testing.assert_array_equal(some.gains, every.gains[some.rows])
 
@@ -52,17 +52,17 @@ def test_nothing_is_held_out_twice(parts):
 
 def test_lists_are_the_best_without_oneself(parts):
     model, _, _ = parts
-    for score in similar.measures(model, "item").values():
+    for score in similarity.measures(model, "item").values():
         for row in (0, 17):
-            scores, best = np.array(score(row), float), similar.listed(score, row)
+            scores, best = np.array(score(row), float), similarity.listed(score, row)
             assert row not in best and len(set(best.tolist())) == 10
             assert scores[best].min() >= np.delete(scores, [*best, row]).max()
 
 
 @pytest.mark.slow
 def test_a_row_a_measure(monkeypatch):
-    monkeypatch.setattr(similar, "shapes", lambda folder: {"planted": planted(n_users=80, n_items=40)})
-    rows = list(similar.similar(Conditions(cpu())))
+    monkeypatch.setattr(similarity, "shapes", lambda folder: {"planted": planted(n_users=80, n_items=40)})
+    rows = list(similarity.similar(Conditions(cpu())))
     assert len(rows) == 34 and all(len(row.samples) == 3 and np.isfinite(row.samples).all() for row in rows)
     gains = {row.what.partition("similar ")[2]: np.mean(row.samples) for row in rows}
     assert gains["items of CUSGD++: 1 + residuals damped 50"] > gains["items of CUSGD++: popularity"]

@@ -57,12 +57,12 @@ def ways_for(factors):
 
 def epochs(conditions):
     """An epoch of iALS, both sides, by each way, and which is the fastest; on real clicks, what it comes to."""
-    from gpukit.bench.clicks import sets
+    from gpukit.bench.clicks import ncf_data
 
     for like in conditions.among((REAL, LARGE)):
         clicks, data = clicks_of(like, conditions)
         where = shape_name(like, conditions.scale), data
-        judge = sets.read(conditions.data) if like == REAL and conditions.scale == 1 else None
+        judge = ncf_data.read(conditions.data) if like == REAL and conditions.scale == 1 else None
         for factors in FACTORS:
             ways = ways_for(factors)
             measured = [measure(clicks, factors, way, conditions.device, judge) for way in ways]
@@ -73,7 +73,7 @@ def epochs(conditions):
 
 
 def measure(clicks, factors, way, device, ncf):
-    """(milliseconds of epochs, what the epochs of NAMED come to as text): by a sets.Ncf, '' for None."""
+    """(milliseconds of epochs, what the epochs of NAMED come to as text): by a ncf_data.Ncf, '' for None."""
     run = begun(clicks, factors, way, device)
     start = run.session.state()
     samples = milliseconds(functools.partial(run.training.epoch, 0), SAMPLES[device.is_cuda])

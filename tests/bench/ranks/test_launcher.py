@@ -8,7 +8,7 @@ import pytest
 from gpukit import bench, device
 from gpukit.bench import ratings
 from gpukit.bench.conditions import Conditions
-from gpukit.bench.ranks import rows, work
+from gpukit.bench.ranks import launcher, worker
 from gpukit.errors import GpukitError
 
 CPU = device.resolve("cpu")
@@ -41,16 +41,16 @@ def test_rows_of_two_ranks(capfd):
 )
 def test_as_many_ranks_as_there_are_gpus(name, gpus, expected, monkeypatch):
     """Powers of two; of one GPU two are asked for, and refused in a line."""
-    monkeypatch.setattr(rows, "gpu_count", lambda: gpus)
+    monkeypatch.setattr(launcher, "gpu_count", lambda: gpus)
     asked, place = [], SimpleNamespace(is_cuda=name == "cuda")
-    monkeypatch.setattr(rows, "told", lambda conditions, like, size, *work: [asked.append((like, size, *work))])
-    assert rows.sizes(place) == expected
-    list(rows.told_by_all(SimpleNamespace(device=place), "netflix", "ranking", "folder"))
+    monkeypatch.setattr(launcher, "told", lambda conditions, like, size, *work: [asked.append((like, size, *work))])
+    assert launcher.sizes(place) == expected
+    list(launcher.told_by_all(SimpleNamespace(device=place), "netflix", "ranking", "folder"))
     assert asked == [("netflix", size, "ranking", "folder") for size in expected]
 
 
 def test_ranks_that_fail_are_told(monkeypatch):
-    monkeypatch.setattr(rows, "COMMAND", "raise SystemExit(3)")
+    monkeypatch.setattr(launcher, "COMMAND", "raise SystemExit(3)")
     with pytest.raises(GpukitError, match="ranks failed at factorization"):
         list(bench.find("ranks")(Conditions(CPU, ("netflix",), 0.0001)))
 
@@ -60,23 +60,23 @@ def test_ranks_that_fail_are_told(monkeypatch):
     [([3.0, 2.0, 1.0], 1.5, 25.0), ([3.0, 2.0], 2.0, 20.0), ([1.0, 2.0], 1.5, 10.0), ([3.0, 2.0], 1.0, None)],
 )
 def test_time_to_a_target_is_read_between_epochs(errors, target, expected):
-    assert work.reached(errors, np.array([10.0, 20.0, 30.0]), target) == expected
+    assert worker.reached(errors, np.array([10.0, 20.0, 30.0]), target) == expected
 
 
 @pytest.mark.parametrize("like, target", [("netflix", 2.001), ("yahoo", 2.026)])
 def test_close_is_so_much_of_a_star_on_any_scale(like, target):
     assert 2.0 + ratings.stars(like, ratings.CLOSE) == pytest.approx(target)
-    alone = work.Trained([work.Curve([3.0, 2.0], np.array([10.0, 20.0]))] * 3, [1.0])
-    *_, row = work.rows_of("x", alone, alone, target)
+    alone = worker.Trained([worker.Curve([3.0, 2.0], np.array([10.0, 20.0]))] * 3, [1.0])
+    *_, row = worker.rows_of("x", alone, alone, target)
     assert row["note"].startswith(f"to RMSE {target:.4f}") and row["samples"][0] == pytest.approx(30 - 10 * target + 10)
 
 
 def test_the_training_in_the_middle_counts():
     """Of what trainings end at and come down to; all of the times are told, none where one does not come to it."""
-    curves = [work.Curve([3.0, low, last], np.array([1.0, 2.0, 3.0])) for low, last in ((2, 2.5), (1, 2.2), (1.5, 4))]
-    trained = work.Trained(curves, [1.0])
+    curves = [worker.Curve([3.0, low, last], np.array([1.0, 2.0, 3.0])) for low, last in ((2, 2.5), (1, 2.2), (1.5, 4))]
+    trained = worker.Trained(curves, [1.0])
     assert (trained.last, trained.lowest) == (2.5, 1.5)
     assert trained.reached(2.5) == pytest.approx([1.5, 1.25, 4 / 3]) and trained.reached(1.2) is None
-    rows = work.rows_of("x", trained, trained, 2.5)
+    rows = worker.rows_of("x", trained, trained, 2.5)
     assert [row["what"] for row in rows] == ["one epoch x", "time to converge x"] and len(rows[1]["samples"]) == 3
-    assert len(work.rows_of("x", trained, trained, 1.2)) == 1
+    assert len(worker.rows_of("x", trained, trained, 1.2)) == 1
