@@ -1,7 +1,7 @@
-"""A question to the GPU and its answer as one: copy, kernels and copy make a CUDA graph, which one call launches.
+"""A small computation on a GPU as a CUDA graph: copy, kernels and copy back are launched by one call.
 
-A small copy and a launch take the host some eight microseconds each, more on a processor that is shared. A product with
-the Hessian is asked for a hundred times in a training; with several GPUs one waits for all.
+A small copy and a launch take the host about eight microseconds each, longer on a shared processor. A RankSVM training
+needs about a hundred products with the Hessian; with several GPUs the slowest delays all.
 """
 
 import os
@@ -14,89 +14,92 @@ from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import DEFAULT, asked, copy_in, copy_out, fixed, launch, three
 
 
-class Round:
-    """A function: question -> what `answer` holds on the host once kernels have worked on `question`.
+class GraphFunction:
+    """Function of a host array: copy it to `source`, run the launches, return `result` on the host.
 
-    question, answer: C-contiguous device arrays, in which the numbers lie meanwhile; launches: [(kernel, grid, block,
-    *arguments)], one after the other on the default stream. What the arguments are is read once; what arrays hold may
-    change. For one GPU, and one thread at a time.
+    source, result : C-contiguous device arrays
+    launches : [(kernel, grid, block, *arguments)], run one after another on the default stream. Arguments are read
+        once; the contents of arrays may change.
+
+    The first call launches the kernels one by one, since numba may have to compile; later calls launch the graph. Use
+    it on one GPU and from one thread at a time.
     """
 
-    def __init__(self, question, launches, answer):
-        self.question, self.launches, self.answer = question, launches, answer
-        self.graph, self.tried = None, SIMULATED
+    def __init__(self, source, launches, result):
+        self.source, self.launches, self.result = source, launches, result
+        self.graph, self.is_tried = None, SIMULATED
 
-    def __call__(self, question):
+    def __call__(self, array):
         if self.graph is not None:
-            return self.graph(question)
-        copy_in(question, self.question)
-        for each in self.launches:
-            launch(*each)  # the first time numba may have to compile
-        answer = copy_out(self.answer)
-        if not self.tried:
-            self.graph, self.tried = graph_of(self.question, self.launches, self.answer), True
-        return answer
+            return self.graph(array)
+        copy_in(array, self.source)
+        for arguments in self.launches:
+            launch(*arguments)
+        result = copy_out(self.result)
+        if not self.is_tried:
+            self.graph, self.is_tried = make_graph(self.source, self.launches, self.result), True
+        return result
 
 
-def graph_of(question, launches, answer):
-    """The Graph of a Round, None where numba has to launch."""
+def make_graph(source, launches, result):
+    """Return the Graph of a GraphFunction; None if only numba can launch one of the kernels."""
     kernels = [(fixed(kernel, *rest), three(grid), three(block)) for kernel, grid, block, *rest in launches]
-    return None if any(plan is None for plan, _, _ in kernels) else Graph(question, kernels, answer)
+    return None if any(plan is None for plan, _, _ in kernels) else Graph(source, kernels, result)
 
 
 class Graph:
-    """A Round's copies and kernels as the driver keeps them; kernels: [(driver.Plan, grid, block)]."""
+    """Executable CUDA graph of copies and kernels; kernels: [(driver.Plan, grid, block)]."""
 
-    def __init__(self, question, kernels, answer):
-        self.kept = kernels, question, answer  # for as long as the driver may ask for them
-        self.asked = cuda.pinned_array(question.shape, question.dtype)
-        self.told = cuda.pinned_array(answer.shape, answer.dtype)
+    def __init__(self, source, kernels, result):
+        self.references = kernels, source, result  # the graph holds their addresses
+        self.host_source = cuda.pinned_array(source.shape, source.dtype)
+        self.host_result = cuda.pinned_array(result.shape, result.dtype)
         graph = asked("cuGraphCreate", 0)
         try:
-            last = [copy_node(graph, [], (self.asked, question))]
+            last = [add_copy(graph, [], (self.host_source, source))]
             for plan, grid, block in kernels:
-                last = [kernel_node(graph, last, plan, grid, block)]
-            copy_node(graph, last, (answer, self.told))
-            self.ready = asked("cuGraphInstantiate", graph, 0)
+                last = [add_kernel(graph, last, plan, grid, block)]
+            add_copy(graph, last, (result, self.host_result))
+            self.executable = asked("cuGraphInstantiate", graph, 0)
         finally:
             asked("cuGraphDestroy", graph)
-        weakref.finalize(self, give_back, self.ready, os.getpid()).atexit = False
+        weakref.finalize(self, destroy_graph, self.executable, os.getpid()).atexit = False
 
-    def __call__(self, question):
-        if question.shape != self.asked.shape:  # which numpy would repeat, where it is of one number
-            raise ValueError(f"an array of shape {question.shape} does not fit one of shape {self.asked.shape}")
-        np.copyto(self.asked, question)
-        asked("cuGraphLaunch", self.ready, DEFAULT)
+    def __call__(self, array):
+        if array.shape != self.host_source.shape:  # numpy would broadcast an array of one number
+            raise ValueError(f"an array of shape {array.shape} does not fit one of shape {self.host_source.shape}")
+        np.copyto(self.host_source, array)
+        asked("cuGraphLaunch", self.executable, DEFAULT)
         asked("cuStreamSynchronize", DEFAULT)
-        return self.told.copy()
+        return self.host_result.copy()
 
 
-def give_back(ready, process):
-    """End what cuGraphInstantiate has made in a process; a forked child leaves it to its parent."""
+def destroy_graph(executable, process):
+    """Destroy an executable graph in the process that made it; forked children leave it to the parent."""
     if os.getpid() == process:
-        asked("cuGraphExecDestroy", ready)
+        asked("cuGraphExecDestroy", executable)
 
 
-def kernel_node(graph, after, plan, grid, block):
-    """A launch of a driver.Plan in a graph."""
+def add_kernel(graph, dependencies, plan, grid, block):
+    """Add the launch of a driver.Plan to a graph and return its node."""
     binding = _driver.api.binding
-    told = binding.CUDA_KERNEL_NODE_PARAMS()
-    told.kern = binding.CUkernel(int(plan.function))  # which a launch takes for a function, and a graph does not
-    told.kernelParams = plan.addresses
-    told.gridDimX, told.gridDimY, told.gridDimZ = grid
-    told.blockDimX, told.blockDimY, told.blockDimZ = block
-    return asked("cuGraphAddKernelNode", graph, after, len(after), told)
+    parameters = binding.CUDA_KERNEL_NODE_PARAMS()
+    parameters.kern = binding.CUkernel(int(plan.function))  # a graph takes no CUfunction, other than a launch
+    parameters.kernelParams = plan.addresses
+    parameters.gridDimX, parameters.gridDimY, parameters.gridDimZ = grid
+    parameters.blockDimX, parameters.blockDimY, parameters.blockDimZ = block
+    return asked("cuGraphAddKernelNode", graph, dependencies, len(dependencies), parameters)
 
 
-def copy_node(graph, after, arrays):
-    """A copy in a graph; arrays: from which, to which, one of them page-locked and one a device array."""
+def add_copy(graph, dependencies, arrays):
+    """Add a copy to a graph and return its node; arrays: source and target, one page-locked, one on the device."""
     binding = _driver.api.binding
     host, device = binding.CUmemorytype.CU_MEMORYTYPE_HOST, binding.CUmemorytype.CU_MEMORYTYPE_DEVICE
-    told = binding.CUDA_MEMCPY3D()
-    told.WidthInBytes, told.Height, told.Depth = arrays[0].nbytes, 1, 1
+    parameters = binding.CUDA_MEMCPY3D()
+    parameters.WidthInBytes, parameters.Height, parameters.Depth = arrays[0].nbytes, 1, 1
     for side, array in zip(("src", "dst"), arrays):
-        here = isinstance(array, np.ndarray)
-        address = array.ctypes.data if here else array.device_ctypes_pointer.value
-        setattr(told, f"{side}MemoryType", host if here else device)
-        setattr(told, f"{side}{'Host' if here else 'Device'}", address)
-    return asked("cuGraphAddMemcpyNode", graph, after, len(after), told, asked("cuCtxGetCurrent"))
+        is_host = isinstance(array, np.ndarray)
+        address = array.ctypes.data if is_host else array.device_ctypes_pointer.value
+        setattr(parameters, f"{side}MemoryType", host if is_host else device)
+        setattr(parameters, f"{side}{'Host' if is_host else 'Device'}", address)
+    return asked("cuGraphAddMemcpyNode", graph, dependencies, len(dependencies), parameters, asked("cuCtxGetCurrent"))

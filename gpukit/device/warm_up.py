@@ -1,4 +1,4 @@
-"""A GPU made ready by a thread of its own, while others read: the driver takes as long for it as a table is read in."""
+"""Initialize a GPU in a thread while data are read: the driver takes as long as reading a table."""
 
 import contextlib
 import ctypes
@@ -9,30 +9,33 @@ from gpukit.device.place import gpu, number_of
 DRIVER = "libcuda.so.1"
 
 
-def wake(spec):
-    """Start the driver, unless spec is 'cpu': before numba is imported, whose first question would wait for it."""
+def start_driver(spec):
+    """Start initializing the CUDA driver unless spec is 'cpu'.
+
+    Call it before numba is imported, whose first query waits for the driver.
+    """
     if str(spec) != "cpu":
-        threading.Thread(target=woken, name="gpukit-awake", daemon=True).start()
+        threading.Thread(target=initialize_driver, name="gpukit-driver", daemon=True).start()
 
 
-def woken():
-    """The driver's first call, by itself; where there is none, or it fails, who needs it says so."""
+def initialize_driver():
+    """Make the driver's first call; errors are left to the first user of the driver."""
     with contextlib.suppress(OSError, AttributeError):
         ctypes.CDLL(DRIVER).cuInit(0)
 
 
-def begin(spec):
-    """Make the GPU ready that resolve takes for a spec, without waiting for it; nothing for the CPU.
+def start_warm_up(spec):
+    """Start initializing the GPU that `resolve` chooses for spec; do nothing for the CPU.
 
-    Raises as resolve where there is none. What else goes wrong does so again, aloud, for who needs it.
+    Raises the errors of `resolve`. Other errors are left to the first user of the GPU.
     """
     index = number_of(spec)
     if index is not None:
-        threading.Thread(target=made_ready, args=(index,), name="gpukit-ahead").start()
+        threading.Thread(target=initialize_gpu, args=(index,), name="gpukit-warm-up").start()
 
 
-def made_ready(index):
-    """The context of a GPU, the buffers of uploads, and where cupy is installed the library of its products."""
+def initialize_gpu(index):
+    """Create the context and the upload buffers of a GPU, and load cupy's matrix products."""
     with contextlib.suppress(Exception):
         gpu(index)
         from gpukit.device.upload import current_ring
@@ -41,5 +44,5 @@ def made_ready(index):
         import cupy
 
         with cupy.cuda.Device(index):
-            few = cupy.zeros((2, 2), cupy.float32)
-            (few @ few).get()
+            matrix = cupy.zeros((2, 2), cupy.float32)
+            (matrix @ matrix).get()

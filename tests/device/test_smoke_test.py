@@ -1,4 +1,4 @@
-"""A kernel of one line: compiled anew, run, and looked at; what goes wrong is one line."""
+"""Smoke test of a GPU: a kernel is compiled, run and compared; an error is one line."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ def test_a_gpu_that_works():
 
 
 @pytest.mark.parametrize(
-    "error, told",
+    "error, line",
     [
         (
             RuntimeError("ERROR_INTERNAL (6)\n\nLinker error log: may need newer\n"),
@@ -22,15 +22,15 @@ def test_a_gpu_that_works():
         (MemoryError(), "MemoryError"),
     ],
 )
-def test_what_goes_wrong_is_one_line(monkeypatch, error, told):
+def test_an_error_is_one_line(monkeypatch, error, line):
     def broken(function):
         raise error
 
     monkeypatch.setattr(smoke_test.cuda, "jit", broken)
-    assert smoke_test.failure(0) == told
+    assert smoke_test.failure(0) == line
 
 
-def test_a_wrong_answer_is_seen(monkeypatch):
+def test_a_wrong_result_is_an_error(monkeypatch):
     monkeypatch.setattr(smoke_test.np, "arange", lambda n: np.ones(n))
     assert smoke_test.failure(0).startswith("it gave [0, 1, 2, 3]")
 

@@ -1,4 +1,4 @@
-"""A GPU that is made ready while others read."""
+"""Initialization of the driver and the GPU in a thread."""
 
 import threading
 
@@ -8,44 +8,44 @@ from gpukit.device import warm_up
 from gpukit.errors import DeviceError, ParameterError
 
 
-def begun(monkeypatch, index, gpu):
-    """What begin starts for a GPU of that number, once it has ended."""
+def warm_up_gpu(monkeypatch, index, gpu):
+    """Run start_warm_up for GPU number index until its thread ends."""
     monkeypatch.setattr(warm_up, "number_of", lambda spec: index)
     monkeypatch.setattr(warm_up, "gpu", gpu)
     before = set(threading.enumerate())
-    warm_up.begin("auto")
+    warm_up.start_warm_up("auto")
     for thread in set(threading.enumerate()) - before:
         thread.join()
 
 
-def test_a_gpu_is_made_current_by_a_thread_of_its_own(monkeypatch):
-    seen = []
-    begun(monkeypatch, 3, lambda index: seen.append((index, threading.current_thread())))
-    assert [index for index, _ in seen] == [3] and seen[0][1] is not threading.current_thread()
+def test_a_gpu_is_made_current_in_a_new_thread(monkeypatch):
+    calls = []
+    warm_up_gpu(monkeypatch, 3, lambda index: calls.append((index, threading.current_thread())))
+    assert [index for index, _ in calls] == [3] and calls[0][1] is not threading.current_thread()
 
 
 def test_the_cpu_needs_no_thread(monkeypatch):
-    begun(monkeypatch, None, lambda index: pytest.fail("there is no GPU to make ready"))
+    warm_up_gpu(monkeypatch, None, lambda index: pytest.fail("there is no GPU to initialize"))
 
 
-def test_what_goes_wrong_meanwhile_is_told_by_who_needs_it(monkeypatch, capfd):
-    def gone(index):
+def test_errors_in_the_thread_are_left_to_the_first_user(monkeypatch, capfd):
+    def fail(index):
         raise DeviceError("the GPU is lost")
 
-    begun(monkeypatch, 0, gone)
+    warm_up_gpu(monkeypatch, 0, fail)
     assert capfd.readouterr() == ("", "")
 
 
-def test_what_there_is_not_is_told_at_once(monkeypatch):
+def test_a_missing_device_is_an_error_at_once(monkeypatch):
     monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 1)
     with pytest.raises(DeviceError, match="only 1 GPU"):
-        warm_up.begin("cuda:1")
+        warm_up.start_warm_up("cuda:1")
     with pytest.raises(ParameterError, match="must be auto"):
-        warm_up.begin("gpu")
+        warm_up.start_warm_up("gpu")
 
 
-@pytest.mark.parametrize("spec, asked", [("auto", True), ("cuda:1", True), ("cpu", False)])
-def test_the_driver_is_woken_unless_the_cpu_serves(monkeypatch, spec, asked):
+@pytest.mark.parametrize("spec, is_started", [("auto", True), ("cuda:1", True), ("cpu", False)])
+def test_the_driver_is_started_except_for_the_cpu(monkeypatch, spec, is_started):
     called = threading.Event()
 
     class Driver:
@@ -56,21 +56,21 @@ def test_the_driver_is_woken_unless_the_cpu_serves(monkeypatch, spec, asked):
             called.set()
 
     monkeypatch.setattr(warm_up.ctypes, "CDLL", Driver)
-    warm_up.wake(spec)
-    assert called.wait(5.0 if asked else 0.05) == asked
+    warm_up.start_driver(spec)
+    assert called.wait(5.0 if is_started else 0.05) == is_started
 
 
-def test_a_driver_that_is_not_there_is_told_by_who_needs_it(monkeypatch, capfd):
+def test_a_missing_driver_is_left_to_the_first_user(monkeypatch, capfd):
     monkeypatch.setattr(warm_up, "DRIVER", "libcuda-of-nobody.so")
-    warm_up.woken()
+    warm_up.initialize_driver()
     assert capfd.readouterr() == ("", "")
 
 
 @pytest.mark.kernel
-def test_the_buffers_of_uploads_are_there_before_the_first(monkeypatch):
+def test_upload_buffers_exist_before_the_first_upload(monkeypatch):
     from gpukit.device import upload
 
-    upload.ring.cache_clear()
-    begun(monkeypatch, 0, lambda index: None)
-    assert upload.ring.cache_info().currsize == 1
-    upload.ring.cache_clear()
+    upload.make_ring.cache_clear()
+    warm_up_gpu(monkeypatch, 0, lambda index: None)
+    assert upload.make_ring.cache_info().currsize == 1
+    upload.make_ring.cache_clear()
