@@ -4,8 +4,7 @@ import os
 
 import click
 
-from gpukit.bench import NAMES, find
-from gpukit.bench.conditions import Conditions
+from gpukit.bench import NAMES, Conditions, find
 from gpukit.cli import options, report
 from gpukit.device import resolve
 from gpukit.errors import ParameterError

@@ -1,44 +1,42 @@
-"""What `deterministic=True` costs on MovieLens 1M (real): time and test RMSE, plain training in turn beside it."""
+"""Benchmark of `deterministic=True` on MovieLens 1M (real): time and test RMSE compared with plain training."""
 
 import numpy as np
 
-from gpukit.bench.ratings import converging, movielens
+from gpukit.bench.ratings import MOVIELENS, model_label, split_movielens, time_convergence
 from gpukit.bench.record import Row
 
 SEEDS, EPOCHS = range(5), 13
 
 
-def models():
-    """{name: (estimator class, its parameters)}; nothing is left to choose."""
+def make_models():
+    """Return {name: (estimator class, parameters)} with all hyperparameters fixed."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
-    named = {"n_factors": 32, "n_epochs": EPOCHS, "regularization": 0.04}
-    neighbors = {**named, "n_neighbors": 32}
-    return {"CUSGD++ F=32": (MatrixFactorization, named), "CULSH-MF F=32 K=32": (LSHMF, neighbors)}
+    parameters = {"n_factors": 32, "n_epochs": EPOCHS, "regularization": 0.04}
+    with_neighbors = {**parameters, "n_neighbors": 32}
+    return {
+        model_label("CUSGD++", 32): (MatrixFactorization, parameters),
+        model_label("CULSH-MF", 32): (LSHMF, with_neighbors),
+    }
 
 
-def trained(estimator, train, test, device):
-    """(milliseconds of its median epoch, test RMSE after the last one)."""
-    errors, times, _ = converging(estimator, train, test, device)
+def train_model(estimator, train, test, device):
+    """Return (milliseconds of the median epoch, test RMSE after the last one)."""
+    errors, times, _ = time_convergence(estimator, train, test, device)
     return 1e3 * float(np.median(np.diff(times, prepend=0))), errors[-1]
 
 
 def deterministic(conditions):
-    """An epoch's time and the last RMSE, of one seed after the other, each with plain training before it."""
-    train, test = movielens(conditions.data)
-    for name, (kind, named) in models().items():
-        both = [
-            [
-                trained(kind(deterministic=way, random_state=seed, **named), train, test, conditions.device)
-                for way in (False, True)
-            ]
-            for seed in SEEDS
-        ]
-        (plain, errors), (times, judged) = (zip(*way) for way in zip(*both))
-        note = f"{np.median(np.divide(times, plain)):.2f} times {np.median(plain):.3g} ms of plain training"
-        yield Row(f"one epoch, deterministic, {name}", "MovieLens 1M", "real", times, "ms", note)
-        note = f"plain training {np.mean(errors):.5f} in the mean, deterministic {np.mean(judged):.5f}"
-        yield Row(f"test RMSE, deterministic, {name}", "MovieLens 1M", "real", judged, "RMSE", note)
-
-
-BENCHES = {"deterministic": deterministic}
+    """Time an epoch and measure the last RMSE of both kinds of training, alternating by seed."""
+    train, test = split_movielens(conditions.data)
+    for name, (kind, parameters) in make_models().items():
+        results = {False: [], True: []}
+        for seed in SEEDS:
+            for is_deterministic, samples in results.items():
+                model = kind(deterministic=is_deterministic, random_state=seed, **parameters)
+                samples.append(train_model(model, train, test, conditions.device))
+        (plain_times, plain_errors), (times, errors) = (zip(*samples) for samples in results.values())
+        note = f"{np.median(np.divide(times, plain_times)):.2f} times {np.median(plain_times):.3g} ms of plain training"
+        yield Row(f"one epoch, deterministic, {name}", MOVIELENS, "real", times, "ms", note)
+        note = f"plain training {np.mean(plain_errors):.5f} in the mean, deterministic {np.mean(errors):.5f}"
+        yield Row(f"test RMSE, deterministic, {name}", MOVIELENS, "real", errors, "RMSE", note)

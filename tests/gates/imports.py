@@ -238,7 +238,6 @@ def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
 
 STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one a device, and the Protocols of both
 ALIKE = {  # (room, class): kinds of one thing, each in the part of the room that has that kind
-    ("bench", "Course"),  # what a training went by: of ours, of a rival
     ("factorization", "Contest"),  # what candidates are tried on: ratings, clicks
     ("factorization", "Rating"),  # what a lane knows of the rating it walks: alone, in a batch
     ("factorization", "Registers"),  # a lane's local arrays: alone, in a batch
