@@ -37,7 +37,7 @@ def ladder(conditions):
                 note = f"that, and the whole transform both ways, {transform:.3g} ms{case.paper}"
                 times = [transform + sample for sample in times]
                 yield Row(f"an iteration, {variant}", case.name, case.data, times, "ms", note)
-        note = f"transform of what is missing, thresholding, back; step {HALF + 1} of {ITERATIONS}"
+        note = f"transform of the missing part, thresholding, back; step {HALF + 1} of {ITERATIONS}"
         yield Row(f"an iteration, {OURS}", case.name, case.data, samples, "ms", note)
         release(conditions.device)
 

@@ -65,19 +65,22 @@ def test_a_solver_with_a_higher_rmse_than_its_twin_fails(monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.parametrize("table, names", [("table4", [*solvers.TABLE_4, "CULSH-MF"]), ("table6", solvers.TABLE_6)])
 def test_tables(table, names):
-    found = list(bench.find(table)(TINY))
-    assert [row.what.split(" RMSE ")[1].split(" ", 1)[1] for row in found[::2]] == list(names)
-    assert len({row.what.split()[5] for row in found[::2]}) == 1, "one target for all"
-    for training, whole in zip(found[::2], found[1::2]):
-        assert 0 < training.samples[0] < whole.samples[0] and training.data == "generated"
-        assert "the paper" in training.note and "neighbours" in whole.note
+    """Solvers may miss the target on few ratings; the baseline sets it."""
+    rows = list(bench.find(table)(TINY))
+    assert [row.what.split(" RMSE ")[1].split(" ", 1)[1] for row in rows[::2]] == list(names)
+    assert len({row.what.split()[5] for row in rows[::2]}) == 1, "one target for all rows"
+    baseline = solvers.BASELINES[f"Table {table[-1]}"]
+    assert all("not reached" not in row.note for row in rows[::2] if row.what.endswith(baseline))
+    for training, whole in zip(rows[::2], rows[1::2]):
+        assert (0 < training.samples[0] < whole.samples[0]) == ("not reached" not in training.note)
+        assert training.data == "generated" and "the paper" in training.note and "neighbours" in whole.note
 
 
 @pytest.mark.slow
 def test_curves():
-    found = list(bench.find("fig6")(TINY))
-    assert [row.what for row in found] == [f"Fig. 6 {name}" for name in (*solvers.TABLE_4, "CULSH-MF")]
-    for row in found:
+    rows = list(bench.find("fig6")(TINY))
+    assert [row.what for row in rows] == [f"Fig. 6 {name}" for name in (*solvers.TABLE_4, "CULSH-MF")]
+    for row in rows:
         seconds, errors = zip(*(map(float, point.split(" s ")) for point in row.note.split("; ")))
         assert list(seconds) == sorted(seconds) and row.samples[0] == pytest.approx(min(errors), abs=6e-5)
 
