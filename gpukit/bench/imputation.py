@@ -183,14 +183,14 @@ def speed(conditions):
     for name in conditions.select(usual, [name for name in SHAPES if name not in usual]):
         case = make_case(name, conditions)
         check_steps(case)
-        own = yield from iteration_rows(case)
+        samples = yield from iteration_rows(case)
         if name == "ego-facebook":
             yield basis_row(case)
             yield from default_rows(case)
         if case.device.is_cuda:
             yield memory_row(case)
         else:
-            yield from loop_rows(case, np.median(own))
+            yield from loop_rows(case, np.median(samples))
         del case
         release(conditions.device)
 
@@ -250,7 +250,7 @@ def default_rows(case):
     yield Row("GraphImputer.fit by default", case.name, case.data, times, "s", note)
 
 
-def loop_rows(case, own):
+def loop_rows(case, own_seconds):
     """Yield the rows of a few steps of the plain loop, in seconds and relative to our seconds."""
     vectors = case.basis.vectors.astype(np.float32)
     steps = plain_loop(vectors, case.graph.tensor, case.graph.mask, LOOP_STEPS)
@@ -258,7 +258,7 @@ def loop_rows(case, own):
     note = f"the whole transform both ways, float32; {LOOP_STEPS} steps measured, times {ITERATIONS}"
     what = f"{ITERATIONS} iterations by a loop over numpy.linalg.svd"
     yield Row(what, case.name, case.data, samples, "s", note)
-    times = [float(sample / own) for sample in samples]
+    times = [float(sample / own_seconds) for sample in samples]
     note = "their seconds over gpukit's median for 20 iterations, basis cached, in one run"
     yield Row("the loop over numpy.linalg.svd against gpukit", case.name, case.data, times, "times", note)
 

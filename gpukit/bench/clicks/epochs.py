@@ -77,7 +77,7 @@ def measure_ials(clicks, factors, row_solver, device, ncf):
     for number in range(IALS["n_epochs"]):
         run.training.epoch(number)
     scores = run.session.predict(run.session.ask(*ncf.pairs))
-    hit_rate, ndcg = ncf.evaluate(scores.reshape(ncf.found.items.shape))
+    hit_rate, ndcg = ncf.evaluate(scores.reshape(ncf.candidates.items.shape))
     return samples, f"HR@10 {hit_rate:.4f} NDCG@10 {ndcg:.4f} after {IALS['n_epochs']} epochs"
 
 

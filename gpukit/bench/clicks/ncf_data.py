@@ -24,30 +24,30 @@ class Ncf(NamedTuple):
 
     clicks : Ratings with values of 1
     tests : Negatives (ids)
-    found : sampled.Candidates in the rows of clicks
+    candidates : sampled.Candidates in the rows of clicks
     name : shape of the benchmark's rows
     """
 
     clicks: Ratings
     tests: Negatives
-    found: sampled.Candidates
+    candidates: sampled.Candidates
     name: str = NAME
 
     def evaluate(self, scores):
         """Return (HR@10, NDCG@10) of scores (T, 1 + C) of the candidates; unknown items rank last."""
-        row = sampled.judge_sampled("", np.where(self.unknown, np.nan, scores), self.found.there, (K,)).row(K)
+        row = sampled.judge_sampled("", np.where(self.unknown, np.nan, scores), self.candidates.there, (K,)).row(K)
         return row["hr"], row["ndcg"]
 
     @property
     def unknown(self):
         """(T, 1 + C) bool: candidates without clicks."""
-        return self.found.items >= self.clicks.shape[1]
+        return self.candidates.items >= self.clicks.shape[1]
 
     @property
     def pairs(self):
         """(user rows, item rows) (n,) int32 of all candidates, the last item for unknown ones."""
-        items = np.minimum(self.found.items, self.clicks.shape[1] - 1)
-        return np.repeat(self.found.users, items.shape[1]).astype(np.int32), items.ravel().astype(np.int32)
+        items = np.minimum(self.candidates.items, self.clicks.shape[1] - 1)
+        return np.repeat(self.candidates.users, items.shape[1]).astype(np.int32), items.ravel().astype(np.int32)
 
 
 def read(folder, share=1.0):

@@ -47,10 +47,10 @@ def make_tables(shape, width):
     """Return embeddings of users and of items."""
     import torch
 
-    both = torch.nn.ModuleList([torch.nn.Embedding(count, width) for count in shape])
-    for table in both:
+    tables = torch.nn.ModuleList([torch.nn.Embedding(count, width) for count in shape])
+    for table in tables:
         torch.nn.init.normal_(table.weight, std=START)
-    return both
+    return tables
 
 
 def make_tower(width):
@@ -174,4 +174,4 @@ def predict(model, ncf, device):
     users, items = (torch.from_numpy(rows).long().to(device) for rows in ncf.pairs)
     with torch.no_grad():
         parts = [model(*pair) for pair in zip(users.split(PAIRS), items.split(PAIRS))]
-    return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.found.items.shape)
+    return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.candidates.items.shape)

@@ -88,7 +88,7 @@ def train_run(run, ncf, seconds, clock=time.perf_counter):
     run.training.epoch(0)  # compiles, warms up
     session.finish()
     session.restart(start)
-    query, shape = session.ask(*ncf.pairs), ncf.found.items.shape
+    query, shape = session.ask(*ncf.pairs), ncf.candidates.items.shape
 
     def epochs():
         for number in range(run.settings.epochs):
@@ -128,7 +128,7 @@ def train_implicit(ncf, seed=0, clock=time.perf_counter, **parameters):
         def record(self, number, seconds, loss):
             times.append(clock() - self.start + (times[-1] if times else 0.0))
             scores = np.einsum("nf,nf->n", self.user_factors[users], self.item_factors[items])
-            quality.append(ncf.evaluate(scores.reshape(ncf.found.items.shape)))
+            quality.append(ncf.evaluate(scores.reshape(ncf.candidates.items.shape)))
             self.start = clock()
 
     with threadpool_limits(1, "blas"):  # the package recommends it

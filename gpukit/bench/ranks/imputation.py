@@ -30,7 +30,7 @@ def compare(case, team):
     """Return the entries of an imputation.Case; raise DataError if one rank and all differ by more than CLOSE."""
     for _ in range(2):  # the first run compiles
         session = single.make_session(case)
-        own, _ = step_milliseconds(session, case.options)
+        single_samples, _ = step_milliseconds(session, case.options)
     expected = session.missing()
     del session
     single.release(case.device)
@@ -42,7 +42,7 @@ def compare(case, team):
     crew.ask(END)
     check_error(f"estimate of {team.size} ranks", error, CLOSE)
     texts = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
-    note = f"one rank {np.median(own):.4g} ms; rank 0's parts, ms: {texts}; {type(crew.lines).__name__}; "
+    note = f"one rank {np.median(single_samples):.4g} ms; rank 0's parts, ms: {texts}; {type(crew.lines).__name__}; "
     return [{"what": "a step of the imputation", "samples": samples, "note": f"{note}answers {error:.1g} apart"}]
 
 

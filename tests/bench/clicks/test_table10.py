@@ -49,7 +49,7 @@ def test_unknown_items_rank_last(ncf):
     scores = np.where(np.arange(11) == 0, 1.0, 0.0) + np.zeros((USERS, 11))
     scores[0, 1] = 99
     hit, ndcg = ncf.evaluate(scores)
-    expected = judge_sampled("", np.where(ncf.unknown, np.nan, scores), ncf.found.there, (10,)).row(10)
+    expected = judge_sampled("", np.where(ncf.unknown, np.nan, scores), ncf.candidates.there, (10,)).row(10)
     assert (hit, ndcg) == (expected["hr"], expected["ndcg"]) and ncf.evaluate(-scores)[0] < hit
     first = ncf.evaluate(scores)[1]
     assert first == pytest.approx((USERS - 1 + 1 / np.log2(11)) / USERS, abs=0.02)
@@ -117,7 +117,7 @@ def test_a_fraction_of_the_users(tmp_path):
     (tmp_path / "ncf/ml-1m.test.negative").write_text(tests)
     whole, half = ncf_data.read(tmp_path), ncf_data.read(tmp_path, 0.5)
     assert (len(whole.clicks), len(half.clicks), half.clicks.shape) == (8, 4, (2, 5))
-    assert whole.found.users.tolist() == [0, 1, 2, 3] and half.found.users.tolist() == [0, 1]
+    assert whole.candidates.users.tolist() == [0, 1, 2, 3] and half.candidates.users.tolist() == [0, 1]
     assert whole.name == ncf_data.NAME and half.name == f"{ncf_data.NAME} x 0.5"
 
 
