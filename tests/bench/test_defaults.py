@@ -16,10 +16,12 @@ from gpukit.device import cpu
 @pytest.mark.slow
 def test_predictors_of_a_set():
     train, test = planted(60, 30, 0.6).split(0.2, 0)
-    found = {name: lowest_rmse(predictor, train, test) for name, predictor in predictors.make_predictors(cpu()).items()}
-    assert found["damped biases (1 to 25)"] < found["global mean"] == pytest.approx(np.std(test.values), rel=0.1)
-    assert found["LSHMF, defaults"] < 1.01 * found["damped biases (1 to 25)"]
-    assert ("Surprise SVD" in found) == bool(importlib.util.find_spec("surprise"))
+    errors = {
+        name: lowest_rmse(predictor, train, test) for name, predictor in predictors.make_predictors(cpu()).items()
+    }
+    assert errors["damped biases (1 to 25)"] < errors["global mean"] == pytest.approx(np.std(test.values), rel=0.1)
+    assert errors["LSHMF, defaults"] < 1.01 * errors["damped biases (1 to 25)"]
+    assert ("Surprise SVD" in errors) == bool(importlib.util.find_spec("surprise"))
 
 
 def test_the_best_setting_counts():
@@ -33,11 +35,11 @@ def test_the_best_setting_counts():
 @pytest.mark.slow
 def test_sets_and_rows(monkeypatch):
     folder = os.path.dirname(os.path.dirname(data("filmtrust/ratings.txt")))
-    found = {name: (ratings, seeds) for name, ratings, seeds in read_sets(folder)}
-    sizes = [len(ratings) for ratings, _ in found.values()]
+    sets = {name: (ratings, seeds) for name, ratings, seeds in read_sets(folder)}
+    sizes = [len(ratings) for ratings, _ in sets.values()]
     assert sizes == [35_494, 9_997, 49_929, 200_158, 77_541]
-    assert [seeds for _, seeds in found.values()] == [5, 2, 2, 2, 2]
-    one = next(iter(found.values()))[0]
+    assert [seeds for _, seeds in sets.values()] == [5, 2, 2, 2, 2]
+    one = next(iter(sets.values()))[0]
     assert all(np.bincount(rows).min() > 0 for rows in (thin(one, 0.1).users, thin(one, 0.1).items))
     monkeypatch.setattr("gpukit.bench.defaults.make_predictors", lambda _: {"global mean": predictors.global_mean})
     rows = list(defaults(Conditions(cpu(), scale=0.05, data=folder)))

@@ -34,13 +34,13 @@ def test_gains_are_residuals_of_held_out_ratings(parts, side):
     assert first == pytest.approx(100 * wanted / liked)
 
 
-def test_some_rows_are_judged(parts, monkeypatch):
+def test_a_sample_of_rows_is_judged(parts, monkeypatch):
     monkeypatch.setattr(similarity, "JUDGED", 7)
-    some = similarity.make_judge(*parts, "item", seed=1)
+    few = similarity.make_judge(*parts, "item", seed=1)
     monkeypatch.setattr(similarity, "JUDGED", 200)
     every = similarity.make_judge(*parts, "item")
-    assert len(set(some.rows.tolist())) == 7 and some.liked < every.liked
-    np.testing.assert_array_equal(some.gains, every.gains[some.rows])
+    assert len(set(few.rows.tolist())) == 7 and few.liked < every.liked
+    np.testing.assert_array_equal(few.gains, every.gains[few.rows])
 
 
 def test_a_split_has_all_ratings_once(parts):

@@ -25,14 +25,14 @@ def small(monkeypatch):
     module.make_ring.cache_clear()
 
 
-@pytest.mark.parametrize("given, wanted", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("i8", "f4"), ("i4", "i4")])
+@pytest.mark.parametrize("source, target", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("i8", "f4"), ("i4", "i4")])
 @pytest.mark.parametrize("shape", [(1,), (10,), (11,), (7, 9), (2, 3, 5)])
-def test_all_numbers_arrive(shape, given, wanted, small):
-    array = (100 * np.random.default_rng(0).normal(size=shape)).astype(given)
-    before, out = array.copy(), cuda.device_array(shape, wanted)
+def test_all_numbers_arrive(shape, source, target, small):
+    array = (100 * np.random.default_rng(0).normal(size=shape)).astype(source)
+    before, out = array.copy(), cuda.device_array(shape, target)
     for turn in range(2):  # the buffers are reused
         module.upload(array, out)
-        expected = array.astype(wanted)
+        expected = array.astype(target)
         array[...] = 3  # the upload has ended
         np.testing.assert_array_equal(out.copy_to_host(), expected)
         array[...] = before if turn else -before

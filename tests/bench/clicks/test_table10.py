@@ -38,11 +38,15 @@ def ncf():
 
 def test_candidates_are_in_the_rows_of_the_clicks(ncf):
     users, items = ncf.pairs
-    asked = np.column_stack((ncf.tests.clicks, ncf.tests.items))
-    ids = ncf.clicks.item_ids[items].reshape(asked.shape)
-    assert (ids[~ncf.unknown] == asked[~ncf.unknown]).all()
-    assert (ncf.clicks.user_ids[users].reshape(asked.shape) == ncf.tests.users[:, None]).all()
-    assert ncf.unknown[0, 1] and ncf.unknown[1, 0] and ncf.unknown.sum() == (~np.isin(asked, ncf.clicks.item_ids)).sum()
+    candidate_ids = np.column_stack((ncf.tests.clicks, ncf.tests.items))
+    ids = ncf.clicks.item_ids[items].reshape(candidate_ids.shape)
+    assert (ids[~ncf.unknown] == candidate_ids[~ncf.unknown]).all()
+    assert (ncf.clicks.user_ids[users].reshape(candidate_ids.shape) == ncf.tests.users[:, None]).all()
+    assert (
+        ncf.unknown[0, 1]
+        and ncf.unknown[1, 0]
+        and ncf.unknown.sum() == (~np.isin(candidate_ids, ncf.clicks.item_ids)).sum()
+    )
 
 
 def test_unknown_items_rank_last(ncf):

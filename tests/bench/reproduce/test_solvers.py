@@ -29,13 +29,13 @@ def test_the_target_is_the_lowest_rmse_of_the_baseline():
         "LSH-MF, serial": Training([1.0, 0.8505, 0.85], [2, 4, 6], 1, 1),
         "CULSH-MF": Training([0.84, 0.801, 0.82], [1, 2, 3], 0.5, 0.25),
     }
-    found = list(solvers.rows("Table 6", trainings, ("MovieLens 1M", "real"), solvers.printed_6))
-    assert [row.what for row in found[::2]] == [f"Table 6 time to RMSE 0.8010 {name}" for name in trainings]
-    np.testing.assert_array_equal([row.samples for row in found[::2]], [[30_000], [np.nan], [2_000]])
-    np.testing.assert_array_equal([row.samples for row in found[1::2]], [[36_000], [np.nan], [2_750]])
-    assert "3 of 3 epochs" in found[0].note and "the paper: 782.64 s" in found[0].note
-    assert "not reached in 3 epochs, 2e+03 ms each; lowest RMSE 0.8500" in found[2].note
-    assert "15 times GSM, serial's speed" in found[4].note and "lowest RMSE 0.8010" in found[4].note
+    rows = list(solvers.rows("Table 6", trainings, ("MovieLens 1M", "real"), solvers.printed_6))
+    assert [row.what for row in rows[::2]] == [f"Table 6 time to RMSE 0.8010 {name}" for name in trainings]
+    np.testing.assert_array_equal([row.samples for row in rows[::2]], [[30_000], [np.nan], [2_000]])
+    np.testing.assert_array_equal([row.samples for row in rows[1::2]], [[36_000], [np.nan], [2_750]])
+    assert "3 of 3 epochs" in rows[0].note and "the paper: 782.64 s" in rows[0].note
+    assert "not reached in 3 epochs, 2e+03 ms each; lowest RMSE 0.8500" in rows[2].note
+    assert "15 times GSM, serial's speed" in rows[4].note and "lowest RMSE 0.8010" in rows[4].note
 
 
 def test_a_solver_with_a_higher_rmse_than_its_twin_fails(monkeypatch):
@@ -53,13 +53,13 @@ def test_a_solver_with_a_higher_rmse_than_its_twin_fails(monkeypatch):
     monkeypatch.setattr(solvers, "read_inputs", inputs)
     monkeypatch.setattr(solvers, "train_model", train_model)
     rows = solvers.agreement(Conditions(Device("cuda", 0, "a GPU"), ("ml-10m", "netflix")))
-    found = [next(rows) for _ in range(8)]
+    first = [next(rows) for _ in range(8)]
     with pytest.raises(
         DataError, match=r"batch-Hogwild on ml-10m ends at RMSE 0\.9131, its twins at 0\.9100; .* netflix"
     ):
         next(rows)
-    assert [row.what for row in found[:4]] == [f"RMSE above the twins' {name}" for name in solvers.make_estimators()]
-    assert found[0].samples == [0.0] * 3 and found[1].samples == pytest.approx([0.0031] * 3)
+    assert [row.what for row in first[:4]] == [f"RMSE above the twins' {name}" for name in solvers.make_estimators()]
+    assert first[0].samples == [0.0] * 3 and first[1].samples == pytest.approx([0.0031] * 3)
 
 
 @pytest.mark.nightly
