@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from factorization.inputs import planted
 from support import small_launches
 
 from gpukit.bench import Conditions
@@ -16,6 +17,19 @@ def test_hashing():
     rows = list(bench.hashing(Conditions(cpu(), ("ml-10m",), TINY)))
     assert [row.what for row in rows] == [f"simLSH {search} p=3 q=100 K=32" for search in ("hamming", "buckets")]
     assert all(np.isfinite(row.samples).all() and min(row.samples) > 0 for row in rows)
+
+
+def test_unused_ids_are_dropped():
+    ratings = planted(30, 20, 0.5)
+    chosen = ratings.take((ratings.users % 3 > 0) & (ratings.items != 4))
+    result = bench.drop_unused_ids(chosen)
+    for side in ("user", "item"):
+        (rows, ids), (old_rows, old_ids) = (
+            (getattr(table, f"{side}s"), getattr(table, f"{side}_ids")) for table in (result, chosen)
+        )
+        np.testing.assert_array_equal(ids[rows], old_ids[old_rows])
+        assert np.unique(rows).tolist() == list(range(len(ids)))
+    np.testing.assert_array_equal(result.values, chosen.values)
 
 
 @pytest.mark.nightly
