@@ -67,7 +67,7 @@ reliability: $(STAMP)
 	GPUKIT_ROUNDS=200 $(PYTEST) -m 'fast or slow or nightly' tests/reliability
 
 bench: $(STAMP)
-	$(PY) -m gpukit.bench
+	$(GPUKIT) bench
 
 docs: $(STAMP)
 	$(PY) docs/build.py

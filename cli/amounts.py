@@ -42,7 +42,7 @@ def size(file):
 
 
 def of_ratings(path, estimator):
-    """The cost_model.Workload of an estimator's training on a file; None where nothing is known of it, or ranks are refused."""
+    """Return the cost_model.Workload of a training on a file; None if it is unknown or ranks are not supported."""
     from gpukit.factorization.shared.begin import check_parameters
 
     settings, count = estimator.check(), entries([path], A_RATING)
@@ -54,12 +54,12 @@ def of_ratings(path, estimator):
 
 
 def of_documents(paths, grid):
-    """The cost_model.Workload of RankSVMs on training files, each with all weights of a grid (None: with one)."""
+    """Return the cost_model.Workload of RankSVMs on training files, with all weights of a grid (None: one weight)."""
     values = entries(paths, A_FEATURE)
     return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
 
 
 def of_tensor(path, method, steps):
-    """The cost_model.Workload of an imputation; None where ranks would have nothing to share."""
+    """Return the cost_model.Workload of an imputation; None if it is not distributed."""
     numbers = entries([path], A_NUMBER) if method in ("auto", "spectral") else None
     return None if numbers is None else cost_model.imputation_workload(numbers, steps)

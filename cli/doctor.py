@@ -165,7 +165,7 @@ def probe_gpus():
 
 def describe_gpu(cuda, index):
     """Describe a GPU; memory in bytes; kernel: RUNS, or why a one-line kernel fails."""
-    from gpukit.device.trial import failure
+    from gpukit.device.smoke_test import failure
 
     with cuda.gpus[index]:
         free, total = cuda.current_context().get_memory_info()

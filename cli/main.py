@@ -178,7 +178,7 @@ def run(arguments=None):
     except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
-        line = importlib.import_module("gpukit.device.memory").ran_out(error)
+        line = importlib.import_module("gpukit.device.memory").describe_out_of_memory(error)
         if line is None:
             raise
         return _complain(f"Error: {line}", 1)

@@ -9,7 +9,7 @@ from gpukit.cli.imputation import plot, resume, steps, table
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import begin, gpu_count, wake
+from gpukit.device import gpu_count, start_driver, start_warm_up
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.names import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -200,12 +200,12 @@ def impute(ctx, **values):
     gpukit impute graph.npz --weights slice --center none --no-acceleration --no-rank-phase    the paper's algorithm
     """
     ask, stages = SimpleNamespace(**values), Stages()
-    wake(ask.device)
+    start_driver(ask.device)
     check(ask)
     resume.check(ctx, ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
-    begin(ask.device)  # raises for a device that there is not
+    start_warm_up(ask.device)  # raises if the device does not exist
     with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # the first alone reads
         if ask.model is not None:
             return None if team.rank else resume.run(ctx, ask, stages)

@@ -1,74 +1,119 @@
-"""Benchmarks: each checks its answer, warms up, times, and makes a row of docs/benchmarks.csv.
+"""Benchmarks: each checks its result, warms up, measures and yields rows of docs/benchmarks.csv.
 
-record.py    a row, the machine and versions it was measured with, the file
-timing.py    samples of a GPU or CPU step
-conditions.py   where and on how much
-ratings.py   CUSGD++, CULSH-MF, simLSH and the paper's own way, on the papers' shapes (generated) and MovieLens 1M
-             (real)
-answers/     similar items and users, judged by held-out ratings; what lists cost
-sorting.py   the segmented sort beside torch's, at a shape of queries and over lengths
-ranking.py   RankSVM: whole trainings, one product, the paper's way, a path over C, on the paper's shapes (generated)
-letor.py     MQ2008 (real), the CPU's solvers, reading documents, the whole command
-svt.py       singular-value thresholding beside numpy's and torch's decompositions, on the paper's shapes
-imputation.py      whole imputations and their memory, on the paper's shapes (generated; ego-Facebook's graph is real
-                   where it is there)
-decompositions.py  the imputation paper's ladder: one SVD after another, batched, ours
-recovery.py        the imputation's accuracy: generated tensors; METR-LA and Molene (real) beside baselines
-clicks/      clicks: epochs of iALS and with sampled negatives; the paper's Table 10, beside networks in torch and
-             implicit's ALS, on NCF's MovieLens 1M (real)
-ranks/       two GPUs, or processes, beside one
-rivals/      the factorizations' defaults beside other packages, on real ratings, whole and thinned; deterministic
-             training beside plain training
-reproduce/   the papers' tables and figures, a function each, printed values beside
-process.py   what runs in fresh processes: readers and commands
-kernels.py   the ladder: kernels as the papers describe them      twins.py   their CPU twins
+| file              | contents                                                                              |
+|-------------------|---------------------------------------------------------------------------------------|
+| record.py         | a row with the machine and the versions, and the file of rows                         |
+| timing.py, process.py | samples of a step on a CPU or GPU; fresh processes                                |
+| checks.py         | checks of results that the benchmarks share                                           |
+| ratings.py, reading.py | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; csv files     |
+| similarity.py, lists.py | similar items and users; recommendation lists                                   |
+| sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
+| ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, reading documents             |
+| imputation.py, decompositions.py, recovery.py | imputation: speed, the paper's SVD variants, accuracy     |
+| defaults.py, predictors.py | default factorizations compared with other packages on real ratings          |
+| deterministic.py  | deterministic compared with plain training                                            |
+| clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
+| ranks/            | two and more GPUs or processes compared with one                                      |
+| reproduce/        | tables and figures of the papers                                                      |
+| kernels.py, twins.py | kernels as the papers describe them, and their CPU twins                           |
 
     gpukit bench [NAME ...] [--device cuda] [--output docs/benchmarks.csv]
 """
 
 import importlib
+from typing import NamedTuple
 
-FILES = {
-    "ratings": (
-        "reading",
-        "preparation",
-        "epochs",
-        "convergence",
-        "hashing",
-        "ladder",
-        "memory",
-        "accuracy",
-        "updates",
-        "command",
-    ),
-    "answers.similar": ("similar",),
-    "answers.lists": ("lists",),
-    "sorting": ("sorting", "lengths"),
-    "ranking": ("ranking", "product", "rungs", "path"),
-    "letor": ("mq2008", "solvers", "letor"),
-    "svt": ("thresholding",),
-    "imputation": ("impute-speed",),
-    "decompositions": ("impute-ladder",),
-    "recovery": ("impute-accuracy", "impute-metr-la", "impute-molene"),
-    "ranks.rows": ("ranks",),
-    "reproduce.online": ("table9", "stream"),
-    "reproduce.live": ("live",),
-    "reproduce.solvers": ("agreement", "table4", "table6", "fig6"),
-    "reproduce.noise": ("table8",),
-    "clicks.squares": ("ials",),
-    "clicks.table10": ("clicks", "gmf", "mlp", "neumf"),
-    "clicks.duel": ("implicit",),
-    "clicks.quality": ("quality",),
-    "clicks.head": ("head",),
-    "clicks.negatives": ("negatives",),
-    "rivals.defaults": ("defaults",),
-    "rivals.deterministic": ("deterministic",),
-    "reproduce.neighbors": ("table7", "fig7", "fig8", "fig9", "fig10"),
-}  # file -> what it measures: the keys of its BENCHES
-NAMES = tuple(name for names in FILES.values() for name in names)
+from gpukit.device import Device
+
+BENCHES = {  # name: module and function
+    "reading": "reading.reading",
+    "preparation": "ratings.preparation",
+    "epochs": "ratings.epochs",
+    "convergence": "ratings.convergence",
+    "hashing": "ratings.hashing",
+    "ladder": "ratings.ladder",
+    "memory": "ratings.memory",
+    "accuracy": "ratings.accuracy",
+    "updates": "ratings.updates",
+    "command": "ratings.command",
+    "similar": "similarity.similar",
+    "lists": "lists.lists",
+    "sorting": "sorting.sorting",
+    "lengths": "sorting.lengths",
+    "ranking": "ranking.ranking",
+    "product": "ranking.product",
+    "rungs": "ranking.rungs",
+    "path": "ranking.path",
+    "mq2008": "letor.mq2008",
+    "solvers": "letor.solvers",
+    "letor": "letor.letor",
+    "thresholding": "svt.thresholding",
+    "impute-speed": "imputation.speed",
+    "impute-ladder": "decompositions.ladder",
+    "impute-accuracy": "recovery.accuracy",
+    "impute-metr-la": "recovery.roads",
+    "impute-molene": "recovery.stations",
+    "ranks": "ranks.launcher.ranks",
+    "table9": "reproduce.online.table9",
+    "stream": "reproduce.online.stream",
+    "live": "reproduce.live.live",
+    "agreement": "reproduce.solvers.agreement",
+    "table4": "reproduce.solvers.table4",
+    "table6": "reproduce.solvers.table6",
+    "fig6": "reproduce.solvers.fig6",
+    "table8": "reproduce.noise.table8",
+    "ials": "clicks.epochs.ials",
+    "clicks": "clicks.table10.clicks",
+    "gmf": "clicks.table10.gmf",
+    "mlp": "clicks.table10.mlp",
+    "neumf": "clicks.table10.neumf",
+    "implicit": "clicks.implicit_als.implicit",
+    "quality": "clicks.quality.quality",
+    "head": "lists.head",
+    "negatives": "clicks.epochs.negatives",
+    "defaults": "defaults.defaults",
+    "deterministic": "deterministic.deterministic",
+    "table7": "reproduce.neighbors.table7",
+    "fig7": "reproduce.neighbors.fig7",
+    "fig8": "reproduce.neighbors.fig8",
+    "fig9": "reproduce.neighbors.fig9",
+    "fig10": "reproduce.neighbors.fig10",
+}
+NAMES = tuple(BENCHES)
+
+
+class Conditions(NamedTuple):
+    """Conditions of a run.
+
+    device : device.Device
+    shapes : names of the shapes to measure; () for the usual ones
+    scale : fraction of their data
+    data : folder of real data, or None
+    workers : processes for results that are not timed
+    """
+
+    device: Device
+    shapes: tuple = ()
+    scale: float = 1.0
+    data: str | None = None
+    workers: int = 1
+
+    def select(self, usual, more=()):
+        """Return the names to measure: the usual ones, or those of `shapes` among both."""
+        return tuple(name for name in (*usual, *more) if name in (self.shapes or usual))
+
+    def generate(self, generator, usual, more=()):
+        """Yield (name, name with scale, generator(name, scale)) of the shapes to measure."""
+        for name in self.select(usual, more):
+            yield name, shape_name(name, self.scale), generator(name, self.scale)
+
+
+def shape_name(name, scale):
+    """Return 'netflix', or 'netflix x 0.01'."""
+    return name if scale == 1 else f"{name} x {scale:g}"
 
 
 def find(name):
-    """The benchmark of a name: a function of conditions.Conditions that yields record.Rows."""
-    file = next(file for file, names in FILES.items() if name in names)
-    return importlib.import_module(f"gpukit.bench.{file}").BENCHES[name]
+    """Return the benchmark of a name: a function of Conditions that yields record.Rows."""
+    module, _, function = BENCHES[name].rpartition(".")
+    return getattr(importlib.import_module(f"gpukit.bench.{module}"), function)

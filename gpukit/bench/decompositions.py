@@ -1,61 +1,59 @@
-"""Benchmark of the graph-tensor imputation paper's ladder: what it calls baseline, batched, ours."""
+"""Benchmark of the imputation paper's SVD variants: one by one, batched, ours."""
 
 import importlib.util
 
 import numpy as np
 
-from gpukit.bench.imputation import DECAY, ITERATIONS, LADDERS, PAPERS_OWN, case, prepared, relative, release, walked
+from gpukit.bench.checks import check_near, to_host
+from gpukit.bench.imputation import (
+    DECAY,
+    ITERATIONS,
+    LADDERS,
+    PAPER_OPTIONS,
+    fitted_session,
+    make_case,
+    make_session,
+    release,
+)
 from gpukit.bench.record import Row
-from gpukit.bench.svt import expected
+from gpukit.bench.svt import expected, select_slices, torch_samples
 from gpukit.bench.timing import gpu_milliseconds, milliseconds
-from gpukit.errors import DataError
 from gpukit.svt import cpu
 
 OURS, HALF = "gpukit", ITERATIONS // 2
-ONE_BY_ONE = 100  # slices decomposed one after another that are measured
-SAME, APPROXIMATE = 1e-4, 1e-2  # relative: slices thresholded in float32, by an approximate decomposition
+ONE_BY_ONE = 100  # slices that are measured one by one
+SAME, APPROXIMATE = 1e-4, 1e-2  # relative: thresholding in float32, by an approximate decomposition
 
 
 def ladder(conditions):
-    """The paper's ladder: one decomposition after another, batched, ours; a thresholding pass and an iteration."""
-    for like in conditions.among(LADDERS):
-        one = case(like, conditions)
-        samples, Z, lam = halfway(one)
-        transform = transform_milliseconds(one, Z)
-        for name, own, note in passes(Z, lam, one.device):
-            yield Row(f"a thresholding pass, {name}", one.name, one.data, own, "ms", note)
-            if name != OURS:
-                yield Row(
-                    f"an iteration, {name}",
-                    one.name,
-                    one.data,
-                    [transform + sample for sample in own],
-                    "ms",
-                    f"that, and the whole transform both ways, {transform:.3g} ms{one.paper}",
-                )
-        yield Row(
-            f"an iteration, {OURS}",
-            one.name,
-            one.data,
-            samples,
-            "ms",
-            f"transform of what is missing, thresholding, back; step {HALF + 1} of {ITERATIONS}",
-        )
+    """Time a thresholding pass and an iteration of each variant."""
+    for name in conditions.select(LADDERS):
+        case = make_case(name, conditions)
+        samples, Z, lam = step_halfway(case)
+        transform = transform_milliseconds(case, Z)
+        for variant, times, note in passes(Z, lam, case.device):
+            yield Row(f"a thresholding pass, {variant}", case.name, case.data, times, "ms", note)
+            if variant != OURS:
+                note = f"that, and the whole transform both ways, {transform:.3g} ms{case.paper}"
+                times = [transform + sample for sample in times]
+                yield Row(f"an iteration, {variant}", case.name, case.data, times, "ms", note)
+        note = f"transform of the missing part, thresholding, back; step {HALF + 1} of {ITERATIONS}"
+        yield Row(f"an iteration, {OURS}", case.name, case.data, samples, "ms", note)
         release(conditions.device)
 
 
-def halfway(one):
-    """([milliseconds] of a step halfway down the path, its slices (N, m, n), their thresholds (N,))."""
-    session = walked(one, PAPERS_OWN._replace(iterations=HALF))
-    lam = DECAY**HALF * prepared(one).largest()
+def step_halfway(case):
+    """Return (milliseconds of a step halfway down the path, its slices (N, m, n), their thresholds (N,))."""
+    session = fitted_session(case, PAPER_OPTIONS._replace(iterations=HALF))
+    lam = DECAY**HALF * make_session(case).largest()
     completed = session.completed()
-    Z = (one.basis.vectors.T.astype(np.float32) @ completed.reshape(len(completed), -1)).reshape(completed.shape)
-    samples = milliseconds(lambda: session.step(lam), 7 if one.device.is_cuda else 3)
+    Z = (case.basis.vectors.T.astype(np.float32) @ completed.reshape(len(completed), -1)).reshape(completed.shape)
+    samples = milliseconds(lambda: session.step(lam), 7 if case.device.is_cuda else 3)
     return samples, Z, lam.astype(np.float32)
 
 
 def library(device):
-    """(numpy or cupy, its name, the function that times on its device)."""
+    """Return (numpy or cupy, its name, the function that times on the device)."""
     if not device.is_cuda:
         return np, "numpy.linalg.svd", milliseconds
     import cupy
@@ -63,15 +61,15 @@ def library(device):
     return cupy, "cupy.linalg.svd", gpu_milliseconds
 
 
-def transform_milliseconds(one, Z):
-    """Milliseconds of U' G and U Z, the whole of both."""
-    xp, _, clock = library(one.device)
-    vectors, flat = xp.asarray(one.basis.vectors.astype(np.float32)), xp.asarray(Z.reshape(len(Z), -1))
+def transform_milliseconds(case, Z):
+    """Return the median milliseconds of the transform U' G and back, U Z."""
+    xp, _, clock = library(case.device)
+    vectors, flat = xp.asarray(case.basis.vectors.astype(np.float32)), xp.asarray(Z.reshape(len(Z), -1))
     return float(np.median(clock(lambda: vectors @ (vectors.T @ flat), 5)))
 
 
 def passes(Z, lam, device):
-    """(name, milliseconds, note) of every way to threshold the slices of Z (N, m, n), each checked."""
+    """Yield (name, milliseconds, note) of each variant on the slices Z (N, m, n), after checks."""
     yield "one SVD after another", *one_by_one(Z, lam, device)
     if device.is_cuda and importlib.util.find_spec("torch") is not None:
         yield "batched SVD", *batched_by_torch(Z, lam, device)
@@ -80,94 +78,71 @@ def passes(Z, lam, device):
     yield OURS, *ours(Z, lam, device)
 
 
-def check_slices(Z, lam, found, bound):
+def check_slices(Z, lam, result, bound):
     """Raise DataError unless a few thresholded slices are LAPACK's."""
-    some = np.linspace(0, len(found) - 1, min(4, len(found)), dtype=int)
-    error = relative(found[some], expected(Z[some], lam[some]))
-    if not error <= bound:
-        raise DataError(f"the benchmark's slices are off by {error:.1e}, more than {bound:g}.")
+    chosen = select_slices(result)
+    check_near("slices", result[chosen], expected(Z[chosen], lam[chosen]), bound)
 
 
-def formed(xp, factors, lam):
-    """U (S - lam)+ V of one matrix or of many."""
+def threshold_factors(xp, factors, lam):
+    """Return U (S - lam)+ V of one matrix or of many."""
     U, S, V = factors
     return (U * xp.maximum(S - lam[..., None], 0)[..., None, :]) @ V
 
 
 def one_by_one(Z, lam, device):
-    """(milliseconds, note) of one decomposition after another, as the paper's baseline, of some slices."""
+    """Return (milliseconds, note) of some slices one by one, as in the paper's baseline."""
     xp, name, clock = library(device)
     count = min(ONE_BY_ONE, len(Z))
-    there, bounds = xp.asarray(Z[:count]), xp.asarray(lam[:count])
-    out = xp.empty_like(there)
+    slices, bounds = xp.asarray(Z[:count]), xp.asarray(lam[:count])
+    out = xp.empty_like(slices)
 
     def loop():
         for k in range(count):
-            out[k] = formed(xp, xp.linalg.svd(there[k], full_matrices=False), bounds[k])
+            out[k] = threshold_factors(xp, xp.linalg.svd(slices[k], full_matrices=False), bounds[k])
 
     samples = [len(Z) / count * sample for sample in clock(loop, 3)]
-    check_slices(Z, lam, on_host(out), SAME)
+    check_slices(Z, lam, to_host(out), SAME)
     return samples, f"{name}, {count} slices measured, times {len(Z) / count:g}"
 
 
 def batched(Z, lam, device):
-    """(milliseconds, note) of the library's decomposition of all slices in one call."""
+    """Return (milliseconds, note) of the library's decomposition of all slices in one call."""
     xp, name, clock = library(device)
-    there, bounds, kept = xp.asarray(Z), xp.asarray(lam), []
+    slices, bounds, result = xp.asarray(Z), xp.asarray(lam), []
 
-    def once():
-        kept[:] = [formed(xp, xp.linalg.svd(there, full_matrices=False), bounds)]
+    def threshold():
+        result[:] = [threshold_factors(xp, xp.linalg.svd(slices, full_matrices=False), bounds)]
 
-    samples = clock(once, 3)
-    check_slices(Z, lam, on_host(kept[0]), SAME)
+    samples = clock(threshold, 3)
+    check_slices(Z, lam, to_host(result[0]), SAME)
     return samples, f"{name} of all slices in one call"
 
 
 def batched_by_torch(Z, lam, device):
-    """(milliseconds, note) of torch's fastest batched driver that does not fail; gesvda is approximate."""
-    import torch
-
-    there, bounds = (torch.from_numpy(array).to(f"cuda:{device.index}") for array in (Z, lam))
-    kept, failed = [], ""
-
-    def once():
-        U, S, V = torch.linalg.svd(there, full_matrices=False, driver=driver)
-        kept[:] = [(U * (S - bounds[:, None]).clamp(min=0)[:, None, :]) @ V]
-
+    """Return (milliseconds, note) of torch's fastest batched driver that converges; gesvda is approximate."""
+    failed = ""
     for driver in ("gesvda", "gesvdj"):
-        try:
-            samples = gpu_milliseconds(once, 3)
-        except torch.linalg.LinAlgError:
-            failed = f"; {driver} fails (LinAlgError: did not converge)"
-        else:
+        samples, result = torch_samples(Z, lam, driver, device)
+        if result is not None:
             break
-    check_slices(Z, lam, kept[0].cpu().numpy(), APPROXIMATE)
+        failed = f"; {driver} fails (LinAlgError: did not converge)"
+    check_slices(Z, lam, result, APPROXIMATE)
     return samples, f"torch.linalg.svd {driver} of all slices in one call{failed}"
 
 
 def ours(Z, lam, device):
-    """(milliseconds, note) of gpukit.svt."""
+    """Return (milliseconds, note) of gpukit.svt."""
     if device.is_cuda:
         from gpukit._cuda import cuda
         from gpukit.svt import gpu
 
         threshold = gpu.threshold
-        there, bounds, out = cuda.to_device(Z), cuda.to_device(lam), cuda.device_array(Z.shape, Z.dtype)
+        slices, bounds, out = cuda.to_device(Z), cuda.to_device(lam), cuda.device_array(Z.shape, Z.dtype)
         clock, repeat = gpu_milliseconds, 21
     else:
         threshold = cpu.threshold
-        there, bounds, out, clock, repeat = Z, lam, np.empty_like(Z), milliseconds, 3
-    samples = clock(lambda: threshold(there, bounds, out), repeat)
-    check_slices(Z, lam, on_host(out), SAME)
+        slices, bounds, out, clock, repeat = Z, lam, np.empty_like(Z), milliseconds, 3
+    samples = clock(lambda: threshold(slices, bounds, out), repeat)
+    check_slices(Z, lam, to_host(out), SAME)
     return samples, "all slices, exact"
-
-
-def on_host(array):
-    """An array of any library, on the host."""
-    for method in ("copy_to_host", "get"):
-        if hasattr(array, method):
-            return getattr(array, method)()
-    return array
-
-
-BENCHES = {"impute-ladder": ladder}

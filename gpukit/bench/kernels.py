@@ -1,5 +1,4 @@
-"""The ladder's steps: kernels as the papers describe them, kept to be measured beside the ones that took their
-place."""
+"""Kernels as the papers describe them, for comparison with the library's kernels."""
 
 import functools
 
@@ -15,15 +14,14 @@ U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 @functools.cache
 def make_paper_epoch(lanes, factors):
-    """paper_epoch for `lanes` threads a rating with `factors` factors each: 32 lanes for the paper's own layout."""
+    """Return paper_epoch for `lanes` threads a rating with `factors` factors each; the paper has 32 lanes."""
 
     @kernel
     def paper_epoch(rows, indptr, minor, ratings, P, Q, rate, decay):
-        """Algorithm 2 as it stands: u in registers for a whole row, v overwritten at every rating, whoever else has it.
+        """Algorithm 2 of the paper: u stays in registers for a row, v is overwritten at every rating without locks.
 
-        rows (M,) int32: the rows in the order in which they are taken, by falling length; indptr (M + 1,) int64, minor
-        (nnz,) int32, ratings (nnz,) float32; P (M, F), Q (N, F) float32: factors; rate, decay float32: gamma of Eq.
-        (7), lambda.
+        rows (M,) int32: rows by falling length; indptr (M + 1,) int64, minor (nnz,) int32, ratings (nnz,) float32; P
+        (M, F), Q (N, F) float32: factors; rate, decay float32: gamma of Eq. (7), lambda.
 
         Launch: any grid, blocks of a multiple of 32 threads.
         Deterministic: no (racy stores).

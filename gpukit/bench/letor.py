@@ -1,4 +1,4 @@
-"""Benchmarks of learning to rank on MQ2008, of the CPU's solvers, of reading. Each is a function of Conditions."""
+"""Benchmarks of learning to rank on MQ2008 (real), of the CPU's solvers, and of reading documents."""
 
 import functools
 import tempfile
@@ -6,9 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
-from gpukit.bench.conditions import shape_name
+from gpukit.bench import shape_name
+from gpukit.bench.checks import check_near, require_data
 from gpukit.bench.process import command_seconds, read_in_processes
-from gpukit.bench.ranking import EPS, GRID, SAME, C, generated, paper
+from gpukit.bench.ranking import EPS, GRID, SAME, C, generate_documents, paper_note
 from gpukit.bench.record import Row
 from gpukit.bench.timing import seconds
 from gpukit.documents import find_folds, read_letor, synth_letor, write_letor
@@ -24,8 +25,8 @@ OPTIMA = (
     (22576.419192, 0.823532, 0.747612),
     (24334.240528, 0.826386, 0.806814),
     (28285.101148, 0.807636, 0.804902),
-)  # MQ2008, C=1, a fold each: f* and pairwise accuracy (ties right), train and test: the known minima
-NEAR, NEAR_PA = 1e-8, 1e-4  # relative, which features in float32 would miss; of an accuracy
+)  # MQ2008, C=1, by fold: known minimum f*, pairwise accuracy (ties right) of train and test
+NEAR, NEAR_PA = 1e-8, 1e-4  # relative error of f, too strict for features in float32; error of an accuracy
 CHOSEN_BY = ("ndcg@10", "map", "pa")
 METRICS = (
     ("test", "map"),
@@ -38,36 +39,33 @@ METRICS = (
 )
 SOLVERS = ("scan", "ost", "dcm", "p-swx")
 TENTHS = ("mq2008-list", "mq2007-list", "mslr-web10k")
-TEXT = 0.35  # of mslr-web10k: some 320 MB of text
+TEXT = 0.35  # of mslr-web10k: about 320 MB of text
 
 
 @functools.lru_cache(maxsize=1)
 def mq2008_folds(folder):
-    """[{part: Documents}] of MQ2008's five folds."""
-    if folder is None:
-        raise DataError("MQ2008 is needed: set GPUKIT_DATA to the folder that holds MQ2008/Fold1 to Fold5.")
-    folds = find_folds(Path(folder) / "MQ2008")
+    """Return [{part: Documents}] of MQ2008's five folds."""
+    folds = find_folds(require_data(folder, "MQ2008"))
     return [{part: read_letor(getattr(fold, part)) for part in ("train", "vali", "test")} for fold in folds]
 
 
 def accuracies(model, parts):
-    """{(part, metric): value} of a fitted RankSVM, in LETOR's scoring."""
-    found = {part: evaluate(one.y, model.predict(one), one.offsets) for part, one in parts.items()}
-    return {(part, metric): found[part][metric] for part, metric in METRICS}
+    """Return {(part, metric): value} of a fitted RankSVM by LETOR's definitions."""
+    values = {part: evaluate(one.y, model.predict(one), one.offsets) for part, one in parts.items()}
+    return {(part, metric): values[part][metric] for part, metric in METRICS}
 
 
 def check_optima(models, scores):
     """Raise DataError unless objectives and accuracies at C=1 are the known ones."""
-    for number, (model, found, (f, *known)) in enumerate(zip(models, scores, OPTIMA, strict=True), start=1):
-        if not abs(model.objective_ - f) <= NEAR * f:
-            raise DataError(f"fold {number}: the benchmark's f is {model.objective_!r}, the optimum {f}.")
-        got = found["train", "pa_ties"], found["test", "pa_ties"]
-        if not np.abs(np.subtract(got, known)).max() <= NEAR_PA:
-            raise DataError(f"fold {number}: the benchmark's train and test accuracy are {got}, not {known}.")
+    for number, (model, values, (f, *known)) in enumerate(zip(models, scores, OPTIMA, strict=True), start=1):
+        check_near(f"objective of fold {number}", model.objective_, f, NEAR)
+        result = values["train", "pa_ties"], values["test", "pa_ties"]
+        if not np.abs(np.subtract(result, known)).max() <= NEAR_PA:
+            raise DataError(f"fold {number}: the benchmark's train and test accuracy are {result}, not {known}.")
 
 
 def mq2008(conditions):
-    """Real data: seconds of training, metrics of all folds, for C=1 and for C chosen on the validation sets."""
+    """Time training, and measure the metrics of all folds for C=1 and for C chosen on the validation sets."""
     folds = mq2008_folds(conditions.data)
     models = [RankSVM(C, eps=EPS, device=conditions.device).fit(parts["train"]) for parts in folds]
     scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
@@ -75,7 +73,7 @@ def mq2008(conditions):
     times = seconds(lambda: models[0].fit(folds[0]["train"]), 9)
     note = (
         f"{models[0].solver_}, {models[0].n_iter_} Newton and {models[0].n_cg_} CG steps, f = "
-        f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper('mq2008')}"
+        f"{models[0].objective_:.11g}, f* = {OPTIMA[0][0]}{paper_note('mq2008')}"
     )
     yield Row("the whole fit, fold 1, C=1 eps=1e-5", "MQ2008", "real", times, "s", note)
     yield from metric_rows(scores, "C=1")
@@ -86,131 +84,95 @@ def mq2008(conditions):
         ]
         yield path_row(models, metric)
         scores = [accuracies(model, parts) for model, parts in zip(models, folds, strict=True)]
-        yield from metric_rows(scores, f"C by {spelled(metric)} on validation")
+        yield from metric_rows(scores, f"C by {metric_label(metric)} on validation")
 
 
-def spelled(metric):
-    """A metric's name as people write it."""
-    words = {"map": "MAP", "mean_ndcg": "MeanNDCG", "pa": "PA", "pa_ties": "PA (ties right)"}
-    return words.get(metric, metric.upper())
+def metric_label(metric):
+    """Return a metric's name for a row."""
+    labels = {"map": "MAP", "mean_ndcg": "MeanNDCG", "pa": "PA", "pa_ties": "PA (ties right)"}
+    return labels.get(metric, metric.upper())
 
 
-def metric_rows(scores, how):
-    """Rows of the means over folds of {(part, metric): value}."""
+def metric_rows(scores, suffix):
+    """Yield rows of the means over folds of {(part, metric): value}."""
     for part, metric in METRICS:
-        values = [found[part, metric] for found in scores]
+        values = [fold[part, metric] for fold in scores]
         note = "by fold " + " ".join(f"{value:.6f}" for value in values)
-        yield Row(
-            f"{part} {spelled(metric)}, {how}",
-            "MQ2008",
-            "real",
-            [float(np.mean(values))],
-            f"mean of {len(values)} folds",
-            note,
-        )
+        what, unit = f"{part} {metric_label(metric)}, {suffix}", f"mean of {len(values)} folds"
+        yield Row(what, "MQ2008", "real", [float(np.mean(values))], unit, note)
 
 
 def path_row(models, metric):
-    """Row of the seconds that each fold's path took, scores on the validation set apart."""
+    """Return the row of the seconds of each fold's path, without the scores on the validation set."""
     times = [sum(model.timings_.values()) for model in models]
     chosen = " ".join(f"2^{np.log2(model.C_):g}" for model in models)
-    what = f"training of a fold for {len(models[0].path_)} C, chosen by {spelled(metric)}"
+    what = f"training of a fold for {len(models[0].path_)} C, chosen by {metric_label(metric)}"
     return Row(what, "MQ2008", "real", times, "s", f"chosen by fold: {chosen}")
 
 
 def solvers(conditions):
-    """The CPU's solvers: whole fits on one thread and on as many as they choose; DCM and OST with plain CG too."""
+    """Time fits of the CPU's solvers on one thread and on their choice; DCM and OST with plain CG as well."""
     if conditions.device.is_cuda:
         return
-    for like in conditions.among(TENTHS):
-        scale = 0.1 * conditions.scale
-        yield from solver_rows(generated(like, scale), shape_name(like, scale), "generated")
-    if conditions.among(("mq2008",)):
+    tenth = conditions._replace(scale=0.1 * conditions.scale)
+    for _, shape, documents in tenth.generate(generate_documents, TENTHS):
+        yield from solver_rows(documents, shape, "generated")
+    if conditions.select(("mq2008",)):
         yield from solver_rows(mq2008_folds(conditions.data)[0]["train"], "MQ2008 fold 1", "real")
 
 
 def solver_rows(documents, shape, data):
-    """Rows of every solver, which must agree on f."""
+    """Yield rows of each solver, which must agree on f."""
     cases = [(solver, True, threads) for threads in (1, None) for solver in SOLVERS]
-    objectives = []
+    f = None
     for solver, precondition, threads in (*cases, ("dcm", False, 1), ("ost", False, 1)):
-        times, model = timed_fit(documents, solver, precondition, threads)
-        objectives.append(model.objective_)
-        check_agreement(objectives, solver)
+        times, model = time_fit(documents, solver, precondition, threads)
+        f = model.objective_ if f is None else f
+        check_near(f"objective by {solver}", model.objective_, f, SAME)
         kind = "threads as it chooses" if threads is None else f"{threads} thread"
-        note = (
-            f"{len(documents.y):,} x {documents.X.shape[1]}, {model.n_pairs_:,} pairs; {model.n_iter_} Newton and "
-            f"{model.n_cg_} CG steps"
-        )
-        yield Row(
-            f"the whole fit by {solver}{'' if precondition else ' with plain CG'}, {kind}",
-            shape,
-            data,
-            times,
-            "s",
-            note,
-        )
+        what = f"the whole fit by {solver}{'' if precondition else ' with plain CG'}, {kind}"
+        note = f"{len(documents.y):,} x {documents.X.shape[1]}, {model.n_pairs_:,} pairs; "
+        note += f"{model.n_iter_} Newton and {model.n_cg_} CG steps"
+        yield Row(what, shape, data, times, "s", note)
 
 
-def timed_fit(documents, solver, precondition, threads):
-    """([seconds], the model) of fits on the CPU."""
+def time_fit(documents, solver, precondition, threads):
+    """Return ([seconds], the model) of fits on the CPU."""
     model = RankSVM(C, eps=EPS, solver=solver, precondition=precondition, device="cpu")
     with thread_count.limited(threads):
         return seconds(lambda: model.fit(documents), 5), model
 
 
-def check_agreement(objectives, solver):
-    """Raise DataError unless the last of the objectives is the first one."""
-    if not abs(objectives[-1] - objectives[0]) <= SAME * objectives[0]:
-        raise DataError(f"the benchmark's {solver} ends at f = {objectives[-1]!r}, {SOLVERS[0]} at {objectives[0]!r}.")
-
-
 def letor(conditions):
-    """Reading documents in fresh processes whose code is compiled, and the whole command on MQ2008."""
+    """Time reading documents in fresh processes with cached code, and the command on MQ2008."""
     scale = TEXT * conditions.scale
     documents = synth_letor("mslr-web10k", scale, 0)
-    few = take_queries(documents, np.arange(min(3, len(documents.qids))))
+    first = take_queries(documents, np.arange(min(3, len(documents.qids))))
     with tempfile.TemporaryDirectory() as folder:
         for suffix, kind in ((".txt", "LETOR text"), (".gkl", "a binary copy (.gkl)")):
             big, small = Path(folder) / f"big{suffix}", Path(folder) / f"small{suffix}"
             write_letor(documents, big)
-            write_letor(few, small)
+            write_letor(first, small)
             yield from reading_rows(documents, big, small, kind, shape_name("mslr-web10k", scale))
     yield command_row(conditions)
 
 
 def reading_rows(documents, big, small, kind, shape):
-    """Rows of a file's reading: megabytes a second and memory."""
-    figures = "found.X.nbytes + found.y.nbytes, len(found.y), found.X.astype('f4').sum(dtype='f8')"
-    read = read_in_processes("from gpukit import read_letor as read", figures, big, small)
-    arrays, *found = read.figures
-    if found != [len(documents.y), documents.X.sum(dtype="f8")]:
+    """Yield rows of the speed and the memory of reading a file."""
+    figures = "table.X.nbytes + table.y.nbytes, len(table.y), table.X.astype('f4').sum(dtype='f8')"
+    result = read_in_processes("from gpukit import read_letor as read", figures, big, small)
+    nbytes, *figures = result.figures
+    if figures != [len(documents.y), documents.X.sum(dtype="f8")]:
         raise DataError(f"the file {big.name} was not read back as it was written.")
     megabytes = big.stat().st_size / 1e6
-    note = f"{megabytes:.0f} MB in {np.median(read.seconds):.3f} s, from the page cache"
-    yield Row(f"reading {kind}", shape, "generated", [megabytes / s for s in read.seconds], "MB/s", note)
-    yield Row(
-        f"memory of reading {kind}",
-        shape,
-        "generated",
-        [peak / arrays for peak in read.peaks],
-        "times the arrays",
-        "peak above the start",
-    )
+    note = f"{megabytes:.0f} MB in {np.median(result.seconds):.3f} s, from the page cache"
+    yield Row(f"reading {kind}", shape, "generated", [megabytes / s for s in result.seconds], "MB/s", note)
+    times = [peak / nbytes for peak in result.peaks]
+    yield Row(f"memory of reading {kind}", shape, "generated", times, "times the arrays", "peak above the start")
 
 
 def command_row(conditions):
-    """Row of the whole `gpukit ranksvm MQ2008`: five folds read, trained, evaluated."""
-    folds = len(mq2008_folds(conditions.data))
+    """Return the row of `gpukit ranksvm MQ2008`: five folds read, trained, evaluated."""
+    note = f"start to table, {len(mq2008_folds(conditions.data))} folds read, trained and evaluated"
     samples = command_seconds(["ranksvm", str(Path(conditions.data) / "MQ2008"), "--c", "1"], conditions.device)
-    return Row(
-        "the whole command ranksvm, cached",
-        "MQ2008",
-        "real",
-        samples,
-        "s",
-        f"start to table, {folds} folds read, trained and evaluated",
-    )
-
-
-BENCHES = {"mq2008": mq2008, "solvers": solvers, "letor": letor}
+    return Row("the whole command ranksvm, cached", "MQ2008", "real", samples, "s", note)

@@ -1,5 +1,4 @@
-"""What is measured in fresh processes, whose compiled code is cached: readers and whole commands; and work whose
-accuracy alone counts, shared out to processes."""
+"""Benchmarks in fresh processes: readers and commands with cached code, and tasks that are not timed."""
 
 import contextlib
 import multiprocessing
@@ -21,14 +20,14 @@ def peak():
     return 1024 * int(line.split()[1])
 
 read(sys.argv[2])
-before, begun = peak(), time.perf_counter()
-found = read(sys.argv[1])
-print(time.perf_counter() - begun, peak() - before, {figures})
+before, start = peak(), time.perf_counter()
+table = read(sys.argv[1])
+print(time.perf_counter() - start, peak() - before, {figures})
 """
 
 
 class Reading(NamedTuple):
-    """seconds, and peak bytes above the start, of each process; the figures that all of them printed."""
+    """Seconds and peak bytes above the start of each process; figures: printed by all of them."""
 
     seconds: list
     peaks: list
@@ -36,10 +35,10 @@ class Reading(NamedTuple):
 
 
 def read_in_processes(reader, figures, big, small, repeat=3):
-    """The Reading of a big file after a small one, one process more than counts.
+    """Return the Reading of a big file after a small one; one more process warms up.
 
-    reader: lines of Python that define `read`, a function of a path; figures: expressions of `found`, what was read,
-    that show whether it is right.
+    reader: Python code that defines `read`, a function of a path; figures: expressions of `table`, its result, that
+    show whether it is right.
     """
     call = [sys.executable, "-c", READER.format(reader=reader, figures=figures), str(big), str(small)]
     outputs = [subprocess.run(call, check=True, capture_output=True, text=True).stdout for _ in range(repeat + 1)]
@@ -48,31 +47,33 @@ def read_in_processes(reader, figures, big, small, repeat=3):
 
 
 def command_seconds(words, device, repeat=5):
-    """[seconds] of whole `gpukit WORDS --device DEVICE --quiet` commands."""
+    """Return [seconds] of `gpukit WORDS --device DEVICE --quiet` commands."""
     name = "cpu" if not device.is_cuda else f"cuda:{device.index}"
     call = [sys.executable, "-m", "gpukit", *words, "--device", name, "--quiet"]
-    return seconds(lambda: subprocess.run(call, check=True, capture_output=True), repeat, 1)
+    return seconds(lambda: subprocess.run(call, check=True, capture_output=True), repeat)
 
 
-def shared_out(work, tasks, workers):
-    """Yield work(*task) in order; with more than one worker in so many processes, which share the processors, and where
-    work must be a module's."""
+def map_in_processes(function, tasks, workers):
+    """Yield function(*task) in order, from `workers` processes that share the cores if there are two or more.
+
+    The function must belong to a module.
+    """
     if workers < 2:
-        yield from (work(*task) for task in tasks)
+        yield from (function(*task) for task in tasks)
         return
-    share = str(max(1, cores() // workers))
+    threads = str(max(1, cores() // workers))
     with (
-        settings(GPUKIT_NUM_THREADS=share, OMP_NUM_THREADS=share, OPENBLAS_NUM_THREADS=share),
+        environment(GPUKIT_NUM_THREADS=threads, OMP_NUM_THREADS=threads, OPENBLAS_NUM_THREADS=threads),
         ProcessPoolExecutor(workers, multiprocessing.get_context("spawn")) as pool,
     ):
-        yield from pool.map(work, *zip(*tasks))
+        yield from pool.map(function, *zip(*tasks))
 
 
 @contextlib.contextmanager
-def settings(**environment):
-    """Within it, the environment has these variables too: what is started then reads them."""
-    before = {name: os.environ.get(name) for name in environment}
-    os.environ.update(environment)
+def environment(**variables):
+    """Set environment variables within the context, for processes that are started in it."""
+    before = {name: os.environ.get(name) for name in variables}
+    os.environ.update(variables)
     try:
         yield
     finally:

@@ -1,4 +1,4 @@
-"""A row of the benchmark table, and the file that holds them."""
+"""Rows of the benchmark table, and the file that holds them."""
 
 import csv
 import os
@@ -15,8 +15,7 @@ COLUMNS = ("what", "shape", "data", "device", "versions", "commit", "p20", "p50"
 
 
 class Row(NamedTuple):
-    """What was measured, on which shape, whether the data is 'real' or 'generated', the samples, their unit and a
-    remark."""
+    """Samples of a quantity; data: 'real', 'real graph' or 'generated'."""
 
     what: str
     shape: str
@@ -27,54 +26,37 @@ class Row(NamedTuple):
 
 
 def versions():
-    """gpukit, numba, numba-cuda and numpy, as one string."""
-    found = [f"gpukit {__version__}"]
-    for name in ("numba", "numba-cuda", "numpy"):
-        found.append(f"{name} {metadata.version(name)}")
-    return " ".join(found)
+    """Return the versions of gpukit, numba, numba-cuda and numpy as text."""
+    return " ".join(
+        [f"gpukit {__version__}", *(f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))]
+    )
 
 
 def commit():
-    """The commit measured: $GPUKIT_COMMIT, or what git says, with a + where files have been changed."""
+    """Return $GPUKIT_COMMIT, or git's commit with a + if files have changed."""
     if os.environ.get("GPUKIT_COMMIT"):
         return os.environ["GPUKIT_COMMIT"]
-    root = Path(__file__).parent
+    git = ["git", "-C", Path(__file__).parent]
     try:
-        head = subprocess.run(
-            ["git", "-C", root, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True
-        ).stdout
-        changed = subprocess.run(
-            ["git", "-C", root, "status", "--porcelain", "-uno"], capture_output=True, text=True
-        ).stdout
+        head = subprocess.run([*git, "rev-parse", "--short", "HEAD"], capture_output=True, text=True, check=True).stdout
+        changed = subprocess.run([*git, "status", "--porcelain", "-uno"], capture_output=True, text=True).stdout
     except (OSError, subprocess.CalledProcessError):
         return "unknown"
     return head.strip() + ("+" if changed.strip() else "")
 
 
 def line(row, device):
-    """The row as the file has it: percentiles 20, 50 and 80 of the samples."""
-    low, middle, high = (f"{value:.5g}" for value in np.percentile(row.samples, (20, 50, 80)))
-    return (
-        row.what,
-        row.shape,
-        row.data,
-        str(device),
-        versions(),
-        commit(),
-        low,
-        middle,
-        high,
-        row.unit,
-        len(row.samples),
-        row.note,
-    )
+    """Return the row as the file has it, with percentiles 20, 50 and 80 of the samples."""
+    percentiles = (f"{value:.5g}" for value in np.percentile(row.samples, (20, 50, 80)))
+    start = row.what, row.shape, row.data, str(device), versions(), commit()
+    return *start, *percentiles, row.unit, len(row.samples), row.note
 
 
 def append(path, lines):
-    """Add lines to the file, with a heading where it is new."""
-    fresh = not Path(path).exists()
+    """Add lines to the file, after a heading if it is new."""
+    is_new = not Path(path).exists()
     with open(path, "a", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
-        if fresh:
+        if is_new:
             writer.writerow(COLUMNS)
         writer.writerows(lines)

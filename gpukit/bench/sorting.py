@@ -1,25 +1,25 @@
-"""Benchmarks of the segmented sort. Each is a function of Conditions that yields record.Rows."""
+"""Benchmarks of the segmented sort."""
 
 import functools
 import importlib.util
 
 import numpy as np
 
-from gpukit.bench.conditions import shape_name
+from gpukit.bench import shape_name
 from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds, queued_milliseconds
 from gpukit.errors import DataError
 
 QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
-SPREAD = 0.655  # of the logarithm of the lengths: the longest of so many is then about LONGEST
+SPREAD = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
 KEYS = 1 << 22
 LENGTHS = tuple(1 << power for power in range(4, 14))
 CHECKED = 200  # segments
-HELD = 300_000  # keys
+HOLDER_KEYS = 300_000
 
 
 def web30k_offsets(scale):
-    """offsets (m + 1,) int64 of log-normal segments of WEB30K's number, mean and longest length."""
+    """Return offsets (m + 1,) int64 of log-normal segments with WEB30K's number, mean and longest length."""
     rng = np.random.default_rng(0)
     sizes = np.exp(rng.normal(0, SPREAD, max(1, round(scale * QUERIES))))
     sizes = np.clip(np.rint(sizes * (DOCUMENTS / QUERIES / sizes.mean())), 1, LONGEST)
@@ -28,7 +28,7 @@ def web30k_offsets(scale):
 
 
 def check(keys, offsets, order):
-    """Raise DataError unless some of the segments are in numpy's stable order."""
+    """Raise DataError unless CHECKED segments are in numpy's stable order."""
     for segment in np.linspace(0, len(offsets) - 2, min(CHECKED, len(offsets) - 1), dtype=int):
         part = slice(offsets[segment], offsets[segment + 1])
         if not np.array_equal(order[part], np.argsort(keys[part], kind="stable")):
@@ -37,17 +37,17 @@ def check(keys, offsets, order):
 
 @functools.cache
 def holder():
-    """A function that keeps the GPU busy for some ten milliseconds: one segment, hence one block's work."""
+    """Return a function that keeps the GPU busy for about 10 ms: one segment, sorted by one block."""
     from gpukit._cuda import cuda
     from gpukit.sorting import gpu
 
-    keys = cuda.to_device(np.random.default_rng(2).normal(size=HELD).astype(np.float32))
-    plan, order = gpu.plan([0, HELD], np.float32), cuda.device_array(HELD, np.int32)
+    keys = cuda.to_device(np.random.default_rng(2).normal(size=HOLDER_KEYS).astype(np.float32))
+    plan, order = gpu.plan([0, HOLDER_KEYS], np.float32), cuda.device_array(HOLDER_KEYS, np.int32)
     return lambda: gpu.argsort(keys, plan, order)
 
 
-def samples_of(keys, offsets, device):
-    """Milliseconds of sorts of host keys, once the answer is checked; keys, plan and order lie on the device."""
+def sort_samples(keys, offsets, device):
+    """Return [milliseconds] of sorts of arrays on their device, after a check."""
     if not device.is_cuda:
         from gpukit.sorting import cpu
 
@@ -59,15 +59,15 @@ def samples_of(keys, offsets, device):
     from gpukit._cuda import cuda
     from gpukit.sorting import gpu
 
-    there, order = cuda.to_device(keys), cuda.device_array(len(keys), np.int32)
+    device_keys, order = cuda.to_device(keys), cuda.device_array(len(keys), np.int32)
     plan = gpu.plan(offsets, keys.dtype)
-    gpu.argsort(there, plan, order)
+    gpu.argsort(device_keys, plan, order)
     check(keys, offsets, order.copy_to_host())
-    return queued_milliseconds(lambda: gpu.argsort(there, plan, order), 51, holder())
+    return queued_milliseconds(lambda: gpu.argsort(device_keys, plan, order), 51, holder())
 
 
 def torch_samples(keys, offsets, device):
-    """Milliseconds of torch.sort of the float32 keys, packed with their segments into one int64; [] without torch."""
+    """Return [milliseconds] of torch.sort of float32 keys packed with their segments into int64; [] without torch."""
     if not device.is_cuda or importlib.util.find_spec("torch") is None:
         return []
     import torch
@@ -75,31 +75,28 @@ def torch_samples(keys, offsets, device):
     pattern = keys.view(np.int32).astype(np.int64)
     pattern = np.where(pattern < 0, ~pattern & 0xFFFFFFFF, pattern | 0x80000000)
     packed = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets)) << 32 | pattern
-    there = torch.from_numpy(packed).to(f"cuda:{device.index}")
-    return queued_milliseconds(lambda: torch.sort(there), 21, holder())
+    packed = torch.from_numpy(packed).to(f"cuda:{device.index}")
+    return queued_milliseconds(lambda: torch.sort(packed), 21, holder())
 
 
 def rows(shape, offsets, device):
-    """Rows of both types of keys, and torch's."""
+    """Yield the rows of float32 and float64 keys, and of torch."""
     note = f"{offsets[-1] / 1e6:.2f} million keys in {len(offsets) - 1} segments"
     for dtype in (np.float32, np.float64):
         keys = np.random.default_rng(1).normal(size=offsets[-1]).astype(dtype)
-        yield Row(f"segmented sort {keys.dtype}", shape, "generated", samples_of(keys, offsets, device), "ms", note)
+        yield Row(f"segmented sort {keys.dtype}", shape, "generated", sort_samples(keys, offsets, device), "ms", note)
         if dtype == np.float32 and (samples := torch_samples(keys, offsets, device)):
             yield Row("torch.sort float32 packed in 64 bits", shape, "generated", samples, "ms", note)
 
 
 def sorting(conditions):
-    """All queries of MSLR-WEB30K's shape."""
+    """Sort the queries of MSLR-WEB30K's shape."""
     yield from rows(shape_name("mslr-web30k", conditions.scale), web30k_offsets(conditions.scale), conditions.device)
 
 
 def lengths(conditions):
-    """Four million keys in segments of one length."""
+    """Sort four million keys in segments of equal length."""
     for length in LENGTHS:
         count = max(1, round(conditions.scale * KEYS / length))
         offsets = np.arange(count + 1, dtype=np.int64) * length
         yield from rows(f"length {length}", offsets, conditions.device)
-
-
-BENCHES = {"sorting": sorting, "lengths": lengths}

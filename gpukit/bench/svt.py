@@ -1,13 +1,13 @@
-"""Benchmarks of the singular-value thresholding. Each is a function of Conditions that yields record.Rows."""
+"""Benchmark of the singular-value thresholding."""
 
 import importlib.util
 
 import numpy as np
 
+from gpukit.bench.checks import check_error
 from gpukit.bench.record import Row
 from gpukit.bench.sorting import holder
 from gpukit.bench.timing import gpu_milliseconds, milliseconds, queued_milliseconds
-from gpukit.errors import DataError
 from gpukit.svt import products
 from gpukit.svt.products import ProductThresholding
 
@@ -17,11 +17,11 @@ RANK, NOISE = 5, 1e-3  # of nearly low-rank slices
 SHARE = 0.05  # of a slice's largest singular value: lam
 CHECKED = 4  # slices
 BOUND = 1e-5
-BOTH_WAYS = 100  # sides above which both kernels and products are timed on a GPU
+BOTH_METHODS = 100  # sides above which both kernels and products are timed on a GPU
 
 
-def slices(count, n, kind):
-    """(X (N, n, n) float32, lam (N,)): Gaussian slices, or slices of a low rank with noise."""
+def make_slices(count, n, kind):
+    """Return (X (N, n, n) float32, lam (N,)) of Gaussian slices, or of low-rank slices with noise."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(count, n, n)).astype(np.float32)
     if kind == "nearly low-rank":
@@ -31,24 +31,28 @@ def slices(count, n, kind):
     return X, np.full(count, SHARE * largest, np.float32)
 
 
+def select_slices(X):
+    """Return the indices of the slices to check."""
+    return np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
+
+
 def expected(X, lam):
-    """LAPACK's answer in float64."""
+    """Return LAPACK's result in float64."""
     U, S, V = np.linalg.svd(X.astype(np.float64), full_matrices=False)
     return (U * np.maximum(S - lam[:, None], 0)[:, None, :]) @ V
 
 
 def check(X, lam, out):
-    """The largest error of some slices, relative to LAPACK's; DataError above BOUND."""
-    some = np.linspace(0, len(X) - 1, min(CHECKED, len(X)), dtype=int)
-    right = expected(X[some], lam[some])
-    error = float((np.linalg.norm(out[some] - right, axis=(1, 2)) / np.linalg.norm(right, axis=(1, 2))).max())
-    if not error <= BOUND:
-        raise DataError(f"the benchmark's slices are off by {error:.1e}, more than {BOUND:g}.")
+    """Return the largest relative error of CHECKED slices; raise DataError above BOUND."""
+    chosen = select_slices(X)
+    right = expected(X[chosen], lam[chosen])
+    error = float((np.linalg.norm(out[chosen] - right, axis=(1, 2)) / np.linalg.norm(right, axis=(1, 2))).max())
+    check_error("slices", error, BOUND)
     return error
 
 
-def our_samples(X, lam, device):
-    """(milliseconds of thresholdings of arrays on their device, the error), the way singular_value_threshold takes."""
+def own_samples(X, lam, device):
+    """Return (milliseconds, error) of the method that singular_value_threshold chooses, for arrays on the device."""
     if device.is_cuda:
         return product_samples(X, lam) if products.pays(X.shape) else kernel_samples(X, lam)
     from gpukit.svt import cpu
@@ -59,28 +63,28 @@ def our_samples(X, lam, device):
 
 
 def kernel_samples(X, lam):
-    """(milliseconds by the kernels, of arrays on a GPU, the error)."""
+    """Return (milliseconds, error) of the kernels, for arrays on a GPU."""
     from gpukit._cuda import cuda
     from gpukit.svt import gpu
 
     out = cuda.device_array(X.shape, X.dtype)
-    work = gpu.Thresholding(cuda.to_device(X), cuda.to_device(lam), out)
-    samples = queued_milliseconds(work.run, 21, holder())
+    thresholding = gpu.Thresholding(cuda.to_device(X), cuda.to_device(lam), out)
+    samples = queued_milliseconds(thresholding.run, 21, holder())
     return samples, check(X, lam, out.copy_to_host())
 
 
 def product_samples(X, lam):
-    """(milliseconds by matrix products alone, of arrays on a GPU, the error)."""
+    """Return (milliseconds, error) of matrix products alone, for arrays on a GPU."""
     import cupy
 
-    there, bounds = cupy.asarray(X), cupy.asarray(lam)
-    work = ProductThresholding(there, bounds, cupy.empty_like(there), on_gpu=True)
-    samples = gpu_milliseconds(work.run, 7, 2)
-    return samples, check(X, lam, work.out.get())
+    device_X, bounds = cupy.asarray(X), cupy.asarray(lam)
+    thresholding = ProductThresholding(device_X, bounds, cupy.empty_like(device_X), on_gpu=True)
+    samples = gpu_milliseconds(thresholding.run, 7, 2)
+    return samples, check(X, lam, thresholding.out.get())
 
 
 def numpy_samples(X, lam):
-    """Milliseconds of the loop over numpy.linalg.svd."""
+    """Return [milliseconds] of a loop over numpy.linalg.svd."""
 
     def loop():
         for matrix, bound in zip(X, lam):
@@ -91,53 +95,51 @@ def numpy_samples(X, lam):
 
 
 def torch_samples(X, lam, driver, device):
-    """Milliseconds of torch.linalg.svd by one of cuSOLVER's drivers, and of the products; [nan] where it fails."""
+    """Return (milliseconds, result) of torch.linalg.svd by a cuSOLVER driver; ([nan], None) if it fails."""
     import torch
 
-    there, bounds = (torch.from_numpy(array).to(f"cuda:{device.index}") for array in (X, lam))
+    device_X, bounds = (torch.from_numpy(array).to(f"cuda:{device.index}") for array in (X, lam))
+    result = []
 
-    def once():
-        U, S, V = torch.linalg.svd(there, full_matrices=False, driver=driver)
-        return (U * (S - bounds[:, None]).clamp(min=0)[:, None, :]) @ V
+    def threshold():
+        U, S, V = torch.linalg.svd(device_X, full_matrices=False, driver=driver)
+        result[:] = [(U * (S - bounds[:, None]).clamp(min=0)[:, None, :]) @ V]
 
     try:
-        return gpu_milliseconds(once, 3, 1)
+        return gpu_milliseconds(threshold, 3), result[0].cpu().numpy()
     except torch.linalg.LinAlgError:
-        return [np.nan]
+        return [np.nan], None
 
 
 def rivals(X, lam, device):
-    """(name, milliseconds) of what else there is on the device."""
+    """Yield (name, milliseconds) of other packages on the device."""
     if not device.is_cuda:
         yield "the loop over numpy.linalg.svd", numpy_samples(X, lam)
     elif importlib.util.find_spec("torch") is not None:
         for driver in ("gesvda", "gesvdj"):
-            yield f"torch.linalg.svd {driver}", torch_samples(X, lam, driver, device)
+            yield f"torch.linalg.svd {driver}", torch_samples(X, lam, driver, device)[0]
+
+
+def own_rows(X, lam, device):
+    """Yield (what, milliseconds, note) of our methods."""
+    methods = {"singular-value thresholding": lambda X, lam: own_samples(X, lam, device)}
+    if device.is_cuda and X.shape[1] > BOTH_METHODS:
+        methods["singular-value thresholding by kernels"] = kernel_samples
+        methods["singular-value thresholding by products"] = product_samples
+    for what, method in methods.items():
+        samples, error = method(X, lam)
+        yield what, samples, f"error {error:.0e}"
 
 
 def thresholding(conditions):
-    """Exact thresholding at the papers' shapes, all slices of a shape in one call, beside what else there is."""
+    """Threshold all slices of the papers' shapes in one call, compared with other packages."""
     for count, n in SHAPES:
         count = max(1, round(conditions.scale * count))
         shape = f"{n} x {n} x {count}"
         for kind in KINDS:
-            X, lam = slices(count, n, kind)
-            samples, error = our_samples(X, lam, conditions.device)
-            yield Row(f"singular-value thresholding, {kind}", shape, "generated", samples, "ms", f"error {error:.0e}")
-            if conditions.device.is_cuda and n > BOTH_WAYS:
-                for way, samples_of in (("kernels", kernel_samples), ("products", product_samples)):
-                    samples, error = samples_of(X, lam)
-                    yield Row(
-                        f"singular-value thresholding by {way}, {kind}",
-                        shape,
-                        "generated",
-                        samples,
-                        "ms",
-                        f"error {error:.0e}",
-                    )
-            for name, others in rivals(X, lam, conditions.device):
-                failed = "LinAlgError: did not converge" if np.isnan(others).any() else ""
-                yield Row(f"{name}, {kind}", shape, "generated", others, "ms", failed)
-
-
-BENCHES = {"thresholding": thresholding}
+            X, lam = make_slices(count, n, kind)
+            for what, samples, note in own_rows(X, lam, conditions.device):
+                yield Row(f"{what}, {kind}", shape, "generated", samples, "ms", note)
+            for name, samples in rivals(X, lam, conditions.device):
+                note = "LinAlgError: did not converge" if np.isnan(samples).any() else ""
+                yield Row(f"{name}, {kind}", shape, "generated", samples, "ms", note)

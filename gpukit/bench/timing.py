@@ -1,27 +1,27 @@
-"""Samples of a step's time."""
+"""Samples of the time of a step."""
 
 import time
 
 
 def seconds(run, repeat, warm_up=1, clock=time.perf_counter):
-    """[seconds of run() by a clock] after some calls that do not count; run must not return before its work is done."""
+    """Return [seconds of run() by a clock] after warm-up calls; run must wait for its work to end."""
     for _ in range(warm_up):
         run()
     samples = []
     for _ in range(repeat):
-        begun = clock()
+        start = clock()
         run()
-        samples.append(clock() - begun)
+        samples.append(clock() - start)
     return samples
 
 
 def milliseconds(run, repeat, warm_up=1):
-    """`seconds` in milliseconds."""
+    """Return [milliseconds of run()] after warm-up calls."""
     return [1e3 * sample for sample in seconds(run, repeat, warm_up)]
 
 
 def gpu_milliseconds(run, repeat, warm_up=1):
-    """[milliseconds of what run() queues on the GPU] by events, after some calls that do not count."""
+    """Return [milliseconds of the launches of run()] between GPU events after warm-up calls."""
     from gpukit._cuda import cuda
 
     samples = []
@@ -37,10 +37,9 @@ def gpu_milliseconds(run, repeat, warm_up=1):
 
 
 def queued_milliseconds(run, repeat, hold, warm_up=5):
-    """[milliseconds of run()] on the GPU, each between two events, after some calls that do not count.
+    """Return [milliseconds of run()] between GPU events after warm-up calls.
 
-    hold() queues work that keeps the GPU busy until everything is queued behind it: a step shorter than its launch
-    from Python is then timed without it.
+    hold() keeps the GPU busy until all runs are queued, so that the launch overhead of short steps does not count.
     """
     from gpukit._cuda import cuda
 

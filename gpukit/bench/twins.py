@@ -1,4 +1,4 @@
-"""CPU twins of the ladder's kernels."""
+"""CPU twins of kernels.py."""
 
 from gpukit._jit import njit
 from gpukit.factorization.solvers.sgd import formulas
@@ -7,7 +7,7 @@ from gpukit.factorization.solvers.sgd.formulas import ZERO
 
 @njit
 def paper_epoch(rows, indptr, minor, ratings, P, Q, rate, decay):
-    """Twin of kernels.paper_epoch, one row after the other."""
+    """Twin of kernels.paper_epoch, row by row."""
     n = P.shape[1]
     for row in rows:
         p = P[row]

@@ -1,27 +1,26 @@
-"""Where the work runs, and its memory.
+"""Device selection and device memory.
 
-| file         | what it does                                                           |
-|--------------|------------------------------------------------------------------------|
-| place.py     | `resolve`: 'auto', 'cpu', 'cuda', 'cuda:N' to a `Device`, once, aloud  |
-| ahead.py     | `wake`, `begin`: driver and GPU made ready meanwhile                   |
-| memory.py    | what is free, what is needed, and the message when it is not enough    |
-| workspace.py | device memory that one run owns, and gives back when it ends           |
-| upload.py    | large host arrays to a GPU through page-locked buffers                 |
-| round.py     | a question to the GPU and its answer as one: a CUDA graph              |
-| trial.py     | a kernel of one line, compiled and run: do driver and compiler fit?    |
-| engine.py    | a room's steps, gpu.py or cpu.py, for a device                         |
-| gpu_arrays.py, cpu_arrays.py | arrays, and kernels or twins, where a step runs: the same names |
+| file         | contents                                                                        |
+|--------------|---------------------------------------------------------------------------------|
+| place.py     | `resolve`: convert 'auto', 'cpu', 'cuda' or 'cuda:N' to a `Device`                |
+| warm_up.py   | `start_driver`, `start_warm_up`: initialize the driver and the GPU in a thread    |
+| memory.py    | free and required memory, and the errors if it is too small                       |
+| workspace.py | device memory that one run owns and releases at its end                           |
+| upload.py    | large host arrays to a GPU through page-locked buffers                            |
+| cuda_graph.py | copy, kernels and copy in a CUDA graph that one call launches                    |
+| smoke_test.py | compile and run a one-line kernel: do driver and compiler match?                 |
+| engine.py    | a package's gpu.py or cpu.py, chosen by device                                    |
+| gpu_arrays.py, cpu_arrays.py | arrays and kernels or twins of a step, under the same names       |
 """
 
-from gpukit.device.ahead import begin, wake
 from gpukit.device.engine import engine
 from gpukit.device.memory import available_memory, free_memory, release, reported, require_host, require_memory
 from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
+from gpukit.device.warm_up import start_driver, start_warm_up
 
 __all__ = [
     "Device",
     "available_memory",
-    "begin",
     "cpu",
     "engine",
     "free_memory",
@@ -33,5 +32,6 @@ __all__ = [
     "require_host",
     "require_memory",
     "resolve",
-    "wake",
+    "start_driver",
+    "start_warm_up",
 ]

@@ -1,4 +1,4 @@
-"""Arrays and twins where a step runs on the CPU; gpu_arrays.py has the same names."""
+"""Arrays and twins of steps on the CPU; gpu_arrays.py has the same names."""
 
 import numpy as np
 
@@ -6,20 +6,20 @@ empty, zeros = np.empty, np.zeros
 
 
 def resident(array, dtype):
-    """A host array as the twins take it."""
+    """Return a contiguous array of dtype, as the twins expect it."""
     return np.ascontiguousarray(array, dtype)
 
 
 def owned(array):
-    """What `resident` gave, in memory that may be overwritten."""
+    """Return a copy of an array of `resident`, which may be overwritten."""
     return array.copy()
 
 
 def fetch(array):
-    """An array on the host."""
+    """Return the array on the host."""
     return array
 
 
 def runner(twins):
-    """The function that runs a twin of a module by its name."""
+    """Return run(name, *arguments), which calls a twin of the module by name."""
     return lambda name, *arguments: getattr(twins, name)(*arguments)

@@ -1,11 +1,11 @@
-"""The one chooser of a room's host steps: its gpu.py or its cpu.py."""
+"""Choice of a package's host steps, its gpu.py or its cpu.py, by device."""
 
 import importlib
 
 
-def engine(device, room):
-    """The module of host steps of a room ("gpukit.ranking") for a Device: room.gpu on a GPU, else room.cpu.
+def engine(device, package):
+    """Return the module of host steps of a package ("gpukit.ranking"): package.gpu on a GPU, else package.cpu.
 
-    Both have the same names with the same arguments; the room's steps.py says which.
+    Both modules have the names and arguments that the package's steps.py lists.
     """
-    return importlib.import_module(f"{room}.{'gpu' if device.is_cuda else 'cpu'}")
+    return importlib.import_module(f"{package}.{'gpu' if device.is_cuda else 'cpu'}")

@@ -1,4 +1,4 @@
-"""A kernel of one line, by which a GPU is tried."""
+"""One-line kernel of the smoke test."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Memory of a GPU and of the host: what is free, what is needed, and the message when it is not enough."""
+"""Free and required memory of a GPU and of the host, and the errors if it is too small."""
 
 import contextlib
 import os
@@ -9,11 +9,11 @@ from pathlib import Path
 from gpukit.errors import DeviceMemoryError
 
 GROUP = Path("/sys/fs/cgroup")
-SMALL = 32 << 20  # bytes of main memory that are not asked about
+SMALL = 32 << 20  # bytes of main memory that are not checked
 
 
 def free_memory(device):
-    """Free bytes on a GPU; None on the CPU."""
+    """Return the free bytes of a GPU; None for the CPU."""
     if not device.is_cuda:
         return None
     from gpukit._cuda import cuda
@@ -23,7 +23,7 @@ def free_memory(device):
 
 
 def release(device):
-    """Give a GPU's memory that gpukit and numba keep for arrays to come back to the driver; nothing on the CPU."""
+    """Return the memory that gpukit and numba cache to the GPU; do nothing for the CPU."""
     if device.is_cuda:
         from gpukit import _driver
 
@@ -31,17 +31,17 @@ def release(device):
 
 
 def available_memory():
-    """Bytes of main memory that this process can still have: the machine's, its control group's, its own limit's."""
-    return max(0, min(_of_machine(), _of_group(), _of_process()))
+    """Return the bytes of main memory available to this process, by machine, control group and ulimit."""
+    return max(0, min(_left_on_machine(), _left_in_group(), _left_to_process()))
 
 
-def _of_machine():
+def _left_on_machine():
     free = _numbers("/proc/meminfo").get("MemAvailable")
     return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") if free is None else free << 10
 
 
-def _of_group():
-    """What a control group has left; pages of files that it only caches count as free."""
+def _left_in_group():
+    """Return the bytes that the control group has left; cached file pages count as free."""
     for most, used in (
         ("memory.max", "memory.current"),
         ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes"),
@@ -53,8 +53,8 @@ def _of_group():
     return float("inf")
 
 
-def _of_process():
-    """What `ulimit -v` leaves."""
+def _left_to_process():
+    """Return the bytes that `ulimit -v` leaves."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most == resource.RLIM_INFINITY:
         return float("inf")
@@ -62,7 +62,7 @@ def _of_process():
 
 
 def _number(path):
-    """The number that a file holds, or None."""
+    """Return the number in a file, or None."""
     try:
         return int(Path(path).read_text("ascii"))
     except (OSError, ValueError):
@@ -70,7 +70,7 @@ def _number(path):
 
 
 def _numbers(path):
-    """{name: number} of a file of lines `name number ...` or `name: number kB`."""
+    """Return {name: number} from lines `name number ...` or `name: number kB`."""
     try:
         lines = [line.replace(":", " ").split() for line in Path(path).read_text("utf-8", "replace").splitlines()]
     except OSError:
@@ -79,8 +79,10 @@ def _numbers(path):
 
 
 def require_memory(device, needed, what, reserve=256 << 20):
-    """Raise DeviceMemoryError when a GPU has less than needed + reserve bytes free; of the CPU, whose work lies where
-    its data do, require_host asks. what: a phrase for the message."""
+    """Raise DeviceMemoryError if a GPU has less than needed + reserve bytes free.
+
+    what: the task, for the message. For the CPU see `require_host`.
+    """
     free = free_memory(device)
     if free is not None and needed + reserve > free:
         raise DeviceMemoryError(
@@ -90,16 +92,16 @@ def require_memory(device, needed, what, reserve=256 << 20):
 
 
 def require_host(needed, what):
-    """Raise DeviceMemoryError when less than `needed` bytes of main memory are to be had."""
+    """Raise DeviceMemoryError if fewer than `needed` bytes of main memory are available."""
     free = available_memory() if needed > SMALL else float("inf")
     if needed > free:
         raise DeviceMemoryError(
-            f"{what} needs {needed / 2**30:.2f} GiB of main memory, of which {free / 2**30:.2f} GiB are free. Use less "
-            "data or a smaller model, or a machine (a limit: ulimit -v, a container's) with more."
+            f"{what} needs {needed / 2**30:.2f} GiB of main memory; {free / 2**30:.2f} GiB are free. Use less data or "
+            "a smaller model, or raise the limit (ulimit -v, a container's)."
         )
 
 
-LACKING = (  # what the loader, the kernel and numba say of too little memory, where it is no MemoryError
+SIGNS = (  # in messages of the loader, the kernel and numba that are not MemoryErrors
     "cannot allocate memory",
     "failed to map segment",
     "can't start new thread",
@@ -107,35 +109,42 @@ LACKING = (  # what the loader, the kernel and numba say of too little memory, w
 )
 
 
-def ran_out(error):
-    """One line on an exception that means too little main memory; None for any other."""
-    said = " ".join(" ".join(str(one) for one in _chain(error)).split())
-    known = isinstance(error, ImportError | OSError | RuntimeError | SystemError)
-    if not isinstance(error, MemoryError) and not (known and any(sign in said.lower() for sign in LACKING)):
+def describe_out_of_memory(error):
+    """Return one line for an exception caused by too little main memory; None for others."""
+    text = " ".join(" ".join(str(cause) for cause in _chain(error)).split())
+    is_candidate = isinstance(error, ImportError | OSError | RuntimeError | SystemError)
+    if not isinstance(error, MemoryError) and not (is_candidate and any(sign in text.lower() for sign in SIGNS)):
         return None
-    for one in _chain(error):
-        one.__traceback__ = None  # whose frames hold what filled the memory
+    _clear_tracebacks(error)
     try:
         left = f"; {available_memory() / 2**30:.2f} GiB of main memory are left"
     except MemoryError:
         left = ""
     return (
-        f"Out of memory{f' ({said:.200})' if said else ''}{left}. Use less data or a smaller model, or raise the limit "
+        f"Out of memory{f' ({text:.200})' if text else ''}{left}. Use less data or a smaller model, or raise the limit "
         "(ulimit -v, a container's)."
     )
 
 
 def _chain(error):
-    """An exception and those that led to it."""
+    """Yield an exception and its causes."""
     while error is not None:
         yield error
         error = error.__cause__ or error.__context__
 
 
+def _clear_tracebacks(error):
+    """Release the arrays that the frames of an exception and its causes hold."""
+    for cause in _chain(error):
+        cause.__traceback__ = None
+
+
 @contextlib.contextmanager
 def reported(device, what):
-    """Turn numba's or cupy's out-of-memory error into a DeviceMemoryError that names the work and the sizes; what the
-    failed call had on the device is let go."""
+    """Convert out-of-memory errors of numba and cupy to a DeviceMemoryError with the task and the sizes.
+
+    The arrays of the failed call are released.
+    """
     try:
         yield
     except DeviceMemoryError:
@@ -143,17 +152,16 @@ def reported(device, what):
     except Exception as error:
         if not (device.is_cuda and "OUT OF MEMORY" in str(error).upper().replace("_", " ")):
             raise
-        sizes = f"{_asked_for(error)}{free_memory(device) / 2**30:.2f} GiB free"
-        for one in _chain(error):
-            one.__traceback__ = None  # whose frames hold what lies on the device
+        sizes = f"{_requested_size(error)}{free_memory(device) / 2**30:.2f} GiB free"
+        _clear_tracebacks(error)
         raise DeviceMemoryError(
             f"{what} ran out of memory on {device} ({sizes}). "
             "Use --device cpu, a smaller model or less data, or a GPU with more memory."
         ) from error
 
 
-def _asked_for(error):
-    """What did not fit, where the error tells: gpukit's pool notes it, cupy says it."""
-    said = re.search(r"allocating ([\d,]+) bytes", str(error))
-    size = int(said[1].replace(",", "")) if said else getattr(error, "bytes_asked", None)
+def _requested_size(error):
+    """Return the size of the failed allocation as text, '' if unknown."""
+    match = re.search(r"allocating ([\d,]+) bytes", str(error))  # cupy's message; gpukit's pool sets bytes_asked
+    size = int(match[1].replace(",", "")) if match else getattr(error, "bytes_asked", None)
     return f"{size / 2**30:.2f} GiB more asked for, " if size else ""

@@ -1,4 +1,4 @@
-"""Where the work runs: decided once, aloud, never changed behind the caller's back."""
+"""Device selection: chosen once and printed, never changed silently."""
 
 import os
 from dataclasses import dataclass
@@ -7,12 +7,18 @@ from gpukit.errors import DeviceError, ParameterError
 from gpukit.runtime.thread_count import get_num_threads
 
 INSTALL_HINT = "pip install 'gpukit[cuda]' on a machine with an NVIDIA driver (gpukit doctor says what is missing)"
-_first_used_in = {}  # process: the id of the one in which a GPU was made current first
+_first_used_in = {}  # process: id of the process that first used a GPU
 
 
 @dataclass(frozen=True)
 class Device:
-    """kind 'cpu' or 'cuda', index of the GPU (0 for the CPU), name as people know it, compute capability or None."""
+    """CPU or GPU.
+
+    kind : 'cpu' or 'cuda'
+    index : number of the GPU, 0 for the CPU
+    name : name for messages
+    capability : compute capability (major, minor); None for the CPU
+    """
 
     kind: str
     index: int
@@ -29,10 +35,10 @@ class Device:
 
 
 def resolve(spec="auto"):
-    """The Device for 'auto', 'cpu', 'cuda' or 'cuda:N' (a Device passes through).
+    """Return the Device for 'auto', 'cpu', 'cuda', 'cuda:N' or a Device.
 
-    'auto' takes the first GPU if there is one. Asking for a GPU that is not there raises DeviceError; anything else
-    ParameterError.
+    'auto' is the first GPU, or the CPU if there is none. Raises DeviceError if the GPU does not exist, ParameterError
+    for any other spec.
     """
     if isinstance(spec, Device):
         return spec
@@ -41,41 +47,40 @@ def resolve(spec="auto"):
 
 
 def number_of(spec):
-    """The number of the GPU that resolve takes for 'auto', 'cpu', 'cuda' or 'cuda:N', None for the CPU. Raises as
-    resolve."""
+    """Return the number of the GPU that `resolve` chooses, None for the CPU; raises the same errors."""
     kind, _, number = str(spec).partition(":")
     if kind not in ("auto", "cpu", "cuda") or (number and (kind != "cuda" or not number.isdecimal())):
         raise ParameterError(f"device must be auto, cpu, cuda or cuda:N; got {spec!r}.")
-    found = 0 if kind == "cpu" else gpu_count()
-    if kind == "cpu" or (kind == "auto" and not found):
+    count = 0 if kind == "cpu" else gpu_count()
+    if kind == "cpu" or (kind == "auto" and not count):
         return None
     index = int(number or 0)
-    if index >= found:
-        have = "no CUDA GPU was found" if not found else f"only {found} GPU(s) were found, numbered from 0"
+    if index >= count:
+        found = "no CUDA GPU was found" if not count else f"only {count} GPU(s) were found, numbered from 0"
         raise DeviceError(
-            f"device {spec} was asked for, but {have}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
+            f"device {spec} is not available: {found}. Use --device cpu (device='cpu'), or {INSTALL_HINT}."
         )
     return index
 
 
 def cpu():
-    """The CPU, with the number of threads of compiled loops."""
+    """Return the Device of the CPU, named with the number of threads of compiled loops."""
     threads = get_num_threads()
     return Device("cpu", 0, f"cpu ({threads} thread{'s' * (threads > 1)})")
 
 
 def gpu_count():
-    """How many GPUs numba-cuda can use; 0 without a driver, and 0 when numba-cuda cannot be imported."""
+    """Return the number of GPUs that numba-cuda can use; 0 without a driver or numba-cuda."""
     try:
         from gpukit._cuda import cuda
 
         return len(cuda.gpus) if cuda.is_available() else 0
-    except Exception:  # a broken driver or toolkit counts as none; `gpukit doctor` tells which
+    except Exception:  # a broken driver or toolkit counts as none; `gpukit doctor` describes it
         return 0
 
 
 def gpu(index):
-    """The Device of GPU number index, made current. DeviceError in a process forked from one that has done so."""
+    """Make GPU number index current and return its Device; raises DeviceError in a forked process."""
     from gpukit._cuda import cuda
 
     check_process()
@@ -86,7 +91,7 @@ def gpu(index):
 
 
 def check_process():
-    """DeviceError where CUDA is of no use: in a process that was forked after a GPU was first used."""
+    """Raise DeviceError in a process that was forked after a GPU was first used."""
     if _first_used_in.setdefault("process", os.getpid()) != os.getpid():
         raise DeviceError(
             "This process was forked from one that uses a GPU already, and CUDA does not work in it. Start processes "
@@ -102,7 +107,7 @@ def has_quad_additions():
 
 
 def processors():
-    """Multiprocessors of the current GPU; 1 in the simulator, whose device does not say."""
+    """Return the number of multiprocessors of the current GPU; 1 in the simulator."""
     from gpukit._cuda import cuda
 
     return int(getattr(cuda.get_current_device(), "MULTIPROCESSOR_COUNT", 1))

@@ -1,37 +1,37 @@
-"""Device memory that one run owns: buffers its steps use again and again, given back when it ends.
+"""Device memory that one run owns: buffers that its steps reuse and that are released at its end.
 
-Allocating takes longer than many a launch, so buffers are kept; what is kept must not outlive the run, or a later one
-would be refused for want of memory. So nothing lies in a module's globals: whoever starts a run opens a Workspace,
-hands it down, and closes it. A run works in one thread, and runs of several threads have a Workspace each: no locks.
+Allocation takes longer than many a launch, so buffers are kept. They must not outlive the run, or a later run would
+lack the memory; so no buffer is a module global. The function that starts a run opens a Workspace, passes it down and
+closes it. Each thread has its own Workspace, so there are no locks.
 """
 
 import sys
 
 
 class Workspace:
-    """What a run keeps on its devices, by device and name; a context manager that closes itself.
+    """Buffers of a run by device and name; a context manager that closes itself.
 
     Use it from one thread at a time.
     """
 
     def __init__(self):
-        self._kept = {}
+        self._buffers = {}
 
     def keep(self, name, fits, make):
-        """What is kept under a name on the current GPU, if fits(it); else make(), kept from now on.
+        """Return the buffer of a name on the current GPU if fits(buffer), else make() a new one.
 
-        The old one is let go before make() asks for memory: one buffer a name and device.
+        The old buffer is released before make() allocates memory.
         """
         slot = _current_gpu(), name
-        if slot in self._kept and fits(self._kept[slot]):
-            return self._kept[slot]
-        self._kept.pop(slot, None)
-        return self._kept.setdefault(slot, make())
+        if slot in self._buffers and fits(self._buffers[slot]):
+            return self._buffers[slot]
+        self._buffers.pop(slot, None)
+        return self._buffers.setdefault(slot, make())
 
     def close(self):
-        """Let everything go, and give the memory that numba and cupy still hold back to the GPUs."""
-        gpus = {gpu for gpu, _ in self._kept}
-        self._kept.clear()
+        """Release all buffers, and the memory that numba and cupy cache, to the GPUs."""
+        gpus = {gpu for gpu, _ in self._buffers}
+        self._buffers.clear()
         for gpu in gpus:
             _release(gpu)
 
@@ -49,7 +49,7 @@ def _current_gpu():
 
 
 def _release(gpu):
-    """Free what was let go on a GPU: numba waits with that, and cupy keeps it for arrays to come."""
+    """Free the memory of released buffers: numba defers it, cupy caches it."""
     from gpukit import _driver
     from gpukit._cuda import cuda
 

@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_out, device_array, launch
-from gpukit.device.round import Round
+from gpukit.device.cuda_graph import GraphFunction
 from gpukit.device.upload import to_device as put
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.kernels import gram as gram_kernels
@@ -219,7 +219,7 @@ class Product:
     def __call__(self, v, margin, exact):
         if (margin, exact) not in self.rounds:
             launches = self.walk(margin, exact), addition(self.partial, self.sums)
-            self.rounds[margin, exact] = Round(self.dense.v, launches, self.sums)
+            self.rounds[margin, exact] = GraphFunction(self.dense.v, launches, self.sums)
         return self.rounds[margin, exact](v)
 
     def walk(self, margin, exact):

@@ -1,11 +1,10 @@
-"""The benchmarks of the imputation on the CPU: every one gives rows, and refuses a wrong answer."""
+"""The benchmarks of the imputation on the CPU: each has rows, and fails on a wrong result."""
 
 import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import decompositions, imputation, record, recovery
-from gpukit.bench.conditions import Conditions
+from gpukit.bench import Conditions, decompositions, imputation, record, recovery
 from gpukit.bench.imputation import Shape
 from gpukit.bench.recovery import Family
 from gpukit.errors import DataError
@@ -19,7 +18,7 @@ RING = np.roll(np.eye(20), 1, axis=1) + np.roll(np.eye(20), -1, axis=1)
 
 
 def rows_of(name, **conditions):
-    """The rows of a benchmark, each as the file has it."""
+    """Return the rows of a benchmark after a check of their form."""
     rows = list(bench.find(name)(Conditions(CPU, **conditions)))
     for row in rows:
         assert row.samples and np.isfinite(row.samples).all() and min(row.samples) >= 0 and row.note
@@ -30,7 +29,7 @@ def rows_of(name, **conditions):
 
 @pytest.fixture(autouse=True)
 def small(monkeypatch, tmp_path):
-    """Small shapes, and bases kept apart."""
+    """Use small shapes, and a cache of bases for each test."""
     monkeypatch.setattr("gpukit.graphs.basis.cache_folder", lambda: tmp_path / "bases")
     monkeypatch.setattr(
         imputation, "SHAPES", {"ego-facebook": Shape(60, 8, 1, "paper 1 s"), "64x64x2100": Shape(40, 8, 1, "paper 2 s")}
@@ -46,7 +45,7 @@ def small(monkeypatch, tmp_path):
 
 @pytest.fixture
 def case():
-    return imputation.case("64x64x2100", Conditions(CPU, data=None))
+    return imputation.make_case("64x64x2100", Conditions(CPU, data=None))
 
 
 @pytest.fixture
@@ -80,7 +79,7 @@ def test_whole_runs_of_every_shape():
     ]
     assert [row.unit for row in rows if row.shape == "64x64x2100"] == ["s", "s", "times"]
     assert "paper 1 s" in rows[0].note
-    own, loop, times = (
+    ours, loop, times = (
         next(row for row in rows if row.what == what)
         for what in (
             rows[0].what,
@@ -88,11 +87,11 @@ def test_whole_runs_of_every_shape():
             "the loop over numpy.linalg.svd against gpukit",
         )
     )
-    assert times.samples[0] == pytest.approx(loop.samples[0] / np.median(own.samples))
+    assert times.samples[0] == pytest.approx(loop.samples[0] / np.median(ours.samples))
 
 
 @pytest.mark.slow
-def test_a_share_is_generated_and_names_no_paper(folder):
+def test_a_fraction_is_generated_and_names_no_paper(folder):
     rows = rows_of("impute-ladder", shapes=("ego-facebook",), scale=0.5, data=folder)
     assert {(row.shape, row.data) for row in rows} == {("ego-facebook 8x8 x 0.5", "generated")}
     assert [row.what for row in rows] == [
@@ -103,16 +102,16 @@ def test_a_share_is_generated_and_names_no_paper(folder):
     assert "paper" not in "".join(row.note for row in rows)
 
 
-def test_the_real_graph_is_taken_where_it_is(folder):
-    adjacency, data = imputation.ego_facebook(folder)
+def test_the_real_graph_is_read_if_it_exists(folder):
+    adjacency, data = imputation.read_ego_facebook(folder)
     assert data == "real graph" and np.array_equal(adjacency.toarray(), RING)
-    assert imputation.ego_facebook(None) == imputation.ego_facebook("nowhere") == (None, "generated")
+    assert imputation.read_ego_facebook(None) == imputation.read_ego_facebook("nowhere") == (None, "generated")
 
 
 def test_ladder_measures_a_part_and_scales_it(case, monkeypatch):
     monkeypatch.setattr(decompositions, "ONE_BY_ONE", 10)
     monkeypatch.setattr(decompositions, "library", lambda device: (np, "numpy", lambda run, repeat: [run() or 1.5]))
-    _, Z, lam = decompositions.halfway(case)
+    _, Z, lam = decompositions.step_halfway(case)
     assert decompositions.one_by_one(Z, lam, CPU) == ([6.0], "numpy, 10 slices measured, times 4")
 
 
@@ -131,34 +130,34 @@ def test_error_of_the_slices_that_are_determined():
     basis = fourier_basis(graph.adjacency)
     model = GraphImputer(device="cpu").fit(graph.adjacency, graph.tensor, graph.mask)
     error = (model.completed_ - graph.truth).reshape(20, -1)
-    kept = np.arange(20) % 3 > 0
-    expected = np.linalg.norm((basis.vectors.T @ error)[kept]) / np.linalg.norm(graph.truth)
-    assert recovery.determined(model, graph, kept) == pytest.approx(expected, rel=1e-4)
-    assert recovery.determined(model, graph, kept | True) == pytest.approx(
+    chosen = np.arange(20) % 3 > 0
+    expected = np.linalg.norm((basis.vectors.T @ error)[chosen]) / np.linalg.norm(graph.truth)
+    assert recovery.slice_error(model, graph, chosen) == pytest.approx(expected, rel=1e-4)
+    assert recovery.slice_error(model, graph, chosen | True) == pytest.approx(
         recovery.check_completed(model.completed_, graph), rel=1e-4
     )
 
 
 @pytest.mark.nightly
 @pytest.mark.parametrize("name", ["impute-metr-la", "impute-molene"])
-def test_sensors_beside_the_baselines(folder, name):
+def test_rows_of_sensors(folder, name):
     rows = rows_of(name, data=folder)
-    names = ["defaults", *(f"{one}, best setting" for one in recovery.ALONE if one in BY_NAME)]
+    names = ["defaults", *(f"{one}, best setting" for one in recovery.METHODS if one in BY_NAME)]
     names += [f"{one}, best setting" for one in ("vertex mean", "Tikhonov", "Tikhonov, normalized")]
     lacking = {f"{one}, best setting" for one in ("smoothness", "regularized-em")}
     lacking |= {"seasonal, best setting"} if name == "impute-molene" else set()
-    told = [row.what.partition(" missing: ") for row in rows]
+    parts = [row.what.partition(" missing: ") for row in rows]
     for what in recovery.HIDDEN.values():
-        found = [label for of, _, label in told if of == what]
-        assert found[0] == "defaults" and {"interpolation, best setting", "kriging, best setting"} <= set(found)
-        assert set(names) - lacking <= set(found) and "90 % intervals" in found
+        labels = [label for kind, _, label in parts if kind == what]
+        assert labels[0] == "defaults" and {"interpolation, best setting", "kriging, best setting"} <= set(labels)
+        assert set(names) - lacking <= set(labels) and "90 % intervals" in labels
     assert " 2 seeds" in rows[0].note or " 4 seeds" in rows[0].note
     assert {row.data for row in rows} == {"real"}
     covered = [row.samples for row in rows if row.what.endswith("90 % intervals")]
     assert 0.75 < np.mean(np.concatenate(covered)) < 0.99
 
 
-def test_what_is_hidden():
+def test_hidden_values():
     sensors = recovery.Sensors("", "", None, np.zeros((20, 5, 50), np.float32), (12, 12), range(1))
     assert recovery.hide(sensors, "sensors", 0).sum() == 16
     assert recovery.hide(sensors, "readings", 0).mean() == pytest.approx(0.8, abs=0.02)
@@ -176,54 +175,54 @@ def test_the_score_of_a_normal_distribution():
     assert recovery.crps(np.array([y]), np.array([size])) == pytest.approx(expected, rel=1e-3)
 
 
-def test_real_sensors_must_be_there(tmp_path):
+def test_real_sensors_must_exist(tmp_path):
     for nowhere in (None, str(tmp_path)):
         for rows in (recovery.roads, recovery.stations):
             with pytest.raises(DataError, match="GPUKIT_DATA"):
                 next(rows(Conditions(CPU, data=nowhere)))
 
 
-def test_wrong_steps_are_refused(case, monkeypatch):
+def test_wrong_steps_are_an_error(case, monkeypatch):
     imputation.check_steps(case)
-    with monkeypatch.context() as planted:
-        planted.setattr(imputation, "PAPERS_OWN", imputation.PAPERS_OWN._replace(decay=0.701))
-        with pytest.raises(DataError, match="steps are"):
+    with monkeypatch.context() as patch:
+        patch.setattr(imputation, "PAPER_OPTIONS", imputation.PAPER_OPTIONS._replace(decay=0.701))
+        with pytest.raises(DataError, match="estimate after a few steps has"):
             imputation.check_steps(case)
-    session = imputation.walked(case, imputation.PAPERS_OWN)
-    assert 0 < imputation.recovered(case, session) < 0.3
-    with pytest.raises(DataError, match="relative error is"):
-        imputation.recovered(case, session, most=1e-4)
+    session = imputation.fitted_session(case, imputation.PAPER_OPTIONS)
+    assert 0 < imputation.check_recovered(case, session) < 0.3
+    with pytest.raises(DataError, match="estimate has a relative error"):
+        imputation.check_recovered(case, session, most=1e-4)
     session.now[:] = 0
-    with pytest.raises(DataError, match="relative error is"):
-        imputation.recovered(case, session)
+    with pytest.raises(DataError, match="estimate has a relative error"):
+        imputation.check_recovered(case, session)
 
 
-def test_wrong_slices_are_refused(case, monkeypatch):
-    _, Z, lam = decompositions.halfway(case)
+def test_wrong_slices_are_an_error(case, monkeypatch):
+    _, Z, lam = decompositions.step_halfway(case)
     right = decompositions.expected(Z, lam)
     decompositions.check_slices(Z, lam, right, 1e-6)
     for wrong in (right * 1.001, np.full_like(right, np.nan)):
-        with pytest.raises(DataError, match="slices are off"):
+        with pytest.raises(DataError, match="slices has a relative error"):
             decompositions.check_slices(Z, lam, wrong, decompositions.SAME)
-    monkeypatch.setattr(decompositions, "formed", lambda xp, factors, lam: factors[0] @ factors[2])
-    with pytest.raises(DataError, match="slices are off"):
+    monkeypatch.setattr(decompositions, "threshold_factors", lambda xp, factors, lam: factors[0] @ factors[2])
+    with pytest.raises(DataError, match="slices has a relative error"):
         list(decompositions.passes(Z, lam, CPU))
 
 
-def test_wrong_tensors_are_refused(case):
+def test_wrong_tensors_are_an_error(case):
     graph = case.graph
     assert recovery.check_completed(graph.truth, graph) == 0
     with pytest.raises(DataError, match="no less than with zeros"):
         recovery.check_completed(graph.tensor, graph)
-    with pytest.raises(DataError, match="not the observed one"):
+    with pytest.raises(DataError, match="differs from the observed"):
         recovery.check_completed(graph.truth * np.float32(1.001), graph)
-    found = [{"defaults": (2.0, ""), "vertex mean": (3.0, "")}, {"defaults": (3.5, ""), "vertex mean": (3.0, "")}]
+    methods = [{"defaults": (2.0, ""), "vertex mean": (3.0, "")}, {"defaults": (3.5, ""), "vertex mean": (3.0, "")}]
     with pytest.raises(DataError, match="sensors of seed 1 is 3.5; the mean's is 3"):
-        recovery.check_best(found, "sensors")
+        recovery.check_best(methods, "sensors")
 
 
 @pytest.mark.nightly
 def test_a_step_over_ranks():
-    """Ranks that are processes, on a share of the shape."""
+    """Ranks are processes, on a fraction of the shape."""
     (row,) = rows_of("ranks", scale=0.01, shapes=("64x64x2100",))
     assert row.unit == "ms" and row.what.endswith(", 2 ranks") and "HostTransport" in row.note

@@ -1,4 +1,4 @@
-"""The paper's kernel against its twin: one warp, one row after the other, or rows that share no column."""
+"""The paper's kernel compared with its twin: rows one by one in a warp, or rows without common columns."""
 
 import numpy as np
 import pytest
@@ -28,11 +28,11 @@ def problem(disjoint, factors, seed=0):
 
 @pytest.mark.parametrize("lanes, factors, disjoint", [(32, 1, False), (32, 3, False), (8, 4, True), (16, 2, True)])
 def test_paper_epoch_equals_its_twin(lanes, factors, disjoint):
-    given = problem(disjoint, lanes * factors)
+    arrays = problem(disjoint, lanes * factors)
     rate, decay = np.float32(0.05), np.float32(0.02)
-    expected = [array.copy() for array in given]
+    expected = [array.copy() for array in arrays]
     twins.paper_epoch(*expected, rate, decay)
-    launch(kernels.make_paper_epoch(lanes, factors), 1, 32, *given, rate, decay)
-    np.testing.assert_allclose(given[4], expected[4], rtol=2e-5, atol=2e-6)
-    np.testing.assert_allclose(given[5], expected[5], rtol=2e-5, atol=2e-6)
-    assert not np.array_equal(given[4], problem(disjoint, lanes * factors)[4])
+    launch(kernels.make_paper_epoch(lanes, factors), 1, 32, *arrays, rate, decay)
+    np.testing.assert_allclose(arrays[4], expected[4], rtol=2e-5, atol=2e-6)
+    np.testing.assert_allclose(arrays[5], expected[5], rtol=2e-5, atol=2e-6)
+    assert not np.array_equal(arrays[4], problem(disjoint, lanes * factors)[4])

@@ -1,17 +1,53 @@
-"""Rows of lists for everybody."""
+"""Benchmarks of recommendation lists: their cost, and their quality on a few clicks."""
 
 import numpy as np
 import pytest
 
-from gpukit.bench.answers import lists
-from gpukit.bench.conditions import Conditions
+from bench.clicks.test_table10 import planted
+from gpukit import bench
+from gpukit.bench import Conditions, lists
+from gpukit.bench.clicks import ncf_data
 from gpukit.device import cpu
+from gpukit.errors import DataError
+from gpukit.ratings import Ratings
+
+RANKINGS = "lists", "rating"
 
 
 @pytest.mark.nightly
 def test_rows_of_lists():
-    rows = list(lists.lists(Conditions(cpu(), scale=0.0002)))
-    assert [row.what.partition(",")[0] for row in rows] == ["learning what ranks lists"] + 2 * [
-        "10 items for each user"
-    ]
+    rows = list(bench.find("lists")(Conditions(cpu(), scale=0.0002)))
+    assert [row.what.partition(",")[0] for row in rows] == [lists.LEARNING] + 2 * ["10 items for each user"]
     assert all(len(row.samples) == 5 and np.min(row.samples) > 0 and row.shape == "netflix x 0.0002" for row in rows)
+
+
+def rate_clicks():
+    """Return the planted clicks as random ratings of 3 and 4, with an item that three users rated 5; and the tests."""
+    ncf, random = planted(), np.random.default_rng(0)
+    clicks, values = ncf.clicks, random.integers(3, 5, len(ncf.clicks)).astype(np.float32)
+    rare = np.arange(3, dtype=np.int32)
+    ids = np.append(clicks.item_ids, 99_000)
+    users, items = np.append(clicks.users, rare), np.append(clicks.items, np.full(3, len(ids) - 1, np.int32))
+    return Ratings(users, items, np.append(values, np.full(3, 5, np.float32)), clicks.user_ids, ids), ncf.tests
+
+
+@pytest.mark.slow
+def test_rows_of_the_head(monkeypatch):
+    """The item with three ratings is in lists by rating alone."""
+    monkeypatch.setattr(ncf_data, "read_split", lambda folder, share: rate_clicks())
+    rows = {row.what: row.samples for row in bench.find("head")(Conditions(cpu()))}
+    whats = "HR@10 of lists", "NDCG@10 of lists", "little known items in lists"
+    expected = [f"{what} of ratings, by {by}" for by in RANKINGS for what in whats]
+    assert list(rows) == ["CPU time of learning what ranks lists", *expected]
+    assert len(rows["CPU time of learning what ranks lists"]) == lists.REPEAT
+    (hits, gains, few), (_, _, more) = ([rows[f"{what} of ratings, by {by}"][0] for what in whats] for by in RANKINGS)
+    assert hits > 0.8 and 0 < gains < hits and few < 5 < more
+
+
+@pytest.mark.slow
+def test_a_head_that_has_not_learned_is_an_error(monkeypatch):
+    ratings, tests = rate_clicks()
+    monkeypatch.setattr(lists, "LEAST", 1.1)
+    monkeypatch.setattr(ncf_data, "read_split", lambda folder, share: (ratings, tests))
+    with pytest.raises(DataError, match=r"head has HR@10 .*, below 1\.1"):
+        list(lists.head(Conditions(cpu())))

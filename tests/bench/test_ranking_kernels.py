@@ -1,4 +1,4 @@
-"""The GPU's way through the benchmarks of learning to rank, on a few documents; the clock apart."""
+"""The benchmarks of learning to rank by kernels, on a few documents, without a clock."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def documents(monkeypatch):
     monkeypatch.setattr(devices.memory, "free_memory", lambda device: 1 << 30)
     monkeypatch.setattr(gpu, "walk_blocks", lambda: 2)
     monkeypatch.setattr(ranking, "holder", lambda: None)
-    monkeypatch.setattr(ranking, "queued_milliseconds", lambda once, repeat, hold: [once() or 1.0] * repeat)
+    monkeypatch.setattr(ranking, "queued_milliseconds", lambda step, repeat, hold: [step() or 1.0] * repeat)
     random, offsets = np.random.default_rng(0), np.array([0, 9, 20, 33])
     X, y = random.normal(size=(33, 5)).astype(np.float32), random.integers(0, 3, 33).astype(np.float64)
     return Documents(X, y, offsets, np.arange(3))
@@ -27,13 +27,13 @@ def documents(monkeypatch):
 
 @pytest.mark.nightly
 def test_steps_are_timed_and_checked_on_a_gpu(documents):
-    run, paper = (ranking.prepared(documents, GPU, solver=solver) for solver in ("scan", "p-swx"))
-    result = ranking.trained(run)
+    run, paper = (ranking.prepare_run(documents, GPU, solver=solver) for solver in ("scan", "p-swx"))
+    result = ranking.minimize(run)
     ranking.check_solution(run.problem, result)
-    v, right = np.arange(-2.0, 3.0), ranking.on_cpu(run.problem, result.w)
+    v, right = np.arange(-2.0, 3.0), ranking.session_on_cpu(run.problem, result.w)
     run.session.move(result.w)
-    with pytest.raises(DataError, match="away from the CPU's"):
-        next(ranking.product_rows(run, v, "few", ranking.on_cpu(run.problem, 2 * result.w)))
+    with pytest.raises(DataError, match="product with the Hessian has"):
+        next(ranking.product_rows(run, v, "few", ranking.session_on_cpu(run.problem, 2 * result.w)))
     rows = [ranking.scores_row(run, v, "few", right), *ranking.statistics_rows(paper, run, result.w, "few")]
     assert [row.what for row in rows] == [
         "X v",

@@ -1,12 +1,13 @@
-"""Benchmarks of factorization and neighbours on a handful of ratings: what they time is what they say."""
+"""Benchmarks of factorization and neighbours on a few ratings."""
 
 import numpy as np
 import pytest
+from factorization.inputs import planted
 from support import small_launches
 
+from gpukit.bench import Conditions
 from gpukit.bench import kernels as bench_kernels
 from gpukit.bench import ratings as bench
-from gpukit.bench.conditions import Conditions
 from gpukit.device import Device, cpu
 
 TINY = 0.0003
@@ -18,13 +19,26 @@ def test_hashing():
     assert all(np.isfinite(row.samples).all() and min(row.samples) > 0 for row in rows)
 
 
+def test_unused_ids_are_dropped():
+    ratings = planted(30, 20, 0.5)
+    chosen = ratings.take((ratings.users % 3 > 0) & (ratings.items != 4))
+    result = bench.drop_unused_ids(chosen)
+    for side in ("user", "item"):
+        (rows, ids), (old_rows, old_ids) = (
+            (getattr(table, f"{side}s"), getattr(table, f"{side}_ids")) for table in (result, chosen)
+        )
+        np.testing.assert_array_equal(ids[rows], old_ids[old_rows])
+        assert np.unique(rows).tolist() == list(range(len(ids)))
+    np.testing.assert_array_equal(result.values, chosen.values)
+
+
 @pytest.mark.nightly
 @pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
 def test_epochs_and_convergence(monkeypatch):
-    """Of both models; the table of epochs ends where RMSE is near its lowest."""
-    models = bench.estimators(4)
-    monkeypatch.setattr(bench, "estimators", lambda factors: models)
-    monkeypatch.setattr(bench, "check_finite", lambda session: None)  # on so few ratings factors hardly move
+    """Rows of both models."""
+    models = bench.make_estimators(4)
+    monkeypatch.setattr(bench, "make_estimators", lambda factors: models)
+    monkeypatch.setattr(bench, "check_finite", lambda session: None)  # factors hardly move on few ratings
     conditions = Conditions(cpu(), ("ml-10m",), TINY)
     epochs, times = list(bench.epochs(conditions)), list(bench.convergence(conditions))
     assert sum("CULSH-MF" in row.what for row in epochs) == sum("CUSGD++" in row.what for row in epochs) == 2
@@ -35,13 +49,13 @@ def test_epochs_and_convergence(monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.kernel
 @pytest.mark.filterwarnings("ignore:overflow encountered")
-def test_what_the_papers_epoch_is_given(monkeypatch):
-    """Rows by falling length, and every rating, centred and scaled, in its row."""
+def test_arguments_of_the_papers_kernel(monkeypatch):
+    """Rows are sorted by falling length and have all ratings, centred and scaled."""
     small_launches(monkeypatch)
     launches = []
     record = {(2112, 128): lambda *arguments: launches.append(arguments)}
     monkeypatch.setattr(bench_kernels, "make_paper_epoch", lambda lanes, factors: record)
-    train = bench.generated("ml-10m", TINY)[0].take(slice(300))
+    train = bench.generate_split("ml-10m", TINY)[0].take(slice(300))
     once, Q = bench.paper_step(train, Device("cuda", 0, ""))
     once()
     once()
@@ -50,6 +64,6 @@ def test_what_the_papers_epoch_is_given(monkeypatch):
     assert (np.diff(counts[rows]) <= 0).all() and indptr.tolist() == [0, *np.cumsum(counts)]
     z = (train.values - train.values.mean(dtype=np.float64)) / train.values.astype(np.float64).std()
     expected = sorted(zip(train.users.tolist(), train.items.tolist(), z.tolist()))
-    found = sorted(zip(np.repeat(np.arange(len(counts)), counts).tolist(), minor.tolist(), values.tolist()))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    result = sorted(zip(np.repeat(np.arange(len(counts)), counts).tolist(), minor.tolist(), values.tolist()))
+    np.testing.assert_allclose(result, expected, atol=1e-5)
     assert Q.shape == (train.shape[1], 32) and rates[1] < rates[0]

@@ -4,24 +4,23 @@ import numpy as np
 import pytest
 
 from gpukit import bench, device
-from gpukit.bench import svt
-from gpukit.bench.conditions import Conditions
+from gpukit.bench import Conditions, svt
 from gpukit.errors import DataError
 
 
-def test_the_thresholding_benchmark_checks_its_answer(monkeypatch):
+def test_the_thresholding_benchmark_checks_its_result(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((300, 20), (100, 33)))
     rows = list(bench.find("thresholding")(Conditions(device.resolve("cpu"), scale=0.02)))
     assert [row.what for row in rows] == [
-        f"{way}, {kind}"
+        f"{method}, {kind}"
         for kind in svt.KINDS
-        for way in ("singular-value thresholding", "the loop over numpy.linalg.svd")
+        for method in ("singular-value thresholding", "the loop over numpy.linalg.svd")
     ] * 2
     assert rows[0].shape == "20 x 20 x 6" and rows[2].note.startswith("error ")
     assert len(rows[0].samples) == 5 and min(rows[0].samples) > 0
-    X, lam = svt.slices(5, 10, "Gaussian")
+    X, lam = svt.make_slices(5, 10, "Gaussian")
     assert svt.check(X, lam, svt.expected(X, lam)) < 1e-12
-    with pytest.raises(DataError, match="off by"):
+    with pytest.raises(DataError, match="slices has a relative error"):
         svt.check(X, lam, np.zeros_like(X))
 
 
@@ -35,15 +34,15 @@ def test_on_a_gpu_prepared_launches_are_timed(monkeypatch):
     assert [row.what for row in rows] == [f"singular-value thresholding, {kind}" for kind in svt.KINDS]
 
 
-def test_a_rival_that_fails_is_told(monkeypatch):
+def test_a_rival_that_fails_has_a_note(monkeypatch):
     monkeypatch.setattr(svt, "SHAPES", ((3, 4),))
     monkeypatch.setattr(svt, "rivals", lambda *_: [("another", [np.nan])])
     rows = [row for row in svt.thresholding(Conditions(device.resolve("cpu"))) if row.what.startswith("another")]
     assert [row.note for row in rows] == ["LinAlgError: did not converge"] * 2
 
 
-def test_slices_are_as_said():
-    X, lam = svt.slices(6, 20, "nearly low-rank")
+def test_singular_values_of_slices():
+    X, lam = svt.make_slices(6, 20, "nearly low-rank")
     S = np.linalg.svd(X, compute_uv=False)
     assert (S[:, svt.RANK - 1] > 1).all() and (S[:, svt.RANK] < 0.02).all() and X.dtype == lam.dtype == np.float32
     assert lam[0] == pytest.approx(svt.SHARE * S[: svt.CHECKED, 0].mean(), rel=1e-5)

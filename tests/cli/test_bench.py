@@ -1,4 +1,4 @@
-"""gpukit bench: benchmarks that measure nothing say so."""
+"""gpukit bench: messages of benchmarks that measure nothing."""
 
 import pytest
 
@@ -11,17 +11,17 @@ ROW = Row("sorting", "random", "generated", [1.0, 2.0, 3.0], "ms", "a note")
 
 @pytest.fixture
 def measuring(monkeypatch, verb):
-    """Return measuring({names}, words) -> the result of bench if only those benchmarks measure something."""
+    """Return a function run(names, *words): the result of bench if only the named benchmarks have rows."""
 
-    def run(some, *words):
+    def run(measured, *words):
         monkeypatch.delenv("GPUKIT_DATA", raising=False)
-        monkeypatch.setattr(bench, "find", lambda name: lambda conditions: [ROW] if name in some else [])
+        monkeypatch.setattr(bench, "find", lambda name: lambda conditions: [ROW] if name in measured else [])
         return verb("bench", "--device", "cpu", *words)
 
     return run
 
 
-def test_each_benchmark_that_measures_nothing_says_why(measuring):
+def test_each_benchmark_that_measures_nothing_reports_why(measuring):
     result = measuring({"sort"} if "sort" in NAMES else {NAMES[0]})
     assert result.code == 0 and len(result.out.splitlines()) == 1
     lines = result.err.splitlines()

@@ -1,4 +1,4 @@
-"""Where the work runs: what may be asked for, what is answered without a GPU, and what memory errors say."""
+"""Device selection with and without a GPU, and the messages of memory errors."""
 
 import os
 import re
@@ -24,7 +24,7 @@ def two_gpus(monkeypatch):
     monkeypatch.setattr(device.place, "gpu", lambda index: Device("cuda", index, "Fake", (9, 0)))
 
 
-def test_the_cpu_is_always_there():
+def test_the_cpu_always_exists():
     cpu = device.resolve("cpu")
     assert not cpu.is_cuda and str(cpu).startswith("cpu (") and device.free_memory(cpu) is None
 
@@ -34,12 +34,12 @@ def test_auto_without_a_gpu_is_the_cpu(no_gpu):
 
 
 @pytest.mark.parametrize("spec", ["cuda", "cuda:0", "cuda:3"])
-def test_a_gpu_that_is_not_there_is_an_error(no_gpu, spec):
-    with pytest.raises(DeviceError, match=rf"{spec} was asked for.*--device cpu.*pip install"):
+def test_a_missing_gpu_is_an_error(no_gpu, spec):
+    with pytest.raises(DeviceError, match=rf"{spec} is not available: no CUDA GPU.*--device cpu.*pip install"):
         device.resolve(spec)
 
 
-def test_the_gpu_asked_for(two_gpus):
+def test_a_gpu_is_chosen_by_number(two_gpus):
     assert device.resolve("auto").index == 0
     assert device.resolve("cuda:1").index == 1
     assert str(device.resolve("cuda:1")) == "cuda:1 (Fake)"
@@ -48,7 +48,7 @@ def test_the_gpu_asked_for(two_gpus):
 
 
 @pytest.mark.parametrize("spec", ["gpu", "cuda:x", "cuda:-1", "cpu:0", "auto:1", "", None])
-def test_specs_that_mean_nothing(no_gpu, spec):
+def test_invalid_specs(no_gpu, spec):
     with pytest.raises(ParameterError, match="auto, cpu, cuda or cuda:N"):
         device.resolve(spec)
 
@@ -57,7 +57,7 @@ def test_a_device_passes_through():
     assert device.resolve(GPU) is GPU
 
 
-def test_memory_is_checked_before_the_work(monkeypatch):
+def test_device_memory_is_checked(monkeypatch):
     monkeypatch.setattr(device.memory, "free_memory", lambda _: 3 << 30)
     device.require_memory(GPU, 2 << 30, "training")
     with pytest.raises(
@@ -72,11 +72,11 @@ def test_the_cpu_is_not_limited():
     assert device.memory.free_memory(cpu) is None
 
 
-def test_main_memory_is_asked_about_before_large_work(monkeypatch):
+def test_main_memory_is_checked_for_large_needs(monkeypatch):
     monkeypatch.setattr(device.memory, "available_memory", lambda: 1 << 30)
     device.require_host(1 << 30, "reading")
     device.require_host(device.memory.SMALL, "reading")
-    with pytest.raises(DeviceMemoryError, match=r"reading needs 4\.00 GiB of main memory, of which 1\.00 GiB are free"):
+    with pytest.raises(DeviceMemoryError, match=r"reading needs 4\.00 GiB of main memory; 1\.00 GiB are free"):
         device.require_host(4 << 30, "reading")
     assert DeviceMemoryError.exit_code == 1
 
@@ -91,23 +91,23 @@ def test_main_memory_is_asked_about_before_large_work(monkeypatch):
         ({}, float("inf")),
     ],
 )
-def test_what_a_control_group_leaves(tmp_path, monkeypatch, files, left):
+def test_memory_left_in_a_control_group(tmp_path, monkeypatch, files, left):
     (tmp_path / "memory").mkdir()
     for name, text in files.items():
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(device.memory, "GROUP", tmp_path)
-    assert device.memory._of_group() == left
+    assert device.memory._left_in_group() == left
     assert device.available_memory() <= left
 
 
-def test_what_a_limit_of_the_process_leaves(monkeypatch):
+def test_memory_left_by_a_limit_of_the_process(monkeypatch):
     assert 2**27 < device.available_memory() < 2**45
     monkeypatch.setattr(device.memory.resource, "getrlimit", lambda _: (1 << 50, 1 << 50))
-    assert 2**49 < device.memory._of_process() < 2**50
+    assert 2**49 < device.memory._left_to_process() < 2**50
 
 
 @pytest.mark.parametrize(
-    "error, said",
+    "error, pattern",
     [
         (MemoryError(), "Out of memory; "),
         (MemoryError("Unable to allocate 22.7 GiB"), r"Out of memory \(Unable to allocate 22.7 GiB\); "),
@@ -116,24 +116,24 @@ def test_what_a_limit_of_the_process_leaves(monkeypatch):
         (RuntimeError("can't start new thread"), "new thread"),
     ],
 )
-def test_too_little_memory_is_told_in_one_line(error, said):
-    line = device.memory.ran_out(error)
-    assert re.search(said, line) and "GiB of main memory are left" in line and "\n" not in line
+def test_too_little_memory_is_one_line(error, pattern):
+    line = device.memory.describe_out_of_memory(error)
+    assert re.search(pattern, line) and "GiB of main memory are left" in line and "\n" not in line
 
 
 @pytest.mark.parametrize("error", [ImportError("no such module"), OSError(2, "No such file"), ValueError("allocate")])
-def test_other_errors_are_none_of_memory(error):
-    assert device.memory.ran_out(error) is None
+def test_other_errors_have_no_line(error):
+    assert device.memory.describe_out_of_memory(error) is None
 
 
-class CupysError(MemoryError):
-    """As cupy.cuda.memory.OutOfMemoryError is one."""
+class CupyError(MemoryError):
+    """Replacement of cupy.cuda.memory.OutOfMemoryError."""
 
 
 OUT_OF_MEMORY = [
     RuntimeError("[CUresult.CUDA_ERROR_OUT_OF_MEMORY] Call to cuMemAlloc results in CUDA_ERROR_OUT_OF_MEMORY"),
-    CupysError("Out of memory allocating 8,000,000,512 bytes (allocated so far: 512 bytes)."),
-    CupysError("Out of memory allocating 9,728 bytes (allocated so far: 512 bytes, limit set to: 1,024 bytes)."),
+    CupyError("Out of memory allocating 8,000,000,512 bytes (allocated so far: 512 bytes)."),
+    CupyError("Out of memory allocating 9,728 bytes (allocated so far: 512 bytes, limit set to: 1,024 bytes)."),
     RuntimeError("cudaErrorMemoryAllocation: out of memory"),
 ]
 
@@ -142,21 +142,21 @@ OUT_OF_MEMORY = [
 def test_out_of_memory_is_translated(monkeypatch, error):
     monkeypatch.setattr(device.memory, "free_memory", lambda _: 1 << 30)
     with (
-        pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free") as found,
+        pytest.raises(DeviceMemoryError, match=r"uploading ran out of memory .*1\.00 GiB free") as raised,
         device.reported(GPU, "training"),
         device.reported(GPU, "uploading"),
     ):
         raise error
-    assert found.value.__cause__ is error
-    assert error.__traceback__ is None  # the frames that hold what lies on the device are gone
+    assert raised.value.__cause__ is error
+    assert error.__traceback__ is None  # no frame holds device arrays
 
 
 @pytest.mark.parametrize(
-    "error, asked", list(zip(OUT_OF_MEMORY, ["", "7.45 GiB more asked for, ", "0.00 GiB more asked for, ", ""]))
+    "error, size", list(zip(OUT_OF_MEMORY, ["", "7.45 GiB more asked for, ", "0.00 GiB more asked for, ", ""]))
 )
-def test_what_was_asked_for_is_told_where_it_is_known(monkeypatch, error, asked):
+def test_the_requested_size_is_in_the_message(monkeypatch, error, size):
     monkeypatch.setattr(device.memory, "free_memory", lambda _: 1 << 30)
-    with pytest.raises(DeviceMemoryError, match=rf"\({asked}1\.00 GiB free\)"), device.reported(GPU, "uploading"):
+    with pytest.raises(DeviceMemoryError, match=rf"\({size}1\.00 GiB free\)"), device.reported(GPU, "uploading"):
         raise error
 
 
@@ -167,10 +167,10 @@ def test_what_was_asked_for_is_told_where_it_is_known(monkeypatch, error, asked)
         (GPU, MemoryError("Unable to allocate 80.0 GiB for an array with shape (10000000000,) and data type float64")),
     ],
 )
-def test_the_hosts_memory_is_not_the_devices(where, error):
-    with pytest.raises(type(error)) as found, device.reported(where, "uploading"):
+def test_errors_of_main_memory_are_not_converted(where, error):
+    with pytest.raises(type(error)) as raised, device.reported(where, "uploading"):
         raise error
-    assert found.value is error
+    assert raised.value is error
 
 
 def test_threads_of_the_cpu(monkeypatch):
@@ -194,7 +194,7 @@ def test_a_real_gpu_has_a_name_and_memory():
 
 
 @pytest.mark.kernel
-def test_a_process_forked_after_a_gpu_was_used_is_told(monkeypatch):
+def test_a_process_forked_after_a_gpu_was_used_is_an_error(monkeypatch):
     place = device.place
     assert place.gpu(0).is_cuda and place.gpu(0).is_cuda
     monkeypatch.setitem(place._first_used_in, "process", os.getppid())

@@ -18,22 +18,22 @@ from gpukit.device import upload as module
 @pytest.fixture
 def small(monkeypatch):
     """Buffers of 40 bytes, for arrays of any size."""
-    module.ring.cache_clear()
+    module.make_ring.cache_clear()
     monkeypatch.setattr(module, "CHUNK", 40)
     monkeypatch.setattr(module, "LEAST", 1)
     yield
-    module.ring.cache_clear()
+    module.make_ring.cache_clear()
 
 
-@pytest.mark.parametrize("given, wanted", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("i8", "f4"), ("i4", "i4")])
+@pytest.mark.parametrize("source, target", [("f4", "f4"), ("f8", "f4"), ("f4", "f8"), ("i8", "f4"), ("i4", "i4")])
 @pytest.mark.parametrize("shape", [(1,), (10,), (11,), (7, 9), (2, 3, 5)])
-def test_all_numbers_arrive(shape, given, wanted, small):
-    array = (100 * np.random.default_rng(0).normal(size=shape)).astype(given)
-    before, out = array.copy(), cuda.device_array(shape, wanted)
-    for turn in range(2):  # the buffers are used again
+def test_all_numbers_arrive(shape, source, target, small):
+    array = (100 * np.random.default_rng(0).normal(size=shape)).astype(source)
+    before, out = array.copy(), cuda.device_array(shape, target)
+    for turn in range(2):  # the buffers are reused
         module.upload(array, out)
-        expected = array.astype(wanted)
-        array[...] = 3  # nothing reads it any more
+        expected = array.astype(target)
+        array[...] = 3  # the upload has ended
         np.testing.assert_array_equal(out.copy_to_host(), expected)
         array[...] = before if turn else -before
     assert out.shape == shape
@@ -49,7 +49,7 @@ def test_arrays_of_all_shapes_and_types(least, small, monkeypatch):
         np.testing.assert_array_equal(there.copy_to_host(), array)
 
 
-def test_threads_of_the_users_do_not_mix_their_arrays(small, monkeypatch):
+def test_threads_do_not_mix_their_arrays(small, monkeypatch):
     fill = module.fill
 
     def slow(chunk, part):
@@ -66,33 +66,33 @@ def test_threads_of_the_users_do_not_mix_their_arrays(small, monkeypatch):
 
 
 def test_threads_with_a_gpu_each_upload_at_once(small, monkeypatch):
-    own, fill, both = threading.local(), module.fill, threading.Barrier(2, timeout=20)
+    local, fill, both = threading.local(), module.fill, threading.Barrier(2, timeout=20)
 
     def together(chunk, part):
-        both.wait()  # breaks where one waits for the other's upload to end
+        both.wait()  # times out if the uploads do not overlap
         fill(chunk, part)
 
     def upload(number):
-        own.device = SimpleNamespace(id=number)
+        local.device = SimpleNamespace(id=number)
         out = cuda.device_array(5, np.float32)
         module.upload(np.full(5, number, np.float32), out)
         return out.copy_to_host()
 
     monkeypatch.setattr(module, "fill", together)
-    monkeypatch.setattr(module, "cuda", Devices(own))
+    monkeypatch.setattr(module, "cuda", Devices(local))
     with ThreadPoolExecutor(2) as users:
         outs = list(users.map(upload, range(2)))
     np.testing.assert_array_equal(outs, [np.zeros(5), np.ones(5)])
 
 
 class Devices:
-    """numba's cuda for a machine in which each thread has a device; its memory is the one that there is."""
+    """Replacement of numba's cuda in which each thread has a device; all use the memory of one GPU."""
 
-    def __init__(self, own):
-        self.own = own
+    def __init__(self, local):
+        self.local = local
 
     def get_current_device(self):
-        return self.own.device
+        return self.local.device
 
     @property
     def gpus(self):
@@ -109,7 +109,7 @@ def test_numbers_too_large_become_infinite(small, recwarn):
 
 
 @pytest.mark.parametrize("array", [np.arange(6.0), np.arange(6.0).reshape(2, 3), np.full((2, 3), 1e300)])
-def test_few_numbers_go_at_once(array, recwarn):
+def test_small_arrays_need_no_buffers(array, recwarn):
     out = cuda.device_array((2, 3), np.float32)
     module.upload(array, out)
     with np.errstate(over="ignore"):

@@ -1,4 +1,4 @@
-"""What a run keeps on its devices, and for how long."""
+"""Lifetime of the device memory of a run."""
 
 import contextlib
 import gc
@@ -11,20 +11,20 @@ from gpukit.device.workspace import Workspace
 
 
 class Buffer:
-    """Stands for device memory of a size: what matters is whether anybody still holds it."""
+    """Replacement of device memory; the tests check whether references to it remain."""
 
     def __init__(self, size):
         self.size = size
 
 
-def kept(workspace, name, size):
-    """A buffer of that size from the workspace."""
+def get_buffer(workspace, name, size):
+    """Return a buffer of that size from the workspace."""
     return workspace.keep(name, lambda buffer: buffer.size >= size, lambda: Buffer(size))
 
 
 @pytest.fixture
 def gpu(monkeypatch):
-    """The number of the current GPU, to be changed; what is released is written down."""
+    """Settable number of the current GPU, and the numbers of released GPUs."""
 
     class Gpu:
         number, released = 0, []
@@ -35,52 +35,52 @@ def gpu(monkeypatch):
     return Gpu
 
 
-def held(reference):
+def is_alive(reference):
     gc.collect()
     return reference() is not None
 
 
-def test_a_buffer_that_fits_is_used_again(gpu):
+def test_a_buffer_that_fits_is_reused(gpu):
     workspace = Workspace()
-    first = kept(workspace, "sums", 3)
-    assert kept(workspace, "sums", 3) is first and kept(workspace, "sums", 2) is first
-    assert kept(workspace, "others", 3) is not first
-    larger = kept(workspace, "sums", 4)
-    assert larger.size == 4 and kept(workspace, "sums", 3) is larger
+    first = get_buffer(workspace, "sums", 3)
+    assert get_buffer(workspace, "sums", 3) is first and get_buffer(workspace, "sums", 2) is first
+    assert get_buffer(workspace, "others", 3) is not first
+    larger = get_buffer(workspace, "sums", 4)
+    assert larger.size == 4 and get_buffer(workspace, "sums", 3) is larger
 
 
 @pytest.mark.slow
-def test_the_old_one_is_let_go_before_the_new_one_is_made(gpu):
+def test_the_old_buffer_is_released_before_the_new_one_is_made(gpu):
     workspace = Workspace()
-    old = weakref.ref(kept(workspace, "sums", 3))
-    seen = []
-    workspace.keep("sums", lambda _: False, lambda: seen.append(held(old)) or Buffer(4))
-    assert seen == [False]
+    old = weakref.ref(get_buffer(workspace, "sums", 3))
+    alive = []
+    workspace.keep("sums", lambda _: False, lambda: alive.append(is_alive(old)) or Buffer(4))
+    assert alive == [False]
 
 
-def test_what_fails_to_be_made_is_not_kept(gpu):
+def test_a_failed_allocation_leaves_no_buffer(gpu):
     def fail():
         raise MemoryError
 
     workspace = Workspace()
     with pytest.raises(MemoryError):
         workspace.keep("sums", lambda _: True, fail)
-    assert kept(workspace, "sums", 3).size == 3
+    assert get_buffer(workspace, "sums", 3).size == 3
 
 
 def test_each_gpu_has_its_own(gpu):
     workspace = Workspace()
-    first = kept(workspace, "sums", 3)
+    first = get_buffer(workspace, "sums", 3)
     gpu.number = 1
-    second = kept(workspace, "sums", 3)
+    second = get_buffer(workspace, "sums", 3)
     gpu.number = 0
-    assert second is not first and kept(workspace, "sums", 3) is first
+    assert second is not first and get_buffer(workspace, "sums", 3) is first
     workspace.close()
     assert sorted(gpu.released) == [0, 1]
 
 
 def test_each_workspace_has_its_own(gpu):
-    assert kept(Workspace(), "sums", 3) is not kept(Workspace(), "sums", 3)
+    assert get_buffer(Workspace(), "sums", 3) is not get_buffer(Workspace(), "sums", 3)
 
 
 @pytest.mark.slow
@@ -90,19 +90,19 @@ def test_nothing_outlives_the_run(failure, gpu):
 
     def run():
         with workspace:
-            references.append(weakref.ref(kept(workspace, "sums", 3)))
+            references.append(weakref.ref(get_buffer(workspace, "sums", 3)))
             if failure:
                 raise failure
 
     with pytest.raises(failure) if failure else contextlib.nullcontext():
         run()
-    assert not held(references[0]) and gpu.released == [0]
+    assert not is_alive(references[0]) and gpu.released == [0]
 
 
-def test_a_run_that_kept_nothing_asks_no_gpu(monkeypatch):
-    asked = []
-    monkeypatch.setattr(module, "_current_gpu", lambda: asked.append("current"))
-    monkeypatch.setattr(module, "_release", asked.append)
+def test_an_empty_workspace_uses_no_gpu(monkeypatch):
+    calls = []
+    monkeypatch.setattr(module, "_current_gpu", lambda: calls.append("current"))
+    monkeypatch.setattr(module, "_release", calls.append)
     with Workspace():
         pass
-    assert not asked
+    assert not calls

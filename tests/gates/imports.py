@@ -244,7 +244,6 @@ def tests_lie_as_what_they_test(root, of_the_house=OF_THE_HOUSE):
 
 STEPS = {"cpu", "gpu", "steps"}  # files that have the same classes, one per device, and the Protocols of both
 ALIKE = {  # (room, class): kinds of one concept, each in the part of the room that has that kind
-    ("bench", "Course"),  # provenance of a training: ours, of a rival
     ("factorization", "Contest"),  # data for trials of candidates: ratings, clicks
     ("factorization", "Rating"),  # a lane's data of the current rating: single, in a batch
     ("factorization", "Registers"),  # a lane's local arrays: single, in a batch

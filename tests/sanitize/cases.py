@@ -38,7 +38,7 @@ PAIRS = (f"{RANKING}pair_sums_and_combine[64-lengths0-0]", f"{RANKING}pair_sums_
 
 CASES = {
     "bench.kernels.paper_epoch": "bench/test_kernels.py::test_paper_epoch_equals_its_twin[32-3-False]",
-    "device.kernels.number_threads": "device/test_trial.py::test_kernel_and_twin_agree",
+    "device.kernels.number_threads": "device/test_smoke_test.py::test_kernel_and_twin_agree",
     "factorization.kernels.codes.clear_tables": f"{FACTORS}clear_tables[96-20]",
     "factorization.kernels.codes.look_up_codes": f"{FACTORS}look_up_codes[64-3]",
     "factorization.kernels.codes.neighbor_codes": f"{FACTORS}neighbor_codes[64-3]",

@@ -1,33 +1,34 @@
-"""GMF, MLP and NeuMF (He et al., "Neural collaborative filtering", WWW 2017) in torch, on the device of a run.
+"""GMF, MLP and NeuMF (He et al., "Neural collaborative filtering", WWW 2017) in torch.
 
-As their authors train them: binary cross-entropy, NEGATIVES items without a click drawn anew for each click in each
-epoch, batches of BATCH, Adam at RATE; FACTORS predictive factors, a tower of three layers; no pre-training. Clicks,
-draws and weights stay on the device, so that nothing waits for the host.
+They are trained as by their authors: binary cross-entropy, NEGATIVES new random items for each click in each epoch,
+batches of BATCH, Adam at RATE, FACTORS predictive factors, a tower of three layers, no pre-training. Clicks, negatives
+and weights stay on the device.
 """
 
 import time
 
 import numpy as np
 
-from gpukit.bench.clicks import course
+from gpukit.bench.clicks.training import LearningCurve, best_epoch, record_epochs
 
-NAMES = ("GMF", "MLP", "NeuMF")
 FACTORS, LAYERS, NEGATIVES, BATCH, RATE, EPOCHS, START = 32, 3, 4, 256, 0.001, 20, 0.01
-JUDGED = 1 << 17  # pairs at once
+PAIRS = 1 << 17  # scored at once
 PATIENCE = 3  # epochs without a higher HR that end a training
-WARM = 3  # steps before one is recorded
+WARM_UP = 3  # steps before the recorded one
 
 
-def network(name, shape):
-    """A torch module of a name: (users (n,), items (n,)) to logits (n,)."""
+def make_network(name, shape):
+    """Return a torch module: (users (n,), items (n,)) to logits (n,)."""
     import torch
 
     class Network(torch.nn.Module):
         def __init__(self):
             super().__init__()
-            wide = FACTORS << (LAYERS - 1)
-            self.product = tables(shape, FACTORS) if name != "MLP" else None
-            self.tower, self.layers = (tables(shape, wide), tower(2 * wide)) if name != "GMF" else (None, None)
+            width = FACTORS << (LAYERS - 1)
+            self.product = make_tables(shape, FACTORS) if name != "MLP" else None
+            self.tower, self.layers = (
+                (make_tables(shape, width), make_tower(2 * width)) if name != "GMF" else (None, None)
+            )
             self.last = torch.nn.Linear(FACTORS * (2 if name == "NeuMF" else 1), 1)
             torch.nn.init.kaiming_uniform_(self.last.weight, a=1, nonlinearity="sigmoid")
 
@@ -42,18 +43,18 @@ def network(name, shape):
     return Network()
 
 
-def tables(shape, width):
-    """Embeddings of users and of items."""
+def make_tables(shape, width):
+    """Return embeddings of users and of items."""
     import torch
 
-    both = torch.nn.ModuleList([torch.nn.Embedding(count, width) for count in shape])
-    for table in both:
+    tables = torch.nn.ModuleList([torch.nn.Embedding(count, width) for count in shape])
+    for table in tables:
         torch.nn.init.normal_(table.weight, std=START)
-    return both
+    return tables
 
 
-def tower(width):
-    """LAYERS layers, each half as wide as the one before."""
+def make_tower(width):
+    """Return LAYERS layers, each half as wide as the one before."""
     import torch
 
     layers = []
@@ -63,113 +64,114 @@ def tower(width):
     return torch.nn.Sequential(*layers)
 
 
-class Draws:
-    """Clicks on a device, with items drawn for each that its user has not clicked."""
+class Sampler:
+    """Clicks on a device, with random items that their users have not clicked."""
 
-    def __init__(self, clicks, place, seed):
+    def __init__(self, clicks, device, seed):
         import torch
 
-        self.users, self.items = (torch.from_numpy(rows).long().to(place) for rows in (clicks.users, clicks.items))
-        self.known = torch.zeros(clicks.shape, dtype=torch.bool, device=place)
+        self.users, self.items = (torch.from_numpy(rows).long().to(device) for rows in (clicks.users, clicks.items))
+        self.known = torch.zeros(clicks.shape, dtype=torch.bool, device=device)
         self.known[self.users, self.items] = True
-        self.generator = torch.Generator(place).manual_seed(seed)
+        self.generator = torch.Generator(device).manual_seed(seed)
 
-    def integers(self, count):
-        """(count,) items, any."""
+    def random_items(self, count):
+        """Return (count,) random items."""
         import torch
 
-        high, where = self.known.shape[1], self.users.device
-        return torch.randint(high, (count,), generator=self.generator, device=where)
+        return torch.randint(self.known.shape[1], (count,), generator=self.generator, device=self.users.device)
 
-    def epoch(self):
-        """(users, items, labels) of an epoch, shuffled: the clicks and NEGATIVES others for each."""
+    def sample_epoch(self):
+        """Return (users, items, labels) of an epoch, shuffled: the clicks and NEGATIVES items for each."""
         import torch
 
-        others = self.users.repeat_interleave(NEGATIVES)
-        drawn = self.integers(len(others))
-        while (wrong := self.known[others, drawn].nonzero().squeeze(1)).numel():
-            drawn[wrong] = self.integers(len(wrong))
-        users, items = torch.cat((self.users, others)), torch.cat((self.items, drawn))
+        users = self.users.repeat_interleave(NEGATIVES)
+        items = self.random_items(len(users))
+        while (wrong := self.known[users, items].nonzero().squeeze(1)).numel():
+            items[wrong] = self.random_items(len(wrong))
+        users, items = torch.cat((self.users, users)), torch.cat((self.items, items))
         labels = (torch.arange(len(users), device=users.device) < len(self.users)).float()
         order = torch.randperm(len(users), generator=self.generator, device=users.device)
         return users[order], items[order], labels[order]
 
 
-def trained(name, ncf, device, seconds, seed=0):
-    """The course.Course of a network; final is its best epoch's, as its authors take it from the test."""
+def train_network(name, ncf, device, seconds, seed=0):
+    """Return the LearningCurve of a network; final is that of the best epoch on the test, as by its authors."""
     import torch
 
     torch.manual_seed(seed)
-    place = torch.device(f"cuda:{device.index}" if device.is_cuda else "cpu")
-    model = network(name, ncf.clicks.shape).to(place)
-    on_gpu = {"fused": True, "capturable": True} if device.is_cuda else {}
-    draws, step = Draws(ncf.clicks, place, seed), torch.optim.Adam(model.parameters(), RATE, **on_gpu)
-    take = stepper(model, step, [part[:BATCH] for part in draws.epoch()])
+    torch_device = torch.device(f"cuda:{device.index}" if device.is_cuda else "cpu")
+    model = make_network(name, ncf.clicks.shape).to(torch_device)
+    options = {"fused": True, "capturable": True} if device.is_cuda else {}
+    sampler, optimizer = Sampler(ncf.clicks, torch_device, seed), torch.optim.Adam(model.parameters(), RATE, **options)
+    step = make_step(model, optimizer, [part[:BATCH] for part in sampler.sample_epoch()])
 
     def clock():
         if device.is_cuda:
-            torch.cuda.synchronize(place)
+            torch.cuda.synchronize(torch_device)
         return time.perf_counter()
 
     def epochs():
-        begun = time.perf_counter()
+        start = time.perf_counter()
         for number in range(EPOCHS):
-            for batch in zip(*(part.split(BATCH) for part in draws.epoch())):
-                take(batch)
-                if time.perf_counter() - begun > 1.5 * seconds:  # an epoch may take longer than all that is allowed
+            for batch in zip(*(part.split(BATCH) for part in sampler.sample_epoch())):
+                step(batch)
+                if time.perf_counter() - start > 1.5 * seconds:  # a single epoch may exceed the limit
                     break
             yield number
 
-    found, times = course.run(epochs(), lambda: ncf.judged(scores(model, ncf, place)), seconds, clock, PATIENCE)
-    return course.Course(found, times, {}, (*found[course.best(found)], None, None))
+    def evaluate():
+        return ncf.evaluate(predict(model, ncf, torch_device))
+
+    quality, times = record_epochs(epochs(), evaluate, seconds, clock, PATIENCE)
+    return LearningCurve(quality, times, {}, (*quality[best_epoch(quality)], None, None))
 
 
-def stepper(model, step, batch):
-    """A function that takes one step on a batch of up to BATCH; `batch`, an example, warms it up: up to WARM steps
-    more than are counted.
+def make_step(model, optimizer, example):
+    """Return a function that takes one step on a batch of up to BATCH; the example batch is learned to warm up.
 
-    On a GPU a step is recorded once (a CUDA graph) and replayed, because its kernels take less time than their
-    launches; the few that are left over at an epoch's end are launched.
+    On a GPU a step is recorded once as a CUDA graph and replayed, since its kernels take less time than their launches.
+    The smaller batch at the end of an epoch is launched.
     """
     import torch
 
-    if not batch[0].is_cuda:
-        learn(model, step, batch)
-        return lambda batch: learn(model, step, batch)
-    held, aside, graph = [part.clone() for part in batch], torch.cuda.Stream(), torch.cuda.CUDAGraph()
-    aside.wait_stream(torch.cuda.current_stream())
-    with torch.cuda.stream(aside):
-        for _ in range(WARM):
-            learn(model, step, held)
-    torch.cuda.current_stream().wait_stream(aside)
+    if not example[0].is_cuda:
+        learn(model, optimizer, example)
+        return lambda batch: learn(model, optimizer, batch)
+    recorded, stream, graph = [part.clone() for part in example], torch.cuda.Stream(), torch.cuda.CUDAGraph()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(WARM_UP):
+            learn(model, optimizer, recorded)
+    torch.cuda.current_stream().wait_stream(stream)
     with torch.cuda.graph(graph):
-        learn(model, step, held)
+        learn(model, optimizer, recorded)
 
-    def take(batch):
-        if len(batch[0]) < len(held[0]):
-            return learn(model, step, batch)
-        for own, part in zip(held, batch):
-            own.copy_(part)
+    def step(batch):
+        if len(batch[0]) < len(recorded[0]):
+            return learn(model, optimizer, batch)
+        for target, part in zip(recorded, batch):
+            target.copy_(part)
         graph.replay()
 
-    return take
+    return step
 
 
-def learn(model, step, batch):
-    """One step of the optimizer."""
+def learn(model, optimizer, batch):
+    """Take one step of the optimizer."""
     import torch
 
     users, items, labels = batch
-    step.zero_grad(set_to_none=True)
+    optimizer.zero_grad(set_to_none=True)
     torch.nn.functional.binary_cross_entropy_with_logits(model(users, items), labels).backward()
-    step.step()
+    optimizer.step()
 
 
-def scores(model, ncf, place):
-    """(T, 1 + C) float32 of the candidates."""
+def predict(model, ncf, device):
+    """Return the scores (T, 1 + C) float32 of the candidates."""
     import torch
 
-    users, items = (torch.from_numpy(rows).long().to(place) for rows in ncf.pairs)
+    users, items = (torch.from_numpy(rows).long().to(device) for rows in ncf.pairs)
     with torch.no_grad():
-        parts = [model(*pair) for pair in zip(users.split(JUDGED), items.split(JUDGED))]
-    return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.found.items.shape)
+        parts = [model(*pair) for pair in zip(users.split(PAIRS), items.split(PAIRS))]
+    return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.candidates.items.shape)

@@ -1,118 +1,111 @@
-"""`gpukit bench quality`: how good lists of NCF's clicks become, by least squares alone and by the model of any kind
-that held-out clicks choose, with the significance of the difference.
+"""Benchmark `quality`: lists of NCF's clicks by iALS alone and by the selected model of any kind.
 
-Least squares of FACTORS factors have a grid of settings, judged by where a click that is held out of each user stands
-among all items (held.py). Then more factors are tried with the best settings. The other model chooses for itself, as
-`fit` does. The test has no say in either; each learns all clicks from SEEDS seeds.
+iALS with FACTORS factors has a grid of hyperparameters, selected by the rank of a held-out click of each user among all
+items (held.py); the best ones are then tried with more factors. The other model is selected by `fit`. The test is used
+for neither selection. Each model learns all clicks from SEEDS seeds; the difference has a significance.
 """
 
-import functools
 import itertools
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit import factorization
-from gpukit.bench.clicks import held, sets
+from gpukit.bench.checks import check_learned
+from gpukit.bench.clicks import held, ncf_data
+from gpukit.bench.clicks.ncf_data import METRICS
 from gpukit.bench.record import Row
-from gpukit.errors import DataError
 from gpukit.evaluation.lists.significance import compare
 from gpukit.factorization.answers import judging
 
 FACTORS, EPOCHS = 192, 12
-LARGER = {False: (256,), True: (256, 384, 512)}  # on a GPU or not: an epoch costs as much as all its factors' products
+LARGER = {False: (256,), True: (256, 384, 512)}  # on a GPU or not: the time grows with the square of the factors
 SEEDS = 5
 GRID = {"unobserved_weight": (0.2, 0.3, 0.4, 0.6), "regularization": (0.004, 0.005, 0.006, 0.007, 0.0085)}
-LEAST = 0.65  # HR@10 that any least squares come to
+LEAST = 0.65  # HR@10 of any least squares
 CHOSEN = "what held-out clicks choose"
-METRICS = {"hr": "HR@10", "ndcg": "NDCG@10"}
 
 
-class Learned(NamedTuple):
-    """What a seed came to: values {metric: (users,)} of the test among its negatives; full {metric: mean} over the full
-    ranking; settings as text."""
+class Result(NamedTuple):
+    """Quality of a seed.
+
+    values : {metric: (users,)} of the test among its negatives
+    full : {metric: mean} over the full ranking
+    settings : selected hyperparameters as text
+    """
 
     values: dict
     full: dict
     settings: str
 
 
-def least_squares(device, seed, named=None):
-    """iALS with named settings, none of which is left to choose."""
-    named = {"n_factors": FACTORS, "n_epochs": EPOCHS, **(named or {})}
+def make_ials(device, seed, parameters=None):
+    """Return iALS with all hyperparameters fixed."""
+    parameters = {"n_factors": FACTORS, "n_epochs": EPOCHS, **(parameters or {})}
     return factorization.MatrixFactorization(
-        solver="ials", feedback="implicit", device=device, random_state=seed, **named
+        solver="ials", feedback="implicit", device=device, random_state=seed, **parameters
     )
 
 
-def learned(model, ncf):
-    """The Learned of an estimator, trained on all clicks."""
+def train_model(model, ncf):
+    """Fit an estimator to all clicks and return its Result."""
     fitted = model.fit(ncf.clicks)
-    values = judging.judge_sampled({"": fitted}, ncf.tests, baselines=False).judged[0].values[sets.K]
-    full = fitted.evaluate_lists((ncf.tests.users, ncf.tests.clicks), k=sets.K, baselines=False).rows(sets.K)[0]
-    return Learned(values, {metric: full[metric] for metric in METRICS}, told(fitted.chosen_))
+    values = judging.judge_sampled({"": fitted}, ncf.tests, baselines=False).judged[0].values[ncf_data.K]
+    full = fitted.evaluate_lists((ncf.tests.users, ncf.tests.clicks), k=ncf_data.K, baselines=False).rows(ncf_data.K)[0]
+    return Result(values, {metric: full[metric] for metric in METRICS}, describe_choice(fitted.chosen_))
 
 
-def told(chosen):
-    """What a model chose, as text."""
-    beside = {name: chosen[name] for name in ("mixed", "blend") if chosen.get(name)}
-    return " ".join(f"{name}={value:g}" for name, value in {"F": chosen["n_factors"], **beside}.items())
+def describe_choice(chosen):
+    """Return the hyperparameters that a model selected as text."""
+    others = {name: chosen[name] for name in ("mixed", "blend") if chosen.get(name)}
+    return " ".join(f"{name}={value:g}" for name, value in {"F": chosen["n_factors"], **others}.items())
 
 
-def of_squares(ncf, device):
-    """Yield (name, [Learned], how its settings were chosen) of least squares: of FACTORS factors, and of more where
-    held-out clicks are better found by more."""
+def train_ials(ncf, device):
+    """Yield (name, [Result], note) of iALS with FACTORS factors, and with more if held-out clicks rank better."""
     grid = [{"n_factors": FACTORS, **dict(zip(GRID, values))} for values in itertools.product(*GRID.values())]
-    given = functools.partial(least_squares, device), ncf.clicks, device
-    named, rank = held.choose(*given, grid)
-    weighed = {name: named[name] for name in GRID}
-    larger, least = held.choose(*given, [{**weighed, "n_factors": size} for size in LARGER[device.is_cuda]])
-    found = [(named, rank, f"of {len(grid)} the best")]
-    found += [(larger, least, "by what is best of fewer factors, the best number of them")] * (least < rank)
-    for settings, best, how in found:
-        told = ", ".join(f"{name} {settings[name]:g}" for name in (*GRID, "n_epochs"))
-        note = f"{told}: {how} on {held.DRAWS} draws of a held-out click a user, geometric mean rank {best:.2f} there"
-        learners = (least_squares(device, seed, settings) for seed in range(SEEDS))
-        yield f"iALS F={settings['n_factors']}", [learned(model, ncf) for model in learners], note
+    choose = partial(held.choose, partial(make_ials, device), ncf.clicks, device)
+    best, best_rank = choose(grid)
+    parameters = {name: best[name] for name in GRID}
+    larger, larger_rank = choose([{**parameters, "n_factors": factors} for factors in LARGER[device.is_cuda]])
+    choices = [(best, best_rank, f"of {len(grid)} the best")]
+    if larger_rank < best_rank:
+        choices.append((larger, larger_rank, "by what is best of fewer factors, the best number of them"))
+    for chosen, rank, how in choices:
+        texts = ", ".join(f"{name} {chosen[name]:g}" for name in (*GRID, "n_epochs"))
+        note = f"{texts}: {how} on {held.DRAWS} draws of a held-out click a user, geometric mean rank {rank:.2f} there"
+        models = (make_ials(device, seed, chosen) for seed in range(SEEDS))
+        yield f"iALS F={chosen['n_factors']}", [train_model(model, ncf) for model in models], note
 
 
 def quality(conditions):
-    """HR and NDCG of all, five seeds each, and what the model of any kind has over least squares."""
-    ncf, device = sets.read(conditions.data, conditions.scale), conditions.device
-    for name, squares, note in of_squares(ncf, device):
+    """Measure HR and NDCG of all models, and the difference between the selected model and the last iALS."""
+    ncf, device = ncf_data.read(conditions.data, conditions.scale), conditions.device
+    for name, ials, note in train_ials(ncf, device):
         if conditions.scale == 1:
-            check(name, squares)
-        yield from rows(name, squares, ncf.name, note)
+            check_learned(name, min(result.values["hr"].mean() for result in ials), LEAST)
+        yield from rows(name, ials, ncf.name, note)
     models = (factorization.LSHMF(feedback="implicit", device=device, random_state=seed) for seed in range(SEEDS))
-    chosen = [learned(model, ncf) for model in models]
-    yield from rows(CHOSEN, chosen, ncf.name, "by seed: " + "; ".join(one.settings for one in chosen))
+    chosen = [train_model(model, ncf) for model in models]
+    yield from rows(CHOSEN, chosen, ncf.name, "by seed: " + "; ".join(result.settings for result in chosen))
     for metric in METRICS:
-        yield more(metric, chosen, (name, squares), ncf.name)
+        yield difference_row(metric, chosen, name, ials, ncf.name)
 
 
-def check(name, found):
-    """DataError unless all seeds have learned."""
-    lowest = min(one.values["hr"].mean() for one in found)
-    if lowest < LEAST:
-        raise DataError(f"{name} comes to HR@10 {lowest:.3f}, below {LEAST}: it has not learned.")
-
-
-def rows(name, found, where, how):
-    """Yield the Rows of a model's Learneds: HR and NDCG of each seed."""
-    for metric, called in METRICS.items():
-        samples = [float(one.values[metric].mean()) for one in found]
-        full = np.mean([one.full[metric] for one in found])
+def rows(name, results, shape, note):
+    """Yield rows of the HR and NDCG of a model's Results."""
+    for metric, label in METRICS.items():
+        samples = [float(result.values[metric].mean()) for result in results]
+        full = np.mean([result.full[metric] for result in results])
         spread = f"mean {np.mean(samples):.4f} +- {np.std(samples, ddof=1):.4f}, full ranking {full:.4f}"
-        yield Row(f"{called} of {name}", where, "real", samples, called, f"{spread}; {how}")
+        yield Row(f"{label} of {name}", shape, "real", samples, label, f"{spread}; {note}")
 
 
-def more(metric, chosen, other, where):
-    """The Row of a metric's difference over users, the seeds of each model averaged; other: (name, [Learned])."""
-    name, squares = other
-    ours, theirs = (np.mean([one.values[metric] for one in found], axis=0) for found in (chosen, squares))
-    found, called = compare(ours, theirs), METRICS[metric]
-    note = f"{found.low:+.4f} to {found.high:+.4f} (95 %), p {found.p:.2g}, {found.users:,} users, seeds averaged"
-    return Row(f"{called}, {CHOSEN} less {name}", where, "real", [found.mean], called, note)
-
-
-BENCHES = {"quality": quality}
+def difference_row(metric, chosen, name, ials, shape):
+    """Return the row of a metric's difference over users; the seeds of each model are averaged."""
+    ours, theirs = (np.mean([result.values[metric] for result in results], axis=0) for results in (chosen, ials))
+    difference, label = compare(ours, theirs), METRICS[metric]
+    note = f"{difference.low:+.4f} to {difference.high:+.4f} (95 %), p {difference.p:.2g}, "
+    note += f"{difference.users:,} users, seeds averaged"
+    return Row(f"{label}, {CHOSEN} less {name}", shape, "real", [difference.mean], label, note)

@@ -1,8 +1,10 @@
-"""Two ranks beside one of them: two GPUs, or two processes that share the CPU; on a host with more GPUs four, eight.
+"""Two, four and eight ranks compared with one: GPUs of a host, or two processes that share the CPU.
 
-rows.py         starts the ranks and makes rows of what they tell
-work.py         what a rank of rows.py does: first by itself, then with the others
-imputation.py   a step of the paper's imputation on one rank, then on all
+| file          | contents                                                          |
+|---------------|-------------------------------------------------------------------|
+| launcher.py   | start the ranks, and make rows of their results                   |
+| worker.py     | a rank: measures first by itself, then with the others            |
+| imputation.py | a step of the paper's imputation on one rank, then on all         |
 
     gpukit bench ranks --device cuda       on a host with two GPUs
 """

@@ -1,61 +1,60 @@
-"""What a rank of `gpukit bench ranks` does for the paper's imputation: rank 0 measures, the others help."""
+"""Imputation on a rank of `gpukit bench ranks`: rank 0 measures, the others serve it."""
 
 import time
 
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.bench import imputation as alone
-from gpukit.bench.conditions import Conditions
+from gpukit.bench import Conditions
+from gpukit.bench import imputation as single
+from gpukit.bench.checks import check_error, relative_error
 from gpukit.device.workspace import Workspace
-from gpukit.errors import DataError
 from gpukit.imputation.shared.crew import Crew
 from gpukit.imputation.shared.session import END, SharedSession, serve
 from gpukit.imputation.spectral.path import fit_path
 
-SETTLED = 6  # steps that do not count: subspaces are cold, parts move
+WARM_UP_STEPS = 6  # subspaces are cold and load balancing moves parts
 CLOSE = 1e-4  # relative: both in float32
 
 
-def imputation(team, folder, like, scale, device):
-    """A step of the paper's 20, by one rank, then by all."""
+def imputation(team, folder, name, scale, device):
+    """Measure a step of the paper's 20 by one rank, then by all."""
     device = devices.resolve(device)
     with Workspace() as workspace:
         if team.rank:
             return serve(Crew(team, device, workspace))
-        return compared(alone.case(like, Conditions(device, (), float(scale))), team)
+        return compare(single.make_case(name, Conditions(device, (), float(scale))), team)
 
 
-def compared(case, team):
-    """What is told of a bench.imputation.Case; DataError where the answers are further apart than CLOSE."""
-    for _ in range(2):  # the first one compiles
-        session = alone.prepared(case)
-        one, _ = steps(session, case.options)
-    right = session.missing()
+def compare(case, team):
+    """Return the entries of an imputation.Case; raise DataError if one rank and all differ by more than CLOSE."""
+    for _ in range(2):  # the first run compiles
+        session = single.make_session(case)
+        single_samples, _ = step_milliseconds(session, case.options)
+    expected = session.missing()
     del session
-    alone.release(case.device)
+    single.release(case.device)
     crew = Crew(team, case.device, case.workspace)
     for _ in range(2):
         session = SharedSession(crew, case.basis, case.graph.tensor, case.graph.mask, np.dtype(np.float32))
-        many, parts = steps(session, case.options)
-    apart = alone.relative(session.missing(), right)
+        samples, parts = step_milliseconds(session, case.options)
+    error = relative_error(session.missing(), expected)
     crew.ask(END)
-    if not apart <= CLOSE:
-        raise DataError(f"the answer of {team.size} ranks is {apart:.2g} away from one's, more than {CLOSE:g}.")
-    spelled = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
-    note = f"one rank {np.median(one):.4g} ms; rank 0's parts, ms: {spelled}; {type(crew.lines).__name__}; "
-    return [{"what": "a step of the imputation", "samples": many, "note": f"{note}answers {apart:.1g} apart"}]
+    check_error(f"estimate of {team.size} ranks", error, CLOSE)
+    texts = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
+    note = f"one rank {np.median(single_samples):.4g} ms; rank 0's parts, ms: {texts}; {type(crew.lines).__name__}; "
+    return [{"what": "a step of the imputation", "samples": samples, "note": f"{note}answers {error:.1g} apart"}]
 
 
-def steps(session, options):
-    """([milliseconds of each step that counts], {part: milliseconds of a step in the mean, on this rank})."""
+def step_milliseconds(session, options):
+    """Return ([milliseconds] of the steps after warm-up, {part: mean milliseconds of a step on this rank})."""
     first, times, seconds = session.largest(), [time.perf_counter()], [dict(session.seconds)]
 
-    def note(*_):
+    def progress(*_):
         times.append(time.perf_counter())
         seconds.append(dict(session.seconds))
 
-    fit_path(session, first, options, progress=note)
-    taken = 1e3 * np.diff(times[SETTLED:])
-    parts = {name: 1e3 * (seconds[-1][name] - seconds[SETTLED][name]) / len(taken) for name in seconds[-1]}
-    return taken.tolist(), parts
+    fit_path(session, first, options, progress=progress)
+    samples = 1e3 * np.diff(times[WARM_UP_STEPS:])
+    parts = {name: 1e3 * (seconds[-1][name] - seconds[WARM_UP_STEPS][name]) / len(samples) for name in seconds[-1]}
+    return samples.tolist(), parts

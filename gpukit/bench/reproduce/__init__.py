@@ -1,10 +1,13 @@
-"""The papers' tables and figures: a function for each, yielding record.Rows whose notes have the printed values.
+"""Tables and figures of the papers; the notes of the rows have the printed values.
 
-solvers.py     CULSH-MF's sections 5.2 and 5.3: Tables 4 and 6 (time to train)
-neighbors.py   CULSH-MF's sections 5.2 and 5.3: Table 7, Figs. 7 to 10 (neighbours)
-noise.py       its section 5.3: Table 8 (ratings replaced)
-online.py      its online learning: Table 9, and MovieLens 1M as a stream
-live.py        the same parts added to a model that stays on its device
+| file         | contents (Li et al. 2022)                                                          |
+|--------------|------------------------------------------------------------------------------------|
+| solvers.py   | sections 5.2 and 5.3: Tables 4 and 6, Fig. 6 (time to train)                       |
+| neighbors.py | sections 5.2 and 5.3: Table 7, Figs. 7 to 10 (neighbours)                          |
+| noise.py     | section 5.3: Table 8 (noisy ratings)                                               |
+| online.py    | section 5.3: Table 9 (online learning), and MovieLens 1M as a stream               |
+| live.py      | parts added to a model that stays on its device                                    |
+| inputs.py    | the ratings, and columns of the printed tables                                     |
 
-Rivals and ours run in one process on the same ratings; generated ones are marked so, and their RMSE is not the paper's.
+All models run in one process on the same ratings. The RMSE of generated ratings is not comparable with the paper's.
 """

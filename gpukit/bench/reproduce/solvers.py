@@ -1,18 +1,17 @@
-"""What the paper says of time to train (Li et al. 2022, sections 5.2 and 5.3): Tables 4 and 6 and Fig. 6, on MovieLens
-1M (real) and the shapes of MovieLens 10M and Netflix (generated). Functions of Conditions that yield record.Rows.
+"""Time to train (Li et al. 2022, sections 5.2 and 5.3): Tables 4 and 6 and Fig. 6.
 
-The paper stops at RMSE 0.92 (Netflix) and 0.80 (MovieLens), which mean nothing on other ratings: here the target is
-CLOSE above the lowest RMSE of the method from which the paper counts its speedups. All have our biases and defaults;
-the notes have the paper's seconds. Table 4 first compares each solver with its twins on a CPU, and fails if one learns
-worse.
+They run on MovieLens 1M (real) and the shapes of MovieLens 10M and Netflix (generated). The paper stops at RMSE 0.92
+(Netflix) and 0.80 (MovieLens), which have no meaning on other ratings. Here the target is CLOSE above the lowest RMSE
+of the baseline of the paper's speedups. All methods have our biases and defaults; the notes have the paper's seconds.
+Table 4 first compares each GPU solver with its CPU twin, and fails if it has a higher RMSE.
 """
 
 from typing import NamedTuple
 
 from gpukit import device as devices
-from gpukit.bench.ratings import CLOSE, converging
+from gpukit.bench.ratings import CLOSE, first_epoch, time_convergence
 from gpukit.bench.record import Row
-from gpukit.bench.reproduce.neighbors import inputs, points
+from gpukit.bench.reproduce.inputs import curve_text, printed_column, read_inputs
 from gpukit.errors import DataError
 from gpukit.ratings.generated import synth
 from gpukit.runtime.thread_count import limited
@@ -20,20 +19,19 @@ from gpukit.runtime.thread_count import limited
 F = K = 32
 FEW = 20_000  # ratings to warm up with
 SEEDS = range(3)
-TRAINED_TWICE = 2_000_000  # ratings of a generated shape that a CPU trains on too
-WORSE = 0.002  # RMSE above the twins' from which a solver fails, in stars
-TABLE_4 = {  # seconds on a P100: MovieLens 10M, Netflix, Yahoo! Music
-    "ALS": (1.30, 15.00, 15.60),
-    "batch-Hogwild": (0.31, 5.05, 1.92),
-    "CUSGD++": (0.15, 1.49, 0.69),
+CPU_RATINGS = 2_000_000  # ratings of a generated shape that a CPU trains on as well
+WORSE = 0.002  # RMSE above the CPU twin's from which a solver fails, in stars
+TABLE_4 = {  # seconds on a P100 by column of inputs.PAPER_DATA
+    "ALS": (15.00, 1.30, 15.60),
+    "batch-Hogwild": (5.05, 0.31, 1.92),
+    "CUSGD++": (1.49, 0.15, 0.69),
 }
 TABLE_6 = {"GSM, serial": 782.64, "LSH-MF, serial": 17.66, "CULSH-MF": 0.09}  # MovieLens 10M, without the search
-DATA = ("ml-10m", "netflix", "yahoo")
-SHAPES, MORE = DATA[:2], DATA[2:]  # measured where none are named, and where they are
-BASELINES = {"Table 4": "ALS", "Table 6": "GSM, serial"}  # what the paper counts its speedups from
+SHAPES, MORE = ("ml-10m", "netflix"), ("yahoo",)
+BASELINES = {"Table 4": "ALS", "Table 6": "GSM, serial"}  # of the paper's speedups
 
 
-class Course(NamedTuple):
+class Training(NamedTuple):
     """RMSE after each epoch, seconds up to it, seconds of the neighbour search and of the preparation."""
 
     errors: list
@@ -41,94 +39,89 @@ class Course(NamedTuple):
     neighbours: float
     prepare: float
 
+    def seconds_to(self, target):
+        """Return the seconds until RMSE is at most target; nan if it never is."""
+        epoch = first_epoch(self.errors, target)
+        return float("nan") if epoch is None else self.times[epoch]
 
-def course(estimator, train, test, device):
-    """The Course of a training when its code is compiled."""
+
+def train_model(estimator, train, test, device):
+    """Return the Training of an estimator with compiled code."""
     estimator.set_params(device=device, n_factors=F).prepare(train.take(slice(0, FEW)))
-    errors, times, parts = converging(estimator, train, test, device)
-    return Course(errors, list(times), parts["neighbours"], parts["prepare"])
+    errors, times, parts = time_convergence(estimator, train, test, device)
+    return Training(errors, list(times), parts["neighbours"], parts["prepare"])
 
 
-def serial(estimator, train, test):
-    """The Course of a training by the twins, on one thread of the CPU."""
-
+def train_serially(estimator, train, test):
+    """Return the Training by the CPU twins on one thread."""
     with limited(1):
-        return course(estimator, train, test, devices.cpu())
+        return train_model(estimator, train, test, devices.cpu())
 
 
-def estimators(seed=0):
-    """{name: unfitted estimator} of Table 4, and CULSH-MF."""
+def make_estimators(seed=0):
+    """Return {name: unfitted estimator} of Table 4 and CULSH-MF."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
-    solvers_of = {"ALS": "als", "batch-Hogwild": "hogwild", "CUSGD++": "sgd"}
-    models = {name: MatrixFactorization(solver=solver, random_state=seed) for name, solver in solvers_of.items()}
+    solvers = {"ALS": "als", "batch-Hogwild": "hogwild", "CUSGD++": "sgd"}
+    models = {name: MatrixFactorization(solver=solver, random_state=seed) for name, solver in solvers.items()}
     return {**models, "CULSH-MF": LSHMF(n_neighbors=K, random_state=seed)}
 
 
-def solvers(train, test, device):
-    """{name: Course} of Table 4, and of CULSH-MF."""
-    return {name: course(estimator, train, test, device) for name, estimator in estimators().items()}
+def train_solvers(train, test, device):
+    """Return {name: Training} of Table 4 and CULSH-MF."""
+    return {name: train_model(estimator, train, test, device) for name, estimator in make_estimators().items()}
 
 
-def neighbourhoods(train, test, device):
-    """{name: Course} of Table 6."""
+def train_neighbourhoods(train, test, device):
+    """Return {name: Training} of Table 6."""
     from gpukit.factorization import LSHMF
 
     return {
-        "GSM, serial": serial(LSHMF(n_neighbors=K, search="exact"), train, test),
-        "LSH-MF, serial": serial(LSHMF(n_neighbors=K), train, test),
-        "CULSH-MF": course(LSHMF(n_neighbors=K), train, test, device),
+        "GSM, serial": train_serially(LSHMF(n_neighbors=K, search="exact"), train, test),
+        "LSH-MF, serial": train_serially(LSHMF(n_neighbors=K), train, test),
+        "CULSH-MF": train_model(LSHMF(n_neighbors=K), train, test, device),
     }
 
 
-def reached(errors, target):
-    """Return the number, from 0, of the first epoch with RMSE at most target, or None."""
-    return next((epoch for epoch, error in enumerate(errors) if error <= target), None)
+def rows(table, trainings, data, printed):
+    """Yield rows of the time to the target, without and with the preparation; nan if it is not reached.
 
-
-def seconds_to(course, target):
-    """Return the seconds of training until RMSE is at most target; nan if it never is."""
-    epoch = reached(course.errors, target)
-    return float("nan") if epoch is None else course.times[epoch]
-
-
-def rows(table, courses, data, printed):
-    """Yield the Rows of a table: time to the target, training alone and with what comes before; nan where it is not
-    reached. data: the ratings' name and kind; printed: what the paper has for a name, as text."""
+    data: the ratings' name and kind; printed: function of a name that returns the paper's value as text.
+    """
     baseline = BASELINES[table]
-    target = min(courses[baseline].errors) + CLOSE
-    seconds = {name: seconds_to(course, target) for name, course in courses.items()}
-    for name, course in courses.items():
-        epochs, factor = reached(course.errors, target), seconds[baseline] / seconds[name]
-        note = "not reached in " if epochs is None else f"{epochs + 1} of "
-        note += f"{len(course.errors)} epochs, {1e3 * course.times[-1] / len(course.errors):.3g} ms each; "
-        note += "" if epochs is None else f"{factor:.3g} times {baseline}'s speed; "
-        note += f"lowest RMSE {min(course.errors):.4f}; {printed(name)}"
-        yield Row(f"{table} time to RMSE {target:.4f} {name}", *data, [1e3 * seconds[name]], "ms", note)
-        before = course.neighbours + course.prepare
-        note = f"neighbours {1e3 * course.neighbours:.4g} ms, preparation {1e3 * course.prepare:.4g} ms"
+    target = min(trainings[baseline].errors) + CLOSE
+    baseline_seconds = trainings[baseline].seconds_to(target)
+    for name, training in trainings.items():
+        epoch, seconds = first_epoch(training.errors, target), training.seconds_to(target)
+        note = "not reached in " if epoch is None else f"{epoch + 1} of "
+        note += f"{len(training.errors)} epochs, {1e3 * training.times[-1] / len(training.errors):.3g} ms each; "
+        note += "" if epoch is None else f"{baseline_seconds / seconds:.3g} times {baseline}'s speed; "
+        note += f"lowest RMSE {min(training.errors):.4f}; {printed(name)}"
+        yield Row(f"{table} time to RMSE {target:.4f} {name}", *data, [1e3 * seconds], "ms", note)
+        before = training.neighbours + training.prepare
+        note = f"neighbours {1e3 * training.neighbours:.4g} ms, preparation {1e3 * training.prepare:.4g} ms"
         what = f"{table} the same with neighbours and preparation {name}"
-        yield Row(what, *data, [1e3 * (seconds[name] + before)], "ms", note)
+        yield Row(what, *data, [1e3 * (seconds + before)], "ms", note)
 
 
-def lowest(name, train, test, device):
-    """Return the lowest RMSE of a training, for each of SEEDS."""
-    return [min(course(estimators(seed)[name], train, test, device).errors) for seed in SEEDS]
+def lowest_errors(name, train, test, device):
+    """Return the lowest RMSE of a training for each of SEEDS."""
+    return [min(train_model(make_estimators(seed)[name], train, test, device).errors) for seed in SEEDS]
 
 
 def agreement(conditions):
-    """Yield Rows of each solver's lowest RMSE less that of its twins on a CPU, at shapes that a CPU trains in seconds.
+    """Yield rows of each solver's lowest RMSE less its CPU twin's, at shapes that a CPU trains in seconds.
 
     Raises DataError after the last row if a mean over SEEDS is WORSE or more.
     """
     worse = []
-    small = min([1.0, *(TRAINED_TWICE / synth.SHAPES[like].ratings for like in conditions.among(SHAPES, MORE))])
-    for train, test, *data in inputs(conditions._replace(scale=small * conditions.scale), SHAPES, MORE):
-        for name in estimators():
-            found, twins = (lowest(name, train, test, device) for device in (conditions.device, devices.cpu()))
-            means = sum(found) / len(found), sum(twins) / len(twins)
-            note = f"lowest RMSE {means[0]:.4f}, the twins' {means[1]:.4f}, means of {len(found)} seeds"
-            yield Row(f"RMSE above the twins' {name}", *data, [a - b for a, b in zip(found, twins)], "RMSE", note)
+    small = min([1.0, *(CPU_RATINGS / synth.SHAPES[name].ratings for name in conditions.select(SHAPES, MORE))])
+    for train, test, *data in read_inputs(conditions._replace(scale=small * conditions.scale), SHAPES, MORE):
+        for name in make_estimators():
+            errors, twins = (lowest_errors(name, train, test, device) for device in (conditions.device, devices.cpu()))
+            means = sum(errors) / len(errors), sum(twins) / len(twins)
+            note = f"lowest RMSE {means[0]:.4f}, the twins' {means[1]:.4f}, means of {len(errors)} seeds"
+            yield Row(f"RMSE above the twins' {name}", *data, [a - b for a, b in zip(errors, twins)], "RMSE", note)
             if means[0] - means[1] >= WORSE:
                 worse.append(f"{name} on {data[0]} ends at RMSE {means[0]:.4f}, its twins at {means[1]:.4f}")
     if worse:
@@ -136,40 +129,37 @@ def agreement(conditions):
 
 
 def printed_4(name, shape):
-    """What Table 4 has for a solver, as text; MovieLens 10M's where the shape is not its own."""
-    place = DATA.index(shape.split()[0]) if shape.split()[0] in DATA else 0
-    if name not in TABLE_4:
-        return "not in the paper's table"
-    return f"the paper: {TABLE_4[name][place]:g} s, {('MovieLens 10M', 'Netflix', 'Yahoo! Music')[place]}"
+    """Return the value of Table 4 for a solver as text."""
+    column, title = printed_column(shape)
+    return f"the paper: {TABLE_4[name][column]:g} s, {title}" if name in TABLE_4 else "not in the paper's table"
 
 
 def printed_6(name):
-    """What Table 6 has for a way, as text."""
+    """Return the value of Table 6 as text."""
     return f"the paper: {TABLE_6[name]:g} s without the search, MovieLens 10M"
 
 
 def table4(conditions):
-    """Time of ALS, batch-Hogwild, CUSGD++ and CULSH-MF to the same RMSE, after `agreement` on a GPU."""
+    """Time ALS, batch-Hogwild, CUSGD++ and CULSH-MF to the same RMSE, after `agreement` on a GPU."""
     if conditions.device.is_cuda:
         yield from agreement(conditions)
-    for train, test, *data in inputs(conditions, SHAPES, MORE):
-        courses = solvers(train, test, conditions.device)
-        yield from rows("Table 4", courses, data, lambda name, shape=data[0]: printed_4(name, shape))
+    for train, test, *data in read_inputs(conditions, SHAPES, MORE):
+        trainings = train_solvers(train, test, conditions.device)
+        yield from rows("Table 4", trainings, data, lambda name, shape=data[0]: printed_4(name, shape))
 
 
 def table6(conditions):
-    """Time of GSM and LSH-MF, the twins on one thread of the CPU, and of CULSH-MF to the same RMSE. Netflix's shape
-    takes an hour on one thread: only where it is asked for."""
-    for train, test, *data in inputs(conditions, ("ml-10m",), ("netflix", "yahoo")):
-        yield from rows("Table 6", neighbourhoods(train, test, conditions.device), data, printed_6)
+    """Time GSM and LSH-MF on one thread of the CPU, and CULSH-MF, to the same RMSE.
+
+    Netflix's shape takes an hour on one thread, so it must be named.
+    """
+    for train, test, *data in read_inputs(conditions):
+        yield from rows("Table 6", train_neighbourhoods(train, test, conditions.device), data, printed_6)
 
 
 def fig6(conditions):
-    """RMSE by second of ALS, batch-Hogwild and CUSGD++, and of CULSH-MF beside them."""
-    for train, test, *data in inputs(conditions, SHAPES, MORE):
-        for name, course in solvers(train, test, conditions.device).items():
-            curve = points(course.times, course.errors, course.neighbours + course.prepare)
-            yield Row(f"Fig. 6 {name}", *data, [min(course.errors)], "RMSE", curve)
-
-
-BENCHES = {"agreement": agreement, "table4": table4, "table6": table6, "fig6": fig6}
+    """Measure RMSE by second of ALS, batch-Hogwild, CUSGD++ and CULSH-MF."""
+    for train, test, *data in read_inputs(conditions, SHAPES, MORE):
+        for name, training in train_solvers(train, test, conditions.device).items():
+            note = curve_text(training.times, training.errors, training.neighbours + training.prepare)
+            yield Row(f"Fig. 6 {name}", *data, [min(training.errors)], "RMSE", note)

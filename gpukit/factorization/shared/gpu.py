@@ -19,7 +19,7 @@ from gpukit.factorization.shared import damping, kernels
 from gpukit.factorization.shared.block_schedule import in_parts, part_of
 from gpukit.factorization.shared.parts import tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.parallel.nccl import make_gpu_transport, recorded, wait_for
+from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
 
 STREAMS = 1  # concurrent kernels of a rank; a second one would start in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows

@@ -1,58 +1,59 @@
-"""What lists come to, on a handful of clicks: who chooses, what the rows say."""
+"""The benchmark of ranking quality on a few clicks."""
 
 import numpy as np
 import pytest
 
 from bench.clicks.test_table10 import planted
-from gpukit.bench.clicks import held, quality, sets
-from gpukit.bench.clicks.quality import CHOSEN, Learned
-from gpukit.bench.conditions import Conditions
+from gpukit.bench import Conditions
+from gpukit.bench.checks import check_learned
+from gpukit.bench.clicks import held, ncf_data, quality
+from gpukit.bench.clicks.quality import CHOSEN, Result
 from gpukit.device import cpu
 from gpukit.errors import DataError
 
 
-def learned_of(hits, settings="F=4"):
-    """The Learned of users' hits, each in the first place."""
+def make_result(hits, settings="F=4"):
+    """Return the Result of users' hits at rank 1."""
     values = {"hr": np.array(hits, float), "ndcg": np.array(hits, float)}
-    return Learned(values, {"hr": 0.2, "ndcg": 0.1}, settings)
+    return Result(values, {"hr": 0.2, "ndcg": 0.1}, settings)
 
 
 def test_the_rows_of_a_model():
-    hit, gain = quality.rows("model", [learned_of([1, 0, 0, 0]), learned_of([1, 1, 0, 0])], "where", "how")
+    hit, gain = quality.rows("model", [make_result([1, 0, 0, 0]), make_result([1, 1, 0, 0])], "where", "how")
     assert hit.what == "HR@10 of model" and hit.samples == [0.25, 0.5] and gain.unit == "NDCG@10"
     assert hit.note == "mean 0.3750 +- 0.1768, full ranking 0.2000; how"
 
 
 def test_the_difference_is_paired_over_users():
-    ours = [learned_of([1] * 40 + [0] * 20)] * 2
-    theirs = [learned_of([1] * 20 + [0] * 40), learned_of([0] * 20 + [1] * 20 + [0] * 20)]
-    row = quality.more("hr", ours, ("iALS", theirs), "where")
+    ours = [make_result([1] * 40 + [0] * 20)] * 2
+    theirs = [make_result([1] * 20 + [0] * 40), make_result([0] * 20 + [1] * 20 + [0] * 20)]
+    row = quality.difference_row("hr", ours, "iALS", theirs, "where")
     assert row.samples == [pytest.approx(1 / 3)] and "60 users" in row.note and "p 0.0001" in row.note
-    same = quality.more("hr", theirs, ("iALS", theirs), "where")
+    same = quality.difference_row("hr", theirs, "iALS", theirs, "where")
     assert same.samples == [0.0] and "p 1," in same.note
 
 
-def test_what_has_not_learned_is_refused():
-    with pytest.raises(DataError, match=r"comes to HR@10 0\.250, below 0\.65"):
-        quality.check("iALS", [learned_of([1, 1, 1, 1]), learned_of([1, 0, 0, 0])])
+def test_a_model_that_has_not_learned_is_an_error():
+    with pytest.raises(DataError, match=r"has HR@10 0\.250, below 0\.65"):
+        check_learned("iALS", 0.25, quality.LEAST)
 
 
 @pytest.mark.parametrize("larger, names", [((8,), ["iALS F=4", "iALS F=8"]), ((1,), ["iALS F=4"])])
 def test_the_benchmark_runs(monkeypatch, larger, names):
-    """More factors have rows where they find held-out clicks better."""
+    """More factors have rows if held-out clicks rank better."""
     ncf, choose = planted(), held.choose
 
     def better_by_more(learner, clicks, device, tried):
         named, rank = choose(learner, clicks, device, tried)
         return named, rank / tried[0]["n_factors"]
 
-    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
     monkeypatch.setattr(held, "choose", better_by_more)
     monkeypatch.setattr(held, "DRAWS", 1)
     for name, value in {"FACTORS": 4, "EPOCHS": 2, "SEEDS": 2, "LARGER": {False: larger}}.items():
         monkeypatch.setattr(quality, name, value)
     monkeypatch.setattr(quality, "GRID", {"unobserved_weight": (0.1, 0.3), "regularization": (0.01,)})
-    rows = {row.what: row for row in quality.BENCHES["quality"](Conditions(cpu()))}
+    rows = {row.what: row for row in quality.quality(Conditions(cpu()))}
     assert list(rows) == [f"{metric} of {name}" for name in (*names, CHOSEN) for metric in ("HR@10", "NDCG@10")] + [
         f"{metric}, {CHOSEN} less {names[-1]}" for metric in ("HR@10", "NDCG@10")
     ]

@@ -1,11 +1,12 @@
-"""Table 10 on a handful of clicks: what is timed, what is judged, what the rows say."""
+"""Table 10 on a few clicks."""
 
 import numpy as np
 import pytest
 
-from gpukit.bench.clicks import course, ours, sets, table10
-from gpukit.bench.clicks.course import Course
-from gpukit.bench.conditions import Conditions
+from gpukit import bench
+from gpukit.bench import Conditions
+from gpukit.bench.clicks import ncf_data, table10, training
+from gpukit.bench.clicks.training import LearningCurve
 from gpukit.device import cpu
 from gpukit.errors import DataError
 from gpukit.evaluation.lists.negatives import Negatives
@@ -16,7 +17,7 @@ USERS, ITEMS = 60, 40
 
 
 def planted():
-    """Clicks of users who like one half of the items; the last click of each among ten others."""
+    """Return clicks of users who like one half of the items; the last of each is tested among ten others."""
     random = np.random.default_rng(0)
     mine = (np.arange(USERS)[:, None] + np.arange(ITEMS)) % 2 == 0
     mask = mine & (random.random(mine.shape) < 0.5)
@@ -25,7 +26,9 @@ def planted():
     clicks = as_ratings((users + 500, items + 7000, np.ones(len(users), np.float32)))
     others = np.array([random.choice(np.flatnonzero(~row), 10, replace=False) for row in mine | mask]) + 7000
     others[0, 0], held[1] = 9999, 2000  # unknown items
-    return sets.of(clicks, Negatives(np.arange(USERS) + 500, held + 7000, others, np.ones(others.shape, bool)))
+    return ncf_data.make_ncf(
+        clicks, Negatives(np.arange(USERS) + 500, held + 7000, others, np.ones(others.shape, bool))
+    )
 
 
 @pytest.fixture
@@ -35,24 +38,28 @@ def ncf():
 
 def test_candidates_are_in_the_rows_of_the_clicks(ncf):
     users, items = ncf.pairs
-    asked = np.column_stack((ncf.tests.clicks, ncf.tests.items))
-    ids = ncf.clicks.item_ids[items].reshape(asked.shape)
-    assert (ids[~ncf.unknown] == asked[~ncf.unknown]).all()
-    assert (ncf.clicks.user_ids[users].reshape(asked.shape) == ncf.tests.users[:, None]).all()
-    assert ncf.unknown[0, 1] and ncf.unknown[1, 0] and ncf.unknown.sum() == (~np.isin(asked, ncf.clicks.item_ids)).sum()
+    candidate_ids = np.column_stack((ncf.tests.clicks, ncf.tests.items))
+    ids = ncf.clicks.item_ids[items].reshape(candidate_ids.shape)
+    assert (ids[~ncf.unknown] == candidate_ids[~ncf.unknown]).all()
+    assert (ncf.clicks.user_ids[users].reshape(candidate_ids.shape) == ncf.tests.users[:, None]).all()
+    assert (
+        ncf.unknown[0, 1]
+        and ncf.unknown[1, 0]
+        and ncf.unknown.sum() == (~np.isin(candidate_ids, ncf.clicks.item_ids)).sum()
+    )
 
 
-def test_unknown_items_are_behind_whatever_their_score(ncf):
+def test_unknown_items_rank_last(ncf):
     scores = np.where(np.arange(11) == 0, 1.0, 0.0) + np.zeros((USERS, 11))
     scores[0, 1] = 99
-    hit, ndcg = ncf.judged(scores)
-    expected = judge_sampled("", np.where(ncf.unknown, np.nan, scores), ncf.found.there, (10,)).row(10)
-    assert (hit, ndcg) == (expected["hr"], expected["ndcg"]) and ncf.judged(-scores)[0] < hit
-    first = ncf.judged(scores)[1]
+    hit, ndcg = ncf.evaluate(scores)
+    expected = judge_sampled("", np.where(ncf.unknown, np.nan, scores), ncf.candidates.there, (10,)).row(10)
+    assert (hit, ndcg) == (expected["hr"], expected["ndcg"]) and ncf.evaluate(-scores)[0] < hit
+    first = ncf.evaluate(scores)[1]
     assert first == pytest.approx((USERS - 1 + 1 / np.log2(11)) / USERS, abs=0.02)
 
 
-def test_judging_is_not_timed():
+def test_evaluations_are_not_timed():
     now = [0.0]
 
     def epochs():
@@ -60,65 +67,64 @@ def test_judging_is_not_timed():
             now[0] += 2.0
             yield number
 
-    def judged():
+    def evaluate():
         now[0] += 100.0
         return 0.5, 0.25
 
-    found, times = course.run(epochs(), judged, 7.0, lambda: now[0])
-    assert times == [2, 4, 6, 8] and found == [(0.5, 0.25)] * 4
+    quality, times = training.record_epochs(epochs(), evaluate, 7.0, lambda: now[0])
+    assert times == [2, 4, 6, 8] and quality == [(0.5, 0.25)] * 4
 
 
-def test_what_rises_no_more_ends():
+def test_training_ends_if_hr_does_not_rise():
     hits = iter((0.1, 0.3, 0.2, 0.3, 0.25, 0.9))
-    found, times = course.run(range(6), lambda: (next(hits), 0.0), float("inf"), lambda: 0.0, 3)
-    assert [hit for hit, _ in found] == [0.1, 0.3, 0.2, 0.3, 0.25] and len(times) == 5
+    quality, times = training.record_epochs(range(6), lambda: (next(hits), 0.0), float("inf"), lambda: 0.0, 3)
+    assert [hit for hit, _ in quality] == [0.1, 0.3, 0.2, 0.3, 0.25] and len(times) == 5
 
 
-def test_the_rows_of_courses():
-    courses = [
-        Course([(0.5, 0.2), (0.66, 0.3)], [1.0, 2.0], {"prepare": 0.25}, (0.7, 0.4, 0.08, 0.04)),
-        Course([(0.65, 0.3), (0.66, 0.3)], [1.5, 3.0], {"prepare": 0.25}, (0.6, 0.3, 0.06, 0.02)),
+def test_rows_of_learning_curves():
+    curves = [
+        LearningCurve([(0.5, 0.2), (0.66, 0.3)], [1.0, 2.0], {"prepare": 0.25}, (0.7, 0.4, 0.08, 0.04)),
+        LearningCurve([(0.65, 0.3), (0.66, 0.3)], [1.5, 3.0], {"prepare": 0.25}, (0.6, 0.3, 0.06, 0.02)),
     ]
-    time, hit, ndcg = table10.rows("NeuMF", courses, "where")
+    time, hit, ndcg = table10.rows("NeuMF", curves, "where")
     assert time.what == "Table 10 time to HR 0.65 NeuMF" and time.samples == [2000, 1500] and time.unit == "ms"
     assert "reached in epoch 2 of 2, 2 s" in time.note and "the paper: 308.5 s" in time.note
     assert "before: prepare 250 ms" in time.note
     assert hit.samples == [0.7, 0.6] and ndcg.samples == [0.4, 0.3]
     assert "HR 0.6500, NDCG 0.3500, full HR 0.0700, full NDCG 0.0300" in hit.note
-    slow = Course([(0.5, 0.2)], [9.0], {}, (0.5, 0.2, None, None))
+    slow = LearningCurve([(0.5, 0.2)], [9.0], {}, (0.5, 0.2, None, None))
     rows = list(table10.rows("implicit's ALS", [slow], "where", "64 factors"))
     assert len(rows) == 2 and "HR 0.65 not reached" in rows[0].note and "full" not in rows[0].note
     assert rows[0].note.endswith("64 factors")
 
 
-def test_our_models_are_trained_and_judged(ncf, monkeypatch):
-    assert list(ours.models(cpu()))
-    for name, model in ours.models(cpu()).items():
-        found = ours.trained(model.set_params(n_epochs=3, n_factors=4), ncf, 60.0)
-        assert len(found.found) == len(found.times) == 3 and found.times == sorted(found.times), name
-        assert found.final[0] > 0.9 and 0 < found.final[2] <= 1, name
+def test_our_models_are_trained_and_evaluated(ncf, monkeypatch):
+    for name, model in training.make_models(cpu()).items():
+        curve = training.train_model(model.set_params(n_epochs=3, n_factors=4), ncf, 60.0)
+        assert len(curve.quality) == len(curve.times) == 3 and curve.times == sorted(curve.times), name
+        assert curve.final[0] > 0.9 and 0 < curve.final[2] <= 1, name
 
 
 def test_the_benchmark_runs(ncf, monkeypatch):
-    monkeypatch.setattr(sets, "read", lambda folder, share: ncf)
-    monkeypatch.setattr(ours, "MODELS", {})
+    monkeypatch.setattr(ncf_data, "read", lambda folder, share: ncf)
+    monkeypatch.setattr(training, "MODELS", {})
     monkeypatch.setattr(table10.importlib.util, "find_spec", lambda name: None)
     for name in ("clicks", "gmf", "mlp", "neumf"):
-        assert list(table10.BENCHES[name](Conditions(cpu()))) == []
+        assert list(bench.find(name)(Conditions(cpu()))) == []
 
 
-def test_a_share_of_the_users(tmp_path):
+def test_a_fraction_of_the_users(tmp_path):
     (tmp_path / "ncf").mkdir()
     clicks = "".join(f"{user}\t{item}\t5\t0\n" for user in range(4) for item in (user, 9))
     (tmp_path / "ncf/ml-1m.train.rating").write_text(clicks)
     tests = "".join(f"({user},7)\t1\t2\n" for user in range(4))
     (tmp_path / "ncf/ml-1m.test.negative").write_text(tests)
-    whole, half = sets.read(tmp_path), sets.read(tmp_path, 0.5)
+    whole, half = ncf_data.read(tmp_path), ncf_data.read(tmp_path, 0.5)
     assert (len(whole.clicks), len(half.clicks), half.clicks.shape) == (8, 4, (2, 5))
-    assert whole.found.users.tolist() == [0, 1, 2, 3] and half.found.users.tolist() == [0, 1]
-    assert whole.name == sets.NAME and half.name == f"{sets.NAME} x 0.5"
+    assert whole.candidates.users.tolist() == [0, 1, 2, 3] and half.candidates.users.tolist() == [0, 1]
+    assert whole.name == ncf_data.NAME and half.name == f"{ncf_data.NAME} x 0.5"
 
 
 def test_ncf_is_needed():
-    with pytest.raises(DataError, match="NCF's files are needed: set GPUKIT_DATA"):
-        sets.read(None)
+    with pytest.raises(DataError, match="ml-1m.train.rating is needed: set GPUKIT_DATA"):
+        ncf_data.read(None)

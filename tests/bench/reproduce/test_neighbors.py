@@ -1,4 +1,4 @@
-"""The paper's tables of neighbours on a handful of ratings: what they measure is what they say."""
+"""The paper's tables of neighbours on a few ratings."""
 
 import functools
 import re
@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpukit import bench
-from gpukit.bench.conditions import Conditions
+from gpukit.bench import Conditions
 from gpukit.bench.reproduce import neighbors
 from gpukit.device import cpu
 from gpukit.neighbors import SimLSH
@@ -18,20 +18,20 @@ TINY = Conditions(cpu(), ("ml-10m",), 0.0003)
 
 
 @pytest.fixture(autouse=True)
-def few(monkeypatch):
-    """Three ways, a small model without choices to make."""
-    small = functools.partial(neighbors.model_of, n_epochs=3, n_factors=4, regularization=0.05)
-    monkeypatch.setattr(neighbors, "model_of", small)
+def small_model(monkeypatch):
+    """Use three searches and a small model with fixed hyperparameters."""
+    small = functools.partial(neighbors.make_model, n_epochs=3, n_factors=4, regularization=0.05)
+    monkeypatch.setattr(neighbors, "make_model", small)
     monkeypatch.setattr(neighbors, "K", 5)
-    ways = {name: neighbors.WAYS[name] for name in ("random", "GSM", "simLSH buckets p=3 q=100")}
-    monkeypatch.setattr(neighbors, "WAYS", ways)
+    searches = {name: neighbors.SEARCHES[name] for name in ("random", "GSM", "simLSH buckets p=3 q=100")}
+    monkeypatch.setattr(neighbors, "SEARCHES", searches)
 
 
-def test_every_way_is_one_that_there_is():
-    for name, parameters in (*neighbors.WAYS.items(), ("defaults", {})):
-        model = neighbors.model_of(parameters, cpu())
+def test_every_search_exists():
+    for name, parameters in (*neighbors.SEARCHES.items(), ("defaults", {})):
+        model = neighbors.make_model(parameters, cpu())
         assert model.check() and model._hashing(32) == SimLSH(**parameters).check(), name
-    assert {name for name in neighbors.PRINTED if name in neighbors.WAYS} == set(neighbors.WAYS)
+    assert {name for name in neighbors.PRINTED if name in neighbors.SEARCHES} == set(neighbors.SEARCHES)
 
 
 def test_table_7():
@@ -49,11 +49,11 @@ def test_table_7():
 def test_overlap():
     nan = np.nan
     exact = Found(np.array([[1, 2, 3], [0, 2, 4]]), np.float32([[0.9, 0.8, 0.7], [0.5, nan, nan]]), 2, {})
-    found = Found(np.array([[3, 1, 9], [2, 0, 4]]), np.float32([[0.9, 0.8, nan], [0.5, 0.4, nan]]), 2, {})
-    assert neighbors.overlap(found, exact) == 3 / 4 and neighbors.overlap(exact, exact) == 1
+    result = Found(np.array([[3, 1, 9], [2, 0, 4]]), np.float32([[0.9, 0.8, nan], [0.5, 0.4, nan]]), 2, {})
+    assert neighbors.overlap(result, exact) == 3 / 4 and neighbors.overlap(exact, exact) == 1
 
 
-def test_space_is_what_a_search_keeps():
+def test_space_of_a_search():
     n_items, steps = 50, 4 * 50 * 50
     spaces = [neighbors.search_bytes(Settings(5, search=s), n_items, cpu()) for s in ("random", "exact", "buckets")]
     lists, codes = 8 * 50 * 5, 4 * 50 * 75
@@ -62,7 +62,7 @@ def test_space_is_what_a_search_keeps():
 
 def test_curves_end_where_training_does():
     rows = list(bench.find("fig7")(TINY))
-    assert [row.what for row in rows] == [f"Fig. 7 {name}" for name in neighbors.WAYS]
+    assert [row.what for row in rows] == [f"Fig. 7 {name}" for name in neighbors.SEARCHES]
     for row in rows:
         points = [tuple(map(float, point)) for point in re.findall(r"([\d.]+) s ([\d.]+)", row.note)]
         assert len(points) == 3 and min(error for _, error in points) == round(row.samples[0], 4)

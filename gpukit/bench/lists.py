@@ -1,0 +1,76 @@
+"""Benchmarks of recommendation lists of models of ratings: their cost for all users, and their quality.
+
+The ranking of lists depends on the ratings alone, so a small model suffices for the quality.
+"""
+
+import time
+
+import numpy as np
+
+from gpukit.bench import shape_name
+from gpukit.bench.checks import check_learned
+from gpukit.bench.clicks import ncf_data
+from gpukit.bench.ratings import generate_split
+from gpukit.bench.record import Row
+from gpukit.bench.timing import seconds
+from gpukit.evaluation.lists.shown import FEW
+from gpukit.factorization.answers import judging
+
+SHAPES, MORE = ("netflix",), ("ml-10m",)
+LIST_LENGTH = 10
+REPEAT = 5
+LEAST = 0.5  # HR@10 of lists that have learned anything
+LEARNING = "learning what ranks lists"
+
+
+def recommend_all(model, by):
+    """Compute lists for all users of a fitted model."""
+    for _ in model.recommend_batches(n=LIST_LENGTH, by=by):
+        pass
+
+
+def learn_lists(model):
+    """Learn the ranking of lists again."""
+    vars(model).pop("_head", None)
+    model.fit_lists()
+
+
+def lists(conditions):
+    """Time lists for all users, from a model in memory to ids and scores in memory."""
+    from gpukit.factorization import LSHMF
+
+    for _, shape, (train, _) in conditions.generate(generate_split, SHAPES, MORE):
+        model = LSHMF(n_factors=32, n_neighbors=32, n_epochs=2, device=conditions.device).fit(train)
+        yield Row(LEARNING, shape, "generated", seconds(lambda model=model: learn_lists(model), REPEAT), "s")
+        for by in ("rating", "lists"):
+            samples = seconds(lambda model=model, by=by: recommend_all(model, by), REPEAT)
+            what = f"{LIST_LENGTH} items for each user, by {by}, CULSH-MF F=32 K=32"
+            yield Row(what, shape, "generated", samples, "s")
+
+
+def head(conditions):
+    """Measure lists on NCF's MovieLens 1M with its ratings; on a CPU, the time is CPU time."""
+    from gpukit.factorization import MatrixFactorization
+
+    ratings, tests = ncf_data.read_split(conditions.data, conditions.scale)
+    model = MatrixFactorization(n_factors=4, n_epochs=2, device=conditions.device).fit(ratings)
+    data = shape_name(ncf_data.NAME, conditions.scale), "real"
+    is_cuda = conditions.device.is_cuda
+    what, clock = (LEARNING, time.perf_counter) if is_cuda else (f"CPU time of {LEARNING}", time.process_time)
+    samples = seconds(lambda: learn_lists(model), REPEAT, clock=clock)
+    yield Row(what, *data, samples, "s", f"{len(ratings):,} ratings")
+    for by in ("lists", "rating"):
+        yield from quality_rows(model, tests, by, data)
+
+
+def quality_rows(model, tests, by, data):
+    """Yield HR and NDCG among the negatives, and the percentage of items with few ratings in lists."""
+    values = judging.judge_sampled({"": model}, tests, ncf_data.K, False, by).judged[0].values[ncf_data.K]
+    if by == "lists":
+        check_learned("the lists' head", np.mean(values["hr"]), LEAST)
+    for metric, label in ncf_data.METRICS.items():
+        yield Row(f"{label} of lists of ratings, by {by}", *data, [float(np.mean(values[metric]))], label)
+    pairs = tests.users, tests.clicks
+    few = judging.judge_lists({"": model}, pairs, ncf_data.K, False, by=by).rows(ncf_data.K)[0]["few"]
+    note = f"slots of items with fewer than {FEW} ratings"
+    yield Row(f"little known items in lists of ratings, by {by}", *data, [100 * few], "percent", note)

@@ -1,0 +1,106 @@
+"""Predictors of the defaults benchmark.
+
+Each takes Ratings (train, test) with the same rows and yields predictions (n,) of test for each of its settings. The
+best setting is chosen on the test set, which favours all but ours.
+"""
+
+import contextlib
+import importlib.util
+import io
+
+import numpy as np
+
+from gpukit import factorization
+
+DAMPINGS, SWEEPS = (1.0, 3.0, 5.0, 10.0, 25.0), 10
+LIBMF_DECAYS, LIBMF_ITERATIONS = (0.03, 0.06, 0.1, 0.15), 20
+SURPRISE = {  # the package's defaults, and settings for sparser and denser ratings
+    "SVD": (
+        {},
+        {"n_epochs": 30, "reg_all": 0.1},
+        {"n_factors": 32, "n_epochs": 40, "reg_all": 0.08},
+        {"n_epochs": 60, "lr_all": 0.01, "reg_all": 0.1},
+    ),
+    "SVDpp": ({}, {"n_epochs": 25, "lr_all": 0.005, "reg_all": 0.1}),
+}
+
+
+def global_mean(train, test):
+    """Predict the mean rating."""
+    yield np.full(len(test), train.values.mean(dtype=np.float64))
+
+
+def damped_biases(train, test):
+    """Predict mean + b_user + b_item for each damping of both sides."""
+    mean = train.values.mean(dtype=np.float64)
+    for damping in DAMPINGS:
+        user_bias, item_bias = np.zeros(train.shape[0]), np.zeros(train.shape[1])
+        for _ in range(SWEEPS):
+            item_bias = _damped_means(
+                train.items, train.values - mean - user_bias[train.users], train.shape[1], damping
+            )
+            user_bias = _damped_means(
+                train.users, train.values - mean - item_bias[train.items], train.shape[0], damping
+            )
+        yield mean + user_bias[test.users] + item_bias[test.items]
+
+
+def _damped_means(rows, residuals, count, damping):
+    return np.bincount(rows, residuals, count) / (np.bincount(rows, minlength=count) + damping)
+
+
+def libmf(n_factors):
+    """Return the predictor of LIBMF's matrix factorization on one thread."""
+
+    def predict(train, test):
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints when it is imported
+            from libmf import mf
+
+        triples = np.stack([train.users, train.items, train.values], axis=1)
+        for decay in LIBMF_DECAYS:
+            decays = {"lambda_p1": 0.0, "lambda_q1": 0.0, "lambda_p2": decay, "lambda_q2": decay}  # 1: of L1 norms
+            model = mf.MF(k=n_factors, nr_threads=1, nr_iters=LIBMF_ITERATIONS, quiet=True, **decays)
+            model.fit(triples)
+            users, items = model.p_factors(), model.q_factors()  # its own predict confuses rows
+            known = (test.users < len(users)) & (test.items < len(items))
+            predicted = np.full(len(test), np.nan)
+            predicted[known] = (users[test.users[known]] * items[test.items[known]]).sum(axis=1)
+            yield np.where(np.isnan(predicted), train.values.mean(dtype=np.float64), predicted)  # NaN: never rated
+
+    return predict
+
+
+def surprise(name):
+    """Return the predictor of an algorithm of Surprise."""
+
+    def predict(train, test):
+        import pandas
+        import surprise as package
+
+        frame = pandas.DataFrame({"user": train.users, "item": train.items, "rating": train.values})
+        reader = package.Reader(rating_scale=train.scale)
+        ratings = package.Dataset.load_from_df(frame, reader).build_full_trainset()
+        for setting in SURPRISE[name]:
+            model = getattr(package, name)(random_state=0, **setting).fit(ratings)
+            yield np.array([model.predict(*pair).est for pair in zip(test.users.tolist(), test.items.tolist())])
+
+    return predict
+
+
+def gpukit_default(name, device):
+    """Return the predictor of an estimator with its defaults."""
+
+    def predict(train, test):
+        yield getattr(factorization, name)(device=device).fit(train).predict(test, unknown="baseline")
+
+    return predict
+
+
+def make_predictors(device):
+    """Return {name: predictor} of gpukit and the installed packages."""
+    predictors = {"global mean": global_mean, "damped biases (1 to 25)": damped_biases}
+    if importlib.util.find_spec("libmf"):
+        predictors |= {f"LIBMF k={count}": libmf(count) for count in (32, 128)}
+    if importlib.util.find_spec("surprise"):
+        predictors |= {"Surprise SVD": surprise("SVD"), "Surprise SVD++": surprise("SVDpp")}
+    return predictors | {f"{name}, defaults": gpukit_default(name, device) for name in ("MatrixFactorization", "LSHMF")}

@@ -1,0 +1,199 @@
+"""A rank of a benchmark.
+
+Each benchmark is a function (team, folder, ..., device) that returns its entries on rank 0: [{"what", "samples" in
+milliseconds, "note"}].
+"""
+
+import functools
+import json
+import statistics
+import sys
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.bench.checks import check_near, to_host
+from gpukit.bench.ranking import EXACT, SINGLE, generate_documents
+from gpukit.bench.ranks.imputation import imputation
+from gpukit.bench.ratings import CLOSE, convert_stars, first_epoch, make_estimators, model_label
+from gpukit.bench.timing import milliseconds
+from gpukit.errors import DataError
+from gpukit.factorization import run as runs
+from gpukit.parallel import ALONE
+from gpukit.parallel.current_team import join_team
+from gpukit.ranking import RankSVM
+from gpukit.ratings import Ratings
+from gpukit.ratings.table import DISTINCT, marked
+
+EPOCHS = 5  # of a sample
+TRAININGS = 5  # the median counts: the order of updates on a GPU differs
+FAR = 0.01  # stars of RMSE between one rank and all that mean a failed training
+
+
+def main():
+    """Run a benchmark: sys.argv has its name and its arguments."""
+    name, folder, *arguments = sys.argv[1:]
+    with join_team() as team:
+        entries = BENCHES[name](team, folder, *arguments)
+        if team.rank == 0:
+            Path(folder, "entries.json").write_text(json.dumps(entries))
+
+
+def load(folder, name):
+    """Read the Ratings that launcher.save has written."""
+    users, items = (np.arange(n) for n in np.load(Path(folder, "shape.npy")))
+    columns = (np.load(Path(folder, f"{name}.{column}.npy")) for column in ("users", "items", "values"))
+    return marked(Ratings(*columns, users, items), DISTINCT)
+
+
+def factorization(team, folder, name, model, factors, device):
+    """Time an epoch, and the training until the test RMSE is within CLOSE of one rank's lowest.
+
+    All ranks first train by themselves at the same time. Ranks other than 0 return no entries.
+    """
+    train, test = load(folder, "train"), load(folder, "test")
+    estimator = dict(make_estimators(int(factors)))[model].set_params(device=device)
+    single, shared = (train_team(estimator, train, test, ranks) for ranks in (ALONE, team))
+    if team.rank:
+        return []
+    if not abs(shared.last - single.last) <= convert_stars(name, FAR):
+        raise DataError(f"the benchmark's ranks end at RMSE {shared.last:.4f}, one at {single.last:.4f}.")
+    target = single.lowest + convert_stars(name, CLOSE)
+    return make_entries(model_label(model, int(factors)), single, shared, target)
+
+
+class Curve(NamedTuple):
+    """RMSE after each epoch of a training, and milliseconds up to it."""
+
+    errors: list
+    times: np.ndarray
+
+
+class Trainings(NamedTuple):
+    """Curves of trainings from the same start, and milliseconds of epochs after the last one."""
+
+    curves: list
+    samples: list
+
+    @property
+    def last(self):
+        """The median RMSE after the last epoch."""
+        return statistics.median(curve.errors[-1] for curve in self.curves)
+
+    @property
+    def lowest(self):
+        """The median of the lowest RMSE."""
+        return statistics.median(min(curve.errors) for curve in self.curves)
+
+    def times_to(self, target):
+        """Return [milliseconds to a target RMSE], or None if a training does not reach it."""
+        times = [time_to(curve.errors, curve.times, target) for curve in self.curves]
+        return None if None in times else times
+
+
+def make_entries(label, single, shared, target):
+    """Return the entries of the Trainings of one rank and of all; target: RMSE to reach."""
+    note = f"one rank {statistics.median(single.samples):.4g} ms; RMSE {shared.last:.4f} after "
+    note += f"{len(shared.curves[0].errors)} epochs, one rank {single.last:.4f}"
+    entries = [{"what": f"one epoch {label}", "samples": shared.samples, "note": note}]
+    samples, single_times = (trainings.times_to(target) for trainings in (shared, single))
+    if samples is None or single_times is None:
+        return entries
+    first = statistics.median(curve.times[0] for curve in shared.curves)
+    note = f"to RMSE {target:.4f}, between epochs; one rank {statistics.median(single_times):.4g} ms; "
+    note += f"the first epoch {first:.4g} ms"
+    return [*entries, {"what": f"time to converge {label}", "samples": samples, "note": note}]
+
+
+def train_team(estimator, train, test, team):
+    """Return the Trainings of a Team on a warm device."""
+    run = estimator.prepare(train, team=team)
+    judge = runs.Judge(run.session, test, run.scale, 0)
+    restore = save_parameters(getattr(run.session, "local", run.session).parameters)
+    run.training.epoch(0)  # compiles, connects
+    curves = []
+    for _ in range(TRAININGS):
+        team.barrier()
+        restore()
+        if team.size > 1:
+            run.training.gather()
+        curves.append(record_curve(run, judge, team))
+    return Trainings(curves, epoch_samples(run, team))
+
+
+def record_curve(run, judge, team):
+    """Train and return the Curve."""
+    errors, times = [], []
+    for epoch in range(run.settings.epochs):
+        team.barrier()
+        start = time.perf_counter()
+        run.training.epoch(epoch)
+        team.barrier()
+        times.append(1e3 * (time.perf_counter() - start))
+        errors.append(judge.rmse())
+    return Curve(errors, np.cumsum(times))
+
+
+def save_parameters(parameters):
+    """Copy arrays.Parameters, and return a function that restores them."""
+    copies = [np.array(to_host(table)) for table in parameters]
+
+    def restore():
+        for table, copy in zip(parameters, copies):
+            if isinstance(table, np.ndarray):
+                table[...] = copy
+            else:
+                table.copy_to_device(copy)
+
+    return restore
+
+
+def epoch_samples(run, team):
+    """Return [milliseconds] of an epoch, the mean of EPOCHS without a barrier."""
+
+    def epochs():
+        team.barrier()
+        for epoch in range(EPOCHS):
+            run.training.epoch(run.settings.epochs + epoch)
+
+    return [sample / EPOCHS for sample in milliseconds(epochs, 9, 2)]
+
+
+def time_to(errors, times, target):
+    """Return the milliseconds to a target, interpolated between epochs; None if it is not reached."""
+    epoch = first_epoch(errors, target)
+    if not epoch:
+        return None if epoch is None else float(times[0])
+    share = (errors[epoch - 1] - target) / (errors[epoch - 1] - errors[epoch])
+    return float(times[epoch - 1] + share * (times[epoch] - times[epoch - 1]))
+
+
+def ranking(team, folder, name, scale, device):
+    """Time a product with the Hessian at the solution: in float32 and float64 on GPUs, else in float64."""
+    documents = generate_documents(name, float(scale))
+    run = RankSVM(solver="scan", device=device).prepare(documents, team=team)
+    result = run.train(1.0)
+    if team.rank:
+        run.session.serve()
+        return None
+    single = RankSVM(solver="scan", device=device).prepare(documents)
+    v = np.random.default_rng(0).normal(size=run.session.n)
+    entries, sessions = [], (run.session, single.session)
+    for session in sessions:
+        session.move(result.w)
+    expected = single.session.walk(v, 0.0)
+    for exact in (False, True) if run.device.is_cuda else (True,):
+        check_near("product with the Hessian", run.session.walk(v, 0.0, exact), expected, EXACT if exact else SINGLE)
+        samples, single_samples = (
+            milliseconds(functools.partial(session.walk, v, 0.0, exact), 61, 5) for session in sessions
+        )
+        what = f"one product with the Hessian in {'float64' if exact else 'float32'}, answer on the host"
+        note = f"one rank {statistics.median(single_samples):.4g} ms"
+        entries.append({"what": what, "samples": samples, "note": note})
+    run.session.finish(result)
+    return entries
+
+
+BENCHES = {"factorization": factorization, "ranking": ranking, "imputation": imputation}

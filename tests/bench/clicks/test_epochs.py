@@ -1,0 +1,59 @@
+"""Benchmarks of epochs on a few clicks."""
+
+import numpy as np
+import pytest
+
+from bench.clicks.test_table10 import planted
+from gpukit import bench
+from gpukit.bench import Conditions, ratings
+from gpukit.bench.clicks import epochs
+from gpukit.device import cpu
+from gpukit.errors import DataError
+from gpukit.factorization.solvers.ials import plan
+
+
+@pytest.mark.nightly
+def test_an_epoch_by_each_row_solver(monkeypatch):
+    monkeypatch.setattr(epochs, "FACTORS", (4,))
+    rows = list(bench.find("ials")(Conditions(cpu(), (epochs.LARGE,), 0.0005)))
+    assert [row.what for row in rows] == [f"one epoch iALS F=4 by {solver}" for solver in plan.WAYS]
+    assert ["the fastest way" in row.note for row in rows].count(True) == 1
+    assert all(min(row.samples) > 0 and row.data == "generated" for row in rows)
+
+
+def test_quality_on_real_clicks():
+    """The candidates are the negatives; the row solvers depend on the number of factors."""
+    ncf = planted()
+    samples, note = epochs.measure_ials(ncf.clicks, 8, "blocks", cpu(), ncf)
+    assert len(samples) == epochs.SAMPLES[False] and "after 12 epochs" in note
+    assert float(note.split()[3]) > 0.8
+    assert epochs.row_solvers(256) == list(plan.WAYS) and epochs.row_solvers(512) == ["gradients", "blocks"]
+
+
+def test_a_model_that_has_not_learned_is_an_error():
+    conditions = Conditions(cpu(), (), 0.0005)
+    run = epochs.prepare_ials(epochs.make_clicks(epochs.LARGE, conditions)[0], 4, "cholesky", cpu())
+    with pytest.raises(DataError, match="clicks score -?0.0"):
+        epochs.check_scores(run)
+
+
+def test_without_real_data():
+    with pytest.raises(DataError, match="set GPUKIT_DATA"):
+        epochs.make_clicks(epochs.REAL, Conditions(cpu()))
+
+
+@pytest.mark.filterwarnings("ignore:.* of the neighbour slots are random")
+def test_an_epoch_with_negatives_of_each_model_and_loss(monkeypatch):
+    monkeypatch.setattr(ratings, "check_finite", lambda session: None)  # factors hardly move on few clicks
+    rows = list(bench.find("negatives")(Conditions(cpu(), ("ml-10m",), 0.0003)))
+    assert [row.what for row in rows] == [
+        f"one epoch {name} {loss} F={factors}{k}"
+        for name, k in (("CUSGD++", ""), ("CULSH-MF", " K=32"))
+        for factors, loss in ((32, "cross-entropy"), (128, "cross-entropy"), (32, "bpr"))
+    ]
+    assert all("4 negatives" in row.note and min(row.samples) > 0 for row in rows)
+
+
+def test_clicks_are_ones():
+    table = ratings.as_clicks(ratings.generate_split("ml-10m", 0.0003)[0])
+    assert (np.asarray(table.values) == 1).all() and len(table)
