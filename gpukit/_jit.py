@@ -13,6 +13,7 @@ with settings.refuse_unparsed():
 settings.check_settings()
 private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compiled
 import numba.extending
+from numba.core import types  # noqa: F401
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 

@@ -6,5 +6,5 @@
 | signatures.py  | these lines; argument types as text                                           |
 | helpers.py     | the processes of the calling process, and who compiles what                   |
 | worker.py      | a process: `python -m gpukit.compilation.worker`                              |
-| record.py      | `python -m gpukit.compilation.record`: write the lines of a job               |
+| __main__.py    | `python -m gpukit.compilation`: write the lines of a job                      |
 """

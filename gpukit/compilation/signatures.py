@@ -1,14 +1,15 @@
 """Argument types of compiled functions as text, and the list of what each job compiles.
 
-float32[2C]                      a C-contiguous array of two dimensions; r behind it: read-only
-gpukit.x.y:Pairs(int32[1C],...)  a named tuple
-int64                            a number
+`float32[2C]` is a C-contiguous array of two dimensions, `float32[2C]r` a read-only one,
+`gpukit.x.y:Pairs(int32[1C],int64)` a named tuple, `int64` a number.
 """
 
 import importlib
 import re
 from pathlib import Path
 from typing import NamedTuple
+
+from gpukit._jit import types
 
 FILE = Path(__file__).with_name("signatures.txt")
 TOKEN = re.compile(r"([\w.]+):(\w+)\(|(\w+)\[(\d)([ACF])\](r?)|(\w+)|(\))")
@@ -38,15 +39,13 @@ def tasks_of(job):
     return [Task(*words) for name, *words in lines if name == job]
 
 
-def text_of(types):
+def text_of(kinds):
     """Return numba's argument types as text; None if one of them has no text."""
-    texts = [_text_of_one(one) for one in types]
+    texts = [_text_of_one(one) for one in kinds]
     return None if None in texts else ",".join(texts)
 
 
 def _text_of_one(one):
-    from numba.core import types
-
     if isinstance(one, types.Array):
         known = one.aligned and isinstance(one.dtype, types.Number | types.Boolean)
         return f"{one.dtype}[{one.ndim}{one.layout}]{'' if one.mutable else 'r'}" if known else None
@@ -58,8 +57,6 @@ def _text_of_one(one):
 
 def types_of(text):
     """Return the tuple of numba's types that `text_of` has spelled."""
-    from numba.core import types
-
     groups, classes = [[]], []
     for module, name, dtype, ndim, layout, readonly, scalar, end in TOKEN.findall(text):
         if name:

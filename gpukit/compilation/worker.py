@@ -7,7 +7,6 @@ import contextlib
 import signal
 import sys
 
-import gpukit._jit  # noqa: F401
 from gpukit.compilation.signatures import Task
 
 

@@ -2,6 +2,7 @@
 
 | file           | what it does                                                                     |
 |----------------|----------------------------------------------------------------------------------|
+| registry.py    | formats of files, recognised by their first bytes                                |
 | sources.py     | files, pipes and standard input, opened once; unpacked, in blocks of whole lines |
 | sinks.py       | files that appear whole, pipes and standard output                               |
 | delimited.py   | a block of lines to columns, by pyarrow, and line by line                        |

@@ -1,4 +1,4 @@
-"""Write what a job compiles to signatures.txt: python -m gpukit.compilation.record JOB COMMAND ...
+"""Write what a job compiles to signatures.txt: python -m gpukit.compilation JOB COMMAND ...
 
 The job is a command of gpukit, which is run. Its lines replace those of the same job, or with --more are added.
 """
@@ -6,13 +6,12 @@ The job is a command of gpukit, which is run. Its lines replace those of the sam
 import sys
 
 from gpukit import _jit
+from gpukit.cli import main as command
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of
 
 
 def main(job, more, arguments):
     """Run a command of gpukit; write the Tasks that its calls from Python are."""
-    from gpukit.cli import main as command
-
     calls, compiled = [], _jit.Function._compile_for_args
 
     def recorded(self, *values, **named):
