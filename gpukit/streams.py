@@ -36,7 +36,7 @@ class Numpy:
     JUDGES = range(103, 104)  # factorization.choose.folds
     SAMPLED_USERS = range(106, 107)  # factorization.choose.sample
     QUERY_JUDGES = range(107, 108)  # ranking.solvers.held_out
-    CLICK_JUDGES = range(104, 106)  # factorization.implicit.hold_out: the clicks that judge, users among many
+    CLICK_JUDGES = range(104, 105)  # factorization.implicit.hold_out: held-out clicks
 
 
 class NumpySynth:

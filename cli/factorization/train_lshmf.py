@@ -102,8 +102,8 @@ def train_lshmf(ctx, **values):
     without factors are a candidate. The last lines report the choice and its reason. A column named weight by --columns
     weights each rating.
 
-    Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with the solver that ranks a
-    held-out click of each user best, and the final table compares them with popularity and item kNN.
+    Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with settings that rank
+    held-out clicks of each user best, and the final table compares them with popularity and item kNN.
 
     The errors belong to a model trained without the held-out ratings. The saved model is then trained again on all of
     RATINGS with the same settings; --no-refit saves the first one.

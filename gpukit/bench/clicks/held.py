@@ -7,8 +7,9 @@ is judged by, and errs by more from draw to draw than neighbouring settings diff
 
 import numpy as np
 
-from gpukit.factorization.implicit import hold_out
+from gpukit.factorization.implicit.hold_out import Judges
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
+from gpukit.factorization.implicit.weights import tell_order
 from gpukit.factorization.settings import check
 
 DRAWS = 3  # of a held-out click a user, each with a seed of its own
@@ -21,13 +22,19 @@ def choose(learner, clicks, device, tried):
     clicks: Ratings whose values are 1; tried: dicts of what settings.Settings are to be."""
     logs = []
     for draw in range(DRAWS):
-        train, judges = hold_out.held_out(clicks, draw)
+        train, judges = one_held_out(clicks, draw)
         model = learner(draw)
         plan, prepared = check(model, len(train), "implicit"), PreparedClicks(model, train, device)
         logs.append([curve(prepared, judges, plan._replace(**named)) for named in tried])
     means = np.exp(np.mean(logs, axis=0))
     place, point = np.unravel_index(means.argmin(), means.shape)
     return {**tried[place], "n_epochs": 2 * int(point) + 2}, float(means.min())
+
+
+def one_held_out(clicks, seed):
+    """Return (the other clicks, Judges) of a click of each user with two or more: the last, or one drawn at random."""
+    train, test = clicks.split(seed=seed, by="user-last" if tell_order(clicks) else "user-one")
+    return train, Judges(test.users, test.items, tell_order(clicks))
 
 
 def curve(prepared, judges, plan):

@@ -4,25 +4,11 @@ A rating walked once with 32 factors and 32 neighbours is the unit. In a script 
 microseconds, 32 factors alone a third of that, and both times grow with factors and neighbours as `weight` does.
 """
 
+from gpukit.model_selection.budget import Budget
+
 EPOCHS = 20  # of a training, the most that are chosen
 TRAININGS, OF_MANY = 8, 4  # on all ratings, EPOCHS each: that choosing may come to, and of candidates.MANY ratings
 LITTLE = 10_000_000  # units that are a second or two, and may be spent in any case
-
-
-class Budget:
-    """What is left to spend. most: units of ratings walked."""
-
-    def __init__(self, most):
-        self.most, self.left = most, most
-
-    @property
-    def is_spent(self):
-        """Whether nothing more is to begin."""
-        return self.left <= 0
-
-    def spend(self, ratings, settings):
-        """Take an epoch over so many ratings off, by settings.Settings."""
-        self.left -= ratings * weight(settings.n_factors, settings.n_neighbors)
 
 
 def budget_of(n_ratings, many):

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.choose.budget import weight
 from gpukit.factorization.choose.candidates import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
@@ -143,7 +144,8 @@ def curve(evaluators, settings, patience=0, progress=lambda epoch, rmse: None, l
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)
         if budget:
-            budget.spend(sum(len(evaluator.orders) for evaluator in evaluators), settings)
+            ratings = sum(len(evaluator.orders) for evaluator in evaluators)
+            budget.spend(ratings * weight(settings.n_factors, settings.n_neighbors))
         history.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
         if best is None or not patience or rmse < best[1]:

@@ -1,8 +1,8 @@
 """Clicks (implicit feedback): what `fit` does with who chose what, where nobody has said how good it was.
 
-    feedback.py  ratings or clicks? told from the data or by name   hold_out.py  the clicks that judge
-    weights.py   how much a click weighs                            evaluator.py settings tried on them
-    begin.py     everything before the first epoch                  choosing.py  the best of them
+    feedback.py  ratings or clicks? told from the data or by name   hold_out.py  samples, held-out clicks
+    weights.py   how much a click weighs                            evaluator.py a candidate's scores on them
+    begin.py     everything before the first epoch                  choosing.py  the choice of settings
     prepared.py  clicks on a device, trainings over them            blend.py     a neighbourhood beside the factors
     start.py     the State that training begins with
     fold.py      a user who is not known, by a list of clicks       mix.py       two models as one

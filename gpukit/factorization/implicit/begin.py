@@ -91,6 +91,6 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
             with clock("training"):
                 beside = second(prepared, estimator, plan, progress, resumed.beside if resumed else None)
                 state = mix.joined(state, beside.trained(solved, checkpoints, progress), plan.mixed)
-        return start.beside_popularity(state, prepared.counts[1], plan.popular)
+        return start.with_popularity(state, prepared.counts[1], plan.popular)
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

@@ -1,10 +1,8 @@
-"""What the user left open of the settings for clicks: the best on a held-out click of each of many users.
+"""Choose the settings for clicks that are open, by a share of each user's clicks that is held out.
 
-First, on the clicks of some users where there are many: least squares over all pairs with few factors, whose weight of
-what was not clicked and whose regularization are sought along each in turn; how clicks weigh. Then, on all but the
-held-out clicks: both once more, in finer steps; more factors while they help; the loss with sampled negatives, by
-itself and mixed with these; a neighbourhood's score beside that of the factors; popularity beside them and, where
-nothing is better than by luck, popularity alone. What is named is obeyed.
+First `ials`: regularization and weight of unobserved pairs, in coarse and then in fine steps; click weights; number of
+factors. Then what is added to its scores: popularity, or a model with sampled negatives. Candidates are compared user
+by user; the simpler one is taken unless the other is better by more than a standard error. A Budget limits the work.
 """
 
 from typing import NamedTuple
@@ -14,254 +12,263 @@ import numpy as np
 from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
-from gpukit.factorization.implicit import hold_out
-from gpukit.factorization.implicit.blend import MOST_NEIGHBORS
-from gpukit.factorization.implicit.evaluator import DEPTH, PATIENCE, Evaluator, Outcome, places_in
-from gpukit.factorization.implicit.mix import partner
+from gpukit.factorization.implicit import hold_out, mix, start
+from gpukit.factorization.implicit.evaluator import DEPTH, Evaluator, make_trial, measure_lists, units
 from gpukit.factorization.objective import goal_of
-from gpukit.factorization.solvers import usual
+from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.trial import simplest_of
 
-FIRST_FACTORS, FIRST_EPOCHS = 32, 5
-FACTORS = (64, 128, 192, 256, 384, 512)
-WORK = {False: 6.0e10, True: 2.0e13}  # multiplications of an epoch, at most, of a candidate; on a GPU
-MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which sampled negatives are not tried; on a GPU
-AXES = {"unobserved_weight": 3.0, "regularization": 2.0}  # what a step along each multiplies by
-FINE_AXES = {"unobserved_weight": 1.7, "regularization": 1.4}
-FINER = 0.1  # of WORK: an epoch of what is sought in finer steps
-MOST_STEPS, HARDER = 4, 1.5
+WORK, WORK_PER_CLICK = 2.5e9, 6.0e3  # limit for AXES, and again for FACTORS, in evaluator.units, 2.5 ns each
+SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it
+EPOCHS = 4, 8, 12  # of a trial: at first, and as long as more are better
+MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which no sampled negatives are tried; on a GPU
+AXES = ("regularization", "unobserved_weight")
+COARSE = ("regularization", 2.0), ("regularization", 1.4), ("unobserved_weight", 3.0)  # (axis, factor of a step)
+FINE = (("regularization", 1.4),)
+MOST_STEPS = 4
 RECENCY = 2.0
-SHARES, MIXED = (0.1, 0.3, 1.0), (0.02, 0.05, 0.1, 0.2)
-LUCK = 0.5  # standard errors that the best of many is better than popularity alone by luck
-OPEN = ("n_factors", "n_epochs", "regularization", "unobserved_weight")
+POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
+OPEN = ("n_factors", "n_epochs", *AXES)
 
 
 class Contest(NamedTuple):
-    """Where candidates meet: the estimator, names of what is open, the solvers that may be taken, epochs without a
-    better one that end a candidate (0: none do), the trials' rows so far, progress as fit's."""
+    """Candidates for an estimator, and what they are compared on.
+
+    free: names of the settings that are open; evaluators: an Evaluator per draw that the search uses; unseen: the
+    Evaluator of a draw that it does not use, the same one if there is a single draw; budget: a model_selection Budget;
+    patience: epochs without a better one that end a training, 0 for none; trials: {settings.Settings: Trial} so far;
+    rows: of trials_; progress: see fit.
+    """
 
     estimator: object
     free: set
-    solvers: tuple
-    stops: int
+    evaluators: list
+    unseen: object
+    budget: object
+    patience: int
+    trials: dict
     rows: list
     progress: object
 
-    def met(self, outcome, predictor):
-        """The Outcome, told."""
-        self.rows.append(outcome.row(predictor))
-        self.progress("choosing", len(self.rows), None, {"ndcg": self.rows[-1]["ndcg"]})
-        return outcome
+    def report(self, settings, values, curve, predictor):
+        """Return the Trial of a candidate's measures, one array per draw, and report it."""
+        trial = make_trial(settings, np.mean(values, axis=0), curve, predictor)
+        self.rows.append(trial.row)
+        self.progress("choosing", len(self.rows), None, {"ndcg": trial.row["ndcg"]})
+        return trial
 
-    def tried(self, evaluator, plan, patience=0):
-        """(the Outcome, told, of settings.Settings, the State that they came to); see Evaluator.tried."""
-        outcome, state = evaluator.tried(plan, patience)
-        return self.met(outcome, f"{plan.solver}, {plan.loss}"), state
+    def run(self, plan):
+        """Return the Trial of settings.Settings; the same settings are trained once."""
+        if plan not in self.trials:
+            results = [evaluator.train(plan, self.patience) for evaluator in self.evaluators]
+            values, epochs, curves, _ = zip(*results)
+            settings = plan._replace(epochs=max(1, round(np.mean(epochs)))) if self.patience else plan
+            self.trials[plan] = self.report(settings, values, curves[0], f"{plan.solver}, {plan.loss}")
+        return self.trials[plan]
 
 
 def choose(estimator, clicks, settings, device, progress):
-    """The choose.chosen.Choice for an estimator's settings.Settings and clicks, Ratings whose values are 1."""
+    """Return the choose.chosen.Choice for an estimator's settings.Settings and clicks, Ratings whose values are 1."""
     goal = goal_of(estimator, "implicit")
-    solvers = ("ials", "sampled") if goal.open else (goal.solver,)
     free = {name for name in OPEN if getattr(estimator, name) is None}
-    if not free and not goal.open and not settings.patience:
+    if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
         return Choice(settings, [], "named")
-    train, judges = hold_out.held_out(clicks, settings.seed)
-    if len(judges.users) < hold_out.FEW:
+    large = hold_out.draw_sample(clicks, settings.seed, hold_out.LARGE)
+    small = hold_out.draw_sample(large, settings.seed, hold_out.SAMPLE)
+    contest = make_contest(estimator, free, small, settings, device, progress)
+    if contest is None:
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
-    stops = settings.patience or (PATIENCE if "n_epochs" in free else 0)
-    contest = Contest(estimator, free, solvers, stops, [], progress)
-    some = hold_out.sampled(train, judges, settings.seed)
-    evaluator = Evaluator(estimator, *some, device)
-    best = settings
-    if "ials" in solvers:
-        best = least_squares(
-            contest, evaluator, settings._replace(solver="ials", loss="squared", biases=False)
-        ).settings
-    if some[0] is not train:
-        evaluator = Evaluator(estimator, train, judges, device)
-    best = second_round(contest, evaluator, best, device.is_cuda)
-    rows = baselines(evaluator)
-    return Choice(fitting(best.settings), contest.rows + rows, why(best, judges, rows))
+    if goal.solver == "sampled":
+        best = contest.run(settings)
+    else:
+        base = search_settings(contest, settings._replace(solver="ials", loss="squared", biases=False))
+        best = add_factors(*enlarge_sample(contest, large, base, settings, device))
+    if goal.open:
+        has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
+        best = choose_addition(contest, base.candidate, best.candidate, has_second)
+    rows = baseline_rows(contest.unseen)
+    final = final_settings(best.candidate, settings, settings.patience or "n_epochs" in free)
+    return Choice(final, contest.rows + rows, reason(best, contest.unseen, rows))
 
 
-def fitting(plan):
-    """settings.Settings with no more neighbours than the model will have; nothing is stopped early any more."""
-    plan = plan._replace(patience=0)
-    if plan.solver != "ials" or plan.mixed:
-        return plan
-    return plan._replace(n_neighbors=min(MOST_NEIGHBORS, plan.n_neighbors) if plan.blend else 0)
+def make_contest(estimator, free, sample, settings, device, progress, draws=hold_out.DRAWS):
+    """Return the Contest on a sample, Ratings; None if too few users have held-out clicks."""
+    parts, budget = hold_out.hold_out_draws(sample, settings.seed, draws), Budget(WORK + WORK_PER_CLICK * len(sample))
+    if len(np.unique(parts[0][1].users)) < hold_out.FEW:
+        return None
+    evaluators = [Evaluator(estimator, *part, device, budget) for part in parts]
+    searching, unseen = evaluators[:-1] or evaluators, evaluators[-1]
+    return Contest(estimator, free, searching, unseen, budget, settings.patience, {}, [], progress)
 
 
-def worth(outcome):
-    """An Outcome's mean gain."""
-    return float(outcome.gains.mean())
+def enlarge_sample(contest, large, best, settings, device):
+    """Return (Contest, its best Trial) on a larger sample if it has many more clicks; else those of the smaller one.
+
+    The more users, the less regularization; with twice as many it changes by less than a step.
+    """
+    if len(large) <= 2 * hold_out.SAMPLE:
+        return contest, best
+    larger = make_contest(contest.estimator, contest.free, large, settings, device, contest.progress, 1)
+    larger = larger._replace(rows=contest.rows)
+    return larger, add_epochs(larger, follow_steps(larger, COARSE, larger.run(best.candidate)))
 
 
-def least_squares(contest, evaluator, settings):
-    """The best Outcome of a search along AXES, and of how clicks may weigh."""
-    epochs = FIRST_EPOCHS if "n_epochs" in contest.free else settings.epochs
-    factors = min(FIRST_FACTORS, settings.n_factors) if "n_factors" in contest.free else settings.n_factors
-    plan = settings._replace(epochs=epochs, n_factors=factors)
-    best = sought(contest, AXES, contest.tried(evaluator, plan), lambda plan: contest.tried(evaluator, plan))[0]
-    for change in weighings(evaluator.prepared.clicks):
-        better, _ = contest.tried(evaluator, best.settings._replace(**change))
-        best = max(best, better, key=worth)
+def final_settings(plan, settings, has_epochs):
+    """Return settings.Settings of the final training. has_epochs: whether its epochs are those of `plan`."""
+    plan = plan._replace(patience=0, epochs=plan.epochs if has_epochs else settings.epochs)
+    return plan if plan.solver != "ials" or plan.mixed else plan._replace(n_neighbors=0)
+
+
+def search_settings(contest, settings):
+    """Return the Trial that a search along AXES, of epochs and of click weights leads to."""
+    clicks = contest.unseen.prepared.clicks
+    plan = settings if contest.patience else settings._replace(epochs=min(EPOCHS[0], settings.epochs))
+    if "n_factors" in contest.free:
+        plan = plan._replace(n_factors=limit_factors(SEARCHED, clicks.shape))
+    best = add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
+    for change in click_weights(clicks):
+        best = simplest_of([best, contest.run(best.candidate._replace(**change))])
+    return follow_steps(contest, FINE, best)
+
+
+def add_epochs(contest, best):
+    """Return the Trial of more of EPOCHS than one has, if they are open and as long as the mean score rises."""
+    is_open = "n_epochs" in contest.free and not contest.patience
+    for epochs in [epochs for epochs in EPOCHS if is_open and epochs > best.candidate.epochs]:
+        trial = contest.run(best.candidate._replace(epochs=epochs))
+        if trial.mean <= best.mean:
+            break
+        best = trial
     return best
 
 
-def sought(contest, axes, best, tried):
-    """The best (Outcome, State) of a search from one along those axes {name: step} that are open, in turn; tried: the
-    function of settings.Settings that gives such a pair."""
-    for axis, step in axes.items():
+def follow_steps(contest, steps, best):
+    """Return the Trial that a search from one leads to, by steps (axis, factor) along the axes that are free."""
+    for axis, factor in steps:
         if axis in contest.free:
-            best = along(best, axis, step, tried)
+            best = search_axis(contest, best, axis, factor)
     return best
 
 
-def along(best, axis, step, tried):
-    """The best (Outcome, State) along an axis, up or down from one as long as it gets better."""
+def search_axis(contest, start_trial, axis, step):
+    """Return the Trial that steps along an axis, down or else up, lead to as long as each is better."""
     for factor in (1.0 / step, step):
-        before = best
+        best = start_trial
         for _ in range(MOST_STEPS):
-            settings = best[0].settings
-            found = tried(settings._replace(**{axis: float(f"{getattr(settings, axis) * factor:.2g}")}))
-            if worth(found[0]) <= worth(best[0]):
+            if contest.budget.is_spent:
+                return best
+            trial = contest.run(move_along(best.candidate, axis, factor, contest.free))
+            if not trial.is_better(best):
                 break
-            best = found
-        if best is not before:
+            best = trial
+        if best is not start_trial:
             break
     return best
 
 
-def weighings(clicks):
-    """Yield changes of settings: how clicks may weigh, by what is known of them."""
+def move_along(plan, axis, factor, free):
+    """Return settings.Settings a step further along an axis.
+
+    Unobserved pairs regularize too. So a step of their weight changes the regularization, if it is free, by the root
+    in the other direction.
+    """
+    steps = {axis: factor}
+    if axis == "unobserved_weight" and "regularization" in free:
+        steps["regularization"] = factor**-0.5
+    return plan._replace(**{name: round_digits(getattr(plan, name) * step) for name, step in steps.items()})
+
+
+def round_digits(value):
+    """Return a number with two significant digits."""
+    return float(f"{value:.2g}")
+
+
+def click_weights(clicks):
+    """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
     if clicks.counts is not None and np.ptp(clicks.counts) > 0:
         yield {"counted": True}
     if hold_out.tell_order(clicks):
         yield {"recency": RECENCY}
 
 
-def second_round(contest, evaluator, best, on_gpu):
-    """The best Outcome on all but the held-out clicks; best: settings.Settings of few factors."""
-    leader, found = None, []
-    if "ials" in contest.solvers:
-        leader = grown(contest, evaluator, best, on_gpu)
-        found.append(leader[0])
-    many = len(evaluator.prepared.clicks) > MOST_SAMPLED[on_gpu]
-    if "sampled" in contest.solvers and not (many and found):
-        found += with_negatives(contest, evaluator, best, leader)
-    if leader is None or len(contest.solvers) == 1:
-        return clearest(found)
-    if has_neighbors(contest.estimator):
-        found += [contest.met(one, "ials and cosines") for one in evaluator.blends(*settled(leader), SHARES)]
-    *some, alone = [contest.met(one, "ials and popularity") for one in evaluator.populars(*settled(leader), SHARES)]
-    best = clearest([*found, *some])
-    return best if gain_of(best, alone) > LUCK else alone
+def add_factors(contest, best):
+    """Return the best Trial of more factors, or the one that is passed, within the Budget's limit.
 
-
-def settled(leader):
-    """(settings.Settings, State) of a leader, (its Outcome, its State)."""
-    return leader[0].settings, leader[1]
-
-
-def grown(contest, evaluator, plan, on_gpu):
-    """The best (Outcome, State) of least squares with more factors while they help; with the fewest, what was found on
-    the clicks of some users is sought once more, in finer steps."""
-    epochs = usual("ials", plan.rates, 0)["epochs"] if "n_epochs" in contest.free else plan.epochs
-
-    def tried(plan):
-        return contest.tried(evaluator, plan._replace(epochs=epochs), contest.stops)
-
-    first, *more = sizes(contest, evaluator, plan, on_gpu)
-    leader = tried(plan._replace(n_factors=first))
-    if work(evaluator, first) <= FINER * WORK[on_gpu]:
-        leader = sought(contest, FINE_AXES, leader, tried)
-    for size in more:
-        plan = leader[0].settings._replace(n_factors=size)
-        larger = tried(plan)
-        if worth(larger[0]) <= worth(leader[0]) and "regularization" in contest.free:
-            larger = tried(harder(plan))  # more factors learn by heart what fewer did not
-        if worth(larger[0]) <= worth(leader[0]):
+    The first of FACTORS is taken unless it is worse, since more clicks are trained on in the end; others if better.
+    """
+    work, sizes = 0, factor_counts(contest)
+    for size in sizes:
+        plan = best.candidate._replace(n_factors=size)
+        work += trial_work(contest, plan)
+        if work > contest.budget.limit:
             break
-        leader = larger
-    return held_harder(contest, leader, epochs, tried)
-
-
-def harder(plan):
-    """settings.Settings that hold parameters smaller."""
-    return plan._replace(regularization=float(f"{plan.regularization * HARDER:.2g}"))
-
-
-def held_harder(contest, leader, epochs, tried):
-    """(Outcome, State) of a leader or, where that was best after less than half of the epochs, and so learned by heart
-    what it went on to, of what is held smaller, as long as it gets better."""
-    while {"regularization", "n_epochs"} <= contest.free and 2 * leader[0].settings.epochs < epochs:
-        found = tried(harder(leader[0].settings))
-        if worth(found[0]) <= worth(leader[0]):
+        trial = contest.run(plan)
+        if best.is_better(trial) or (size > sizes[0] and not trial.is_better(best)):
             break
-        leader = found
-    return leader
+        best = trial
+    return best
 
 
-def clearest(found):
-    """The best Outcome; the first of them where it is not better by a standard error of the difference."""
-    best = max(found, key=worth)
-    return best if gain_of(best, found[0]) > 1.0 else found[0]
+def factor_counts(contest):
+    """Return FACTORS within the limit of a sample; none if the number of factors is not open."""
+    shape = contest.unseen.prepared.clicks.shape
+    return sorted({limit_factors(size, shape) for size in FACTORS}) if "n_factors" in contest.free else []
 
 
-def gain_of(best, other):
-    """By how many standard errors an Outcome is better than another."""
-    gain = best.gains - other.gains
-    return float(gain.mean() / max(gain.std() / np.sqrt(len(gain)), 1e-12))
+def limit_factors(size, shape):
+    """Return a number of factors, at most half the number of users or items: all of them fit any clicks."""
+    return max(1, min(size, min(shape) // 2))
 
 
-def has_neighbors(estimator):
-    """Whether an estimator may have neighbourhoods."""
-    return getattr(estimator, "n_neighbors", 0) != 0
+def trial_work(contest, plan):
+    """Return the work of a trial of settings.Settings, without ranking."""
+    clicks = contest.unseen.prepared.clicks
+    return units(plan, len(clicks), clicks.shape) * plan.epochs * len(contest.evaluators)
 
 
-def with_negatives(contest, evaluator, plan, leader):
-    """[Outcome] of the loss with sampled negatives, neighbourhoods and all, by itself and, where the number of factors
-    is open, beside the leader of the others: (its Outcome, its State) or None."""
-    clicks = evaluator.prepared.clicks
-    alone = partner(contest.estimator, plan, len(clicks), clicks.shape)
-    alone = alone._replace(n_factors=alone.n_factors if "n_factors" in contest.free else plan.n_factors)
-    outcome, state = evaluator.tried(alone, 0 if leader else contest.stops)
-    found = [contest.met(outcome, f"sampled, {alone.loss}")]
-    if leader is not None and "n_factors" in contest.free:
-        settings, factors = leader[0].settings, leader[1]
-        found += [contest.met(one, "ials and sampled") for one in evaluator.mixes(settings, factors, state, MIXED)]
-    return found
+def choose_addition(contest, plan, leader, has_second):
+    """Return the Trial of `leader` with or without an addition to its scores, or of popularity alone.
+
+    Parameters
+    ----------
+    contest : Contest; its unseen draw is used
+    plan : settings.Settings that are trained there
+    leader : settings.Settings of the final training
+    has_second : bool, whether a model with sampled negatives may be added
+    """
+    evaluator = contest.unseen
+    clicks, (*_, base) = evaluator.prepared.clicks, evaluator.train(plan)
+
+    def try_addition(predictor, states=base, **changes):
+        values = evaluator.measure_with_additions(plan._replace(**changes), states)
+        trial = contest.report(plan._replace(**changes), [values], [], predictor)
+        return trial._replace(candidate=leader._replace(**changes))
+
+    ratio = POPULAR * mix.deviation(base) / start.deviation(np.bincount(clicks.items))
+    popular = try_addition("ials and popularity", popular=round_digits(ratio / (1.0 + ratio)))
+    best = simplest_of([try_addition("popularity alone", popular=1.0), try_addition("ials"), popular])
+    if not has_second or best.candidate.popular == 1.0:
+        return best
+    *_, other = evaluator.train(mix.partner(contest.estimator, plan, len(clicks), clicks.shape))
+    ratio = MIXED * mix.deviation(base) / mix.deviation(other)
+    mixed = try_addition("ials and sampled", (base, other), mixed=round_digits(ratio))
+    return best if best.is_better(mixed) else mixed  # the more clicks, the more it adds; a sample has few
 
 
-def sizes(contest, evaluator, plan, on_gpu):
-    """The numbers of factors to try, in order."""
-    shape = evaluator.prepared.clicks.shape
-    if "n_factors" not in contest.free:
-        return [plan.n_factors]
-    fit = [size for size in FACTORS if size <= min(shape) and work(evaluator, size) <= WORK[on_gpu]]
-    return fit or [min(plan.n_factors, *shape)]
-
-
-def work(evaluator, size):
-    """Multiplications of an epoch with so many factors."""
-    return len(evaluator.prepared.clicks) * size**2 + sum(evaluator.prepared.clicks.shape) * size**3 / 6
-
-
-def baselines(evaluator):
-    """Rows of popularity and item kNN on the same held-out clicks."""
-    clicks, judges = evaluator.prepared.clicks, evaluator.judges
+def baseline_rows(evaluator):
+    """Return the rows of popularity and item kNN on the same held-out clicks."""
+    clicks, users = evaluator.prepared.clicks, evaluator.users
     known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
     for kind in (Popularity, ItemKNN):
         plain = kind(known, clicks.shape[1])
-        lists = np.concatenate([items for _, items in plain.lists(judges.users, min(DEPTH, clicks.shape[1]))])
-        rows.append(Outcome(None, places_in(lists, judges.items), []).row(plain.name))
+        lists = np.concatenate([items for _, items in plain.lists(users, min(DEPTH, clicks.shape[1]))])
+        rows.append(make_trial(None, measure_lists(lists, evaluator.judges), [], plain.name).row)
     return rows
 
 
-def why(best, judges, rows):
-    """Why settings were taken, in a sentence, and what did better all the same."""
-    which = "latest" if judges.latest else "held-out"
-    better = [row for row in rows if row["ndcg"] > worth(best)]
-    than = "".join(f"; {row['predictor']} had {row['ndcg']:.4f}" for row in better)
-    return f"best of what was tried on the {which} click of {len(best.places):,} users, NDCG {worth(best):.4f}{than}"
+def reason(best, evaluator, rows):
+    """Return why settings were taken, and the baselines that are better nevertheless."""
+    count = len(evaluator.judges.users)
+    which = f"the latest {count:,} clicks" if evaluator.judges.latest else f"{count:,} held-out clicks"
+    than = "".join(f"; {row['predictor']} had {row['ndcg']:.4f}" for row in rows if row["ndcg"] > best.mean)
+    return f"chosen on {which} of {len(best.scores):,} users, NDCG@{DEPTH} {best.mean:.4f}{than}"

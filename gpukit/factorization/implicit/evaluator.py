@@ -1,124 +1,106 @@
-"""Settings tried: trained on clicks, judged by where a user's held-out click stands among all items."""
-
-from typing import NamedTuple
+"""Train candidates on clicks; measure their lists by held-out clicks."""
 
 import numpy as np
 
-from gpukit.factorization.implicit import blend, mix, start
+from gpukit.evaluation.lists.measures import measured
+from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.timing import work_clock
+from gpukit.model_selection.trial import Trial
 
-DEPTH, SHOWN = 100, 10  # a held-out click further down is worth nothing; the length of lists that is told
-PATIENCE = 2
-
-
-class Outcome(NamedTuple):
-    """What came of a candidate: settings.Settings with the epochs that were best; places (b,) of the held-out clicks
-    in the lists then, DEPTH where they are in none; a dict an epoch (epoch, seconds, ndcg)."""
-
-    settings: object
-    places: np.ndarray
-    curve: list
-
-    @property
-    def gains(self):
-        """(b,) float64: 1 / log2(2 + place), 0 beyond the list."""
-        return gains(self.places)
-
-    def row(self, predictor):
-        """The candidate as a dict for people."""
-        told = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight", "n_epochs")
-        plan = {**self.settings._asdict(), "n_epochs": self.settings.epochs} if self.settings else {}
-        besides = ("counted", "recency", "blend", "popular", "mixed")
-        extra = {name: plan[name] for name in besides if plan.get(name)}
-        shown = self.places < SHOWN
-        return {
-            "predictor": predictor,
-            **{name: plan.get(name) for name in told},
-            **extra,
-            "ndcg": float(self.gains.mean()),
-            "hr@10": float(shown.mean()),
-            "ndcg@10": float(np.where(shown, self.gains, 0.0).mean()),
-            "users": len(self.places),
-            "curve": self.curve,
-        }
+DEPTH, SHOWN = 20, 10  # length of the lists that are judged, of those that are reported
+RANKED = 12  # units of work to rank a pair; a unit is a multiplication of training
+REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
+ADDED = ("counted", "recency", "blend", "popular", "mixed")
 
 
-def gains(places):
-    """(b,) float64 worth of places in a list."""
-    return np.where(places < DEPTH, 1.0 / np.log2(2.0 + places), 0.0)
+def measure_lists(lists, judges):
+    """Return (3, users) float64: NDCG, and HR and NDCG of the first SHOWN items, of lists (users, n).
+
+    judges: Judges, whose users in rising order have the lists.
+    """
+    users, owners, counts = np.unique(judges.users, return_inverse=True, return_counts=True)
+    hits, depth = np.zeros(lists.shape, np.bool_), lists.shape[1]
+    rows, places = np.nonzero(lists[owners] == judges.items[:, None])
+    hits[owners[rows], places] = True
+    whole, short = (measured(hits, counts, min(k, depth)) for k in (DEPTH, SHOWN))
+    return np.stack((whole["ndcg"], short["hr"], short["ndcg"]))
 
 
-def places_in(lists, items):
-    """(b,) places of items (b,) in lists (b, n) of rows, DEPTH where they are not there."""
-    found = lists == items[:, None]
-    return np.where(found.any(axis=1), found.argmax(axis=1), DEPTH)
+def make_trial(settings, values, curve, predictor):
+    """Return the Trial of settings.Settings, None for a baseline; values (3, users): see `measures_of`."""
+    plan = {**settings._asdict(), "n_epochs": settings.epochs} if settings else {}
+    row = {"predictor": predictor, **{name: plan.get(name) for name in (*REPORTED, "n_epochs")}}
+    row |= {name: plan[name] for name in ADDED if plan.get(name)}
+    row |= zip(("ndcg", "hr@10", "ndcg@10"), values.mean(axis=1).tolist())
+    row |= {"users": values.shape[1], "curve": curve}
+    return Trial(settings, values[0], row)
+
+
+def units(plan, n_clicks, shape):
+    """Return the work of an epoch, in multiplications; one takes about 2.5 ns on a core."""
+    if plan.solver == "sampled":
+        return 1.5 * n_clicks * (1 + plan.n_negatives) * (plan.n_factors + 3 * plan.learned_neighbors)
+    return n_clicks * plan.n_factors + 0.65 * sum(shape) * plan.n_factors**2
 
 
 class Evaluator:
-    """Clicks that train, hold_out.Judges that judge, on a device, for any number of candidates of an estimator."""
+    """Training clicks and hold_out.Judges on a device, for any number of candidates.
 
-    def __init__(self, estimator, clicks, judges, device):
+    estimator: finds neighbours and has the order of training; budget: the model_selection Budget that candidates spend.
+    """
+
+    def __init__(self, estimator, clicks, judges, device, budget):
         self.prepared, self.judges, self.near = PreparedClicks(estimator, clicks, device), judges, {}
+        self.users, self.budget = np.unique(judges.users), budget
 
-    def judged(self, session):
-        """Places of the held-out clicks in a session's lists."""
-        depth, step, places = min(DEPTH, session.item_rows), session.tile_users(), []
+    def measure(self, session):
+        """Return the measures of a session's lists."""
+        depth, step, lists = min(DEPTH, session.item_rows), session.tile_users(), []
         worth = np.zeros(session.item_rows, np.float32)
-        for first in range(0, len(self.judges.users), step):
-            part = slice(first, first + step)
-            rows, scores = session.best(self.judges.users[part], depth, worth, True)
-            places.append(places_in(np.where(np.isnan(scores), -1, rows), self.judges.items[part]))
-        return np.concatenate(places)
+        for first in range(0, len(self.users), step):
+            rows, scores = session.best(self.users[first : first + step], depth, worth, True)
+            lists.append(np.where(np.isnan(scores), -1, rows))
+        self.budget.spend(RANKED * len(self.users) * session.item_rows)
+        return measure_lists(np.concatenate(lists), self.judges)
 
-    def tried(self, plan, patience=0):
-        """(the Outcome of settings.Settings, the State that it came to); patience: epochs without a better one that end
-        it, 0: all epochs are trained and the last judges."""
-        course, begun = Course(self.prepared, plan), work_clock()
+    def train(self, plan, patience=0):
+        """Return (measures, epochs, curve, State) of settings.Settings.
+
+        patience: epochs without a better one that end the training; the measures are then those of the best epoch. 0:
+        all epochs are trained, and the measures are those of the last.
+        """
+        course = Course(self.prepared, plan)
         session, training = course.begin(course.first(self.neighbors(plan)))
-        curve, best = [], (-1.0, 0, None)
+        curve, best = [], None
         for epoch in range(plan.epochs):
             training.epoch(epoch)
+            self.budget.spend(units(plan, len(self.prepared.clicks), self.prepared.clicks.shape))
             if epoch + 1 < plan.epochs and (not patience or epoch % 2 == 0):  # judging takes about as long
                 continue
-            places = self.judged(session)
-            worth = float(gains(places).mean())
-            curve.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "ndcg": worth})
-            if worth > best[0]:
-                best = worth, epoch, places
+            values = self.measure(session)
+            curve.append({"epoch": epoch + 1, "ndcg": float(values[0].mean())})
+            if best is None or curve[-1]["ndcg"] > best[0]:
+                best = curve[-1]["ndcg"], epoch, values
             if patience and epoch - best[1] >= patience:
                 break
-        return Outcome(plan._replace(epochs=best[1] + 1), best[2], curve), session.state()
+        return best[2], best[1] + 1, curve, session.state()
 
     def neighbors(self, plan):
-        """The neighbours of a training, searched once."""
+        """Return the neighbours (N, K) of settings.Settings; the search is run once."""
         if plan.learned_neighbors not in self.near:
             self.near[plan.learned_neighbors] = self.prepared.neighbors(plan)
         return self.near[plan.learned_neighbors]
 
-    def mixes(self, plan, state, other, weights):
-        """Yield the Outcome of a State that was trained, with each weight of another's score beside it."""
+    def measure_with_additions(self, plan, state):
+        """Return the measures of a trained State with the additions of settings.Settings.
+
+        state: of least squares; if `mixed` is not 0, a pair of it and of the second model.
+        """
+        if plan.mixed:
+            state = mix.joined(*state, plan.mixed)
+        elif plan.popular:
+            state = start.with_popularity(state, self.prepared.counts[1], plan.popular)
         steps = self.prepared.steps
-        history, size = self.prepared.ready(plan, "users", False).history, other.user_factors.shape[1]
-        for weight in weights:
-            mixed = mix.joined(state, other, weight)
-            layout = steps.layout(plan.n_factors + size, other.neighbors.shape[1])
-            yield Outcome(plan._replace(mixed=weight), self.judged(steps.Session(mixed, layout, "items", history)), [])
-
-    def populars(self, plan, state, shares):
-        """Yield the Outcome of a State that was trained, with each share of popularity's score."""
-        steps, layout = self.prepared.steps, self.prepared.steps.layout(plan.n_factors, 0)
+        layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
         history = self.prepared.ready(plan, "users", False).history
-        for share in shares:
-            mixed = start.beside_popularity(state, self.prepared.counts[1], share)
-            yield Outcome(plan._replace(popular=share), self.judged(steps.Session(mixed, layout, "items", history)), [])
-
-    def blends(self, plan, state, shares):
-        """Yield the Outcome of a State that was trained, with each share of a neighbourhood's score."""
-        k = min(blend.MOST_NEIGHBORS, plan.n_neighbors)
-        near, steps = blend.alike(self.prepared.clicks, k), self.prepared.steps
-        history = self.prepared.ready(plan, "users", False).history
-        for share in shares:
-            mixed = blend.joined(state, *near, share)
-            session = steps.Session(mixed, steps.layout(plan.n_factors, k), "items", history)
-            yield Outcome(plan._replace(blend=share), self.judged(session), [])
+        return self.measure(steps.Session(state, layout, "items", history))

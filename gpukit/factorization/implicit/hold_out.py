@@ -1,55 +1,58 @@
-"""Who judges: a click of each user that training does not see."""
+"""Sample clicks, and hold out a share of each user's."""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.implicit.weights import places_from_last, tell_order
+from gpukit.evaluation.splits import before_last
+from gpukit.factorization.implicit.weights import tell_order
+from gpukit.model_selection.splits import choose_users, keys_of, renumber
 from gpukit.streams import Numpy
 
-LEAST = 3  # clicks of a user one of which may be held out
-JUDGES, FEW = 4000, 20  # users that judge, at most and at least
-SAMPLE = 250_000  # clicks on which many candidates are tried: of whole users
+SHARE = 0.2  # of a user's clicks, rounded: one of three, but none of two
+DRAWS = 3
+FEW = 20  # users with a held-out click, at least
+SAMPLE, LARGE = 80_000, 1_000_000  # clicks that all candidates are tried on; that a few more are tried on
+PAIRS, JUDGES = 3_000_000, 100  # limit of (user, item) pairs that are ranked per candidate; at least these users
 
 
 class Judges(NamedTuple):
-    """user rows (b,) int32 and, of each, the item row (b,) int32 that was held out; whether it is the last by time."""
+    """Held-out clicks: user rows (n,) int32 and item rows (n,) int32; whether they are the latest."""
 
     users: np.ndarray
     items: np.ndarray
     latest: bool
 
 
-def held_out(clicks, seed):
-    """(the other clicks, Judges) of Ratings: of users with LEAST clicks or more the last one, or where times do not
-    tell one at random; JUDGES of these users, drawn at random."""
-    rng, latest = np.random.default_rng([seed, Numpy.CLICK_JUDGES[0]]), tell_order(clicks)
-    if latest:
-        first = places_from_last(clicks) == 0
-        places = np.flatnonzero(first)
-    else:
-        order = rng.permutation(len(clicks))
-        _, where = np.unique(clicks.users[order], return_index=True)
-        places = order[where]
-    of_users, of_items = (np.bincount(rows, minlength=n) for rows, n in zip((clicks.users, clicks.items), clicks.shape))
-    fit = (of_users[clicks.users[places]] >= LEAST) & (of_items[clicks.items[places]] > 1)  # else nobody could find it
-    places = np.sort(rng.permutation(places[fit])[:JUDGES])
-    kept = np.ones(len(clicks), np.bool_)
-    kept[places] = False
-    return clicks.take(kept), Judges(clicks.users[places], clicks.items[places], latest)
+def draw_sample(clicks, seed, limit):
+    """Return Ratings with all clicks of some users, at most `limit` but of FEW users in any case.
+
+    Neither the users nor their new row numbers depend on the order of clicks and of ids.
+    """
+    keys = keys_of(clicks.users, clicks.items, clicks.shape, seed)
+    clicks = clicks.take(choose_users(clicks.users, keys[0], limit, FEW)[clicks.users])
+    users, n_users = renumber(clicks.users, keys[0])
+    items, n_items = renumber(clicks.items, keys[1])
+    order = np.lexsort((items, users))
+    columns = {name: column[order] for name, column in clicks.columns().items()}
+    columns = {**columns, "users": users[order], "items": items[order]}
+    return type(clicks)(**columns, user_ids=np.arange(n_users), item_ids=np.arange(n_items))
 
 
-def sampled(clicks, judges, seed, most=SAMPLE):
-    """(clicks, Judges) of as many whole users as have about `most` clicks, drawn at random; all where these do."""
-    if len(clicks) <= most:
-        return clicks, judges
-    users = some_users(len(clicks), clicks.shape[0], seed, most)
-    chosen = users[judges.users]
-    return clicks.take(users[clicks.users]), Judges(judges.users[chosen], judges.items[chosen], judges.latest)
+def hold_out_draws(clicks, seed, draws=DRAWS):
+    """Return a list of (training clicks, Judges): one by time if clicks have times, else `draws` at random."""
+    if tell_order(clicks):
+        return [hold_out_last(clicks, clicks.ranks_in_time("user-time"), True)]
+    seeds = [[seed, Numpy.CLICK_JUDGES[0], draw] for draw in range(draws)]
+    return [hold_out_last(clicks, clicks.ranks_by_chance(draw_seed), False) for draw_seed in seeds]
 
 
-def some_users(n_clicks, n_users, seed, most=SAMPLE):
-    """(M,) bool: users drawn at random that have about `most` of the clicks; all where there are no more."""
-    if n_clicks <= most:
-        return np.ones(n_users, np.bool_)
-    return np.random.default_rng([seed, Numpy.CLICK_JUDGES[1]]).random(n_users) < most / n_clicks
+def hold_out_last(clicks, ranks, latest):
+    """Return (training clicks, Judges), the Judges limited by PAIRS.
+
+    ranks: (rank of each click among its user's, number of its user's clicks); the last SHARE is held out.
+    """
+    train, held_out = clicks.parted(before_last(*ranks, SHARE))
+    users = np.unique(held_out.users)[: max(JUDGES, PAIRS // clicks.shape[1])]
+    chosen = np.isin(held_out.users, users)
+    return train, Judges(held_out.users[chosen], held_out.items[chosen], latest)

@@ -33,6 +33,12 @@ def partner(estimator, plan, n_clicks, shape):
     return plan._replace(**{**standard, **given, **own, "counted": False, "recency": 0.0})
 
 
+def deviation(state):
+    """Return the root mean square of the products of all users' and items' factors of a State."""
+    users, items = (rows.T.astype(np.float64) @ rows for rows in (state.user_factors, state.item_factors))
+    return float(np.sqrt((users * items).sum() / (len(state.user_factors) * len(state.item_factors))))
+
+
 def joined(state, other, weight):
     """The State whose score is that of a State without neighbours and `weight` times that of another."""
     weight = np.float32(weight)

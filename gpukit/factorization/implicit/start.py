@@ -40,10 +40,15 @@ def ranked_for_strangers(state, clicks, share=0.0):
     return state._replace(item_extras=extras)
 
 
-def beside_popularity(state, clicks, share):
-    """The State of factors at 1 - share of their score and popularity at `share`, 1 for the item with the most clicks.
+def with_popularity(state, clicks, share):
+    """Return the State whose score is (1 - share) times that of `state`, plus `share` times popularity.
 
-    clicks (N,): of each item.
+    clicks (N,): of each item; popularity is 1 for the item with the most clicks.
     """
     factors = state.user_factors * np.float32(1.0 - share)
     return ranked_for_strangers(state._replace(user_factors=factors), clicks, share)
+
+
+def deviation(clicks):
+    """Return the root mean square of popularity, 1 for the item with the most clicks (N,)."""
+    return float(np.sqrt(np.mean((clicks / max(1, clicks.max())) ** 2)))

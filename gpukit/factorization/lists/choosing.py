@@ -1,8 +1,7 @@
-"""How strongly the head of a few ratings is held small, and what unrated pairs weigh in it, chosen from the ratings.
+"""Choose the regularization and the weight of unrated pairs of the head, if ratings are few.
 
-What suits MovieLens 1M learns sparser ratings by heart: lists are then worse than the most popular items. So where
-ratings are few for their users and items (choose/rule.py), both numbers are sought as of clicks: by where a rating of
-each of many users, held out, stands among all items that the user has not rated. Of many ratings some users do.
+The usual settings overfit sparse ratings: lists are then worse than the most popular items. So if ratings are few for
+their users and items (choose/rule.py), both numbers are chosen as for clicks (implicit/choosing.py).
 """
 
 import numpy as np
@@ -10,33 +9,29 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.choose.rule import is_doubtful
 from gpukit.factorization.implicit import hold_out
-from gpukit.factorization.implicit.choosing import AXES, Contest, least_squares
-from gpukit.factorization.implicit.evaluator import Evaluator
+from gpukit.factorization.implicit.choosing import AXES, make_contest, search_settings
 from gpukit.ratings.table import Ratings
 
 
 def chosen(plan, estimator, history, shape, device):
-    """settings.Settings of a head: `plan`, its regularization and unobserved weight chosen where that is called for.
+    """Return the settings.Settings of a head: `plan`, with AXES chosen if ratings are few.
 
-    estimator: what a prepared.PreparedClicks asks of one; history: arrays.History of ratings of shape (M, N), on the
-    host or on the device. The same on every run.
+    estimator: as a prepared.PreparedClicks needs it; history: arrays.History of ratings of shape (M, N), on the host or
+    on the device.
     """
     if not is_doubtful(history.items.size, shape):
         return plan
-    train, judges = hold_out.held_out(rated_by_some(history, shape, plan.seed, device), plan.seed)
-    if len(judges.users) < hold_out.FEW:
+    sample = hold_out.draw_sample(rated_pairs(history, shape, device), plan.seed, hold_out.SAMPLE)
+    contest = make_contest(estimator, set(AXES), sample, plan, device, lambda *event: None)
+    if contest is None:
         return plan
-    contest = Contest(estimator, set(AXES), ("ials",), 0, [], lambda *told: None)
-    found = least_squares(contest, Evaluator(estimator, train, judges, device), plan).settings
-    return plan._replace(**{axis: getattr(found, axis) for axis in AXES})
+    best = search_settings(contest, plan).candidate
+    return plan._replace(**{axis: getattr(best, axis) for axis in AXES})
 
 
-def rated_by_some(history, shape, seed, device):
-    """Ratings of ones: who rated what in a History, of as many whole users as have about hold_out.SAMPLE of them."""
+def rated_pairs(history, shape, device):
+    """Return Ratings of ones, the pairs of a History."""
     steps = engine(device, "gpukit.ratings.orders")
     indptr, items = (part if isinstance(part, np.ndarray) else steps.fetch(part) for part in history[:2])
-    counts = np.diff(indptr)[: shape[0]]
-    users = np.repeat(np.arange(shape[0], dtype=np.int32), counts)
-    kept = hold_out.some_users(len(items), shape[0], seed)[users]
-    ones = np.ones(np.count_nonzero(kept), np.float32)
-    return Ratings(users[kept], items[kept], ones, *(np.arange(rows) for rows in shape))
+    users = np.repeat(np.arange(shape[0], dtype=np.int32), np.diff(indptr)[: shape[0]])
+    return Ratings(users, items, np.ones(len(users), np.float32), *(np.arange(rows) for rows in shape))

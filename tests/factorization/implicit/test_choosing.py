@@ -3,11 +3,13 @@
 import numpy as np
 import pytest
 
+from factorization.implicit import naive
 from factorization.implicit.planted import clicks
+from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
-from gpukit.factorization.implicit import blend, hold_out, mix, start
-from gpukit.factorization.implicit.evaluator import DEPTH, gains, places_in
+from gpukit.factorization.implicit import blend, choosing, hold_out, mix, start
+from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
 from gpukit.ratings import Ratings, as_ratings
@@ -32,8 +34,8 @@ def test_everything_open_is_chosen():
     fitted = LSHMF(n_neighbors=5, device="cpu", random_state=1).fit(train)
     rows, chosen = fitted.trials_, fitted.chosen_
     called = {row["predictor"] for row in rows}
-    assert {"ials, squared", "sampled, cross-entropy", "ials and sampled", "popularity", "item kNN"} <= called
-    assert "held-out click of 240 users" in chosen["why"] and chosen["feedback"] == "implicit"
+    assert {"ials, squared", "ials and popularity", "ials and sampled", "popularity", "item kNN"} <= called
+    assert "clicks of 240 users" in chosen["why"] and chosen["feedback"] == "implicit"
     popular = next(row for row in rows if row["predictor"] == "popularity")
     assert max(row["ndcg"] for row in rows) > 1.5 * popular["ndcg"]
     lists = fitted.recommend(n=5)[0]
@@ -48,24 +50,83 @@ def test_what_is_named_is_obeyed():
     assert fitted.chosen_["n_epochs"] == 3 == len(fitted.history_) and fitted.chosen_["mixed"] == 0
 
 
+@pytest.mark.parametrize("passed", [{"regularization": 0.01}, {"n_epochs": 3}])
+def test_epochs_are_those_of_the_best_trial_unless_they_are_passed(passed):
+    train, _ = clicks()
+    fitted = MatrixFactorization(n_factors=5, unobserved_weight=0.3, **passed, solver="ials", device="cpu").fit(train)
+    scores = {row["n_epochs"]: row["ndcg"] for row in fitted.trials_ if row["solver"]}
+    assert set(scores) <= ({3} if "n_epochs" in passed else {4, 8, 12})
+    assert fitted.chosen_["n_epochs"] == max(scores, key=scores.get) == len(fitted.history_)
+
+
+def test_the_last_draw_is_not_searched_on():
+    estimator, (plain, _) = MatrixFactorization(solver="ials"), clicks()
+    for table, n_draws in ((plain, hold_out.DRAWS), (timed(), 1)):
+        contest = choosing.make_contest(estimator, set(), table, plan(), cpu(), None)
+        assert len(contest.evaluators) == max(1, n_draws - 1) and (contest.unseen in contest.evaluators) == (
+            n_draws == 1
+        )
+        assert {id(own.budget) for own in (*contest.evaluators, contest.unseen)} == {id(contest.budget)}
+
+
+def test_many_clicks_decide_after_a_sample(monkeypatch):
+    """The settings that are best on a sample are where the search on all clicks begins."""
+    train, _ = clicks()
+    monkeypatch.setattr(hold_out, "SAMPLE", len(train) // 3)
+    fitted = MatrixFactorization(n_factors=5, solver="ials", device="cpu").fit(train)
+    rows = [row for row in fitted.trials_ if row["solver"]]
+    small, large = ([row for row in rows if (row["users"] == 120) == whole] for whole in (False, True))
+    assert small + large == rows and max(row["users"] for row in small) < 60 and len(large) > 3
+    settings = [{name: row[name] for name in ("regularization", "unobserved_weight", "n_epochs")} for row in rows]
+    first = settings[len(small)]
+    assert first in settings[: len(small)]
+    assert first["n_epochs"] == max(choosing.EPOCHS) or any(row["n_epochs"] > first["n_epochs"] for row in large)
+    assert {name: fitted.chosen_[name] for name in settings[0]} in settings[len(small) :]
+
+
+SECOND = [(10**6, {}, True), (9, {}, False), (10**6, {"n_factors": 5}, False)]  # too many clicks, or factors passed
+
+
+@pytest.mark.parametrize(("limit", "passed", "expected"), SECOND)
+def test_a_second_model_is_tried_unless_there_are_too_many_clicks(monkeypatch, limit, passed, expected):
+    asked = []
+
+    def choose_addition(contest, plan, leader, has_second):
+        asked.append(has_second)
+        return contest.run(leader)
+
+    monkeypatch.setattr(choosing, "MOST_SAMPLED", {False: limit})
+    monkeypatch.setattr(choosing, "search_settings", lambda contest, plan: contest.run(plan._replace(n_factors=5)))
+    monkeypatch.setattr(choosing, "add_factors", lambda contest, best: best)
+    monkeypatch.setattr(choosing, "choose_addition", choose_addition)
+    MatrixFactorization(**passed, device="cpu").fit(clicks()[0])
+    assert asked == [expected]
+
+
 def test_too_few_to_hold_any_out():
     fitted = MatrixFactorization(device="cpu").fit((np.repeat(np.arange(6), 2), np.tile([0, 1, 1, 2], 3)))
     assert "too few" in fitted.chosen_["why"] and not fitted.trials_
 
 
-def test_a_held_out_click_of_each():
-    train, judges = hold_out.held_out(timed(), 0)
+def test_the_latest_share_is_held_out():
     whole = timed()
-    assert judges.latest and len(judges.users) + len(train) == len(whole)
-    pairs = set(zip(train.users.tolist(), train.items.tolist()))
-    for user, item in zip(judges.users.tolist(), judges.items.tolist()):
-        own = whole.users == user
-        assert whole.items[own][whole.times[own].argmax()] == item and (user, item) not in pairs
+    (train, judges), *more = hold_out.hold_out_draws(whole, 0)
+    expected = naive.latest(whole.users.tolist(), whole.times.tolist(), hold_out.SHARE)
+    pairs = {(int(whole.users[k]), int(whole.items[k])) for k in expected}
+    assert not more and judges.latest
+    assert set(zip(judges.users.tolist(), judges.items.tolist())) == pairs
+    assert len(train) == len(whole) - len(pairs) and not pairs & set(zip(train.users.tolist(), train.items.tolist()))
+
+
+def test_draws_of_clicks_without_times():
     plain, _ = clicks()
-    _, drawn = hold_out.held_out(plain, 0)
-    assert not drawn.latest and len(np.unique(drawn.users)) == len(drawn.users)
-    some, fewer = hold_out.sampled(train, judges, 0, len(train) // 2)
-    assert 0.3 < len(some) / len(train) < 0.7 and set(fewer.users) == set(judges.users) & set(some.users)
+    draws = hold_out.hold_out_draws(plain, 0)
+    assert len(draws) == hold_out.DRAWS and not any(judges.latest for _, judges in draws)
+    first, second, _ = (set(zip(judges.users.tolist(), judges.items.tolist())) for _, judges in draws)
+    sizes = np.bincount(plain.users)
+    for _, judges in draws:
+        assert np.bincount(judges.users).tolist() == [int(hold_out.SHARE * size + 0.5) for size in sizes]
+    assert len(first & second) < len(first) / 2
 
 
 def test_users_with_too_few_clicks_judge_nothing():
@@ -73,15 +134,69 @@ def test_users_with_too_few_clicks_judge_nothing():
     items = np.concatenate([np.arange(count) for count in (1, 2, 3, 3, 4, 5)])
     few = as_ratings((users, items, np.ones(len(users), np.float32)))
     for seed in range(20):
-        _, judges = hold_out.held_out(few, seed)
-        assert judges.users.min() >= 2  # and no click of item 4, which is another's alone
-        assert (judges.items < 4).all()
+        for _, judges in hold_out.hold_out_draws(few, seed):
+            assert judges.users.tolist() == [2, 3, 4, 5]
+
+
+def test_fewer_users_judge_among_many_items(monkeypatch):
+    plain, _ = clicks()
+    monkeypatch.setattr(hold_out, "PAIRS", 25 * plain.shape[1])
+    monkeypatch.setattr(hold_out, "JUDGES", 2)
+    train, judges = hold_out.hold_out_draws(plain, 0)[0]
+    assert np.unique(judges.users).tolist() == list(range(25)) and len(train) < 0.9 * len(plain)
+
+
+def exchanged(table, seed):
+    """Ratings of the same clicks in another order, whose ids sort in another order."""
+    random = np.random.default_rng(seed)
+    order, names = random.permutation(len(table)), [random.permutation(size) for size in table.shape]
+    columns = {name: column[order] for name, column in table.columns().items()}
+    sides = {"users": names[0][columns["users"]], "items": names[1][columns["items"]]}
+    sides = {name: rows.astype(np.int32) for name, rows in sides.items()}
+    return Ratings(**{**columns, **sides}, user_ids=np.arange(table.shape[0]), item_ids=np.arange(table.shape[1]))
+
+
+def varied(seed=0):
+    """Clicks of users and items that all differ."""
+    random = np.random.default_rng(seed)
+    users, items = np.nonzero(random.random((90, 50)) < np.linspace(0.05, 0.5, 50))
+    return as_ratings((users, items, np.ones(len(users), np.float32)))
+
+
+@pytest.mark.parametrize("limit", [400, 10_000])
+def test_the_sample_does_not_depend_on_the_order_of_ids(limit):
+    table = varied()
+    one, other = (hold_out.draw_sample(its, 3, limit) for its in (table, exchanged(table, 1)))
+    assert one.user_ids.size == len(set(one.users.tolist())) and one.item_ids.size == len(set(one.items.tolist()))
+    assert one.shape == other.shape and (len(one) == len(table)) == (limit > len(table))
+    for name in ("users", "items"):
+        assert np.array_equal(getattr(one, name), getattr(other, name))
+    assert len(one) <= limit and set(np.bincount(one.users)) <= set(np.bincount(table.users))
+
+
+def test_few_users_with_many_clicks_are_enough():
+    sample = hold_out.draw_sample(varied(), 0, 5)
+    assert sample.shape[0] == hold_out.FEW and len(sample) > 5
+
+
+@pytest.mark.slow
+def test_the_choice_does_not_depend_on_the_order_of_ids():
+    found = [LSHMF(n_neighbors=5, device="cpu").fit(its) for its in (varied(), exchanged(varied(), 1))]
+    (one, other), (rows, others) = ([getattr(its, name) for its in found] for name in ("chosen_", "trials_"))
+    assert one == other and [row["ndcg"] for row in rows] == [row["ndcg"] for row in others]
 
 
 def test_times_that_do_not_tell():
     same = timed()
     same.times[:] = 7
     assert not hold_out.tell_order(same)
+
+
+def test_weights_of_clicks_are_tried_if_something_is_known():
+    plain, same = clicks()[0], timed()
+    same.counts[:], same.times[:] = 3, 7
+    assert list(choosing.click_weights(timed())) == [{"counted": True}, {"recency": choosing.RECENCY}]
+    assert not list(choosing.click_weights(plain)) and not list(choosing.click_weights(same))
 
 
 def test_what_clicks_weigh():
@@ -96,10 +211,25 @@ def test_what_clicks_weigh():
     assert (weighted(some, plan()).values == 1).all()
 
 
-def test_places_and_what_they_are_worth():
-    lists = np.array([[4, 2, 9], [1, 0, 3]])
-    assert places_in(lists, np.array([9, 7])).tolist() == [2, DEPTH]
-    np.testing.assert_allclose(gains(np.array([0, 2, DEPTH])), [1.0, 0.5, 0.0])
+def test_what_lists_are_worth():
+    random = np.random.default_rng(0)
+    lists = np.stack([random.permutation(40)[:DEPTH] for _ in range(7)])
+    lists[2, 5:] = -1  # a user has clicked all else
+    held = [(user, item) for user in range(7) for item in random.permutation(40)[: 1 + 2 * user]]
+    users, items = random.permutation(held).T
+    found = measure_lists(lists, hold_out.Judges(users, items, False))
+    for user in range(7):
+        own = {item for one, item in held if one == user}
+        worth = [naive.ndcg(lists[user].tolist(), own, k) for k in (DEPTH, SHOWN)]
+        np.testing.assert_allclose(found[::2, user], worth, rtol=1e-12)
+        assert found[1, user] == bool(own & set(lists[user, :SHOWN].tolist()))
+
+
+def test_the_deviation_of_scores():
+    state = random_state((12, 9), 4, 0, 1)
+    scores = state.user_factors.astype(float) @ state.item_factors.T
+    assert mix.deviation(state) == pytest.approx(np.sqrt((scores**2).mean()), rel=1e-6)
+    assert start.deviation(np.array([4, 2, 0])) == pytest.approx(np.sqrt((1 + 0.25) / 3))
 
 
 def random_state(shape, n_factors, k, seed):
@@ -216,7 +346,7 @@ def test_popularity_beside_the_factors(share):
     counts = np.bincount(train.items, minlength=60)
     plain = state.user_factors.astype(float) @ state.item_factors.T
     bare = state._replace(item_extras=np.zeros_like(state.item_extras))
-    mixed = start.beside_popularity(bare, counts, share)
+    mixed = start.with_popularity(bare, counts, share)
     fitted.set_fitted(mixed, fitted._rated, fitted._scale, *ids_of(train))
     expected = (1 - share) * plain + share * counts / counts.max()
     np.testing.assert_allclose(fitted.predict(pairs_of(train)), expected.ravel(), atol=1e-5)
@@ -227,7 +357,7 @@ def test_lists_of_users_who_are_not_known_with_popularity_beside():
     fitted = LSHMF(n_factors=4, n_epochs=30, solver="ials", regularization=0.01, unobserved_weight=0.3, device="cpu")
     fitted.fit(train)
     bare = fitted._state._replace(item_extras=np.zeros_like(fitted._state.item_extras))
-    fitted._state = start.beside_popularity(bare, np.bincount(train.items, minlength=60), 0.3)
+    fitted._state = start.with_popularity(bare, np.bincount(train.items, minlength=60), 0.3)
     fitted.chosen_["popular"] = 0.3
     known, _ = fitted.recommend(train.user_ids[:10], n=5)
     mine = train.take(train.users < 10)

@@ -6,29 +6,38 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.implicit import choosing
+from gpukit.factorization.implicit import choosing, hold_out
 from gpukit.factorization.settings import check
+from gpukit.model_selection.budget import Budget
 
 OPEN = {"n_factors", "n_epochs", "regularization", "unobserved_weight"}
+USERS = np.linspace(0.0, 0.5, 100)  # what users differ by, whatever the settings
 
 
-def contest_of(free=OPEN):
-    return choosing.Contest(None, set(free), ("ials",), 2, [], lambda *told: None)
+class Draw:
+    """An evaluator whose candidates are worth what a function of settings.Settings says; asked: all, in order."""
 
-
-class Trial:
-    """Candidates that are worth what a function of settings.Settings says; asked: all of them, in order."""
-
-    def __init__(self, worth, shape=(6000, 4000)):
-        self.worth, self.asked = worth, []
-        clicks = type("Clicks", (), {"shape": shape, "__len__": lambda self: 1_000_000})()
+    def __init__(self, worth, budget, shape=(6000, 4000)):
+        self.worth, self.budget, self.asked = worth, budget, []
+        clicks = type("Clicks", (), {"shape": shape, "counts": None, "times": None, "__len__": lambda self: 50_000})()
         self.prepared = SimpleNamespace(clicks=clicks)
 
-    def tried(self, plan, patience=0):
+    def measure_with_additions(self, plan, state):
+        assert state == (("base", "partner") if plan.mixed else "base")
+        return np.stack([self.worth(plan) + USERS] * 3)
+
+    def train(self, plan, patience=0):
         self.asked.append(plan)
-        worth = self.worth(plan)
-        row = lambda predictor: {"predictor": predictor, "ndcg": worth}  # noqa: E731
-        return SimpleNamespace(settings=plan, gains=np.array([worth]), row=row), f"state of {len(self.asked)}"
+        self.budget.spend(1)
+        values = np.stack([self.worth(plan) + USERS] * 3)
+        return values, plan.epochs, [], "partner" if plan.solver == "sampled" else "base"
+
+
+def contest_of(worth, free=OPEN, limit=1e12):
+    """A choosing.Contest on two such draws and one that the search does not use."""
+    budget = Budget(limit)
+    *draws, unseen = [Draw(worth, budget) for _ in range(hold_out.DRAWS)]
+    return choosing.Contest(None, set(free), draws, unseen, budget, 0, {}, [], lambda *event: None)
 
 
 def plan(**changes):
@@ -41,65 +50,181 @@ def far(value, goal):
     return abs(np.log(value / goal))
 
 
-def peak(settings, weight=0.6, decay=0.003):
-    return 1.0 - 0.1 * far(settings.unobserved_weight, weight) - 0.1 * far(settings.regularization, decay)
+def peak(settings, weight=1.1, decay=0.01):
+    """Worth that falls with the distance from a ridge and, less steeply, along it."""
+    ridge = settings.regularization * settings.unobserved_weight**0.5
+    return 1.0 - 0.1 * far(ridge, decay * weight**0.5) - 0.05 * far(settings.unobserved_weight, weight)
 
 
-def test_finer_steps_come_nearer_with_the_fewest_factors():
-    trial = Trial(peak)
-    best = choosing.grown(contest_of(), trial, plan(), False)[0].settings
-    assert far(best.unobserved_weight, 0.6) < np.log(1.7) / 2 and far(best.regularization, 0.003) < np.log(1.4) / 2
-    sizes = [one.n_factors for one in trial.asked]
-    assert sizes[0] == 64 and sizes == sorted(sizes) and sizes.count(128) == 2  # no better, and not if held harder
-    assert best.n_factors == 64
+def test_the_search_comes_near():
+    best = choosing.search_settings(contest_of(peak), plan()).candidate
+    assert far(best.unobserved_weight, 1.1) < np.log(3.0) / 2 and far(best.regularization, 0.01) < np.log(2.0) / 2
+    assert best.n_factors == choosing.SEARCHED and best.epochs == 4
+
+
+@pytest.mark.parametrize(
+    ("free", "best", "asked"), [(OPEN, 8, {4, 8, 12}), (OPEN, 4, {4, 8}), ({*choosing.AXES}, 4, {4})]
+)
+def test_more_epochs_are_tried_and_then_finer_steps(free, best, asked):
+    """With more epochs other regularization is better."""
+    decay = {4: 0.01, 8: 0.02, 12: 0.02}
+    worth = lambda one: peak(one, decay=decay[one.epochs]) + 0.3 * (one.epochs == best)  # noqa: E731
+    contest = contest_of(worth, free)
+    found = choosing.search_settings(contest, plan()).candidate
+    assert found.epochs == best and {one.epochs for one in contest.evaluators[0].asked} == asked
+    ridge = found.regularization * found.unobserved_weight**0.5
+    assert far(ridge, decay[best] * 1.1**0.5) <= 1.01 * np.log(1.4) / 2
+
+
+def test_the_mean_decides_on_epochs():
+    """Whether that is luck or not."""
+    contest = contest_of(lambda one: LUCKY * (one.epochs == 8))
+    assert choosing.add_epochs(contest, contest.run(plan(epochs=4))).candidate.epochs == 8
+
+
+def test_weights_of_clicks_have_to_be_better(monkeypatch):
+    monkeypatch.setattr(choosing, "click_weights", lambda clicks: ({"counted": True}, {"recency": 2.0}))
+    found = choosing.search_settings(contest_of(lambda one: 0.1 * one.counted + LUCKY * one.recency), plan()).candidate
+    assert (found.counted, found.recency) == (True, 0.0)
+
+
+def test_settings_are_trained_once():
+    contest = contest_of(peak)
+    first = contest.run(plan())
+    assert contest.run(plan()) is first and len(contest.rows) == len(contest.evaluators[0].asked) == 1
+
+
+def test_all_draws_but_the_last_decide():
+    """And the score of a user is the mean over them."""
+    contest = contest_of(peak)
+    contest.evaluators[0].worth = lambda settings: -3 * peak(settings)
+    for draw in (contest.unseen, *contest.evaluators[2:]):
+        draw.worth = lambda settings: 1 / 0
+    assert peak(choosing.search_settings(contest, plan()).candidate) < peak(plan()) - 0.1
+    trial = contest.run(plan())
+    np.testing.assert_allclose(trial.scores, USERS - peak(plan()))
+
+
+def test_steps_that_may_be_luck_are_not_taken():
+    """The usual settings stay where others are better on average, but not for most users."""
+    usual = plan()
+    worth = lambda one: LUCKY * (one.regularization != usual.regularization)  # noqa: E731
+    found = choosing.search_settings(contest_of(worth), usual).candidate
+    assert (found.regularization, found.unobserved_weight) == (usual.regularization, usual.unobserved_weight)
 
 
 @pytest.mark.parametrize("free", [{"regularization"}, {"unobserved_weight"}, set()])
 def test_what_is_named_stays(free):
-    trial = Trial(peak)
-    choosing.grown(contest_of(free), trial, plan(), False)
+    contest = contest_of(peak, free)
+    choosing.add_factors(contest, choosing.search_settings(contest, plan(n_factors=17)))
     for axis in ("regularization", "unobserved_weight"):
-        assert (len({getattr(one, axis) for one in trial.asked}) > 1) == (axis in free)
+        values = {getattr(one, axis) for one in contest.evaluators[0].asked}
+        assert (len(values) > 1) == (axis in free)
+    assert {one.n_factors for one in contest.evaluators[0].asked} == {17}
 
 
-def test_more_factors_are_held_harder_before_they_are_given_up():
-    def worth(settings):
-        best = 0.007 * (settings.n_factors / 64) ** 0.5
-        return 1.0 + 0.02 * settings.n_factors / 64 - 0.1 * far(settings.regularization, best)
-
-    found, state = choosing.grown(contest_of({"regularization", "n_factors"}), Trial(worth), plan(), False)
-    assert found.settings.n_factors == 192 and found.settings.regularization > 0.009
-    assert state.startswith("state of")
+def test_what_is_not_clicked_and_the_regularization_hold_parameters_together():
+    further = choosing.move_along(plan(unobserved_weight=0.3, regularization=0.01), "unobserved_weight", 4.0, OPEN)
+    assert (further.unobserved_weight, further.regularization) == (1.2, 0.005)
+    alone = choosing.move_along(plan(unobserved_weight=0.3, regularization=0.01), "unobserved_weight", 4.0, set())
+    assert (alone.unobserved_weight, alone.regularization) == (1.2, 0.01)
 
 
-@pytest.mark.parametrize(
-    "share, free, is_held", [(0.2, OPEN, True), (0.6, OPEN, False), (0.2, OPEN - {"n_epochs"}, False)]
-)
-def test_who_was_best_early_is_held_harder_as_long_as_it_gets_better(monkeypatch, share, free, is_held):
-    """A leader that was best after less than half of its epochs learned by heart what it went on to."""
-    monkeypatch.setattr(choosing, "FINER", 0.0)
-    monkeypatch.setattr(choosing, "FACTORS", (64,))
-    trial, began = Trial(lambda settings: peak(settings, decay=0.05)), plan(regularization=0.01)
-    stopped = SimpleNamespace(
-        prepared=trial.prepared,
-        tried=lambda plan, patience: trial.tried(plan._replace(epochs=round(share * plan.epochs)), patience),
-    )
-    best = choosing.grown(contest_of(free), stopped, began, False)[0].settings
-    if is_held:
-        assert far(best.regularization, 0.05) < np.log(choosing.HARDER) / 2
-        assert trial.asked[-1].regularization > best.regularization  # which was no better
-    else:
-        assert best.regularization == 0.01 and len(trial.asked) == 1
+def grown_of(worth, limit=1e12, shape=(6000, 4000), spent=0.0):
+    """(numbers of factors that are tried after 64, the number that is chosen) if settings are worth so much."""
+    contest = contest_of(worth, limit=limit)
+    for draw in (*contest.evaluators, contest.unseen):
+        draw.prepared.clicks.__class__.shape = shape
+    first = contest.run(plan(n_factors=64, epochs=4))
+    contest.budget.spend(spent)
+    best = choosing.add_factors(contest, first)
+    sizes = [[one.n_factors for one in draw.asked] for draw in contest.evaluators]
+    assert sizes[0] == sizes[1] and sizes[0][0] == 64 and not contest.unseen.asked
+    return sizes[0][1:], best.candidate.n_factors
 
 
-def test_finer_steps_are_left_out_where_they_take_long(monkeypatch):
-    monkeypatch.setattr(choosing, "FINER", 0.0)
-    trial = Trial(peak)
-    choosing.grown(contest_of({"regularization", "unobserved_weight"}), trial, plan(n_factors=64), False)
-    assert len(trial.asked) == 1
+def test_more_factors_are_taken_if_they_are_better():
+    at_least = lambda least: lambda one: 0.01 * (one.n_factors >= least)  # noqa: E731
+    for least, sizes, size in ((512, [128, 256], 128), (256, [128, 256, 512], 256), (0, [128, 256], 128)):
+        assert grown_of(at_least(least)) == (sizes, size)
+    assert grown_of(lambda one: -one.n_factors) == ([128], 64)
 
 
-def test_every_candidate_is_told():
-    contest, trial = contest_of(), Trial(peak)
-    choosing.grown(contest, trial, plan(), False)
-    assert len(contest.rows) == len(trial.asked)
+def test_luck_does_not_decide_on_factors():
+    """The mean is higher by 0.001, the standard error ten times as much; 128 are taken unless they are worse."""
+    assert grown_of(lambda one: LUCKY * (one.n_factors > 128)) == ([128, 256], 128)
+    assert grown_of(lambda one: -LUCKY * (one.n_factors == 128))[1] >= 128
+
+
+@pytest.mark.parametrize("shape", [(301, 4000), (4000, 301)])
+def test_no_more_factors_than_half_the_users_or_items(shape):
+    assert grown_of(lambda one: one.n_factors, shape=shape) == ([128, 150], 150)
+    contest = contest_of(peak)
+    contest.unseen.prepared.clicks.__class__.shape = tuple(size // 10 for size in shape)
+    assert choosing.search_settings(contest, plan()).candidate.n_factors == 15
+
+
+def test_no_more_factors_than_the_budget_allows():
+    """Whatever the search before has left of it."""
+    units = [choosing.units(plan(n_factors=size), 50_000, (6000, 4000)) for size in (128, 256)]
+    work = 2 * 4 * np.array(units)  # on two draws, four epochs
+    for limit, sizes in ((work.sum(), [128, 256]), (0.99 * work.sum(), [128]), (1.0, [])):
+        assert grown_of(lambda one: one.n_factors, limit, spent=limit) == (sizes, max([64, *sizes]))
+
+
+LUCKY = np.random.default_rng(1).permutation(np.tile([0.101, -0.099], 50))
+
+
+def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
+    """The contest and the settings that additions worth so much lead to; sizes: of the scores of both models."""
+    monkeypatch.setattr(choosing.mix, "deviation", lambda state: sizes[state == "partner"])
+    monkeypatch.setattr(choosing.mix, "partner", lambda estimator, plan, *size: plan._replace(solver="sampled"))
+    contest = contest_of(worth)
+    contest.unseen.prepared.clicks.items = np.array([0, 0, 1, 1])
+    base = plan(n_factors=64)
+    trial = choosing.choose_addition(contest, base, base._replace(n_factors=256), has_second)
+    assert trial.candidate.n_factors == 256 and not any(draw.asked for draw in contest.evaluators)
+    return contest, trial.candidate
+
+
+def test_popularity_alone_unless_something_is_better(monkeypatch):
+    """By more than luck; then no second model is trained."""
+    contest, alone = added_to(lambda settings: LUCKY * (settings.popular < 1), monkeypatch)
+    assert (alone.popular, alone.mixed) == (1.0, 0.0) and len(contest.unseen.asked) == 1
+    assert added_to(lambda settings: 0.01 * (settings.popular < 1), monkeypatch)[1].popular == 0.0
+
+
+def test_popularity_is_added_if_it_is_better(monkeypatch):
+    """Its root mean square is a fixed share of that of the scores."""
+    for size in (1.0, 0.5):
+        better = lambda one: 0.1 * (one.popular < 1) + 0.1 * (0 < one.popular < 1)  # noqa: E731
+        popular = added_to(better, monkeypatch, False, (size, 1.0))[1].popular
+        assert popular / (1 - popular) == pytest.approx(size * choosing.POPULAR, rel=0.05)
+    worth = lambda one: 0.1 * (one.popular < 1) + LUCKY * (0 < one.popular < 1)  # noqa: E731
+    assert added_to(worth, monkeypatch, False)[1].popular == 0.0
+
+
+def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
+    """As large as a fixed share of the first one's scores."""
+    worth = lambda change: lambda one: 0.1 * (one.popular < 1) + change * (one.mixed > 0)  # noqa: E731
+    for change in (0.1, -LUCKY):
+        mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]
+        assert mixed.mixed == choosing.round_digits(1.5 * choosing.MIXED) and mixed.popular == 0.0
+    for change, has_second in ((-0.1, True), (0.1, False)):
+        contest, plain = added_to(worth(change), monkeypatch, has_second)
+        assert (plain.mixed, len(contest.unseen.asked)) == (0.0, 1 + has_second)
+
+
+def test_the_search_ends_where_its_budget_is_spent():
+    whole, short = contest_of(peak), contest_of(peak, limit=3)
+    for contest in (whole, short):
+        choosing.add_factors(contest, choosing.search_settings(contest, plan()))
+    few, many = (len(one.evaluators[0].asked) for one in (short, whole))
+    assert few <= 4 < many  # two draws spend it; one more trial is of 64 factors
+
+
+def test_every_candidate_is_reported():
+    contest = contest_of(peak)
+    choosing.add_factors(contest, choosing.search_settings(contest, plan()))
+    assert len(contest.rows) == len(contest.evaluators[0].asked)
+    assert all(row["users"] == len(USERS) for row in contest.rows)

@@ -53,7 +53,7 @@ def test_the_choice_is_the_same_on_every_run():
 def test_plenty_of_ratings_are_not_asked(monkeypatch, limits):
     for name, value in limits.items():
         monkeypatch.setattr(rule, name, value)
-    monkeypatch.setattr(choosing, "least_squares", None)
+    monkeypatch.setattr(choosing, "search_settings", None)
     assert fitted_of(tastes()).fit_lists()._head.numbers.tolist() == PLENTY
 
 
@@ -63,11 +63,9 @@ def test_too_few_users_cannot_judge():
     assert fitted_of(few).fit_lists()._head.numbers.tolist() == PLENTY
 
 
-def test_some_users_stand_for_many(monkeypatch):
-    monkeypatch.setattr(hold_out.some_users, "__defaults__", (400,))
+def test_all_ratings_are_ones():
     ratings = tastes()
-    some = choosing.rated_by_some(fitted_of(ratings)._history_on(cpu()), ratings.shape, 0, cpu())
-    whole = np.bincount(ratings.users, minlength=USERS)
-    counts = np.bincount(some.users, minlength=USERS)
-    assert 200 < len(some) < 700 and np.isin(counts, (0, *np.unique(whole))).all()
-    assert (counts[counts > 0] == whole[counts > 0]).all() and some.shape == ratings.shape
+    ones = choosing.rated_pairs(fitted_of(ratings)._history_on(cpu()), ratings.shape, cpu())
+    assert ones.shape == ratings.shape and (ones.values == 1).all()
+    pairs = [set(zip(one.users.tolist(), one.items.tolist())) for one in (ones, ratings)]
+    assert pairs[0] == pairs[1] and len(ones) == len(ratings)

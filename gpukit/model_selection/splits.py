@@ -1,0 +1,66 @@
+"""Samples and row numbers that do not depend on the order of rows and ids.
+
+A user's or an item's key is a hash of the keys of what it is paired with (colour refinement, Weisfeiler and Leman
+1968). Equal keys belong to rows that are paired alike, and these can be exchanged.
+"""
+
+import numpy as np
+
+ROUNDS = 3
+BITS = 24  # of a hash: sums over up to 2**29 pairs of a row are exact in float64
+
+
+def keys_of(users, items, shape, seed=0):
+    """Return keys of users (M,) and of items (N,), uint64.
+
+    Parameters
+    ----------
+    users, items : (n,) int, the pairs
+    shape : (M, N)
+    seed : int, mixed into the keys; another seed gives another order
+    """
+    start = np.uint64(seed % 2**63)
+    sides, keys = (users, items), [np.full(size, start) for size in shape]
+    for _ in range(ROUNDS):
+        for side, other in ((0, 1), (1, 0)):
+            weights = (hash_numbers(keys[other]) >> np.uint64(64 - BITS)).astype(np.float64)[sides[other]]
+            keys[side] = np.bincount(sides[side], weights, shape[side]).astype(np.uint64)
+    return [hash_numbers(key) for key in keys]
+
+
+def hash_numbers(keys):
+    """Return a hash of uint64 numbers: the last steps of splitmix64."""
+    with np.errstate(over="ignore"):
+        keys = keys + np.uint64(0x9E3779B97F4A7C15)
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return keys ^ (keys >> np.uint64(31))
+
+
+def choose_users(users, keys, limit, least=1):
+    """Return a mask (M,) of users, the first in the order of their keys, that have at most `limit` pairs.
+
+    Parameters
+    ----------
+    users : (n,) int, the user of each pair
+    keys : (M,) uint64, see `keys_of`
+    limit : int, pairs
+    least : int, users that are chosen even if they have more pairs
+    """
+    counts = np.bincount(users, minlength=len(keys))
+    order = np.argsort(keys, kind="stable")
+    order = order[counts[order] > 0]
+    chosen = np.zeros(len(keys), np.bool_)
+    chosen[order[: max(least, np.searchsorted(np.cumsum(counts[order]), limit, side="right"))]] = True
+    return chosen
+
+
+def renumber(rows, keys):
+    """Return new numbers (n,) int32 of rows, counted from 0 in the order of their keys; and how many there are."""
+    order = np.argsort(keys, kind="stable")
+    present = np.zeros(len(keys), np.bool_)
+    present[rows] = True
+    order = order[present[order]]
+    numbers = np.full(len(keys), -1, np.int32)
+    numbers[order] = np.arange(len(order), dtype=np.int32)
+    return numbers[rows], len(order)

@@ -1,0 +1,22 @@
+"""Plain loops over users, in float64."""
+
+from math import sqrt
+
+
+def paired(ours, theirs):
+    """(mean difference, its standard error) of scores of the same users."""
+    differences = [float(a) - float(b) for a, b in zip(ours, theirs)]
+    mean = sum(differences) / len(differences)
+    variance = sum((one - mean) ** 2 for one in differences) / (len(differences) - 1)
+    return mean, sqrt(variance / len(differences))
+
+
+def first_users(users, keys, limit, least):
+    """The users with pairs, in the order of their keys, up to `limit` pairs or to the number `least`."""
+    chosen, total = [], 0
+    for user in sorted(set(users), key=lambda user: keys[user]):
+        total += users.count(user)
+        if total > limit and len(chosen) >= least:
+            break
+        chosen.append(user)
+    return chosen

@@ -1,0 +1,60 @@
+"""Samples that do not depend on the order of the data."""
+
+import numpy as np
+import pytest
+
+from gpukit.model_selection.splits import choose_users, keys_of, renumber
+from model_selection import naive
+
+
+def pairs(n_users=40, n_items=25, seed=0):
+    """(users, items) of a random table, each user and each item paired differently from all others."""
+    random = np.random.default_rng(seed)
+    return [side.astype(np.int32) for side in np.nonzero(random.random((n_users, n_items)) < 0.3)]
+
+
+def exchanged(users, items, shape, seed):
+    """(users, items, new numbers of users, of items) of the same pairs in another order, with other numbers."""
+    random = np.random.default_rng(seed)
+    order = random.permutation(len(users))
+    names = [random.permutation(size).astype(np.int32) for size in shape]
+    return names[0][users][order], names[1][items][order], *names
+
+
+@pytest.mark.parametrize("seed", [0, 7])
+def test_keys_do_not_depend_on_the_order(seed):
+    users, items = pairs()
+    shape = 40, 25
+    keys = keys_of(users, items, shape, seed)
+    assert all(len(np.unique(own)) == size for own, size in zip(keys, shape))
+    others, their_items, *names = exchanged(users, items, shape, 3)
+    for own, other, name in zip(keys, keys_of(others, their_items, shape, seed), names):
+        assert np.array_equal(other[name], own)
+
+
+def test_another_seed_is_another_order():
+    users, items = pairs()
+    one, other = (keys_of(users, items, (40, 25), seed)[0] for seed in (0, 1))
+    assert not np.array_equal(np.argsort(one), np.argsort(other))
+
+
+def test_rows_that_are_paired_alike_have_one_key():
+    users, items = np.array([0, 0, 1, 1, 2]), np.array([0, 1, 0, 1, 1])
+    own, other = keys_of(users, items, (3, 3))
+    assert own[0] == own[1] != own[2] and len(np.unique(other)) == 3
+
+
+@pytest.mark.parametrize("least", [1, 7, 50])
+def test_whole_users_up_to_a_limit(least):
+    users, items = pairs()
+    keys = keys_of(users, items, (41, 25))[0]  # user 40 has nothing
+    ends = np.cumsum(np.bincount(users)[np.argsort(keys[:40])])
+    for limit in (1, ends[10] - 1, ends[10], ends[10] + 1, 10_000):
+        expected = naive.first_users(users.tolist(), keys.tolist(), limit, least)
+        assert np.flatnonzero(choose_users(users, keys, limit, least)).tolist() == sorted(expected)
+
+
+def test_rows_are_numbered_by_their_keys():
+    keys = np.array([30, 10, 99, 20], np.uint64)
+    numbers, count = renumber(np.array([3, 0, 1, 1]), keys)
+    assert numbers.tolist() == [1, 2, 0, 0] and count == 3 and numbers.dtype == np.int32
