@@ -12,6 +12,7 @@
 | imputation.py, decompositions.py, recovery.py | imputation: speed, the paper's SVD variants, accuracy     |
 | defaults.py, predictors.py | default factorizations compared with other packages on real ratings          |
 | deterministic.py  | deterministic compared with plain training                                            |
+| first_run.py      | the first runs of commands, which compile                                             |
 | clicks/           | implicit feedback: epochs, Table 10 of the paper, ranking quality                     |
 | ranks/            | two and more GPUs or processes compared with one                                      |
 | reproduce/        | tables and figures of the papers                                                      |
@@ -36,6 +37,7 @@ BENCHES = {  # name: module and function
     "accuracy": "ratings.accuracy",
     "updates": "ratings.updates",
     "command": "ratings.command",
+    "first-run": "first_run.first_run",
     "similar": "similarity.similar",
     "lists": "lists.lists",
     "sorting": "sorting.sorting",

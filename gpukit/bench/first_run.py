@@ -1,0 +1,48 @@
+"""First runs of commands: fresh processes with an empty cache of compiled code."""
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from gpukit.bench.checks import require_data
+from gpukit.bench.process import environment
+from gpukit.bench.ratings import MOVIELENS, MOVIELENS_FILE
+from gpukit.bench.record import Row
+from gpukit.bench.timing import seconds
+from gpukit.runtime.thread_count import get_num_threads
+
+SAMPLES = 3
+
+
+def first_run(conditions):
+    """Time the first run of the commands of each job, and the second one."""
+    ratings, documents = (require_data(conditions.data, name) for name in (MOVIELENS_FILE, "MQ2008"))
+    device = "cpu" if not conditions.device.is_cuda else f"cuda:{conditions.device.index}"
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        graph, model = folder / "graph.npz", folder / "model.gpukit"
+        run(["synth", "graph", "--like", "random", "--slice", "20x20", "--rank", "2", "--output", graph])
+        jobs = (
+            ("train-lshmf", MOVIELENS, "real", ["train-lshmf", ratings, "--model", model, "--force"]),
+            ("ranksvm --c 1, a fold", "mq2008", "real", ["ranksvm", documents, "--fold", "1", "--c", "1"]),
+            ("impute", "random", "generated", ["impute", graph, "--output", folder / "out.npz", "--force"]),
+        )
+        for what, shape, data, words in jobs:
+            yield from rows_of(folder, what, shape, data, [*words, "--device", device])
+
+
+def rows_of(folder, what, shape, data, words):
+    """Yield the Rows of the first and of the second run of a command."""
+    samples = []
+    for number in range(SAMPLES):
+        with environment(GPUKIT_CACHE=str(folder / f"{what.split()[0]}-{number}")):
+            samples.append([*seconds(lambda: run(words), 2, warm_up=0)])
+    note = f"fresh process, {get_num_threads()} threads"
+    for run_name, column in zip(("first", "second"), zip(*samples)):
+        yield Row(f"the {run_name} run of {what}", shape, data, list(column), "s", note)
+
+
+def run(words):
+    """Run a command of gpukit."""
+    subprocess.run([sys.executable, "-m", "gpukit", *map(str, words), "--quiet"], check=True, capture_output=True)
