@@ -140,6 +140,23 @@ def test_stations_above_steps_are_sensors(tmp_path):
     assert data.vertices.tolist() == [401, 403, 402] and data.tensor[2, 0].tolist() == [7, 8, 9]
 
 
+@pytest.mark.parametrize("rows", [(0, 1, 2), (7, 9, 30), (2, 1, 0)])
+def test_row_numbers_of_pandas_are_no_readings(tmp_path, rows):
+    frame = pandas.DataFrame({"a": [1.5, 2, 3], "b": [4.0, None, 6]}, index=rows)
+    frame.to_csv(tmp_path / "t.csv")
+    data = read_graph(tmp_path / "t.csv")
+    assert data.vertices.tolist() == ["a", "b"] and data.tensor[0, 0].tolist() == [1.5, 2, 3]
+    assert filled(tmp_path / "t.csv", tmp_path / "out.csv") == (tmp_path / "t.csv").read_text().replace(
+        ",\n", ",7.25\n"
+    )
+
+
+def test_row_numbers_in_no_order_are_unclear(tmp_path):
+    pandas.DataFrame({"a": [1.5, 2, 3], "b": [4.0, 5, 6]}, index=[2, 0, 1]).to_csv(tmp_path / "t.csv")
+    with pytest.raises(DataError, match="its lines are labelled '2', '0', ...: no times"):
+        read_graph(tmp_path / "t.csv")
+
+
 NAMED = {  # a table whose last column the graph names, and the table with every gap as 7.25
     "empty": (
         "time,a,b,c\n2020-01-01,1,2,\n2020-01-02,?,4,\n",
