@@ -24,7 +24,7 @@ def learn_lists(fitted, ask, found, stages, team=ALONE):
     stages.done("reading")
     if fitted.has_lists:
         return
-    report.compile_ahead(ask, team, "lists", is_cuda=resolve(ask.device).is_cuda)
+    report.compile_ahead(ask, team, "lists", is_cuda=resolve(fitted.device).is_cuda)
     fitted.fit_lists()
     stages.done("learning lists")
     if team.rank:
