@@ -35,7 +35,10 @@ def scorer(model):
 
 
 def by_both(state, plan):
-    """Return the function (fold.UserRatings, neighbourhood's scores) of two models in one."""
+    """Return the scoring function of two models in one.
+
+    Its arguments are a fold.UserRatings and the neighbourhood's scores.
+    """
     one, other = parted(state, plan)
     own = plan._replace(**{**usual("sampled", plan.rates, 0), "solver": "sampled"})
     squares = by_squares(one, plan)
@@ -44,7 +47,10 @@ def by_both(state, plan):
 
 
 def by_squares(state, plan):
-    """Return the function (fold.UserRatings, neighbourhood's scores) for u V' of `ials`."""
+    """Return the scoring function of `ials`, u V'.
+
+    Its arguments are a fold.UserRatings and the neighbourhood's scores.
+    """
     gram = gram_of(state.item_factors)
 
     def products(given, near):
@@ -56,10 +62,10 @@ def by_squares(state, plan):
 
 
 def by_chances(state, plan, bias):
-    """Return the function (fold.UserRatings, neighbourhood's scores) for b_i + u V'.
+    """Return the scoring function b_i + u V' by cross-entropy.
 
-    It minimizes the cross-entropy of the user's clicks and of the other items by Newton's method. Other items are
-    weighted by their expected number of draws.
+    Its arguments are a fold.UserRatings and the neighbourhood's scores. It minimizes the cross-entropy of the user's
+    clicks and of the other items by Newton's method. Other items are weighted by their expected number of draws.
     """
 
     def products(given, near):
