@@ -30,9 +30,9 @@ class Table(NamedTuple):
 
 
 def check_export(path):
-    """Return the suffix for writing to path; csv for a stream without one.
+    """Return the suffix for writing to path.
 
-    Raises ParameterError or DataError for a path that cannot be written.
+    A stream without one has .csv. Raises ParameterError or DataError for a path that cannot be written.
     """
     if sinks.is_stream(path) and not str(path).endswith(SUFFIXES):
         return ".csv"

@@ -203,7 +203,7 @@ class Recommending(Serving):
         return Ranking(lambda: self._kept_session("_listing", self._session_of(state)), state, AS_THEY_ARE, found)
 
     def _session_of(self, state):
-        """Return a function that makes the session of a State on a device.
+        """Return a function of a device that makes a State's session.
 
         The State has no neighbours.
         """
