@@ -35,7 +35,7 @@ def is_table(values):
 
 
 def is_graph(array):
-    """Return True for an adjacency (N, N) or a list of edges (E, 2)."""
+    """Return True for an adjacency (N, N) or edges (E, 2)."""
     if is_list(array):
         return bool(((array >= 0) & (array == np.floor(array))).all())
     return array.shape[0] == array.shape[1] and bool((array >= 0).all() and np.allclose(array, array.T))
@@ -61,7 +61,9 @@ def table_form(array, mask):
 
 
 def form_without_graph(tensor, mask, times):
-    """Return the Form of an array without a graph; None if vertices come first.
+    """Return the Form of an array without a graph.
+
+    None if vertices come first.
 
     Times or a mask of whole sensors determine the axes. Otherwise DataError is raised if the first axis is time by the
     values, or is the longer one, and for three axes.
@@ -97,7 +99,10 @@ def is_turned(values, mask):
 
 
 def refuse_samples(shape):
-    """Raise DataError for samples by steps by features, or matrices without a graph."""
+    """Raise DataError for samples or matrices without a graph.
+
+    Samples are (samples, steps, features).
+    """
     raise DataError(
         f"an array of shape {shape} without a graph could be (samples, steps, features) or matrices on vertices. "
         "Samples that follow each other are fit(X.reshape(-1, X.shape[2])), others are filled in one by one, "
@@ -106,7 +111,9 @@ def refuse_samples(shape):
 
 
 def form_again(tensor, mask, count, was_table):
-    """Return the Form of an array for a fitted imputer; None if vertices come first.
+    """Return the Form of an array for a fitted imputer.
+
+    None if vertices come first.
 
     count: number of sensors; was_table: whether fit took a table of times by sensors.
     """

@@ -46,7 +46,9 @@ class Clock(NamedTuple):
 
 
 def clock_of(times):
-    """Return the Clock of (T,) seconds in the order of the columns, or of None.
+    """Return the Clock of times (T,) in seconds, or of None.
+
+    Times are in the order of the columns.
 
     A clock was set back if times fall once by less than a usual step and an hour, at night, and rise before and after;
     later times then get an hour more. Other times are sorted. Repeated ones are moved apart, by at most half a step, in
@@ -68,7 +70,7 @@ def clock_of(times):
 
 
 def set_back(at):
-    """Return times with the hours by which the clock was set back added.
+    """Add hours to times after a clock was set back.
 
     An added hour is removed where the clock was set forward later. None if the times do not rise then. A repeated time
     is not a clock that was set back.
@@ -85,7 +87,10 @@ def set_back(at):
 
 
 def spread(at):
-    """Return sorted times with repeated ones moved apart, up to half a step."""
+    """Return sorted times with repeated ones moved apart.
+
+    They are moved up to half a step.
+    """
     values, first, counts = np.unique(at, return_index=True, return_counts=True)
     steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
     within = np.arange(len(at)) - np.repeat(first, counts)

@@ -1,4 +1,4 @@
-"""Frames and labelled arrays as arrays by vertex; results in the same form."""
+"""Frames and labelled arrays as arrays by vertex, and back."""
 
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ class Form(NamedTuple):
 
 
 def form_of(tensor, mask, vertices, labelled=False):
-    """Return the Form of a DataFrame, a Series or an object with to_pandas.
+    """Return the Form of a frame, Series or object with to_pandas.
 
     A DataFrame is wide, either way, or long. Other arrays return None. vertices: (N,) labels of the graph, N if it has
     none, None without a graph; vertices are sorted then. labelled: whether the graph is a frame, which must have labels
@@ -63,7 +63,10 @@ def form_of(tensor, mask, vertices, labelled=False):
 
 
 def refuse_datasets(values):
-    """Raise DataError for xarray's Dataset, and a DataArray with three or more dimensions."""
+    """Raise DataError for xarray's Dataset and DataArrays of three dimensions.
+
+    More dimensions are refused too.
+    """
     if hasattr(values, "data_vars"):
         name = next(iter(values.data_vars), "NAME")
         raise DataError(f"an xarray Dataset has several tables: give one of them, dataset[{name!r}].")
@@ -106,7 +109,7 @@ def is_numbered(index):
 
 
 def as_readings(frame, vertices):
-    """Return (flat frame, its Columns, is_part) of a frame of readings, else None.
+    """Return (flat frame, its Columns, is_part) of readings, else None.
 
     The flat frame has its index as columns. is_part: whether the index had the sensor or the time.
     """
@@ -348,7 +351,10 @@ def order_of(side, vertices, axis):
 
 
 def mask_of(mask, frame, turned, order):
-    """Return a mask as an array with a row a vertex; a frame is matched by label."""
+    """Return a mask as an array with a row a vertex.
+
+    A frame is matched by label.
+    """
     if is_frame(mask):
         mask = matched(tensor=frame, mask=mask)[1]
         mask = matched(tensor=frame.T, mask=mask.T)[1].T.to_numpy()

@@ -1,4 +1,4 @@
-"""The two sides of a frame: the time axis, and times of its labels."""
+"""Sides of a frame: the time axis, and times of its labels."""
 
 import numpy as np
 
@@ -57,13 +57,16 @@ def can_follow(side):
 
 
 def notes_on(side):
-    """Return [text] on the labels of the time axis if they are not times."""
+    """Return [text] on labels of the time axis without times."""
     order = "they count as in order of time where neighbouring values are alike."
     return [] if can_follow(side) else [f"the labels {named(side)} are no times: {order}"]
 
 
 def refuse_repeats(side, where):
-    """Raise DataError for times that repeat often, as in a table of readings."""
+    """Raise DataError for times that repeat often.
+
+    A table of readings has such times.
+    """
     different = side.nunique()
     if different > 1 and len(side) >= REPEATED * different:
         raise DataError(
@@ -105,7 +108,10 @@ def are_texts_of_dates(side):
 
 
 def times_of(side):
-    """Return (T,) int64 seconds of labels; None for labels that are not times."""
+    """Return times (T,) int64 seconds of labels, or None.
+
+    None: the labels are not times.
+    """
     side = plain_side(side)
     if side.dtype.kind == "M":
         return as_seconds(side.to_numpy(dtype="datetime64[ns]"))

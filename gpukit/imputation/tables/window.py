@@ -1,4 +1,4 @@
-"""Stored series of a fitted imputer, with new columns, and their file contents."""
+"""Stored series of a fitted imputer, new columns and file contents."""
 
 from typing import NamedTuple
 
@@ -13,7 +13,7 @@ from gpukit.io import trust
 
 
 class Held(NamedTuple):
-    """The stored series of a fitted imputer, in order of time.
+    """Stored series of a fitted imputer, in order of time.
 
     filled, spread  the completed tensor (N, ...) and the standard deviations, float64, where the tensor was
     mask            bool (N,) or of the tensor's shape: True = observed
@@ -31,7 +31,9 @@ class Held(NamedTuple):
         return self.filled.ndim == 2 or (self.filled.ndim == 3 and self.filled.shape[1] == 1)
 
     def before(self, columns, at, most=None):
-        """Return (values, seen (N, H), at (H,) or None) of columns before new ones.
+        """Return (values, seen, times) of stored columns before new ones.
+
+        values, seen (N, H); times (H,) or None.
 
         at: times of the new columns, or None. With times these are the columns before at[0], otherwise all; most: the
         last ones.
