@@ -18,7 +18,9 @@ class Split(NamedTuple):
 
 
 def split(mask, share, seed):
-    """Hide a share of the observed values of a mask, in the pattern of its missing values: a Split.
+    """Hide a share of the observed values: a Split.
+
+    Values are hidden in the pattern of the missing ones.
 
     mask (N,) or (N, m, n) bool, True = observed; share, more than 0 and less than 1. Whole vertices are hidden if most
     missing values belong to vertices without observations, else single entries. The same seed hides the same entries.

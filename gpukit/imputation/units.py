@@ -1,4 +1,6 @@
-"""Vertices of different scales, such as prices and sales, standardized by mean and standard deviation.
+"""Standardization of vertices of different scales.
+
+Prices and sales are an example. Each vertex has its mean and standard deviation.
 
 Otherwise the errors of vertices with the largest scale would determine the selected method and all deviations.
 """

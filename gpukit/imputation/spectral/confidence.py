@@ -1,4 +1,6 @@
-"""Confidence of each vertex from the graph and the mask alone, before any computation.
+"""Confidence of each vertex from the graph and the mask alone.
+
+It is known before any computation.
 
 The imputation recovers spectral slices, and slice k is observed through the observed vertices only. With U the basis
 and w_i the missing share of vertex i (1 if its whole slice is missing), the unobserved share of slice k is

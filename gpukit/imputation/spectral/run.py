@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
     @property
     def alone(self):
-        """The Place without other ranks."""
+        """Place without other ranks."""
         return self._replace(crew=None)
 
 
@@ -52,7 +52,9 @@ class Outcome(NamedTuple):
 
 
 def start(place, setting, observed, mask, known=None):
-    """Return (session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses.
+    """Return (session, first thresholds) of a centred tensor (N, m, n).
+
+    It is 0 where the mask is False.
 
     known: of an earlier session.
     """
@@ -95,7 +97,9 @@ def added(estimate, mean, mask):
 
 
 def stop_by_holdout(place, setting, data, share, seed, progress=None):
-    """Return (setting that stops at the least error on a hidden share, history of that run).
+    """Return (setting with the best stopping point, history).
+
+    The error is measured on a hidden share; the history is that of this run.
 
     data: inputs.Data.
     """
