@@ -53,7 +53,10 @@ def make_chase(real, threads):
 
 @device
 def turn(Q, turns, at, lo, hi, lane):
-    """Apply a sweep's rotations, from `at` on, over lo to hi to a row of V, number j at Q[32 * j + lane]."""
+    """Apply a sweep's rotations to a row of V.
+
+    The rotations are from `at` on, over lo to hi; number j of the row is Q[32 * j + lane].
+    """
     x = Q[U32(U32(lo << U32(5)) + lane)]
     for base in range(lo, hi, U32(32)):
         number = U32(at + U32(U32(base) - lo))
@@ -71,7 +74,10 @@ def turn(Q, turns, at, lo, hi, lane):
 
 @device
 def turn_twice(Q, turns, at, then, lo, hi, end, lane):
-    """Apply two sweeps, from `at` over lo to hi and from `then` over lo to end <= hi, the second a row behind."""
+    """Apply two sweeps' rotations, the second a row behind.
+
+    They are from `at` over lo to hi and from `then` over lo to end <= hi.
+    """
     first = U32(U32(lo << U32(5)) + lane)
     x = Q[first]
     behind = x
@@ -181,7 +187,10 @@ def make_arrange(real):
 
 @device
 def fetch_rows(X, wide, first, p, q, rows, count, threads):
-    """Load rows[j * (count + 1) + r] = number j of row first + r of the tall slice, 0 beyond its last row."""
+    """Load rows of the tall slice.
+
+    rows[j * (count + 1) + r] is number j of row first + r, 0 beyond its last row.
+    """
     for at in range(U32(cuda.threadIdx.x), U32(p * U32(count)), U32(threads)):
         j, r = U32(0), U32(0)
         if wide:
@@ -198,7 +207,10 @@ def fetch_rows(X, wide, first, p, q, rows, count, threads):
 
 @device
 def fetch_vectors(V, seats, begin, count, p, vectors, threads):
-    """Load vectors[t * (p + 1) + j] = number j of singular vector seats[begin + t]."""
+    """Load singular vectors.
+
+    vectors[t * (p + 1) + j] is number j of singular vector seats[begin + t].
+    """
     for at in range(U32(cuda.threadIdx.x), U32(p * count), U32(threads)):
         t = U32(U32(at) // p)
         j = U32(U32(at) - U32(t * p))
