@@ -1,4 +1,4 @@
-"""Named tuples of the arrays that host code, kernels and CPU twins share."""
+"""Named tuples of arrays for host code, kernels and CPU twins."""
 
 from typing import NamedTuple
 
@@ -20,7 +20,7 @@ class Parameters(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Ratings in the order in which an epoch reads them, by major row.
+    """Ratings by major row, in the order of an epoch.
 
     minor (n,) int32: minor rows. values (n,) float32, centred and scaled. codes: ratings of the neighbours, 0 unrated,
     255 none, otherwise an index into levels (256,) float32; (n, K) uint8 for twins, (n, K / 4) uint32 for kernels, four
@@ -47,7 +47,7 @@ class WeightedBatch(NamedTuple):
 
 
 def batch_of(side, codes, levels):
-    """Return the Batch of a Side, or the WeightedBatch if it has weights."""
+    """Return the Batch of a Side, a WeightedBatch if it has weights."""
     if side.weights is None:
         return Batch(side.minor, side.values, codes, levels)
     return WeightedBatch(side.minor, side.values, codes, levels, side.weights)

@@ -27,6 +27,9 @@ def moments(values):
 
 
 def weighted_moments(values, weights):
-    """Return (mean, standard deviation) float64 of values (n,) float32 weighted by weights (n,)."""
+    """Return the weighted (mean, standard deviation) float64 of values.
+
+    values (n,) float32, weights (n,).
+    """
     mean = float(np.average(values, weights=weights))
     return mean, math.sqrt(np.average((values - np.float64(mean)) ** 2, weights=weights))

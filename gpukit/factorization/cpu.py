@@ -95,7 +95,7 @@ class Session:
     start_epoch = epoch  # nothing is queued here
 
     def finish(self):
-        """Wait for queued work; on the CPU there is none."""
+        """Return at once: nothing is queued on the CPU."""
 
     def ask(self, users, items):
         """Return the Pairs of rows (n,) int32 for `predict` and `errors`."""

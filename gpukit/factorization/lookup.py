@@ -1,4 +1,4 @@
-"""Rows of ids in a fitted model, and the treatment of unknown ids."""
+"""Rows of ids in a fitted model; treatment of unknown ids."""
 
 import warnings
 

@@ -1,4 +1,4 @@
-"""One training run: epochs, judging and checkpoints."""
+"""Training run: epochs, judging and checkpoints."""
 
 import time
 from typing import NamedTuple

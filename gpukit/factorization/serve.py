@@ -78,7 +78,7 @@ class Serving(Estimator):
 
     @property
     def _rated(self):
-        """The arrays.History on the host, copied at the first access."""
+        """arrays.History on the host, copied at the first access."""
         history = self._history  # read once: another thread may fetch it meanwhile
         if not all(isinstance(array, np.ndarray) for array in history):
             history = self._history = type(history)(*(np.asarray(array.copy_to_host()) for array in history))
@@ -122,7 +122,7 @@ class Serving(Estimator):
         return steps.Session(self._state, layout, self.walk, self._history_on(device))
 
     def _history_on(self, device):
-        """Return the History on the device of the fit, otherwise on the host."""
+        """Return the History, on the fit's device or on the host."""
         return self._history if str(device) == self.device_ else self._rated
 
     def predict(self, X, unknown="warn"):
@@ -191,7 +191,7 @@ class Serving(Estimator):
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
     def score(self, X, y=None):
-        """Return the negative RMSE on ratings X, or ratings y of pairs X.
+        """Return the negative RMSE on X, or on y of X.
 
         Larger is better, as model selection requires.
         """

@@ -75,7 +75,9 @@ class Settings(NamedTuple):
 
 
 def check(estimator, n_ratings=0, feedback=None):
-    """Return the Settings of an estimator for n_ratings of a kind of feedback.
+    """Return the Settings of an estimator for ratings or clicks.
+
+    n_ratings: their number.
 
     feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
     """
@@ -154,7 +156,7 @@ def check_rate(solver, given, standard):
 
 
 def check_precision(solver, precision, deterministic):
-    """Raise ParameterError for half precision with a solver that does not support it."""
+    """Raise ParameterError for half precision if the solver does not support it."""
     if precision != "half":
         return
     if solver != "sgd":

@@ -62,7 +62,9 @@ class Session(Protocol):
         """Number of users scored at once."""
 
     def best(self, users, n, worth, hide):
-        """Return (item rows (B, n) int32, scores (B, n) float32) on the host.
+        """Return the n best items of user rows, on the host.
+
+        Result: (item rows (B, n) int32, scores (B, n) float32).
 
         worth (N,) float32: added to each item's scores, NaN excludes the item; hide: exclude rated items. Scores are
         NaN where too few items are left.

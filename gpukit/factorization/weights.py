@@ -55,7 +55,7 @@ def numbers(given):
 
 
 def counted(ratings):
-    """Return Ratings without those of weight 0, with weights of 1 on average.
+    """Return Ratings without those of weight 0, with mean weight 1.
 
     The column is dropped if all weights are equal. Raises DataError if all are 0.
     """
@@ -75,7 +75,7 @@ def counted(ratings):
 
 
 def check_solver(solver, in_batches, ratings):
-    """Raise ParameterError if the solver does not support weights and Ratings have them.
+    """Raise ParameterError if the solver does not support the ratings' weights.
 
     in_batches: whether training is deterministic on a GPU.
     """

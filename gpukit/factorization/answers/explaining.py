@@ -57,7 +57,7 @@ class Explanation(NamedTuple):
 
 
 class PairTerms(NamedTuple):
-    """One pair's numbers in z; zeros and empty arrays for unknown ids.
+    """Numbers of one pair in z; zeros and empty arrays for unknown ids.
 
     u, v (F,) float64; user, item (3,): extras; near (K,) int32, influence (2, K): w and c; codes (K,) uint8: the user's
     ratings of the neighbours, 0 unrated.

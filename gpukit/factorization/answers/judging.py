@@ -54,7 +54,7 @@ class Report(NamedTuple):
 
 
 class Common(NamedTuple):
-    """The pairs that all models can judge.
+    """Pairs that all models can judge.
 
     kept (n,) bool; sides: their (user rows, item rows) for each model; left_out, strange: as in Report.
     """
@@ -152,7 +152,7 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
 
 
 class Asked:
-    """The distinct items of some tests.
+    """Distinct items of some tests.
 
     ids (n,); codes (T, 1 + C) into them, the clicks' first.
     """

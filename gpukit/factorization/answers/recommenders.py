@@ -21,13 +21,13 @@ class Lister:
 
     @cached_property
     def learned(self):
-        """The Clicks that the model has learned from."""
+        """Clicks that the model has learned from."""
         history, users = self.model._rated, len(self.model.user_ids_)
         return clicks_in_rows(history.indptr[: users + 1], history.items)
 
     @cached_property
     def known(self):
-        """The Clicks of the users, which lists exclude."""
+        """Clicks of the users, which lists exclude."""
         seen = self.model.seen_pairs()
         if not len(seen):
             return self.learned
@@ -37,7 +37,7 @@ class Lister:
 
     @cached_property
     def counts(self):
-        """(N,) number of clicks on each item in training."""
+        """Number of clicks on each item in training, (N,)."""
         return self.learned.of_items(len(self.item_ids))
 
     @property
@@ -85,7 +85,7 @@ class Newcomers(Lister):
 
     @cached_property
     def known(self):
-        """The given Clicks on items of the model."""
+        """Given Clicks on items of the model."""
         items = rows_or_unknown(self.given.item_ids, self.item_ids, "item")[self.given.items]
         there = items < len(self.item_ids)
         return clicks_of(self.given.users[there], items[there], self.shape)

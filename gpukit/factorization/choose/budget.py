@@ -23,6 +23,6 @@ def budget_of(n_ratings, many):
 def weight(n_factors, n_neighbors):
     """Return the units of work of one rating.
 
-    A neighbour costs about twice as much as a factor.
+    A neighbour costs about twice the units of a factor.
     """
     return (n_factors + 2 * n_neighbors + 8) / 104

@@ -110,7 +110,7 @@ class Evaluator:
 
 
 class Attempt:
-    """One candidate in training on an Evaluator."""
+    """Candidate in training on an Evaluator."""
 
     def __init__(self, session, training, evaluator):
         self.session, self.training, self.evaluator = session, training, evaluator

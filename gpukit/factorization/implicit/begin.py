@@ -16,7 +16,7 @@ from gpukit.timing import Clock
 
 
 class Second(NamedTuple):
-    """The second of two mixed models, before its training.
+    """Second of two mixed models, before its training.
 
     plan: settings.Settings; session; training: its Training; start: the first epoch.
     """

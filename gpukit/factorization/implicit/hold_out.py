@@ -25,7 +25,9 @@ class Judges(NamedTuple):
 
 
 def draw_sample(clicks, seed, limit):
-    """Return Ratings with all clicks of some users, at most `limit` but of FEW users in any case.
+    """Return Ratings with all clicks of some users.
+
+    There are at most `limit` clicks, but always those of FEW users.
 
     Neither the users nor their new row numbers depend on the order of clicks and of ids.
     """

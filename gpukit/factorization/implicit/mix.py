@@ -35,7 +35,7 @@ def partner(estimator, plan, n_clicks, shape):
 
 
 def deviation(state):
-    """Return the root mean square of the products of all users' and items' factors of a State."""
+    """Return the root mean square of all products of a State's factors."""
     users, items = (rows.T.astype(np.float64) @ rows for rows in (state.user_factors, state.item_factors))
     return float(np.sqrt((users * items).sum() / (len(state.user_factors) * len(state.item_factors))))
 

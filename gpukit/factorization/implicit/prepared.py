@@ -73,7 +73,7 @@ def ready_of(orders, walk, seed, near, steps):
 
 
 class Course:
-    """One training over a PreparedClicks with settings.Settings."""
+    """Training over a PreparedClicks with settings.Settings."""
 
     def __init__(self, prepared, plan):
         self.prepared, self.plan = prepared, plan

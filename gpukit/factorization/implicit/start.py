@@ -1,4 +1,4 @@
-"""The State at the start of training on clicks."""
+"""State at the start of training on clicks."""
 
 import numpy as np
 
@@ -42,7 +42,9 @@ def ranked_for_strangers(state, clicks, share=0.0):
 
 
 def with_popularity(state, clicks, share):
-    """Return the State whose score is (1 - share) times that of `state`, plus `share` times popularity.
+    """Return the State with a share of popularity in its score.
+
+    The score is (1 - share) times that of `state`, plus `share` times popularity.
 
     clicks (N,): of each item; popularity is 1 for the item with the most clicks.
     """
@@ -51,5 +53,8 @@ def with_popularity(state, clicks, share):
 
 
 def deviation(clicks):
-    """Return the root mean square of popularity, 1 for the item with the most clicks (N,)."""
+    """Return the root mean square of popularity.
+
+    Popularity is 1 for the item with the most clicks (N,).
+    """
     return float(np.sqrt(np.mean((clicks / max(1, clicks.max())) ** 2)))

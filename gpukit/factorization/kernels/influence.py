@@ -1,4 +1,4 @@
-"""The neighbourhood's terms of Eq. (1) over a group of lanes."""
+"""Neighbourhood terms of Eq. (1) over a group of lanes."""
 
 from typing import NamedTuple
 

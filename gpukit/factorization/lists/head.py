@@ -35,7 +35,7 @@ class Head(NamedTuple):
 
 
 class SolvedBy(NamedTuple):
-    """The settings that fold_in reads: lambda, alpha0, nu."""
+    """Settings that fold_in reads: lambda, alpha0, nu."""
 
     regularization: float
     unobserved_weight: float

@@ -20,7 +20,7 @@ SEED = 0  # not the model's, which may have changed since it was fitted
 
 
 class Walked(NamedTuple):
-    """The attributes of an estimator that a PreparedClicks reads."""
+    """Attributes of an estimator that a PreparedClicks reads."""
 
     deterministic: bool
     walk: str = "users"

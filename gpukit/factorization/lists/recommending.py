@@ -177,7 +177,7 @@ class Recommending(Serving):
 
     @property
     def has_lists(self):
-        """Whether the model has its ranking of lists."""
+        """True if the model has its ranking of lists."""
         return self.feedback_ != "explicit" or hasattr(self, "_head")
 
     def _learned_head(self):

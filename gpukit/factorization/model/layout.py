@@ -97,5 +97,5 @@ def gpu_rows(n_factors, padded, half):
 
 
 def pair_keys(users, items):
-    """Return int64 keys of pairs of rows that sort by user, then by item."""
+    """Return int64 keys of row pairs, sorted by user, then item."""
     return (users.astype("int64") << 32) | items

@@ -54,14 +54,17 @@ class Checkpoint(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One of the checkpoints in a file: its header and {name: array}."""
+    """Checkpoint in a file: header and {name: array}."""
 
     header: dict
     arrays: dict
 
 
 def fingerprint(ratings):
-    """A checksum of the ratings, so that a checkpoint is not resumed on other data."""
+    """Return a checksum of the ratings.
+
+    It prevents resuming a checkpoint on other data.
+    """
     total = 0
     for array in (ratings.users, ratings.items, ratings.values):
         total = zlib.crc32(np.ascontiguousarray(array).data, total)
@@ -116,7 +119,7 @@ def load_reported(path):
 
 
 def has_refit(path):
-    """Return True for a checkpoint file with a state of a second training, on all ratings."""
+    """Return True if a checkpoint file has a state of refit."""
     return os.path.isfile(path) and BEFORE in persist.load_header(path)
 
 

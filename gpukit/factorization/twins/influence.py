@@ -1,4 +1,4 @@
-"""The neighbourhood's terms of Eq. (1); an item's influence is w, then c.
+"""Neighbourhood terms of Eq. (1); an item's influence is w, then c.
 
 Codes are first converted to numbers (0 or 1: rated, unrated), which are factors of all that follows. Codes are too
 random for branch prediction, and loops without branches become vector instructions.
