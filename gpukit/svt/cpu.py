@@ -12,11 +12,9 @@ from gpukit.svt.twins import bulge_chasing as chase_twins
 def threshold(X, lam, out, whole=False, cap=None):
     """Threshold into out and return (values, ranks).
 
-    values (N, min(m, n)) or (N, 0); ranks (N,) int32.
-
-    X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: the largest
-    number of singular vectors to keep. Nothing is checked. whole: return all singular values. Raises GpukitError for a
-    slice that does not converge.
+    values (N, min(m, n)) or (N, 0); ranks (N,) int32. X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of
+    their type, cap (N,) int32 or None: the largest number of singular vectors to keep. Nothing is checked. whole:
+    return all singular values. Raises GpukitError for a slice that does not converge.
     """
     p, _ = sides(X.shape)
     values = np.empty((len(X), p if whole else 0), X.dtype)

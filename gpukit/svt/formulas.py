@@ -22,9 +22,7 @@ NOTHING = F32(1e-35)  # squares and numbers below it are negligible in a slice o
 def binary_scale(largest):
     """Return the power of two that scales a number into [0.5, 1).
 
-    The number is positive and finite; 1 for 0.
-
-    The result is limited by the range of the number's type.
+    The number is positive and finite; 1 for 0. The result is limited by the range of the number's type.
     """
     scale = (largest - largest) + ONE  # of the type of largest
     while largest * scale >= ONE:
@@ -38,9 +36,8 @@ def binary_scale(largest):
 def reflection(first, square):
     """Return (alpha, factor) of the reflection of x to alpha e1.
 
-    The reflection is I - factor u u', u = x - alpha e1.
-
-    first = x[0], square = x'x. factor is 0 (no reflection) for negligible x.
+    The reflection is I - factor u u', u = x - alpha e1. first = x[0], square = x'x. factor is 0 (no reflection) for
+    negligible x.
     """
     norm = math.sqrt(square)
     norm += HALF * (square - norm * norm) / norm if square > NOTHING else ZERO  # a GPU's root is approximate
@@ -52,10 +49,9 @@ def reflection(first, square):
 def givens(f, g):
     """Return (c, s, r) of a Givens rotation of f and g.
 
-    c f + s g = r and c g - s f = 0; (1, 0, f) if both are negligible.
-
-    The square root of a subnormal number is 0 on a GPU. A GPU's root of 1 / x is approximate with a systematic error: a
-    step of Newton's method for c^2 + s^2 = 1 prevents its accumulation over a thousand rotations.
+    c f + s g = r and c g - s f = 0; (1, 0, f) if both are negligible. The square root of a subnormal number is 0 on a
+    GPU. A GPU's root of 1 / x is approximate with a systematic error: a step of Newton's method for c^2 + s^2 = 1
+    prevents its accumulation over a thousand rotations.
     """
     square = f * f + g * g
     inverse = inverse_root(square)
@@ -163,8 +159,6 @@ def chase(d, e, tolerance, state, spans, turns):
     """Run QR sweeps until e is negligible, or a buffer is full.
 
     The buffers are turns (most, 2) and spans (most,).
-
-    The space is turns (most, 2) and spans (most,).
 
     d (p,) is the diagonal; e (p + 1,): e[k] is above d[k], e[0] and e[p] are 0. state = (lo, hi, sweeps): the remaining
     block, columns lo to hi, hi = 0 if none remains, and the number of sweeps of this call; spans[i] = lo + (hi << 16)

@@ -43,11 +43,10 @@ def slices_at_once(shape, dtype, how):
 def threshold(X, lam, out, whole=False, cap=None, workspace=None):
     """Threshold into out and return (values, ranks).
 
-    values (N, min(m, n)) or (N, 0); ranks (N,) int32.
-
-    X, out (N, m, n) float32 or float64, lam (N,) of their type, cap (N,) int32 or None: the largest number of singular
-    vectors to keep. All arrays and values are on the device, ranks on the host. Nothing is checked. whole: return all
-    singular values. Raises GpukitError for a slice that does not converge. workspace: see Thresholding.
+    values (N, min(m, n)) or (N, 0); ranks (N,) int32. X, out (N, m, n) float32 or float64, lam (N,) of their type, cap
+    (N,) int32 or None: the largest number of singular vectors to keep. All arrays and values are on the device, ranks
+    on the host. Nothing is checked. whole: return all singular values. Raises GpukitError for a slice that does not
+    converge. workspace: see Thresholding.
     """
     work = Thresholding(X, lam, out, whole, cap, workspace)
     work.run()

@@ -73,9 +73,7 @@ def bytes_of_whiten(k, size):
 def widest_subspace(size, available=SHARED):
     """Return the most columns that fit into a block of whiten.
 
-    They are whole warps.
-
-    By default: 224 of float32 or 160 of float64.
+    They are whole warps. By default: 224 of float32 or 160 of float64.
     """
     return next(k for k in range(MOST // 2, 0, -32) if bytes_of_whiten(k, size) <= available)
 

@@ -189,9 +189,7 @@ def steps(least, goal):
 def nearest(least, most):
     """Return (a, b, c, off) of the polynomial nearest to 1.
 
-    It is a x + b x^3 + c x^5 on [least, most].
-
-    off is its largest distance from 1.
+    It is a x + b x^3 + c x^5 on [least, most]. off is its largest distance from 1.
     """
     if most - least < 1e-5:
         return 15 / 8, -10 / 8, 3 / 8, ((most - least) / 2) ** 3

@@ -1,10 +1,8 @@
 """Thresholding of low-rank slices in a subspace reused between calls.
 
-The slices change slowly.
-
-X (m, n) of nearly rank r < k: P = orth(X Q), W = X' P, Q <- orth(W); then X ~ P (W' Q) Q', and the k x k matrix W' Q
-is thresholded exactly. Each call makes one step of block power iteration of the basis Q (n, k), which suffices for
-slices that change slowly. Slices that need more than k vectors are thresholded whole.
+The slices change slowly. X (m, n) of nearly rank r < k: P = orth(X Q), W = X' P, Q <- orth(W); then X ~ P (W' Q) Q',
+and the k x k matrix W' Q is thresholded exactly. Each call makes one step of block power iteration of the basis Q (n,
+k), which suffices for slices that change slowly. Slices that need more than k vectors are thresholded whole.
 
 All steps are products of many small matrices, cuBLAS's or numpy's, and the kernel `whiten`. Cost of a slice:
 6 m n k operations, 10 (m + n) k^2 for the orthogonal bases, and the exact thresholding of k x k numbers.
@@ -26,9 +24,8 @@ LEAST = 8
 def choose_k(rank, p):
     """Return the columns for slices of a rank.
 
-    p: shorter side. 0 above p / 2: threshold whole slices.
-
-    Near p the subspace costs as much as the exact thresholding. A rank near k / 2 leaves a margin for slices to differ.
+    p: shorter side. 0 above p / 2: threshold whole slices. Near p the subspace costs the same as exact thresholding.
+    A rank near k / 2 leaves a margin for slices to differ.
     """
     k = -(-max(LEAST, 2 * int(rank) + 4) // STEP) * STEP
     return k if 2 * k <= p else 0
@@ -101,9 +98,7 @@ class SubspaceThresholding:
     def restore(self, basis, zero_columns, other):
         """Continue from the state of another instance.
 
-        It has the same number of columns.
-
-        other: its (calls, cold).
+        It has the same number of columns. other: its (calls, cold).
         """
         self.basis[...], self.zero_columns[...] = basis, zero_columns
         self.calls, self.cold = other

@@ -35,11 +35,9 @@ def choose_columns(rank, p, on_gpu, itemsize=4, shared_bytes=SHARED):
 class WarmThresholding:
     """Repeated in-place thresholding of X (N, m, n).
 
-    X is on the host or, with on_gpu, a cupy array.
-
-    run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None, and returns ranks (N,) int32 on the host. The
-    width of the subspace follows the ranks expected from the last call's singular values. seed: of the first subspace.
-    workspace: of a run on a GPU, see gpu.Thresholding.
+    X is on the host or, with on_gpu, a cupy array. run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None,
+    and returns ranks (N,) int32 on the host. The width of the subspace follows the ranks expected from the last call's
+    singular values. seed: of the first subspace. workspace: of a run on a GPU, see gpu.Thresholding.
     """
 
     def __init__(self, X, on_gpu=False, seed=0, workspace=None):

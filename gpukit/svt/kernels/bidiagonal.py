@@ -168,9 +168,8 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
 def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
     """Return bidiagonalize for slices of type real.
 
-    They have up to lanes * count columns.
-
-    Rows are `pitch` apart, blocks have `warps`; shared: the slice is in the launch's dynamic shared memory.
+    They have up to lanes * count columns. Rows are `pitch` apart, blocks have `warps`; shared: the slice is in the
+    launch's dynamic shared memory.
     """
     most, threads, groups = lanes * count, 32 * warps, 32 * warps // lanes
     beyond = most + 1

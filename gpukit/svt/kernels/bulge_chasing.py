@@ -25,7 +25,9 @@ def make_chase(real, threads):
 
     @kernel
     def chase(d, e, states, spans, turns):
-        """Run QR sweeps on every bidiagonal until it is diagonal, or turns or spans are full.
+        """Run QR sweeps on every bidiagonal until it is diagonal.
+
+        They also end if turns or spans are full.
 
         If they are full, it is launched again. d (p, N), e (p + 1, N) of `real`, states (N, 3) int32, spans (N, sweeps)
         int32, turns (N, rotations, 2) of `real`: see formulas.chase. A slice with states[k, 1] = 0 is finished.
@@ -113,7 +115,9 @@ def make_rotate(real):
 
     @kernel
     def rotate(states, spans, turns, V):
-        """Apply chase's rotations to V, the right vectors of the bidiagonal, which become singular vectors.
+        """Apply chase's rotations to V, which becomes the singular vectors.
+
+        V has the right vectors of the bidiagonal before.
 
         states (N, 3), spans (N, sweeps) int32, turns (N, rotations, 2), V (N, p, p) of `real`, as chase left them.
         Launch: grid (N, ceil(p / 32)), block 32, dynamic shared memory of p * 32 numbers.   Deterministic: yes.
@@ -228,7 +232,9 @@ def make_multiply(real, rows_own, own, step):
 
     @kernel
     def multiply(X, V, seats, weights, ranks, out):
-        """Compute out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k].
+        """Compute the thresholded slices from the singular vectors.
+
+        out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k].
 
         V: the first ranks[k] singular vectors (rows).
         X, out (N, m, n), V (N, p, p), weights (N, p) of `real`, seats (N, p), ranks (N,) int32: as arrange left them.

@@ -38,9 +38,7 @@ def _stage(X, turned, B):
 def _triangle(A, R):
     """Compute the triangle R (p + 1, p) of A' (q, p).
 
-    A' = Q R; A (p, q) is overwritten.
-
-    The last row of R is 0.
+    A' = Q R; A (p, q) is overwritten. The last row of R is 0.
     """
     for k in range(len(A)):
         x, square = A[k, k:], ZERO
@@ -101,9 +99,7 @@ def _pass(B, k, w, v, factor, total):
 def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
     """Reduce B to d, e and row reflections.
 
-    B (q + 1, p), whose last row is 0; d (p,); e (p + 1,); reflections (p, p).
-
-    Row k of reflections belongs to step k.
+    B (q + 1, p), whose last row is 0; d (p,); e (p + 1,); reflections (p, p). Row k of reflections belongs to step k.
     """
     p = B.shape[1]
     _squares(B, total)
