@@ -37,10 +37,9 @@ class Standing(NamedTuple):
 def sample_of(tensor, mask, seed, share=None):
     """Return a Sample of a tensor and its mask.
 
-    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n).
-
-    A large tensor is sampled by rows and columns of its slices. share: the share to hide, see holdout.split; None: the
-    first split of choose.py. Raises DataError when too little is observed to hide any.
+    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n). A large tensor is sampled by rows and columns of its
+    slices. share: the share to hide, see holdout.split; None: the first split of choose.py. Raises DataError when too
+    little is observed to hide any.
     """
     tensor, mask = reduced(tensor, mask, seed)
     return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))

@@ -218,8 +218,6 @@ class GraphImputer(Estimator):
 
         It is computed or loaded if fit did not need it.
 
-        A loaded model may contain it.
-
         Raises ParameterError for a graph that is too large.
         """
         self._check_fitted()
@@ -250,12 +248,10 @@ class GraphImputer(Estimator):
     def extend(self, tensor, mask=None, times=None, window=None):
         """Complete the next columns of series and append them.
 
-        Series are (N, T), as in transform; columns are appended to the stored ones.
-
-        Without times they follow the last one. window: number of stored columns, the oldest are dropped (None: all);
-        memory and time are proportional to it. completed_ and deviation_ are then those of all stored columns, arrays
-        in the order of vertices_ and of time. The model is not refitted. Raises as transform, and DataError for
-        matrices.
+        Series are (N, T), as in transform; columns are appended to the stored ones. Without times they follow the last
+        one. window: number of stored columns, the oldest are dropped (None: all); memory and time are proportional to
+        it. completed_ and deviation_ are then those of all stored columns, arrays in the order of vertices_ and of
+        time. The model is not refitted. Raises as transform, and DataError for matrices.
         """
         self._check_fitted()
         taken = inputs.taken_again(self, tensor, mask, times)

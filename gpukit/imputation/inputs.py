@@ -40,10 +40,9 @@ NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the 
 class Data(NamedTuple):
     """Validated tensor (N, m, n) and its mask.
 
-    The tensor is float, 0 where missing.
-
-    mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of the user's tensor; given: the user's
-    tensor as an array. tensor and given are cupy's if they are on the GPU that processes them.
+    The tensor is float, 0 where missing. mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of
+    the user's tensor; given: the user's tensor as an array. tensor and given are cupy's if they are on the GPU that
+    processes them.
     """
 
     tensor: np.ndarray
@@ -279,10 +278,8 @@ def build_graph(data):
 def by_vertex_labels(graph, order):
     """Return the graph with vertices in the order of labels.
 
-    order: a pandas index of the tensor, or None.
-
-    A graph without labels is matched by position. A DataFrame's columns are brought to the order of its index. Raises
-    DataError where the labels differ.
+    order: a pandas index of the tensor, or None. A graph without labels is matched by position. A DataFrame's columns
+    are brought to the order of its index. Raises DataError where the labels differ.
     """
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(graph, networkx.Graph) and order is not None:
@@ -309,11 +306,10 @@ def edge_list_vertices(graph, tensor):
 def read(tensor, mask, vertices):
     """Return Data of a tensor and a mask.
 
-    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None.
-
-    N = vertices. tensor may be a GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its
-    mask is on the host. Integers become float64, float16 float32. Raises DataError for another shape, for values that
-    are not real numbers, for infinities and when nothing is observed; ParameterError for slices that are too large.
+    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None. N = vertices. tensor may be a
+    GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its mask is on the host. Integers
+    become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
+    infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(sound(tensor), mask)
@@ -354,9 +350,8 @@ def check_shape(array, vertices):
 def times_of(times, data):
     """Return (m n,) int64 seconds of the entries of slices.
 
-    Entries are row by row.
-
-    None if times are None or are those of the columns of several rows. Raises DataError for another number of times.
+    Entries are row by row. None if times are None or are those of the columns of several rows. Raises DataError for
+    another number of times.
     """
     if times is None:
         return None

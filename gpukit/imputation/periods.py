@@ -30,11 +30,10 @@ def rising(times):
 def in_time(values, seen, shape=(1, 1)):
     """Return True if columns of series (N, T) are ordered in time.
 
-    Columns then depend on earlier ones, by a two-sided permutation test.
-
-    The autocorrelation of ranks is compared with that of permuted columns: at each of LAGS, and as the sum and the
-    difference of the first two, which are of one sign where like follows like and alternate where unlike does. Matrices
-    of shape (m, n) are permuted by rows and by columns, because low rank alone makes their entries dependent.
+    Columns then depend on earlier ones, by a two-sided permutation test. The autocorrelation of ranks is compared with
+    that of permuted columns: at each of LAGS, and as the sum and the difference of the first two, which are of one sign
+    where like follows like and alternate where unlike does. Matrices of shape (m, n) are permuted by rows and by
+    columns, because low rank alone makes their entries dependent.
     """
     if values.shape[1] < FEWEST_COLUMNS or not seen.any():
         return False
@@ -122,9 +121,8 @@ def peak_width(lag):
 def shortest_divisor(lags, surest):
     """Return the shortest lag that divides the surest one.
 
-    It divides it within its peak width.
-
-    A daily pattern also repeats every nine days, and a few warm days at that distance may make nine days the surest.
+    It divides it within its peak width. A daily pattern also repeats every nine days, and a few warm days at that
+    distance may make nine days the surest.
     """
     times = np.round(surest / lags)
     parts = lags[(times > 1) & (np.abs(surest - times * lags) <= peak_width(lags))]
@@ -134,9 +132,7 @@ def shortest_divisor(lags, surest):
 def peak_height(curve, lag):
     """Return the mean height of an autocorrelation at a lag's multiples.
 
-    Heights are measured from the lags halfway between.
-
-    0 if one of the first WHOLE multiples is not steady.
+    Heights are measured from the lags halfway between. 0 if one of the first WHOLE multiples is not steady.
     """
     count = int((len(curve) - 1) / lag - 0.5)
     half = 0.5 * (curve[:-1] + curve[1:]) if lag % 2 else curve  # between two lags

@@ -150,9 +150,8 @@ def check_values(values, seen):
 def of_usual_size(adjacency):
     """Return an adjacency with weights scaled to a moderate range.
 
-    Weights are at least 2^-USUAL, the largest from 1/2 to 1.
-
-    The adjacency is unchanged if its weights and their ratios are moderate.
+    Weights are at least 2^-USUAL, the largest from 1/2 to 1. The adjacency is unchanged if its weights and their ratios
+    are moderate.
     """
     weights = adjacency.data
     least, most = (int(np.frexp(one)[1]) for one in (weights.min(initial=np.inf), weights.max(initial=0.0)))

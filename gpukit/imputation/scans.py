@@ -1,8 +1,7 @@
 """Compiled passes along the rows of a table.
 
-numpy would need many temporary tables for them.
-
-They release the GIL, so that rows may be distributed (_pool.by_rows). Products and sums round like numpy's.
+numpy would need many temporary tables for them. They release the GIL, so that rows may be distributed (_pool.by_rows).
+Products and sums round like numpy's.
 """
 
 import functools
@@ -115,9 +114,7 @@ def find_nearest(seen, before, after):
 def by_distance(seen, table, out):
     """Write out = table[d], d the distance to the nearest observed column.
 
-    out (n, T), seen (n, T) bool.
-
-    table (T + 1,); its last entry for rows without values.
+    out (n, T), seen (n, T) bool. table (T + 1,); its last entry for rows without values.
     """
     count = seen.shape[1]
     for row in range(len(seen)):
@@ -206,9 +203,7 @@ def smoothed(values, out):
 def listed(hidden, row, first, end):
     """Write the runs of hidden (N, T) bool; return their number.
 
-    row, first, end (runs,) int64.
-
-    end is the column after the last.
+    row, first, end (runs,) int64. end is the column after the last.
     """
     count, number = hidden.shape[1], 0
     for at in range(len(hidden)):
@@ -236,9 +231,8 @@ def taken_back(row, first, end, out):
 def by_group(group, order, most, first, out):
     """Write the first `most` members of each group; return their number.
 
-    order (n,) int64: order of the members; out (n,) int64.
-
-    group (n,) int64: of each member, from 0 to G - 1; first (G + 1,) int64, overwritten: start of each group.
+    order (n,) int64: order of the members; out (n,) int64. group (n,) int64: of each member, from 0 to G - 1; first (G
+    + 1,) int64, overwritten: start of each group.
     """
     first[:] = 0
     for member in order:
@@ -258,9 +252,7 @@ def by_group(group, order, most, first, out):
 def commonest(values, seen):
     """Return (value, its count, number of values) of observed values.
 
-    values (N, T), seen (N, T) bool.
-
-    value is the majority value if there is one, else an arbitrary value.
+    values (N, T), seen (N, T) bool. value is the majority value if there is one, else an arbitrary value.
 
     Source: Boyer, Moore, "MJRTY: a fast majority vote algorithm" (1981).
     """

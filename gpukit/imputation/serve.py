@@ -116,9 +116,8 @@ def bounded(values, data, settings):
 def ends_at_zero(data):
     """Return True if 0 bounds the observed values.
 
-    It is the least one and its share exceeds FLOOR: counts, rain, concentrations.
-
-    A least value that is rare belongs to a range that may continue below it.
+    It is the least one and its share exceeds FLOOR: counts, rain, concentrations. A least value that is rare belongs to
+    a range that may continue below it.
     """
     if data.tensor.min() < 0:
         return False

@@ -1,8 +1,7 @@
 """Standardization of vertices of different scales.
 
-Prices and sales are an example. Each vertex has its mean and standard deviation.
-
-Otherwise the errors of vertices with the largest scale would determine the selected method and all deviations.
+Vertices such as prices and sales are divided by their standard deviation, their mean subtracted first. Otherwise the
+errors of vertices with the largest scale would determine the selected method and all deviations.
 """
 
 from typing import NamedTuple

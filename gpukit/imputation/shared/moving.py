@@ -38,9 +38,7 @@ def gather_rows(part, array):
 def redistribute(part, array, old, axis):
     """Return this rank's new part of a distributed array.
 
-    The part has rows (axis 0) or columns (axis 1).
-
-    array: its old part; old: edges of the old partition.
+    The part has rows (axis 0) or columns (axis 1). array: its old part; old: edges of the old partition.
     """
     new = part.parts.slices if axis == 0 else part.parts.columns
     team, mine = part.team, part.team.rank

@@ -12,9 +12,7 @@ PAYS = 0.1  # least saving, relative to a step's seconds
 class Parts(NamedTuple):
     """Edges (R + 1,) int64 of R ranks' columns and slices.
 
-    They rise; there are m n columns and K slices.
-
-    Rank r has edges[r] to edges[r + 1].
+    They rise; there are m n columns and K slices. Rank r has edges[r] to edges[r + 1].
     """
 
     columns: np.ndarray

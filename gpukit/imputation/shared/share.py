@@ -81,9 +81,7 @@ class Share:
     def begin(self, observed, rows):
         """Compute C and a zero estimate from observed values.
 
-        observed: own columns, (N, columns) on the device.
-
-        rows: indices of the incomplete vertices.
+        observed: own columns, (N, columns) on the device. rows: indices of the incomplete vertices.
         """
         self.U = self.rows_of(self.vectors, rows)
         self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)

@@ -54,9 +54,7 @@ class Outcome(NamedTuple):
 def start(place, setting, observed, mask, known=None):
     """Return (session, first thresholds) of a centred tensor (N, m, n).
 
-    It is 0 where the mask is False.
-
-    known: of an earlier session.
+    It is 0 where the mask is False. known: of an earlier session.
     """
     if place.crew is not None and can_share(observed.shape, place.basis.size, place.crew.team.size):
         from gpukit.imputation.shared.session import SharedSession
@@ -99,9 +97,7 @@ def added(estimate, mean, mask):
 def stop_by_holdout(place, setting, data, share, seed, progress=None):
     """Return (setting with the best stopping point, history).
 
-    The error is measured on a hidden share; the history is that of this run.
-
-    data: inputs.Data.
+    The error is measured on a hidden share; the history is that of this run. data: inputs.Data.
     """
     hidden = holdout.split(data.mask, share, seed).hidden
     history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history

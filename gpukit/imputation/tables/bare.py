@@ -63,10 +63,8 @@ def table_form(array, mask):
 def form_without_graph(tensor, mask, times):
     """Return the Form of an array without a graph.
 
-    None if vertices come first.
-
-    Times or a mask of whole sensors determine the axes. Otherwise DataError is raised if the first axis is time by the
-    values, or is the longer one, and for three axes.
+    None if vertices come first. Times or a mask of whole sensors determine the axes. Otherwise DataError is raised if
+    the first axis is time by the values, or is the longer one, and for three axes.
     """
     shape, length = shape_of(tensor), axes(times) and np.size(times)
     if len(shape) == 1:
@@ -113,9 +111,7 @@ def refuse_samples(shape):
 def form_again(tensor, mask, count, was_table):
     """Return the Form of an array for a fitted imputer.
 
-    None if vertices come first.
-
-    count: number of sensors; was_table: whether fit took a table of times by sensors.
+    None if vertices come first. count: number of sensors; was_table: whether fit took a table of times by sensors.
     """
     shape = shape_of(tensor)
     if len(shape) == 1 and count == 1:

@@ -48,11 +48,9 @@ class Clock(NamedTuple):
 def clock_of(times):
     """Return the Clock of times (T,) in seconds, or of None.
 
-    Times are in the order of the columns.
-
-    A clock was set back if times fall once by less than a usual step and an hour, at night, and rise before and after;
-    later times then get an hour more. Other times are sorted. Repeated ones are moved apart, by at most half a step, in
-    their order.
+    Times are in the order of the columns. A clock was set back if times fall once by less than a usual step and an
+    hour, at night, and rise before and after; later times then get an hour more. Other times are sorted. Repeated ones
+    are moved apart, by at most half a step, in their order.
     """
     if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
         return Clock(None, None, [])

@@ -33,10 +33,8 @@ class Held(NamedTuple):
     def before(self, columns, at, most=None):
         """Return (values, seen, times) of stored columns before new ones.
 
-        values, seen (N, H); times (H,) or None.
-
-        at: times of the new columns, or None. With times these are the columns before at[0], otherwise all; most: the
-        last ones.
+        values, seen (N, H); times (H,) or None. at: times of the new columns, or None. With times these are the columns
+        before at[0], otherwise all; most: the last ones.
         """
         values = on_host(self.filled).reshape(len(self.filled), -1)
         mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
