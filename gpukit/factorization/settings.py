@@ -77,9 +77,8 @@ class Settings(NamedTuple):
 def check(estimator, n_ratings=0, feedback=None):
     """Return the Settings of an estimator for ratings or clicks.
 
-    n_ratings: their number.
-
-    feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
+    n_ratings: their number. feedback None: the kind that the parameters imply. Raises ParameterError for a parameter
+    out of bounds.
     """
     goal = goal_of(estimator, feedback)
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS

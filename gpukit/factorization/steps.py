@@ -64,10 +64,8 @@ class Session(Protocol):
     def best(self, users, n, worth, hide):
         """Return the n best items of user rows, on the host.
 
-        Result: (item rows (B, n) int32, scores (B, n) float32).
-
-        worth (N,) float32: added to each item's scores, NaN excludes the item; hide: exclude rated items. Scores are
-        NaN where too few items are left.
+        Result: (item rows (B, n) int32, scores (B, n) float32). worth (N,) float32: added to each item's scores, NaN
+        excludes the item; hide: exclude rated items. Scores are NaN where too few items are left.
         """
 
     def learned(self):

@@ -148,7 +148,7 @@ class Answering(Recommending):
             items, known clicks) are excluded and counted.
         k : length of the lists, or several lengths
         baselines : whether to add popularity and item kNN
-        given : Ratings of users, known or not, who are then judged by lists made from these (recommend_for)
+        given : Ratings of users, known or not, whose lists are then made from these and judged (recommend_for)
         by : ranking of the lists, as in recommend
 
         Lists rank all items, without known clicks. Raises ParameterError for a k above the number of items, DataError

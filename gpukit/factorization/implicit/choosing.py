@@ -110,9 +110,8 @@ def make_contest(estimator, free, sample, settings, device, progress, draws=hold
 def enlarge_sample(contest, large, best, settings, device):
     """Return (Contest, its best Trial) on a larger sample.
 
-    Without many more clicks those of the smaller sample are returned.
-
-    The more users, the less regularization; with twice as many it changes by less than a step.
+    Without many more clicks those of the smaller sample are returned. The more users, the less regularization; with
+    twice the number it changes by less than a step.
     """
     if len(large) <= 2 * hold_out.SAMPLE:
         return contest, best
@@ -211,9 +210,8 @@ def click_weights(clicks):
 def add_factors(contest, best):
     """Return the best Trial of more factors, within the Budget.
 
-    It may be the one that is passed.
-
-    The first of FACTORS is taken unless it is worse, since more clicks are trained on in the end; others if better.
+    It may be the one that is passed. The first of FACTORS is taken unless it is worse, since more clicks are trained on
+    in the end; others if better.
     """
     work, sizes = 0, factor_counts(contest)
     for size in sizes:

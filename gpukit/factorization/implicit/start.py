@@ -44,9 +44,8 @@ def ranked_for_strangers(state, clicks, share=0.0):
 def with_popularity(state, clicks, share):
     """Return the State with a share of popularity in its score.
 
-    The score is (1 - share) times that of `state`, plus `share` times popularity.
-
-    clicks (N,): of each item; popularity is 1 for the item with the most clicks.
+    The score is (1 - share) times that of `state`, plus `share` times popularity. clicks (N,): of each item; popularity
+    is 1 for the item with the most clicks.
     """
     factors = state.user_factors * np.float32(1.0 - share)
     return ranked_for_strangers(state._replace(user_factors=factors), clicks, share)
