@@ -1,25 +1,24 @@
 """Matrix factorization, with and without nonlinear neighbourhoods.
 
 Paper: Li et al., "Locality Sensitive Hash Aggregated Nonlinear Neighborhood Matrix Factorization for Online Sparse Big
-Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022: CUSGD++ (Algorithm 2) is `MatrixFactorization`, CULSH-MF
-(Algorithm 3) is `LSHMF`.
+Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CUSGD++ (Algorithm 2), `LSHMF` is CULSH-MF
+(Algorithm 3).
 
     r_ij ~ mu + b_i + b_j + u_i v_j                                                    MatrixFactorization
            + |R|^-1/2 sum_R (r_ik - b_ik) w_jk + |N|^-1/2 sum_N c_jk                   LSHMF, Eq. (1)
 
     estimator.py -> session (cpu.py | gpu.py) -> twins | kernels -> formulas
-    settings.py  the parameters, checked                       prepare/   ratings in the form that an epoch reads
-    run.py       one training run: epochs, judge, checkpoints  solvers/   how it is learned: SGD, Hogwild, ALS
+    settings.py  validated parameters                          prepare/   ratings in the layout that an epoch reads
+    run.py       one training run: epochs, judge, checkpoints  solvers/   SGD, Hogwild, ALS, least squares for clicks
     model/       a model's numbers, their layout, files        serve.py   predictions, recommendations
-    arrays.py    arrays that travel together                   answers/   what is alike, explanations, evidence, exports
-    steps.py     what cpu.py and gpu.py have                   choose/    what the user left open, on a hold-out
-    lists/       what recommendations show, in what order
-    update/      ratings that come later                       tuning/    choosing parameters by cross-validation
-    shared/      over the ranks of a parallel.Team
-    begin.py     everything before the first epoch             live/      kept on its device while ratings come
-    baseline.py  damped biases alone, which all must beat      weights.py ratings that count differently
-    objective.py feedback, loss and solver of a training       implicit/  clicks: recognised, chosen for, mixed, updated
-    lookup.py    ids that are asked for, unknown ones too
+    arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports
+    steps.py     protocol of cpu.py and gpu.py                 choose/    model selection on a hold-out
+    lists/       content and order of recommendations          plan.py    memory that a training needs
+    update/      online updates of a fitted model              tuning/    hyperparameters by cross-validation
+    shared/      training on the ranks of a parallel.Team      live/      online updates of a model on its device
+    begin.py     preparation before the first epoch            weights.py sample weights
+    baseline.py  bias-only predictor                           implicit/  clicks: detection, model selection, updates
+    objective.py feedback, loss and solver of a training       lookup.py  rows of ids, unknown ids included
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with

@@ -1,4 +1,4 @@
-"""Arrays that go through host code, kernels and twins together, as named tuples."""
+"""Named tuples of arrays for host code, kernels and CPU twins."""
 
 from typing import NamedTuple
 
@@ -6,11 +6,11 @@ import numpy as np
 
 
 class Parameters(NamedTuple):
-    """A model's numbers in a device's memory; layout.Layout says how they lie there.
+    """A model's numbers in device memory, in the layout of layout.Layout.
 
-    P (M + 1, any), Q (N + 1, any) float32: parameter rows of the major and of the minor side, the last one that of the
-    unknown; influence (rows, 2 K) float32: w, then c of each item; offsets (rows, K) float32: baseline biases of its
-    neighbours. The last two are not read without neighbours.
+    P (M + 1, any), Q (N + 1, any) float32: parameter rows of the major and of the minor side; the last row is that of
+    the unknown id. influence (rows, 2 K) float32: w, then c of each item. offsets (rows, K) float32: baseline biases of
+    its neighbours. The last two are not read without neighbours.
     """
 
     P: np.ndarray
@@ -20,11 +20,11 @@ class Parameters(NamedTuple):
 
 
 class Batch(NamedTuple):
-    """Ratings as an epoch reads them, by major row.
+    """Ratings by major row, in the order of an epoch.
 
-    minor (n,) int32: minor rows; values (n,) float32, centred and scaled; codes: how the neighbours were rated, 0
-    unrated, 255 none, else an index into levels (256,) float32; (n, K) uint8 for twins, (n, K / 4) uint32 for kernels,
-    four neighbours a word. The last two are not read without neighbours.
+    minor (n,) int32: minor rows. values (n,) float32, centred and scaled. codes: ratings of the neighbours, 0 unrated,
+    255 none, otherwise an index into levels (256,) float32; (n, K) uint8 for twins, (n, K / 4) uint32 for kernels, four
+    neighbours a word. codes and levels are not read without neighbours.
     """
 
     minor: np.ndarray
@@ -34,8 +34,10 @@ class Batch(NamedTuple):
 
 
 class WeightedBatch(NamedTuple):
-    """A Batch of ratings that count differently: weights (n,) float32, 1 on average. What reads it is compiled apart,
-    so that a plain Batch costs nothing for it."""
+    """A Batch with weights (n,) float32, 1 on average.
+
+    Code that reads it is compiled separately, so that a plain Batch costs nothing extra.
+    """
 
     minor: np.ndarray
     values: np.ndarray
@@ -45,14 +47,14 @@ class WeightedBatch(NamedTuple):
 
 
 def batch_of(side, codes, levels):
-    """The Batch of a Side, or the WeightedBatch where it has weights."""
+    """Return the Batch of a Side, a WeightedBatch if it has weights."""
     if side.weights is None:
         return Batch(side.minor, side.values, codes, levels)
     return WeightedBatch(side.minor, side.values, codes, levels, side.weights)
 
 
 class Pairs(NamedTuple):
-    """Pairs of rows whose ratings are asked for: major, minor (n,) int32; codes and levels as in Batch."""
+    """Pairs of rows to predict: major, minor (n,) int32; codes and levels as in Batch."""
 
     major: np.ndarray
     minor: np.ndarray
@@ -61,7 +63,10 @@ class Pairs(NamedTuple):
 
 
 class Scale(NamedTuple):
-    """Training works on z = (r - mean) / deviation; low and high bound the predictions."""
+    """Scale of training: z = (r - mean) / deviation.
+
+    low and high bound the predictions.
+    """
 
     mean: float
     deviation: float
@@ -70,14 +75,14 @@ class Scale(NamedTuple):
 
 
 class Side(NamedTuple):
-    """Ratings grouped by the major side: row j's are indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,)
-    float32 (z), in random order. With strata they are grouped by block first, and lie where the strata's chunks say.
+    """Ratings grouped by the major side, in random order within a row.
 
-    indptr lies on the host; starts, the same and perhaps more, minor and values on the device. where (n,) uint32, on
-    the device: where each rating of the order that this side was made from stands now; strata: chunk tables of a
-    schedule without conflicts (prepare/conflict_free_blocks.py) or None. minor_starts: where the rows of the other
-    side begin in an order of theirs, on the device: how many ratings each has. weights (n,) float32, on the device,
-    or None: how much each counts, 1 on average.
+    indptr, on the host: row j has indptr[j]:indptr[j + 1] of minor (n,) int32 and values (n,) float32 (z). With strata
+    the ratings are grouped by block first, at the positions in the chunk tables. starts: indptr on the device, possibly
+    with more entries; minor and values are on the device too. where (n,) uint32, on the device: current position of
+    each rating of the order from which this side was made. strata: chunk tables of a schedule without conflicts
+    (prepare/conflict_free_blocks.py) or None. minor_starts, on the device: starts of the rows of the other side in its
+    order, which give the number of ratings of each. weights (n,) float32, on the device, or None: 1 on average.
     """
 
     indptr: np.ndarray
@@ -91,10 +96,10 @@ class Side(NamedTuple):
 
 
 class History(NamedTuple):
-    """What each user rated, for the sets R and N of Eq. (1) and to leave it out of recommendations.
+    """Ratings by user, for the sets R and N of Eq. (1) and for filters.
 
-    indptr (M + 2,) int64 (one empty row more, for unknown users), items (n,) int32, codes (n,) uint8 (1..254),
-    levels (256,) float32: z of a code.
+    indptr (M + 2,) int64 (one more empty row, for unknown users), items (n,) int32, codes (n,) uint8 (1..254), levels
+    (256,) float32: z of a code.
     """
 
     indptr: np.ndarray
@@ -104,7 +109,10 @@ class History(NamedTuple):
 
 
 class Query(NamedTuple):
-    """Pairs sorted by user: indptr (M + 2,) int64, items (n,) int32, places (n,) uint32: where each came from."""
+    """Pairs sorted by user, with their original positions.
+
+    indptr (M + 2,) int64, items (n,) int32, places (n,) uint32: position of each pair in the input.
+    """
 
     indptr: np.ndarray
     items: np.ndarray
@@ -112,8 +120,11 @@ class Query(NamedTuple):
 
 
 class Tables(NamedTuple):
-    """What each of some users rated, 32 users at a time: rated (groups, N + 1) uint32, bit l: user l of the group rated
-    the item; codes (groups, N + 1, 32) uint8: how (History has the codes), to be read only where that bit is set."""
+    """Ratings of some users as tables, 32 users a group.
+
+    rated (groups, N + 1) uint32, bit l: user l of the group rated the item. codes (groups, N + 1, 32) uint8: codes as
+    in History, valid only where that bit is set.
+    """
 
     rated: np.ndarray
     codes: np.ndarray

@@ -1,4 +1,4 @@
-"""Everything that training on ratings needs, before the first epoch."""
+"""Prepare a training on ratings, before the first epoch."""
 
 from gpukit.device.engine import engine
 from gpukit.factorization import run as runs
@@ -19,13 +19,17 @@ from gpukit.timing import Clock
 
 
 def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
-    """run.Run of an estimator that learns Ratings; held_out: others to judge by, or None; checked: settings.Settings;
-    team: the parallel.Team whose ranks solve for rows together; choice: the Choice to train by, None: choose.
+    """Return the run.Run of an estimator that learns Ratings.
+
+    Parameters ---------- estimator : MatrixFactorization or LSHMF ratings : Ratings; to train on held_out : Ratings or
+    None; to judge every epoch by device : Device checked : settings.Settings progress : callable; see fit resume_from :
+    path or None; the checkpoint to resume team : parallel.Team; its ranks solve for rows together choice :
+    choose.chosen.Choice or None; None runs model selection
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
     clock, steps = Clock(), engine(device, "gpukit.factorization")
-    layout_of(estimator, checked, ratings, device, steps)  # too little memory is told before any work
+    layout_of(estimator, checked, ratings, device, steps)  # reports too little memory before any work
     resumed = None
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
@@ -71,13 +75,18 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
 
 
 def values_for(orders, ratings):
-    """The values of Ratings in orders where scale_of reads them: they may have to be copied to the host."""
+    """Return the values of Ratings if scale_of reads them, otherwise None.
+
+    Reading them may copy them to the host.
+    """
     return None if orders.levels.exact and ratings.weights is None else ratings.values
 
 
 def layout_of(estimator, plan, ratings, device, steps, held=None):
-    """layout.Layout of a training by settings.Settings; DeviceMemoryError where it does not fit. held: how many of the
-    ratings lie on this device, None: all."""
+    """Return the layout.Layout of a training by settings.Settings.
+
+    held: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
+    """
     in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
     half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
     layout = steps.layout(plan.n_factors, plan.n_neighbors, half)

@@ -1,4 +1,4 @@
-"""Host steps of factorization on the CPU; gpu.py has the same names with the same arguments."""
+"""Host steps of factorization on the CPU; gpu.py has the same interface."""
 
 import numpy as np
 
@@ -19,31 +19,34 @@ from gpukit.selection import cpu as selection
 
 __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
-RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, waiting for another thread may cost more than it does
-TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: stays near the cache
+RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
+TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: about the size of a cache
 layout = layouts.cpu_layout
 
 
 def most_workers(layout):
-    """Workers that can be at work at once: one a thread."""
+    """Return the number of workers that run in parallel: one a thread."""
     return get_num_threads()
 
 
 def find_neighbors(table, settings):
-    """A function that gives (neighbors (N, K) int32, random slots) of a gpukit.neighbors Columns; see gpu.py."""
+    """Return a function that gives the neighbours of a gpukit.neighbors Columns.
+
+    The function returns (neighbors (N, K) int32, number of random slots); see gpu.py.
+    """
     found = find(table, settings)
     return lambda: (found.neighbors, found.random_slots)
 
 
 def begin(beginning, layout, walk, history):
-    """The Session that training begins with; beginning: model.state.Beginning."""
+    """Return the Session at the start of a training; beginning: model.state.Beginning."""
     return Session(states.start_state(beginning), layout, walk, history)
 
 
 class Session:
-    """A State at work: epochs over ratings, predictions, scores.
+    """A State on the CPU: epochs over ratings, predictions, scores.
 
-    layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History. made: (P, Q, neighbors,
+    layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History; made: (P, Q, neighbors,
     packed neighborhood or None) in place of a State.
     """
 
@@ -60,28 +63,31 @@ class Session:
         self.parameters = Parameters(*sides, *others)
 
     def codes(self, query, count):
-        """(count, K) uint8 lines of neighbor_codes for an arrays.Query."""
+        """Return (count, K) uint8 lines of neighbor_codes for an arrays.Query."""
         out = np.empty((count, self.layout.slots), np.uint8)
         if self.layout.slots:
             neighbor_codes(self.history, query, self.near, out, np.zeros((get_num_threads(), len(self.near)), np.uint8))
         return out
 
     def train_on(self, side, query, tables, workers, order=None):
-        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
-        the workers for each."""
+        """Set the data of the epochs.
+
+        side: arrays.Side; query: the Query of its ratings (not read without neighbours); tables: chunk tables; workers:
+        number of workers for each.
+        """
         self.tables, self.workers = tables, workers
         self.batch = self.batch_of(side, query)
 
     def batch_of(self, side, query):
-        """The Batch of an arrays.Side; query as in `train_on`."""
+        """Return the Batch of an arrays.Side; query as in `train_on`."""
         return batch_of(side, self.codes(query, len(side.minor)), self.history.levels)
 
     def restart(self, state):
-        """Go on from a State of the same layout."""
+        """Continue from a State of the same layout."""
         self.parameters = Session(state, self.layout, self.walk, self.history).parameters
 
     def epoch(self, rates, turn):
-        """One pass over all ratings; returns when it is done."""
+        """Run one epoch over all ratings; return when it is done."""
         with limited(max(1, len(self.batch.minor) // RATINGS_A_THREAD)):
             for table in schedule.order_tables(self.tables, turn):
                 sgd_epoch(table, self.batch, self.parameters, rates, turn, self.workers)
@@ -89,10 +95,10 @@ class Session:
     start_epoch = epoch  # nothing is queued here
 
     def finish(self):
-        """Return when what is queued is done."""
+        """Return at once: nothing is queued on the CPU."""
 
     def ask(self, users, items):
-        """Pairs of rows, (n,) int32, made ready for `predict` and `errors`."""
+        """Return the Pairs of rows (n,) int32 for `predict` and `errors`."""
         major, minor = layouts.major_first(self.walk, users, items)
         query = None
         if self.layout.slots:
@@ -100,21 +106,24 @@ class Session:
         return Pairs(major, minor, self.codes(query, len(major)), self.history.levels)
 
     def predict(self, asked):
-        """(n,) float32 predictions in z of what `ask` returned."""
+        """Return the predictions (n,) float32 in z for the result of `ask`."""
         predicted = np.empty(len(asked.major), np.float32)
         predict_pairs(asked, self.parameters, predicted)
         return predicted
 
     def truth(self, values):
-        """Ratings (n,) float32 made ready for `errors`."""
+        """Return ratings (n,) float32 in the form that `errors` takes."""
         return np.ascontiguousarray(values, np.float32)
 
     def errors(self, asked, truth, scale):
-        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+        """Return (sum of squared errors, of absolute errors) in the ratings' units.
+
+        asked, truth: results of `ask` and `truth`.
+        """
         return training_data.errors(self.predict(asked), truth, scale, preparing)
 
     def tile_users(self):
-        """Users scored at once."""
+        """Number of users scored at once."""
         return max(1, TABLE_BYTES // (5 * max(1, self.item_rows)))
 
     @property
@@ -123,9 +132,10 @@ class Session:
         return len(self.parameters.P if self.walk == "items" else self.parameters.Q) - 1
 
     def best(self, users, n, worth, hide):
-        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,).
+        """Return the n best items of user rows (B,).
 
-        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out.
+        worth (N,) float32: added to each item's scores, NaN excludes the item; hide: exclude rated items. Returns (item
+        rows (B, n) int32, scores (B, n) float32 in z); scores are NaN where too few items are left.
         """
         others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
         by_item = self.parameters._replace(P=items, Q=others)
@@ -139,9 +149,9 @@ class Session:
         return rows, selection.scores(best)
 
     def learned(self):
-        """(users', items' parameter rows as they are numbered, packed influences)."""
+        """Return (user rows, item rows, packed influences); parameter rows in row order."""
         return *layouts.major_first(self.walk, self.parameters.P, self.parameters.Q), self.parameters.influence
 
     def state(self):
-        """The State as it stands."""
+        """Return the current State."""
         return states.unpack(*self.parameters[:3], self.layout, self.walk, self.neighbors)

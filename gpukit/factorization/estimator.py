@@ -17,7 +17,7 @@ from gpukit.ratings.orders.resident import ratings_where
 
 
 class Factorization(Answering, Updating):
-    """What both models share; not for use by itself."""
+    """Base class of both models; not for direct use."""
 
     walk = "users"
     _transient = (*Answering._transient, "_ended")
@@ -27,18 +27,24 @@ class Factorization(Answering, Updating):
     ):
         """Learn from ratings.
 
-        X: Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples; or, with y (n,) their ratings, X
-        of user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). With a matrix y is ignored. Pandas'
-        X and y are matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there if it is the
-        GPU that trains, and copied to the host where something needs them there: more than 254 different ratings,
-        clicks, sample_weight, validation_fraction, what is left open and has to be chosen, checkpoints, several ranks.
-        sample_weight (n,): how much each rating counts (of a matrix, each user's), in place of the weights that Ratings
-        may have; 0: as if it were not there (weights.py). validation: ratings to judge every epoch by (instead of
-        validation_fraction), as X without y. progress: called as progress(stage, done, total, info). checkpoint: a file
-        that the state of training is written to every minute and on Ctrl-C; resume: go on from it. team: a
-        parallel.Team, whose ranks all call this with the same arguments and all get the model
-        (gpukit.factorization.shared says what works so). Raises ParameterError, DataError, DeviceError,
-        DeviceMemoryError, ModelError (a checkpoint that does not fit).
+        Parameters
+        ----------
+        X, y : Ratings, users x items (sparse, or dense with NaN) or a DataFrame of triples; or, with y (n,) as ratings,
+            X of user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). With a matrix y is ignored.
+            Pandas' X and y are matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there
+            if that GPU trains. They are copied to the host for more than 254 different ratings, clicks, sample_weight,
+            validation_fraction, model selection, checkpoints and several ranks.
+        sample_weight : (n,), weight of each rating (of a matrix: (M,), of each user), in place of the weights of
+            Ratings; ratings of weight 0 are excluded (weights.py)
+        validation : ratings to judge every epoch by, in place of validation_fraction; as X without y
+        progress : called as progress(stage, done, total, info)
+        checkpoint : file to which the state of training is written every minute and on Ctrl-C
+        resume : bool, default False; continue from the checkpoint
+        team : parallel.Team; all ranks call this with the same arguments and all get the model
+            (gpukit.factorization.shared lists what is supported)
+
+        Returns the estimator. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, ModelError (a
+        checkpoint that does not fit).
         """
         check_checkpoint(checkpoint, resume)
         given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
@@ -46,7 +52,7 @@ class Factorization(Answering, Updating):
         return self._train(run, progress, checkpoint, team)
 
     def refit(self, X, y=None, *, sample_weight=None, progress=None, checkpoint=None, resume=False, team=None):
-        """Return a new estimator, trained on X with the settings that the last fit of this one found.
+        """Return a new estimator, trained on X with the last fit's settings.
 
         Nothing is chosen or held out again. Use it to train on all ratings after a model of a part was evaluated.
 
@@ -100,13 +106,15 @@ class Factorization(Answering, Updating):
         if run.seen is not None:
             self.mark_seen(run.seen)
         device = run.device
-        del run, judge  # and what they keep on the device
+        del run, judge  # frees their device memory
         devices.release(device)
         return self
 
     def check(self, n_ratings=0, feedback=None):
-        """The parameters as settings.Settings for so many ratings of a kind of feedback (None: what they speak of);
-        raises ParameterError for one out of bounds."""
+        """Return the parameters as settings.Settings for n_ratings of a kind of feedback.
+
+        feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
+        """
         return settings.check(self, n_ratings, feedback)
 
     def prepare(
@@ -121,16 +129,16 @@ class Factorization(Answering, Updating):
         team=None,
         choice=None,
     ):
-        """run.Run: everything that training needs, before the first epoch; arguments and errors as fit.
+        """Return the run.Run of a training before its first epoch.
 
-        resume_from: a checkpoint to start from instead of the beginning. choice: the choose.chosen.Choice of another
+        Arguments and errors as fit. resume_from: a checkpoint to resume. choice: the choose.chosen.Choice of another
         training to repeat; None: choose what is open.
         """
         from gpukit.factorization import weights
         from gpukit.ratings.pairs import merge_repeats, ratings_of, table_of
 
         self.check()
-        spec = self.device if team is None or team.size == 1 else "cpu"  # ranks hand parts of the host's on
+        spec = self.device if team is None or team.size == 1 else "cpu"  # ranks exchange parts of arrays on the host
         ratings = ratings_where(X, y, spec, lambda: table_of(X, y))
         ratings = weights.counted(weights.weighted(ratings, sample_weight, X, y))
         ratings = merge_repeats(ratings, X, stacklevel=3)
@@ -144,7 +152,7 @@ class Factorization(Answering, Updating):
         if validation is not None:
             judges = judges_of(self, ratings_of(validation), feedback)
             held_out = in_rows_of(judges, ratings.user_ids, ratings.item_ids)
-        elif choice is None and self.validation_fraction and not checked.patience:  # stopping holds out for itself
+        elif choice is None and self.validation_fraction and not checked.patience:  # patience has its own hold-out
             ratings, held_out = ratings.split(self.validation_fraction, checked.seed)
             seen = held_out
             check_shape(ratings)
@@ -162,59 +170,84 @@ class Factorization(Answering, Updating):
             return begin.prepare(*given, team or ALONE, choice)._replace(seen=seen)
 
     def find_neighbors(self, orders, steps, n_neighbors):
-        """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
+        """Return the neighbours (N, n_neighbors) int32 on the host, best first.
+
+        orders: ratings.orders.Orders, whose items are compared.
+        """
         return np.zeros((orders.shape[1], 0), np.int32)
 
     def searched(self, orders, steps, n_neighbors, progress):
-        """The function that waits for the neighbors (N, K) int32, whose search has begun."""
+        """Start the search for neighbours; return the function that waits for them.
+
+        The function returns (N, K) int32.
+        """
         return lambda: np.zeros((orders.shape[1], 0), np.int32)
 
 
 class MatrixFactorization(Factorization):
-    """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j, by stochastic gradient descent over the users' rows.
+    """CUSGD++ (Algorithm 2): r ~ mean + b_i + b_j + u_i v_j.
 
-    Parameters: n_factors F, 1 to 1024; n_epochs; biases: whether b_i, b_j are there; solver 'sgd' (CUSGD++, what 'auto'
-    takes for ratings), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als' (alternating least squares, the same on every
-    run), n_epochs, learning_rate and regularization by default the solver's own; rates (of sgd) 'adaptive' (AdaGrad,
-    one sum a row) or 'paper' (Eq. 7); learning_rate, None for the rates' own (rates.defaults); regularization, in units
-    of the ratings' deviation.
+    Training is stochastic gradient descent over the users' rows.
 
-    n_factors, n_epochs, regularization: what is None is chosen from the data. Where there are more than 200,000
-    ratings, 100 or more a user and item, and a sample of them tells of tastes, these are 32, 13 and more with the
-    ratings (rates.default_epochs), and the rates' own. Else some candidates, damped biases alone among them, are tried
-    on parts of the ratings held out, and the best is trained on all of them (gpukit.factorization.choose). What is
-    named is obeyed; with any of them named the model has factors. More factors than users or items are as many as these
-    (UserWarning).
+    Parameters
+    ----------
+    n_factors : F, 1 to 1024
+    n_epochs : number of epochs
+    biases : whether b_i, b_j are part of the model
+    feedback : 'explicit' (ratings), 'implicit' (clicks) or 'auto': clicks if all ratings are equal, as those of pairs
+        are
+    positive_from : ratings, or counts, from here on are clicks; the others are ignored
+    loss : for clicks, 'squared' (solver 'ials', over all pairs), 'cross-entropy' (the paper's) or 'bpr' (both of solver
+        'sampled')
+    solver : 'sgd' (CUSGD++, the choice of 'auto' for ratings), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als'
+        (alternating least squares, the same on every run). n_epochs, learning_rate and regularization are the solver's
+        own by default. For clicks 'ials' or 'sampled'.
+    n_negatives : of sampled: items drawn for each click
+    unobserved_weight : of ials: weight of a pair without a click; a click has weight 1
+    row_solver : of ials: solver of a row, 'cholesky' (exact), 'gradients' (a few steps of conjugate gradients),
+        'blocks' (some factors at a time, iALS++) or 'auto' (the fastest for F)
+    rates : of sgd: 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7)
+    learning_rate : None for the default of the rates (rates.defaults)
+    regularization : in units of the ratings' deviation
+    validation_fraction : fraction of the ratings held out to judge every epoch
+    early_stopping : 0 (off), or the number of epochs without a better one after which training stops. It holds out
+        validation_fraction (0.05, if that is 0), then trains on all ratings for the best number of epochs. If fit gets
+        a validation, that is used, and the best state is kept.
+    deterministic : the same result on every run, with any number of threads, by a schedule without conflicts; on a GPU
+        in batches and single precision (hogwild: by a single worker)
+    precision : of the items' factors in training: 'half' (float16, sgd on a GPU), 'single' or 'auto' (half on a GPU
+        from five million ratings on: faster, with the same accuracy)
+    device : 'auto', 'cpu', 'cuda', 'cuda:N'
+    random_state : integer seed
 
-    Clicks: feedback 'explicit' (ratings), 'implicit' (clicks: who chose what), 'auto': clicks where all ratings are
-    alike, as those of pairs are; positive_from: ratings, or counts, from here on are clicks, the others nothing. Clicks
-    are learned by loss 'squared' (solver 'ials', over all pairs), or by 'cross-entropy' (the paper's) and 'bpr' (solver
-    'sampled', n_negatives items drawn for each click); unobserved_weight (of ials): of a pair without a click, where a
-    click weighs 1; row_solver (of ials): how a row is solved for, 'cholesky' (exactly), 'gradients' (a few steps of
-    conjugate gradients), 'blocks' (some factors at a time, iALS++) or 'auto' (what is fastest for F). What is None, and
-    solver and loss where both are 'auto', is chosen on a click held out of each user (gpukit.factorization.implicit). A
-    prediction is then a score that ranks items for a user, with no bounds.
+    n_factors, n_epochs and regularization that are None are chosen from the data. They are 32, 13 and more with the
+    ratings (rates.default_epochs), and the default of the rates, if there are more than 200,000 ratings, 100 or more a
+    user and item, and factors improve the predictions on a sample. Otherwise some candidates, damped biases among them,
+    are tried on held-out parts of the ratings, and the best is trained on all of them (gpukit.factorization.choose). A
+    parameter that is set is kept; if any of them is set, the model has factors. n_factors is limited by the number of
+    users and of items (UserWarning).
 
-    validation_fraction of the ratings held out to judge every epoch; early_stopping (0: never): hold
-    validation_fraction (0.05, if that is 0) out, stop there after so many epochs without a better one, then train on
-    all ratings for as many epochs as were best; where fit gets a validation, stop by that and keep the best;
-    deterministic: the same result on every run, with any number of threads, by a schedule
-    without conflicts, on a GPU in batches and single precision (hogwild: by one worker alone); precision of the items'
-    factors while training: 'half' (float16, of sgd on a GPU), 'single' or 'auto' (half on a GPU from five million
-    ratings on: faster, and as accurate); device 'auto', 'cpu', 'cuda', 'cuda:N'; random_state, an integer seed.
+    For clicks, open parameters, and solver and loss if both are 'auto', are chosen on a held-out click of each user
+    (gpukit.factorization.implicit). A prediction is then a score that ranks items for a user, without bounds.
 
-    After fit: user_ids_ (M,), item_ids_ (N,); mean_, of all ratings or, with a trend, what is predicted where nothing
-    is known; user_bias_ (M,), item_bias_ (N,); user_factors_ (M, F), item_factors_ (N, F): a prediction is mean_ +
-    user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j], not below or above scale_ (the lowest and
-    highest rating). These are float32, in units of the ratings (factors of the root of that), and made anew at each
-    use. user_baseline_ (M,), item_baseline_ (N,): the biases of the bias-only predictor, where training began. chosen_:
-    a dict of what the training went by (predictor: the class, or 'damped biases', whose factors are zero; n_factors,
-    n_neighbors, n_epochs, learning_rate, regularization; biases 'learned', 'held' at the baseline or 'none'; damping of
-    users and items; trend, how much of a line in their numbers of ratings users and items are damped to, empty for the
-    mean; share of the factors' part that is kept) and why; trials_: what was tried, a dict a candidate with its RMSE on
-    ratings held out and its curve by epoch. neighbors_ (N, 0); history_ (a dict an epoch: epoch, seconds, rmse or
-    None); timings_ (seconds: choosing, prepare, neighbours, training); device_; feedback_ ('explicit' or 'implicit');
-    n_features_in_ = N.
+    Attributes
+    ----------
+    user_ids_ (M,), item_ids_ (N,)
+    mean_ : mean of all ratings or, with a trend, the prediction for an unknown user and item
+    user_bias_ (M,), item_bias_ (N,), user_factors_ (M, F), item_factors_ (N, F) : a prediction is mean_ + user_bias_[i]
+        + item_bias_[j] + user_factors_[i] @ item_factors_[j], clipped to scale_. They are float32, in units of the
+        ratings (factors in the root of that), and computed at each access.
+    scale_ : the lowest and highest rating
+    user_baseline_ (M,), item_baseline_ (N,) : biases of the bias-only predictor, the start of training
+    chosen_ : dict of the settings of the training and why: predictor (the class, or 'damped biases', whose factors are
+        zero); n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned', 'held' at the baseline
+        or 'none'; damping of users and items; trend, the fraction of a line in their numbers of ratings towards which
+        users and items are damped, empty for the mean; share of the factors' part that is kept
+    trials_ : a dict a candidate, with its RMSE on held-out ratings and its curve by epoch
+    neighbors_ : (N, 0)
+    history_ : a dict an epoch: epoch, seconds, rmse or None
+    timings_ : seconds of choosing, prepare, neighbours, training
+    device_, feedback_ ('explicit' or 'implicit'), n_features_in_ = N
     """
 
     def __init__(
@@ -261,22 +294,33 @@ class MatrixFactorization(Factorization):
 
 
 class LSHMF(Factorization):
-    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, found by simLSH or else, Eq. (1).
+    """CULSH-MF (Algorithm 3): matrix factorization with nonlinear neighbourhoods, Eq. (1).
 
-    Parameters: n_factors F; n_neighbors K, 1 to 1024, None for 32 or, where ratings are few, what predicts best (none
-    at all may; more than the other items are as many as these, with a UserWarning); n_epochs; lsh_p coarse by
-    lsh_q fine hashings of lsh_bits bits; lsh_psi, the exponent of Psi(r) = r**psi (1, 2 or 4); search 'hamming',
-    'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group); hash 'simlsh', 'minhash' or 'projection'
-    (RP_cos): see gpukit.neighbors.SimLSH; feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver;
-    solver 'auto', 'sgd', for clicks also 'ials' or 'sampled'; rates, learning_rate, regularization,
-    validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state as in
-    MatrixFactorization.
+    Parameters
+    ----------
+    n_factors : F
+    n_neighbors : K, 1 to 1024; None for 32 or, if ratings are few, the number that predicts best (possibly 0). It is
+        limited by the number of other items (UserWarning).
+    n_epochs : number of epochs
+    lsh_p, lsh_q, lsh_bits : lsh_p coarse by lsh_q fine hashings of lsh_bits bits
+    lsh_psi : exponent of Psi(r) = r**psi (1, 2 or 4)
+    search : 'hamming', 'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group)
+    hash : 'simlsh', 'minhash' or 'projection' (RP_cos); see gpukit.neighbors.SimLSH
+    solver : 'auto', 'sgd', for clicks also 'ials' or 'sampled'
+    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver, rates, learning_rate, regularization,
+        validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state : as
+        in MatrixFactorization
 
-    After fit: as MatrixFactorization, with neighbors_ (N, K) int32 item rows, random_share_ of the neighbour slots, and
-    Eq. (1)'s influences, explicit_influences_ w and implicit_influences_ c (N, K) float32: a prediction has besides,
-    over the k of neighbors_[j] that user i has rated, the sum of (r_ik - baseline_ik) w_jk, and over those that i has
-    not rated the sum of c_jk, each divided by the root of how many they are. baseline_ik = mean_ + user_baseline_[i] +
-    item_baseline_[k]. w is a pure number, c in units of the ratings.
+    Attributes
+    ----------
+    As MatrixFactorization, and:
+
+    neighbors_ : (N, K) int32 item rows
+    random_share_ : fraction of the neighbour slots that are random
+    explicit_influences_, implicit_influences_ : (N, K) float32, w and c of Eq. (1). A prediction has two more terms.
+        The first is the sum of (r_ik - baseline_ik) w_jk over the k of neighbors_[j] that user i has rated; the second
+        is the sum of c_jk over those that i has not rated. Each is divided by the root of its number of neighbours.
+        baseline_ik = mean_ + user_baseline_[i] + item_baseline_[k]. w has no unit, c is in units of the ratings.
     """
 
     walk = "items"
@@ -346,25 +390,33 @@ class LSHMF(Factorization):
         self.random_state = random_state
 
     def check(self, n_ratings=0, feedback=None):
-        """The parameters as settings.Settings for so many ratings of a kind of feedback (None: what they speak of);
-        raises ParameterError for one out of bounds."""
+        """Return the parameters as settings.Settings for n_ratings of a kind of feedback.
+
+        feedback None: the kind that the parameters imply. Raises ParameterError for a parameter out of bounds.
+        """
         n_neighbors = settings.known(self.n_neighbors, settings.USUAL_NEIGHBORS)
         return super().check(n_ratings, feedback)._replace(n_neighbors=self._hashing(n_neighbors).n_neighbors)
 
     def _hashing(self, n_neighbors):
-        """The settings of the search for so many neighbours."""
+        """Return the settings of the search for n_neighbors."""
         from gpukit.neighbors import SimLSH
 
         lsh = self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi
         return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 
     def find_neighbors(self, orders, steps, n_neighbors):
-        """(N, n_neighbors) int32 on the host: the neighbours of items in orders, best first."""
+        """Return the neighbours (N, n_neighbors) int32 on the host, best first.
+
+        orders: ratings.orders.Orders, whose items are compared.
+        """
         found, _ = self._found(orders, steps, n_neighbors)()
         return found if isinstance(found, np.ndarray) else found.copy_to_host()
 
     def _found(self, orders, steps, n_neighbors):
-        """The function that waits for (neighbors (N, K) int32, random slots), whose search has begun."""
+        """Start the search; return the function that waits for its result.
+
+        The function returns (neighbors (N, K) int32, number of random slots).
+        """
 
         if not n_neighbors:
             return lambda: (np.zeros((orders.shape[1], 0), np.int32), 0)
@@ -386,7 +438,10 @@ class LSHMF(Factorization):
 
 
 def check_checkpoint(path, resume):
-    """ParameterError for resume without a file, DataError when the file could not be written later on."""
+    """Check that the checkpoint can be written.
+
+    Raises ParameterError for resume without a file, DataError for a file that cannot be written.
+    """
     if path is not None:
         check_writable(path)
     elif resume:
@@ -394,7 +449,7 @@ def check_checkpoint(path, resume):
 
 
 def check_shape(ratings):
-    """DataError unless there are ratings of at least two users and two items."""
+    """Raise DataError unless there are ratings of two users and two items."""
     if not len(ratings):
         raise DataError(
             "There are no ratings to learn from: 0 rows. Give at least two users and two items with ratings."

@@ -1,5 +1,7 @@
-"""Host steps of factorization on a GPU; cpu.py has the same names with the same arguments. Arrays stay on the
-device."""
+"""Host steps of factorization on a GPU; cpu.py has the same interface.
+
+Arrays stay on the device.
+"""
 
 import numpy as np
 
@@ -31,20 +33,23 @@ __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_wor
 BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
 TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
-FEW = 64  # ratings of the history for each pair that is asked for, from which on pairs are looked up one by one
+FEW = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
 FEW_BLOCKS = 1 << 14
 SCORE_BLOCKS = 48  # for 32 users; measured
 layout = layouts.gpu_layout
 
 
 def most_workers(layout):
-    """Workers (groups of lanes) that are at work at once."""
+    """Return the number of workers (groups of lanes) that run in parallel."""
     return WORKERS_AN_SM[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def find_neighbors(table, settings):
-    """The function that waits for (neighbors (N, K) int32 on the device, random slots) of a gpukit.neighbors Columns on
-    the device, whose search is queued."""
+    """Queue the search for neighbours; return the function that waits for them.
+
+    table: gpukit.neighbors Columns on the device. The function returns (neighbors (N, K) int32 on the device, number of
+    random slots).
+    """
     queued = neighbors.start(table, settings)
 
     def wait():
@@ -55,17 +60,23 @@ def find_neighbors(table, settings):
 
 
 def on_device(array):
-    """An array on the device, as it is where it is there."""
+    """Return an array on the device; copy it if necessary."""
     return to_device(array) if isinstance(array, np.ndarray) else array
 
 
 def as_words(codes):
-    """(n, slots / 4) uint32 view of device codes (n, slots) uint8."""
+    """Return a uint32 view of device codes.
+
+    codes (n, slots) uint8; returns (n, slots / 4) uint32.
+    """
     return codes.view(np.uint32) if codes.size else device_array((1, 1), np.uint32)
 
 
 def begin(beginning, layout, walk, history):
-    """The Session that training begins with, its parameters made on the device; beginning: model.state.Beginning."""
+    """Return the Session at the start of a training.
+
+    Its parameters are computed on the device. beginning: model.state.Beginning.
+    """
     sides = []
     for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
         kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
@@ -79,7 +90,7 @@ def begin(beginning, layout, walk, history):
 
 
 def first_neighborhood(beginning, layout):
-    """What model.state.pack_neighborhood gives of a Beginning, on the device; None without neighbours."""
+    """Return model.state.pack_neighborhood of a Beginning, on the device; None without neighbours."""
     if not layout.slots:
         return None
     shape = beginning.shape[1] + 1, layout.slots
@@ -89,9 +100,9 @@ def first_neighborhood(beginning, layout):
 
 
 class Session:
-    """A State at work: epochs over ratings, predictions, scores. See cpu.Session.
+    """A State on a GPU: epochs over ratings, predictions, scores.
 
-    made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
+    See cpu.Session. made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
     """
 
     def __init__(self, state, layout, walk, history, made=None):
@@ -103,10 +114,10 @@ class Session:
             made = *sides, state.neighbors, neighborhood
         *sides, self.neighbors, neighborhood = made
         self.item_rows = self.neighbors.shape[0]
-        if not layout.slots:  # the kernels do not read them, but an array of no bytes cannot be sent
+        if not layout.slots:  # the kernels do not read them, but an empty array cannot be uploaded
             neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
-        self.places = self.room = None  # where the rows of Q are stored, and in what; None: as they are numbered
-        self.spread = True  # whether training moves them: a pass over Q that few ratings do not repay
+        self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
+        self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
         self.vector = has_quad_additions()
@@ -115,7 +126,10 @@ class Session:
         self.predict_pairs = make_predict_pairs(*shape, half)
 
     def codes(self, query, count):
-        """(count, slots) uint8 device lines of neighbor_codes for an arrays.Query on the device."""
+        """Return (count, slots) uint8 device lines of neighbor_codes for an arrays.Query.
+
+        The Query is on the device.
+        """
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
         out = device_array((count, self.layout.slots), np.uint8)
@@ -129,15 +143,21 @@ class Session:
         return out
 
     def train_on(self, side, query, tables, workers, order=None):
-        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
-        the workers for each; order (rows,) uint32: how rows of the minor side are best stored, None: as popular."""
+        """Set the data of the epochs.
+
+        side: arrays.Side; query: the Query of its ratings (not read without neighbours); tables: chunk tables; workers:
+        number of workers for each; order (rows,) uint32: storage order of rows of the minor side, None: by popularity.
+        """
         self.batch = self.batch_of(side, query)
         self.tables, self.workers = [on_device(table) for table in tables], workers
         if self.spread:
             self.spread_minor(side, order)
 
     def spread_minor(self, side, order=None):
-        """Store the rows of the minor side, which an arrays.Side names, where training_data.minor_places has them."""
+        """Move the rows of the minor side to the positions of training_data.minor_places.
+
+        side: arrays.Side, whose minor rows are renamed.
+        """
         rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
         self.places = training_data.minor_places(side, rows, row_bytes, preparing, order)
         preparing.run("rename_rows", self.places, side.minor)
@@ -145,16 +165,16 @@ class Session:
         self.take_minor(self.parameters.Q)
 
     def batch_of(self, side, query):
-        """The Batch of an arrays.Side; query as in `train_on`."""
+        """Return the Batch of an arrays.Side; query as in `train_on`."""
         return batch_of(side, as_words(self.codes(query, len(side.minor))), self.levels)
 
     def take_minor(self, table):
-        """Store rows of the minor side, as they are numbered, in their places."""
+        """Store rows of the minor side, in row order, at their positions."""
         preparing.run("move_rows", table, self.places, self.room)
         self.parameters = self.parameters._replace(Q=self.room)
 
     def minor(self):
-        """The rows of the minor side as they are numbered."""
+        """Return the rows of the minor side in row order."""
         if self.places is None:
             return self.parameters.Q
         table = device_array(self.parameters.Q.shape, np.float32)
@@ -162,29 +182,31 @@ class Session:
         return table
 
     def restart(self, state):
-        """Go on from a State of the same layout."""
+        """Continue from a State of the same layout."""
         self.parameters = Session(state, self.layout, self.walk, self.history).parameters
         if self.places is not None:
             self.take_minor(self.parameters.Q)
 
     def start_epoch(self, rates, turn):
-        """Queue one pass over all ratings."""
+        """Queue one epoch over all ratings."""
         grid = -(-self.workers * self.layout.lanes // BLOCK)
         for table in schedule.order_tables(self.tables, turn):
             launch(self.sgd_epoch, grid, BLOCK, table, self.batch, self.parameters, rates, turn, self.workers)
 
     def epoch(self, rates, turn):
-        """One pass over all ratings; returns when it is done."""
+        """Run one epoch over all ratings; return when it is done."""
         self.start_epoch(rates, turn)
         self.finish()
 
     def finish(self):
-        """Return when what is queued is done."""
+        """Wait for queued work."""
         cuda.synchronize()
 
     def ask(self, users, items):
-        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`; not for after `train_on`, when
-        asked before."""
+        """Return the Pairs of rows for `predict` and `errors`.
+
+        users, items: (n,) int32 on the host. The result of a call before `train_on` is not valid after it.
+        """
         users, items = to_device(users), to_device(items)
         query = None
         if self.layout.slots and users.size:
@@ -196,22 +218,25 @@ class Session:
         return Pairs(major, minor, codes, self.levels)
 
     def predict(self, asked):
-        """(n,) float32 predictions in z of what `ask` returned."""
+        """Return the predictions (n,) float32 in z for the result of `ask`."""
         return self.predicted(asked).copy_to_host()
 
     def predicted(self, asked):
-        """`predict`, its answer on the device."""
+        """Return the predictions of `predict` on the device."""
         predicted = device_array(asked.major.size, np.float32)
         grid = max(1, min(-(-predicted.size * self.layout.lanes // BLOCK), 1 << 16))
         launch(self.predict_pairs, grid, BLOCK, asked, self.parameters, predicted)
         return predicted
 
     def truth(self, values):
-        """Ratings (n,) float32 made ready for `errors`."""
+        """Return ratings (n,) float32 in the form that `errors` takes."""
         return to_device(np.ascontiguousarray(values, np.float32))
 
     def errors(self, asked, truth, scale):
-        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+        """Return (sum of squared errors, of absolute errors) in the ratings' units.
+
+        asked, truth: results of `ask` and `truth`.
+        """
         return training_data.errors(self.predicted(asked), truth, scale, preparing)
 
     @property
@@ -220,14 +245,15 @@ class Session:
         return self.history.indptr.size - 2
 
     def tile_users(self):
-        """Users scored at once."""
+        """Number of users scored at once."""
         return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
 
     def best(self, users, n, worth, hide):
-        """(item rows (B, n) int32, scores (B, n) float32 in z, NaN where too few items are left) for user rows (B,).
+        """Return the n best items of user rows (B,).
 
-        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out. The
-        layout must be of single precision, as serving's is.
+        worth (N,) float32: added to each item's scores, NaN excludes the item; hide: exclude rated items. The layout
+        must be of single precision, as in serving. Returns (item rows (B, n) int32, scores (B, n) float32 in z); scores
+        are NaN where too few items are left.
         """
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
@@ -247,16 +273,19 @@ class Session:
         return rows, scores_of_keys(best)
 
     def rated(self):
-        """The History on the device, sent when first needed where it lies on the host."""
+        """Return the History on the device; it is uploaded when first needed."""
         self.history = History(*map(on_device, self.history))
         return self.history
 
     def learned(self):
-        """(users', items' parameter rows as they are numbered, packed influences), on the device."""
+        """Return (user rows, item rows, packed influences) on the device.
+
+        Parameter rows are in row order.
+        """
         return *layouts.major_first(self.walk, self.parameters.P, self.minor()), self.parameters.influence
 
     def state(self):
-        """The State as it stands, on the host."""
+        """Return the current State on the host."""
         tables, kinds = (self.parameters.P, self.minor()), (self.layout.major, self.layout.minor)
         users, items = layouts.major_first(self.walk, *map(self.side, tables, kinds))
         influence = self.parameters.influence.copy_to_host() if self.layout.slots else None
@@ -265,7 +294,7 @@ class Session:
         return states.state_of(users, items, influence, self.layout, self.neighbors)
 
     def side(self, table, rows):
-        """(factors, extras) on the host of parameter rows, which the GPU widens where they are halves."""
+        """Return (factors, extras) of parameter rows on the host; halves become float32."""
         count = table.shape[0] - 1
         factors = device_array((count, rows.n_factors), np.float32)
         extras = device_array((count, states.KEPT), np.float32)

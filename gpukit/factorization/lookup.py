@@ -1,4 +1,4 @@
-"""Ids that people ask a fitted model about, found among the model's; what becomes of unknown ones."""
+"""Rows of ids in a fitted model; treatment of unknown ids."""
 
 import warnings
 
@@ -7,12 +7,15 @@ import numpy as np
 from gpukit.base import check_choice
 from gpukit.errors import DataError
 
-NAMED = 5  # unknown ids that a message names
-PREDICTED = ("warn", "baseline", "error")  # unknown ids of pairs to predict
+NAMED = 5  # number of unknown ids in a message
+PREDICTED = ("warn", "baseline", "error")  # values of `unknown` for pairs to predict
 
 
 def rows_or_unknown(ids, known, what="user"):
-    """(n,) int32 rows of ids in known; len(known) where an id is unknown. Raises DataError for what are no ids."""
+    """Return the rows (n,) int32 of ids in `known`.
+
+    The row of an unknown id is len(known). Raises DataError for values that are not ids.
+    """
     from gpukit.io.ids import check_fractions, check_types, rows_of
 
     check_types(ids, what)
@@ -23,7 +26,10 @@ def rows_or_unknown(ids, known, what="user"):
 
 
 def refuse_unknown(ids, rows, count, what, advice):
-    """Raise DataError that names the first of ids whose row is the count of known ones; advice: what to pass."""
+    """Raise DataError that names the first unknown ids, if any.
+
+    rows: of ids, `count` for an unknown one; advice: what the user can pass instead.
+    """
     strange = rows == count
     if strange.any():
         ids = np.atleast_1d(np.asarray(ids))
@@ -33,7 +39,10 @@ def refuse_unknown(ids, rows, count, what, advice):
 
 
 def known_rows(ids, known, what, unknown, fallback):
-    """Return `rows_or_unknown`, or raise DataError for an unknown id unless `unknown` is the name of the fallback."""
+    """Return `rows_or_unknown`; raise DataError for an unknown id if unknown is 'error'.
+
+    fallback: the other value of `unknown`.
+    """
     check_choice("unknown", unknown, ("error", fallback))
     rows = rows_or_unknown(ids, known, what)
     if unknown == "error":
@@ -42,7 +51,10 @@ def known_rows(ids, known, what, unknown, fallback):
 
 
 def report_unknown(users, items, shape, unknown, stacklevel):
-    """Warn of pairs with unknown ids, or raise DataError; users, items (n,) rows; unknown: one of PREDICTED."""
+    """Warn of pairs with unknown ids, or raise DataError.
+
+    users, items (n,): rows; unknown: a value of PREDICTED.
+    """
     no_user, no_item = (int((rows == count).sum()) for rows, count in zip((users, items), shape))
     if unknown == "baseline" or not (no_user or no_item):
         return

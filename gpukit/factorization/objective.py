@@ -11,7 +11,7 @@ LOSSES = ("auto", "squared", "cross-entropy", "bpr")
 ALL_SOLVERS = ("auto", *SOLVERS, *LOSSES_OF)
 ROW_SOLVERS = ("auto", "cholesky", "gradients", "blocks")  # of ials: solvers.ials.plan.WAYS
 LARGEST = 1e38
-OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters that ratings have no use for
+OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 
 
 class Goal(NamedTuple):

@@ -1,4 +1,4 @@
-"""One training run: what `fit` does between checking its arguments and keeping the result."""
+"""Training run: epochs, judging and checkpoints."""
 
 import time
 from typing import NamedTuple
@@ -18,10 +18,13 @@ CHECKPOINT_SECONDS = 60.0
 
 
 class Run(NamedTuple):
-    """A training that is about to begin: the session, its solver's Training, settings.Settings, Clock and Scale, the
-    first epoch, the history, the best state; Ratings to train on and to judge by (or None), Device, choose.Choice; what
-    becomes of the State that was trained, a function of that and of Checkpoints or None; seen: Ratings held out of
-    those that were given, which lists leave out, or None."""
+    """A training before its first epoch.
+
+    session; training: the solver's Training; settings: settings.Settings; clock: Clock; scale: Scale; start: the first
+    epoch; history; best: the best state; ratings: Ratings to train on; held_out: Ratings to judge by, or None; device:
+    Device; choice: choose.Choice; complete: a function of the trained State and of Checkpoints or None that returns the
+    final State; seen: held-out Ratings of the input, which lists exclude, or None.
+    """
 
     session: object
     training: object
@@ -40,7 +43,7 @@ class Run(NamedTuple):
 
 
 class Judge:
-    """RMSE on held-out ratings after an epoch, and the best state so far when training may stop early."""
+    """RMSE on held-out ratings after each epoch, and the best state."""
 
     def __init__(self, session, held_out, scale, patience, history=(), best_state=None):
         self.session, self.scale, self.patience = session, scale, patience
@@ -54,14 +57,17 @@ class Judge:
             self.count = len(held_out)
 
     def rmse(self):
-        """Root mean squared error of the clipped predictions, None without held-out ratings."""
+        """Return the RMSE of the clipped predictions, None without held-out ratings."""
         if self.asked is None:
             return None
         squares, _ = self.session.errors(self.asked, self.truth, self.scale)
         return float(np.sqrt(squares / self.count))
 
     def enough(self, epoch, rmse):
-        """Whether RMSE has not fallen for `patience` epochs; keeps the best state for then."""
+        """Return True if RMSE has not fallen for `patience` epochs.
+
+        Keeps the best state.
+        """
         if not self.patience or rmse is None:
             return False
         if rmse < self.best:
@@ -70,17 +76,17 @@ class Judge:
 
 
 def unscale(z, scale):
-    """Predictions in the ratings' own units, within their range."""
-    with np.errstate(over="ignore"):  # a training that diverges may be beyond float32, and is at the range's end then
+    """Return predictions in the units of the ratings, clipped to their range."""
+    with np.errstate(over="ignore"):  # a diverging training may overflow float32; it is clipped
         value = z * np.float32(scale.deviation) + np.float32(scale.mean)
     return np.clip(value, np.float32(scale.low), np.float32(scale.high))
 
 
 class Checkpoints:
-    """Writes the state of a run to a file every CHECKPOINT_SECONDS and when asked; does nothing without a path.
+    """Checkpoints of a run, every CHECKPOINT_SECONDS and on request.
 
-    before: the saving.Part of the model that was reported, which a second training keeps in the file. ended: the Part
-    of the end, once that is reached; it is not written.
+    Without a path nothing is written. before: the saving.Part of the reported model, which a second training keeps in
+    the file. ended: the Part at the end of the training, in memory only.
     """
 
     def __init__(self, path, estimator, data, choice, team=ALONE, before=None):
@@ -89,24 +95,29 @@ class Checkpoints:
         self.written, self.ended = time.monotonic(), None
 
     def write(self, session, best, done):
-        """Write now: the session's State and the best one (or None) after `done` epochs."""
+        """Write a checkpoint: the session's State and the best one (or None) after `done` epochs."""
         if self.path is not None:
-            state = session.state()  # of all ranks, of which the first one writes
+            state = session.state()  # collective; the first rank writes
             if self.team.rank == 0:
                 saving.save_checkpoint(self.path, *self._facts(state, best, done))
             self.team.barrier()
         self.written = time.monotonic()
 
     def write_beside(self, first, session, done):
-        """Write now: the State of the first of two models, which is done with, and the second's session after `done`
-        epochs; ranks have none."""
+        """Write the first model's final State and the second model's session.
+
+        done: epochs of the second model. Not for several ranks.
+        """
         if self.path is not None:
             second, epochs = saving.Beside(session.state(), done), len(self.estimator.history_)
             saving.save_checkpoint(self.path, *self._facts(first, None, epochs, second))
         self.written = time.monotonic()
 
     def end(self, state, best, done, beside=None):
-        """Keep the end of the training in memory, for a second training to write; arguments as saving.part_of."""
+        """Keep the end of the training in memory, for a second training.
+
+        Arguments as saving.part_of.
+        """
         if self.path is not None:
             self.ended = saving.part_of(*self._facts(state, best, done, beside))
 
@@ -114,22 +125,26 @@ class Checkpoints:
         return self.estimator, state, best, done, self.data, self.choice, beside, self.before
 
     def due(self):
-        """Whether it is time for another one."""
+        """Return True if the next periodic checkpoint is due."""
         if self.path is None:
             return False
         return bool(self.agreed(time.monotonic() - self.written >= CHECKPOINT_SECONDS))
 
     def agreed(self, requested):
-        """The number of the signal by which any rank is requested to stop, or None; without a file each for itself."""
+        """Return the signal number by which any rank is requested to stop.
+
+        None if there is no request. Without a file every rank uses its own.
+        """
         if self.path is None or self.team.size == 1:
             return requested
         return int(self.team.allreduce(np.array(requested or 0), "max")) or None
 
 
 def run(session, training, plan, judge, checkpoints, history, start, progress):
-    """Epochs start..plan.epochs - 1 of a solver's Training; appends to history and returns the State to keep.
+    """Run epochs start..plan.epochs - 1; return the State to keep.
 
-    Ctrl-C takes effect after the epoch at work: the checkpoint is written, then the KeyboardInterrupt goes on.
+    training: the solver's Training. Appends to history. Ctrl-C takes effect after the current epoch: the checkpoint is
+    written, then KeyboardInterrupt is raised. Raises GpukitError if the factors are not finite.
     """
     begun = work_clock() - (history[-1]["seconds"] if history else 0.0)
     judging = 0.0
@@ -164,8 +179,10 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
 
 
 def check_memory(device, n_ratings, sides, layout, beside=0):
-    """DeviceMemoryError with both sizes when a GPU, or the main memory, cannot hold the work; beside: bytes that a way
-    of training needs of its own on the device."""
+    """Raise DeviceMemoryError if GPU or main memory is too small for training.
+
+    The message has both sizes. beside: additional bytes that a solver needs on the device.
+    """
     what = f"Training on {n_ratings:,} ratings"
     devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + beside, what)
     devices.require_host(plans.memory_on_host(sides, layout), what)

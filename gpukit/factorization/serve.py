@@ -1,4 +1,4 @@
-"""What a fitted model does: predictions, recommendations, files. Shared by both estimators."""
+"""Predictions, evaluation and files of a fitted model; shared by both estimators."""
 
 import os
 import threading
@@ -13,21 +13,29 @@ from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unkno
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
 
-_making = threading.Lock()  # of sessions: threads that ask a model first share one
-os.register_at_fork(after_in_child=lambda: globals().update(_making=threading.Lock()))  # its holder may be elsewhere
+_making = threading.Lock()  # of sessions: the first threads that use a model share one
+os.register_at_fork(
+    after_in_child=lambda: globals().update(_making=threading.Lock())
+)  # a thread of the parent may hold it
 MOST_ANSWERS = 1_000_000  # for a user, or an item
 JUDGED_AT_ONCE = 1 << 25  # pairs: a gigabyte of codes with 32 neighbours
 
 
 class Serving(Estimator):
-    """A fitted State at work. A subclass has `walk`, the side that its sessions walk, and `device`."""
+    """A fitted State on a device.
+
+    A subclass has `walk`, the major side of its sessions, and `device`.
+    """
 
     _fitted_by = "item_ids_"
     _transient = ("_serving",)
 
     def set_fitted(self, state, rated, scale, user_ids, item_ids):
-        """Keep the result of a training or of a model file: state.State, arrays.History (which may lie on the device),
-        arrays.Scale, the ids."""
+        """Keep the result of a training or of a model file.
+
+        state: state.State; rated: arrays.History, on the host or on the device; scale: arrays.Scale; user_ids,
+        item_ids.
+        """
         self._state, self._history, self._scale = state, rated, scale
         self.user_ids_, self.item_ids_ = user_ids, item_ids
         self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
@@ -57,7 +65,10 @@ class Serving(Estimator):
 
     @property
     def user_baseline_(self):
-        """(M,) float32, in units of the ratings: with item_baseline_ and mean_ the bias-only predictor of Eq. (1)."""
+        """(M,) float32, in units of the ratings.
+
+        With item_baseline_ and mean_ the bias-only predictor of Eq. (1).
+        """
         return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
 
     @property
@@ -67,7 +78,7 @@ class Serving(Estimator):
 
     @property
     def _rated(self):
-        """The arrays.History on the host, fetched when it is first asked for."""
+        """arrays.History on the host, copied at the first access."""
         history = self._history  # read once: another thread may fetch it meanwhile
         if not all(isinstance(array, np.ndarray) for array in history):
             history = self._history = type(history)(*(np.asarray(array.copy_to_host()) for array in history))
@@ -75,7 +86,7 @@ class Serving(Estimator):
 
     def __getstate__(self):
         if hasattr(self, "_history"):
-            self._rated  # noqa: B018  (what is kept of it is on the host then)
+            self._rated  # noqa: B018  (copies the history to the host)
         return super().__getstate__()
 
     def _of_state(self, name):
@@ -83,11 +94,14 @@ class Serving(Estimator):
         return getattr(self._state, name)
 
     def _session(self):
-        """The fitted State at work on the device, made when first needed."""
+        """Return the session of the fitted State on the device; cached."""
         return self._kept_session("_serving", self._made_session)
 
     def _kept_session(self, name, make):
-        """The session that is kept by a name, made by make(device) when first needed on a device."""
+        """Return the session cached under a name, made by make(device) if necessary.
+
+        A session of another device is replaced.
+        """
         self._check_fitted()
         device = devices.resolve(self.device)
         with _making:
@@ -98,7 +112,7 @@ class Serving(Estimator):
         return kept[1]
 
     def _reported(self, what):
-        """device.reported on the device that answers."""
+        """Return device.reported for the device of the model."""
         self._check_fitted()
         return devices.reported(devices.resolve(self.device), what)
 
@@ -108,24 +122,30 @@ class Serving(Estimator):
         return steps.Session(self._state, layout, self.walk, self._history_on(device))
 
     def _history_on(self, device):
-        """The arrays.History where it lies: on a device that it has been made on, or on the host."""
+        """Return the History, on the fit's device or on the host."""
         return self._history if str(device) == self.device_ else self._rated
 
     def predict(self, X, unknown="warn"):
-        """(n,) float32 predicted ratings, within the range of the training ratings.
+        """Return predicted ratings (n,) float32, within the range of the training ratings.
 
-        X: pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, else its first
-        two columns), Ratings, or a users x items matrix of which the stored entries are predicted. Unknown users and
-        items are predicted from what is known of the other, or the mean, as a test set with new ones needs it; a
-        UserWarning counts them. unknown: 'warn', 'baseline' (the same without a warning) or 'error' (DataError). Raises
-        DataError for ids that are neither text nor whole numbers.
+        Parameters
+        ----------
+        X : pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, otherwise its
+            first two columns), Ratings, or a users x items matrix, whose stored entries are predicted
+        unknown : 'warn', 'baseline' or 'error' (DataError). Unknown users and items are predicted from the known one of
+            the pair, or as the mean. 'warn' counts them in a UserWarning, 'baseline' does not.
+
+        Raises DataError for ids that are neither text nor whole numbers.
         """
         from gpukit.factorization import run
 
         return run.unscale(self._z_of(X, unknown=unknown), self._scale)
 
     def _z_of(self, X, session_of=None, unknown="baseline"):
-        """(n,) float32 predictions of pairs in the units of training, by the session that session_of() gives."""
+        """Return predictions (n,) float32 of pairs in the units of training.
+
+        session_of: function that returns the session.
+        """
         check_choice("unknown", unknown, PREDICTED)
         with self._reported("Predicting"):
             session = (session_of or self._session)()
@@ -138,7 +158,10 @@ class Serving(Estimator):
         return predicted
 
     def _pairs(self, X):
-        """(user rows, item rows) int32 of what predict takes; the row behind the last for unknown ids."""
+        """Return (user rows, item rows) int32 of pairs as predict takes them.
+
+        Unknown ids have the row behind the last.
+        """
         from gpukit.ratings import as_ratings
         from gpukit.ratings.pairs import pairs_of
 
@@ -149,7 +172,10 @@ class Serving(Estimator):
         return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
 
     def evaluate(self, X, y=None):
-        """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them."""
+        """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
+
+        X and y are as in fit.
+        """
         from gpukit.ratings.pairs import ratings_of
 
         with self._reported("Judging"):
@@ -165,7 +191,10 @@ class Serving(Estimator):
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
     def score(self, X, y=None):
-        """Minus the RMSE on ratings X, or on ratings y of pairs X: larger is better, as model selection wants it."""
+        """Return the negative RMSE on X, or on y of X.
+
+        Larger is better, as model selection requires.
+        """
         return -self.evaluate(X, y)["rmse"]
 
     def _packed(self):
@@ -179,12 +208,15 @@ class Serving(Estimator):
         saving.unpack(self, facts, arrays)
 
     def __sklearn_tags__(self):
-        """What scikit-learn asks: ratings are real numbers, y is not always needed."""
+        """Return scikit-learn's tags: real-valued ratings, y is optional."""
         return scikit.regressor(super().__sklearn_tags__())
 
 
 def in_rows_of(ratings, user_ids, item_ids):
-    """ratings in the rows of other id maps; unknown ids get the row behind the last."""
+    """Return ratings in the rows of other id maps.
+
+    Unknown ids have the row behind the last.
+    """
     if ratings.user_ids is user_ids and ratings.item_ids is item_ids:
         return ratings
     users, items = rows_or_unknown(ratings.user_ids, user_ids), rows_or_unknown(ratings.item_ids, item_ids)

@@ -1,4 +1,4 @@
-"""The parameters of MatrixFactorization and LSHMF, checked."""
+"""Parameters of MatrixFactorization and LSHMF, validated."""
 
 import warnings
 from typing import NamedTuple
@@ -19,14 +19,14 @@ RATES = ("adaptive", "paper")
 
 
 class Settings(NamedTuple):
-    """What one training needs of the estimators' parameters, the usual ones filled in for what is open.
+    """Parameters of one training, with defaults for those that are open.
 
-    damping: of the users' and of the items' baseline biases; trend: as in PreparationOptions; held: biases stay at
-    the baseline, and with 0 epochs the model is that; share: how much of what factors and influences add to them is
-    kept. feedback 'explicit' or 'implicit', and for the latter: loss; n_negatives sampled for a click;
-    unobserved_weight alpha0 of every pair; exponent nu of what regularization is scaled by; counted: whether clicks
-    weigh more that come often; recency: how much more the latest weigh; blend: share of a neighbourhood's score;
-    popular: share of popularity; mixed: weight of a second model's; row_solver: of ials.
+    damping: of the users' and of the items' baseline biases. trend: as in PreparationOptions. held: biases stay at the
+    baseline; with 0 epochs the model is the baseline. share: fraction of the part of factors and influences that is
+    kept. feedback: 'explicit' or 'implicit'. For 'implicit': loss; n_negatives sampled for a click; unobserved_weight
+    alpha0 of every pair; exponent nu of the scale of the regularization; counted: frequent clicks have more weight;
+    recency: additional weight of the latest clicks; blend: share of a neighbourhood's score; popular: share of
+    popularity; mixed: weight of a second model's score; row_solver: of ials.
     """
 
     epochs: int
@@ -58,16 +58,16 @@ class Settings(NamedTuple):
 
     @property
     def factors_share(self):
-        """What of the score is the factors', where something stands beside them."""
+        """Share of the factors in the score, next to blend and popularity."""
         return max(0.0, 1.0 - self.blend - self.popular)
 
     @property
     def learned_neighbors(self):
-        """Neighbours that training looks at: those of least squares over clicks are joined to it afterwards."""
+        """Number of neighbours in training; `ials` adds its neighbours after training."""
         return 0 if self.solver == "ials" else self.n_neighbors
 
     def epoch_rates(self, epoch):
-        """formulas.Rates of an epoch."""
+        """Return the formulas.Rates of an epoch."""
         from gpukit.factorization.solvers.sgd.rates import epoch_rates
 
         learned = self.biases and not self.held
@@ -75,8 +75,11 @@ class Settings(NamedTuple):
 
 
 def check(estimator, n_ratings=0, feedback=None):
-    """Settings of an estimator for so many ratings of a kind of feedback (None: what its parameters speak of); raises
-    ParameterError for a parameter out of bounds."""
+    """Return the Settings of an estimator for ratings or clicks.
+
+    n_ratings: their number. feedback None: the kind that the parameters imply. Raises ParameterError for a parameter
+    out of bounds.
+    """
     goal = goal_of(estimator, feedback)
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
@@ -103,7 +106,10 @@ def check(estimator, n_ratings=0, feedback=None):
 
 
 def weights_of(estimator, standard):
-    """Settings that clicks alone have, as a dict, where none are given the solver's usual ones: `standard`."""
+    """Return the Settings for clicks alone, as a dict.
+
+    standard: the solver's defaults.
+    """
     bounds = {"n_negatives": (check_integer, 1, MOST_NEGATIVES), "unobserved_weight": (check_real, 0.0, None)}
     found = {name: standard[name] for name in (*bounds, "exponent") if name in standard}
     for name, (checking, least, most) in bounds.items():
@@ -113,9 +119,11 @@ def weights_of(estimator, standard):
 
 
 def of_model(model, n_ratings):
-    """The Settings by which a fitted model takes further ratings, n_ratings in all: those that were chosen for it, or
-    where these were the usual ones the usual ones for so many. What another solver began goes on by stochastic gradient
-    descent."""
+    """Return the Settings by which a fitted model learns further ratings.
+
+    n_ratings: ratings in all. The settings are the chosen ones, or the defaults for n_ratings if the chosen ones were
+    defaults. Models of other solvers continue by stochastic gradient descent.
+    """
     plan, chosen = check(model, n_ratings, model.feedback_), model.chosen_
     if model.feedback_ == "implicit":
         others = ("damping", "trend", "biases")
@@ -132,7 +140,7 @@ def of_model(model, n_ratings):
 
 
 def is_usual(model):
-    """Whether a fitted model's epochs and regularization are the usual ones for as many ratings as it was fitted to."""
+    """Return True if a fitted model's epochs and regularization are defaults."""
     then = check(
         model, update_log.count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_
     )
@@ -140,14 +148,14 @@ def is_usual(model):
 
 
 def check_rate(solver, given, standard):
-    """The learning rate, by default the standard one; None of a solver that takes no steps."""
+    """Return the learning rate, by default `standard`; None for a solver without steps."""
     if standard is None and given is not None:
         raise ParameterError(f"learning_rate={given!r} means nothing to solver={solver!r}, which solves exactly.")
     return None if standard is None else check_real("learning_rate", known(given, standard), 0.0, strict=True)
 
 
 def check_precision(solver, precision, deterministic):
-    """ParameterError for half precision of a training that has none."""
+    """Raise ParameterError for half precision if the solver does not support it."""
     if precision != "half":
         return
     if solver != "sgd":
@@ -159,13 +167,16 @@ def check_precision(solver, precision, deterministic):
 
 
 def known(value, standard):
-    """value, or the standard one for None."""
+    """Return value, or standard if it is None."""
     return standard if value is None else value
 
 
 def clamped(estimator, settings, shape):
-    """Settings with no more factors than there are users or items, and no more neighbours than other items; warns
-    (UserWarning) where the user named more."""
+    """Return Settings with factors and neighbours limited by the shape (users, items).
+
+    There are at most min(shape) factors and at most the number of other items as neighbours. A UserWarning reports a
+    larger value from the user.
+    """
     most = {"n_factors": min(shape), "n_neighbors": shape[1] - 1}
     for name, limit in most.items():
         given = getattr(estimator, name, None)

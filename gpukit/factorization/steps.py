@@ -1,63 +1,81 @@
-"""What training and serving need of a device: cpu.py and gpu.py are modules with these names."""
+"""Protocols of cpu.py and gpu.py, for training and serving."""
 
 from typing import Protocol
 
 
 class Session(Protocol):
-    """A State at work on a device: epochs over ratings, predictions, scores."""
+    """A State on a device: epochs over ratings, predictions, scores."""
 
     def __init__(self, state, layout, walk, history, made=None):
-        """state: state.State; layout: what `Steps.layout` gave; walk: 'users' or 'items'; history: arrays.History;
-        made: what it would be made into, on the device, in place of a State.
+        """Initialize from a State or from arrays on the device.
 
-        spread: whether `train_on` may move the minor side's rows, which takes a pass over all of them; True unless set.
+        state: state.State; layout: result of `Steps.layout`; walk: 'users' or 'items'; history: arrays.History; made:
+        arrays on the device, in place of a State.
+
+        spread: whether `train_on` may move the minor side's rows, which takes one pass over them; True by default.
         """
 
     def train_on(self, side, query, tables, workers, order=None):
-        """What epochs walk: an arrays.Side, the Query of its ratings (not read without neighbours), chunk tables and
-        the workers for each."""
+        """Set the data of the epochs.
+
+        side: arrays.Side; query: the Query of its ratings (not read without neighbours); tables: chunk tables; workers:
+        number of workers for each.
+        """
 
     def batch_of(self, side, query):
-        """The arrays.Batch of an arrays.Side; query as in `train_on`."""
+        """Return the arrays.Batch of an arrays.Side; query as in `train_on`."""
 
     def restart(self, state):
-        """Go on from a state.State of the same layout."""
+        """Continue from a state.State of the same layout."""
 
     def epoch(self, rates, turn):
-        """One pass over all ratings; returns when it is done."""
+        """Run one epoch over all ratings; return when it is done."""
 
     def start_epoch(self, rates, turn):
-        """`epoch`, on a GPU queued and not waited for."""
+        """Start `epoch`; a GPU queues it and returns at once."""
 
     def finish(self):
-        """Return when what is queued is done."""
+        """Wait for queued work."""
 
     def ask(self, users, items):
-        """Pairs of rows, (n,) int32 on the host, made ready for `predict` and `errors`."""
+        """Return pairs of rows in the form that `predict` and `errors` take.
+
+        users, items: (n,) int32 on the host.
+        """
 
     def predict(self, asked):
-        """(n,) float32 on the host, in the units of training, of what `ask` returned."""
+        """Return predictions (n,) float32 on the host, in the units of training.
+
+        asked: result of `ask`.
+        """
 
     def truth(self, values):
-        """Ratings (n,) float32 made ready for `errors`."""
+        """Return ratings (n,) float32 in the form that `errors` takes."""
 
     def errors(self, asked, truth, scale):
-        """(sum of squared, sum of absolute errors) in the ratings' units of what `ask` and `truth` returned."""
+        """Return (sum of squared errors, of absolute errors) in the ratings' units.
+
+        asked, truth: results of `ask` and `truth`.
+        """
 
     def tile_users(self):
-        """Users scored at once."""
+        """Number of users scored at once."""
 
     def best(self, users, n, worth, hide):
-        """(item rows (B, n) int32, scores (B, n) float32, NaN where too few items are left) on the host.
+        """Return the n best items of user rows, on the host.
 
-        worth (N,) float32: added to each item's scores, NaN: the item is left out; hide: leave rated items out.
+        Result: (item rows (B, n) int32, scores (B, n) float32). worth (N,) float32: added to each item's scores, NaN
+        excludes the item; hide: exclude rated items. Scores are NaN where too few items are left.
         """
 
     def learned(self):
-        """(users', items' parameter rows as they are numbered, packed influences), on the device."""
+        """Return (user rows, item rows, packed influences) on the device.
+
+        Parameter rows are in row order.
+        """
 
     def state(self):
-        """The State as it stands, on the host."""
+        """Return the current State on the host."""
 
 
 class Steps(Protocol):
@@ -68,13 +86,16 @@ class Steps(Protocol):
     chunking: object
 
     def layout(self, n_factors, n_neighbors, half=False):
-        """The layout.Layout of a model on the device."""
+        """Return the layout.Layout of a model on the device."""
 
     def most_workers(self, layout):
-        """Workers that are at work at once."""
+        """Return the number of workers that run in parallel."""
 
     def find_neighbors(self, table, settings):
-        """A function that waits for (neighbors (N, K) int32 on the device, random slots) of a neighbors Columns."""
+        """Return a function that waits for the neighbours of a neighbors Columns.
+
+        The function returns (neighbors (N, K) int32 on the device, number of random slots).
+        """
 
     def begin(self, beginning, layout, walk, history) -> Session:
-        """The Session that training begins with, of a state.Beginning."""
+        """Return the Session at the start of a training, from a state.Beginning."""

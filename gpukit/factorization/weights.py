@@ -1,8 +1,8 @@
-"""Ratings that count differently: `sample_weight`, or the column of weights that Ratings have.
+"""Sample weights of ratings: `sample_weight`, or the column of weights of Ratings.
 
-A rating of weight w is learned from as if it came w times: its step, and its part of every mean, is times w. Weights
-are relative: they are divided by their mean, so that rates and damping mean what they mean without. What has weight 0
-is not there.
+A rating of weight w is learned as if it came w times: its step and its part of every mean are multiplied by w. Weights
+are relative: they are divided by their mean, so that rates and damping keep their meaning. Ratings of weight 0 are
+excluded.
 """
 
 import numpy as np
@@ -13,12 +13,15 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ratings.pairs import is_pairs
 from gpukit.ratings.table import Ratings
 
-TAKE = ("sgd", "als")  # solvers that weigh
+TAKE = ("sgd", "als")  # solvers that support weights
 
 
 def weighted(ratings, given, X, y):
-    """Ratings with sample weights in place of their own: given (n,), a number a rating; of a matrix X (M,), a number a
-    user; None: as they are. DataError for what cannot be weights."""
+    """Return Ratings with sample weights in place of their own.
+
+    given (n,): a number a rating; of a matrix X (M,), a number a user; None keeps the Ratings as they are. Raises
+    DataError for values that are not weights.
+    """
     if given is None:
         return ratings
     weights = numbers(given)
@@ -35,13 +38,16 @@ def weighted(ratings, given, X, y):
 
 
 def is_matrix(X, y):
-    """Whether X, as fit takes it with y, is users x items."""
+    """Return True if X, with y, is users x items.
+
+    X and y are as in fit.
+    """
     table = isinstance(X, (Ratings, tuple)) or is_frame(as_frame(X))
     return not (table or (y is not None and is_pairs(X)))
 
 
 def numbers(given):
-    """Weights as float32; DataError for what is no numbers."""
+    """Return weights as float32; raise DataError for values that are not numbers."""
     try:
         return as_array(plain(given), "sample_weight").astype(np.float32)
     except (TypeError, ValueError) as error:
@@ -49,7 +55,10 @@ def numbers(given):
 
 
 def counted(ratings):
-    """Ratings without those of weight 0, the other weights 1 on average; without the column where all are alike."""
+    """Return Ratings without those of weight 0, with mean weight 1.
+
+    The column is dropped if all weights are equal. Raises DataError if all are 0.
+    """
     weights = ratings.weights
     if weights is None:
         return ratings
@@ -66,8 +75,10 @@ def counted(ratings):
 
 
 def check_solver(solver, in_batches, ratings):
-    """ParameterError where a solver cannot weigh Ratings that have weights; in_batches: whether one result is wanted of
-    a GPU."""
+    """Raise ParameterError if the solver does not support the ratings' weights.
+
+    in_batches: whether training is deterministic on a GPU.
+    """
     if ratings.weights is not None and solver == "sgd" and in_batches:
         raise ParameterError("deterministic=True takes no weights on a GPU. Train on device='cpu', or leave them out.")
     if ratings.weights is not None and solver not in TAKE:

@@ -24,7 +24,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
       run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
       thresholds.py  start of each slice's lambda              ranks.py       rank of each slice
       confidence.py  confidence of each vertex                 formulas.py    scalar formulas with sources
-      cpu.py | gpu.py -> twins.py | kernels.py                 a Session: one tensor on one device
+      cpu.py | gpu.py -> twins.py | kernels.py                 a Session on one device; steps.py its protocol
 
 Cost of an iteration, for a share s of vertices with missing values: 4 s N K m n for the transforms, and the
 thresholding of K slices m x n. Memory: two copies of the tensor and two of the incomplete part, at most four in all.

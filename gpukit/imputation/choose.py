@@ -52,7 +52,10 @@ class Chosen(NamedTuple):
 
 
 class Trial(NamedTuple):
-    """setting (run.Setting) and the mean absolute errors on hidden values, an array (iterations,) per fold."""
+    """Errors of a setting on hidden values.
+
+    setting: run.Setting; curves: the mean absolute errors, an array (iterations,) per fold.
+    """
 
     setting: object
     curves: list
@@ -143,7 +146,10 @@ def choose(place, setting, data, seed, progress=None):
 
 
 def reduced(tensor, mask, seed):
-    """Return tensor and mask on the host, with a sample of rows and columns if the tensor is large."""
+    """Return tensor and mask on the host, sampled if large.
+
+    Rows and columns of the slices are sampled.
+    """
     count, m, n = tensor.shape
     if tensor.size <= NUMBERS:
         return on_host(tensor), mask
@@ -157,7 +163,10 @@ def reduced(tensor, mask, seed):
 
 
 def splits(mask, seed):
-    """Return FOLDS of holdout.Split, which hide the missing share, but keep most observed values."""
+    """Return FOLDS of holdout.Split that hide the missing share.
+
+    Most observed values are kept.
+    """
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
     return [holdout.split(mask, share, FOLDS * seed + fold) for fold in range(FOLDS)]
@@ -204,7 +213,7 @@ def with_path(setting):
 
 
 def run(contest, trial):
-    """Run a Trial on its next split and append its errors as a curve."""
+    """Run a Trial on its next split; append its errors."""
     setting, fold = trial.setting, len(trial.curves)
     parts, split_data = contest.folds[fold], prepare_split(contest, fold, setting.center)
     session, first = start(contest.place, setting, split_data.observed, parts.kept, split_data.known)
@@ -242,7 +251,10 @@ def is_recovered(trial, tensor, parts):
 
 
 def is_solved(trials):
-    """Return True if the trials of a Chosen ended after the first split with one that recovers the data."""
+    """Return True if the last trial of a Chosen recovers the data.
+
+    The selection then ended after the first split.
+    """
     return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
 
 
@@ -267,7 +279,7 @@ def stop_at_best(trial):
 
 
 def plain(setting):
-    """Return a setting without 'auto' for data that are too few to hide any."""
+    """Return a setting without 'auto', for too few data."""
     weights, center = (
         "slice" if setting.weights == "auto" else setting.weights,
         "none" if setting.center == "auto" else setting.center,

@@ -35,10 +35,11 @@ class Standing(NamedTuple):
 
 
 def sample_of(tensor, mask, seed, share=None):
-    """Return a Sample of a tensor (N, m, n), 0 where missing, and its mask (N,) or (N, m, n).
+    """Return a Sample of a tensor and its mask.
 
-    A large tensor is sampled by rows and columns of its slices. share: the share to hide, see holdout.split; None: the
-    first split of choose.py. Raises DataError when too little is observed to hide any.
+    tensor (N, m, n), 0 where missing; mask (N,) or (N, m, n). A large tensor is sampled by rows and columns of its
+    slices. share: the share to hide, see holdout.split; None: the first split of choose.py. Raises DataError when too
+    little is observed to hide any.
     """
     tensor, mask = reduced(tensor, mask, seed)
     return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))
@@ -74,7 +75,10 @@ def compare(adjacency, place, setting, sample, seed):
 
 
 class HiddenError:
-    """Mean absolute error of a completed tensor (N, 1, columns) on hidden values."""
+    """Mean absolute error of a completed tensor on hidden values.
+
+    The tensor is (N, 1, columns).
+    """
 
     def __init__(self, tensor, parts, columns):
         self.truth, self.hidden = (

@@ -23,7 +23,7 @@ MOST_STEPS = 100_000  # hundreds suffice; larger values in a model file would bl
 
 
 class GraphImputer(Estimator):
-    """Impute missing values on the vertices of a graph by the method with the least error on hidden values.
+    """Impute missing values on the vertices of a graph.
 
     method: 'auto', or a name of names.METHODS. 'auto' hides observed values in the pattern of the missing ones (whole
     vertices, runs of columns, single entries) and compares all methods on them, also the simple ones. It uses the
@@ -214,7 +214,9 @@ class GraphImputer(Estimator):
 
     @property
     def basis_(self):
-        """graphs.basis.Basis of the graph, computed or loaded if fit did not need it.
+        """graphs.basis.Basis of the graph.
+
+        It is computed or loaded if fit did not need it.
 
         Raises ParameterError for a graph that is too large.
         """
@@ -244,12 +246,12 @@ class GraphImputer(Estimator):
         return taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options))
 
     def extend(self, tensor, mask=None, times=None, window=None):
-        """Complete the next columns of series (N, T), as transform, and append them to the stored ones.
+        """Complete the next columns of series and append them.
 
-        Without times they follow the last one. window: number of stored columns, the oldest are dropped (None: all);
-        memory and time are proportional to it. completed_ and deviation_ are then those of all stored columns, arrays
-        in the order of vertices_ and of time. The model is not refitted. Raises as transform, and DataError for
-        matrices.
+        Series are (N, T), as in transform; columns are appended to the stored ones. Without times they follow the last
+        one. window: number of stored columns, the oldest are dropped (None: all); memory and time are proportional to
+        it. completed_ and deviation_ are then those of all stored columns, arrays in the order of vertices_ and of
+        time. The model is not refitted. Raises as transform, and DataError for matrices.
         """
         self._check_fitted()
         taken = inputs.taken_again(self, tensor, mask, times)
@@ -274,7 +276,7 @@ class GraphImputer(Estimator):
 
 
 class Settings(NamedTuple):
-    """The validated parameters of a GraphImputer."""
+    """Validated parameters of a GraphImputer."""
 
     method: str
     metric: str

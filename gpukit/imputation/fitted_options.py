@@ -1,4 +1,4 @@
-"""Options of fit that a fitted model keeps, whatever its parameters are set to later."""
+"""Options of fit that later changes of parameters do not affect."""
 
 from typing import NamedTuple
 

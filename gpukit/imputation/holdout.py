@@ -18,11 +18,11 @@ class Split(NamedTuple):
 
 
 def split(mask, share, seed):
-    """Hide a share of the observed values of a mask, in the pattern of its missing values: a Split.
+    """Hide a share of the observed values: a Split.
 
-    mask (N,) or (N, m, n) bool, True = observed; share, more than 0 and less than 1. Whole vertices are hidden if most
-    missing values belong to vertices without observations, else single entries. The same seed hides the same entries.
-    Raises DataError when nothing would be hidden or nothing left.
+    Values are hidden in the pattern of the missing ones. mask (N,) or (N, m, n) bool, True = observed; share, more than
+    0 and less than 1. Whole vertices are hidden if most missing values belong to vertices without observations, else
+    single entries. The same seed hides the same entries. Raises DataError when nothing would be hidden or nothing left.
     """
     share = check_real("holdout", share, 0.0, 1.0, strict=True)
     observed_vertices = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).any(axis=1)

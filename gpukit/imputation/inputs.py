@@ -38,10 +38,11 @@ NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the 
 
 
 class Data(NamedTuple):
-    """A validated tensor (N, m, n), float, 0 where missing, and its mask.
+    """Validated tensor (N, m, n) and its mask.
 
-    mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of the user's tensor; given: the user's
-    tensor as an array. tensor and given are cupy's if they are on the GPU that processes them.
+    The tensor is float, 0 where missing. mask: (N,) or (N, m, n) bool, (N,) if only whole slices are missing; shape: of
+    the user's tensor; given: the user's tensor as an array. tensor and given are cupy's if they are on the GPU that
+    processes them.
     """
 
     tensor: np.ndarray
@@ -84,12 +85,18 @@ class Taken(NamedTuple):
         return ~self.clock.back(np.ascontiguousarray(seen)).reshape(len(seen), -1)
 
     def check_bounds(self, asked):
-        """Raise ParameterError for bounds that exclude all values of a missing cell's dtype."""
+        """Raise ParameterError for bounds that exclude all values of a dtype.
+
+        Only dtypes of missing cells count.
+        """
         if self.types is not None:
             self.types.check_bounds(self.missing, asked.minimum, asked.maximum)
 
     def fit_types(self, array, asked):
-        """Convert imputed values of an array, in order of time, to values of the tensor's dtypes."""
+        """Convert imputed values to values of the tensor's dtypes.
+
+        The array is in order of time.
+        """
         if self.types is None:
             return array
         found = self.types.fit(self.clock.back(array), self.missing, asked.minimum, asked.maximum)
@@ -119,7 +126,10 @@ def taken_again(model, tensor, mask=None, times=None, device=None):
 
 
 def to_accessible(tensor, device):
-    """Return a tensor on a device as cupy's, from another GPU as a host copy, others unchanged."""
+    """Return a tensor in memory that the device can process.
+
+    A tensor on the device becomes cupy's, one on another GPU a host copy; others are unchanged.
+    """
     if not is_on_gpu(tensor):
         return tensor
     location = resident(tensor)
@@ -131,7 +141,7 @@ def to_accessible(tensor, device):
 
 
 def place_results(tensor, found):
-    """Return a Taken whose results are placed on the tensor's GPU, if any."""
+    """Return a Taken with results on the tensor's GPU, if any."""
     place_on_device = placer(tensor)
     if place_on_device is None:
         return found
@@ -228,7 +238,10 @@ def order_by_time(adjacency, data, times, vertices=None, form=None, notes=(), ty
 
 
 def find_sentinels(data):
-    """Yield a note for a least or greatest value that is frequent and far from all others, such as -999."""
+    """Yield a note for a likely code of missing, such as -999.
+
+    It is a least or greatest value, frequent and far from all others.
+    """
     if is_on_gpu(data.tensor):
         return
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
@@ -257,16 +270,16 @@ def count_vertices(tensor):
 
 
 def build_graph(data):
-    """Return the Graph of the vertices with the most similar series in Data."""
+    """Return the Graph of vertices with the most similar series."""
     seen = np.broadcast_to(spread(data.mask), data.tensor.shape)
     return graph_from_series(np.where(seen, data.tensor, np.nan))
 
 
 def by_vertex_labels(graph, order):
-    """Return the graph with vertices in the order of a tensor's labels, a pandas index or None.
+    """Return the graph with vertices in the order of labels.
 
-    A graph without labels is matched by position. A DataFrame's columns are brought to the order of its index. Raises
-    DataError where the labels differ.
+    order: a pandas index of the tensor, or None. A graph without labels is matched by position. A DataFrame's columns
+    are brought to the order of its index. Raises DataError where the labels differ.
     """
     networkx = sys.modules.get("networkx")
     if networkx is not None and isinstance(graph, networkx.Graph) and order is not None:
@@ -291,11 +304,12 @@ def edge_list_vertices(graph, tensor):
 
 
 def read(tensor, mask, vertices):
-    """Return Data of a tensor (N, m, n), (N, n) or (N,) and a mask (N,) or of the tensor's shape, or None.
+    """Return Data of a tensor and a mask.
 
-    N = vertices. tensor may be a GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its
-    mask is on the host. Integers become float64, float16 float32. Raises DataError for another shape, for values that
-    are not real numbers, for infinities and when nothing is observed; ParameterError for slices that are too large.
+    tensor (N, m, n), (N, n) or (N,); mask (N,) or of the tensor's shape, or None. N = vertices. tensor may be a
+    GraphTensor, whose graph is ignored, or cupy's; the Data's tensor is then cupy's, its mask is on the host. Integers
+    become float64, float16 float32. Raises DataError for another shape, for values that are not real numbers, for
+    infinities and when nothing is observed; ParameterError for slices that are too large.
     """
     if isinstance(tensor, GraphTensor):
         tensor, mask = as_given(sound(tensor), mask)
@@ -317,7 +331,7 @@ def as_given(graph_tensor, mask=None):
 
 
 def check_shape(array, vertices):
-    """Raise for a tensor with another number of vertices, or slices over 512."""
+    """Raise for another number of vertices, or slices over 512."""
     if array.ndim not in (1, 2, 3) or 0 in array.shape:
         raise DataError(f"the tensor must be (N, m, n), (N, n) or (N,), not empty; its shape is {array.shape}.")
     if len(array) != vertices:
@@ -334,9 +348,10 @@ def check_shape(array, vertices):
 
 
 def times_of(times, data):
-    """Return (m n,) int64 seconds of the entries of the slices of Data, row by row.
+    """Return (m n,) int64 seconds of the entries of slices.
 
-    None if times are None or are those of the columns of several rows. Raises DataError for another number of times.
+    Entries are row by row. None if times are None or are those of the columns of several rows. Raises DataError for
+    another number of times.
     """
     if times is None:
         return None

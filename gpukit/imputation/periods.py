@@ -1,4 +1,7 @@
-"""Detection of the order of columns and of their period, from times or from values."""
+"""Detection of the order and period of columns.
+
+Times are used if known, otherwise values.
+"""
 
 import numpy as np
 
@@ -18,18 +21,19 @@ STEADY = 0.3  # least height of each of the first multiples, relative to the mea
 
 
 def rising(times):
-    """Return (T,) float64 of times if they rise from column to column, else None."""
+    """Return times (T,) float64 if they rise, else None."""
     times = np.asarray(times).ravel()
     times = (times - times[0]).astype(np.float64)
     return times if len(times) > 1 and (np.diff(times) > 0).all() else None
 
 
 def in_time(values, seen, shape=(1, 1)):
-    """Return True if columns of series (N, T) depend on earlier ones, by a two-sided permutation test.
+    """Return True if columns of series (N, T) are ordered in time.
 
-    The autocorrelation of ranks is compared with that of permuted columns: at each of LAGS, and as the sum and the
-    difference of the first two, which are of one sign where like follows like and alternate where unlike does. Matrices
-    of shape (m, n) are permuted by rows and by columns, because low rank alone makes their entries dependent.
+    Columns then depend on earlier ones, by a two-sided permutation test. The autocorrelation of ranks is compared with
+    that of permuted columns: at each of LAGS, and as the sum and the difference of the first two, which are of one sign
+    where like follows like and alternate where unlike does. Matrices of shape (m, n) are permuted by rows and by
+    columns, because low rank alone makes their entries dependent.
     """
     if values.shape[1] < FEWEST_COLUMNS or not seen.any():
         return False
@@ -48,7 +52,10 @@ def in_time(values, seen, shape=(1, 1)):
 
 
 def select_block(values, seen, row):
-    """Select (values, seen) of MOST_ROWS rows at most, in the MOST_COLUMNS successive columns with most values."""
+    """Return (values, seen) of at most MOST_ROWS rows and MOST_COLUMNS columns.
+
+    Columns are successive, those with most values.
+    """
     alive = np.flatnonzero(seen.any(axis=1))
     rows = alive[np.unique(np.linspace(0, len(alive) - 1, MOST_ROWS).astype(int))]
     width = min(values.shape[1], max(row, MOST_COLUMNS // row * row))
@@ -59,7 +66,10 @@ def select_block(values, seen, row):
 
 
 def center_ranks(values, seen):
-    """Return (ranks of each row's observed values, mean 0 and deviation 1, 0 elsewhere; seen as numbers)."""
+    """Return (scaled ranks of each row's observed values, seen as numbers).
+
+    Ranks have mean 0 and deviation 1; they are 0 where not observed.
+    """
     ranks = np.zeros(values.shape)
     for out, value, present in zip(ranks, values, seen):
         rising = np.sort(value[present])
@@ -68,7 +78,10 @@ def center_ranks(values, seen):
 
 
 def correlate_lags(products, pairs, order, lags):
-    """Return, by lag, the sum of products of columns a lag apart in an order, over the root of the number of pairs."""
+    """Return the sum of products of columns a lag apart, for lags.
+
+    order: of the columns. Each sum is divided by the root of the number of pairs.
+    """
     places = [(order[:-lag], order[lag:]) for lag in lags]
     return [products[place].sum() / np.sqrt(max(1.0, pairs[place].sum())) for place in places]
 
@@ -106,9 +119,10 @@ def peak_width(lag):
 
 
 def shortest_divisor(lags, surest):
-    """Return the shortest lag that divides the surest one, within its peak width.
+    """Return the shortest lag that divides the surest one.
 
-    A daily pattern also repeats every nine days, and a few warm days at that distance may make nine days the surest.
+    It divides it within its peak width. A daily pattern also repeats every nine days, and a few warm days at that
+    distance may make nine days the surest.
     """
     times = np.round(surest / lags)
     parts = lags[(times > 1) & (np.abs(surest - times * lags) <= peak_width(lags))]
@@ -116,9 +130,9 @@ def shortest_divisor(lags, surest):
 
 
 def peak_height(curve, lag):
-    """Return the mean height of an autocorrelation at a lag's multiples above the lags halfway between.
+    """Return the mean height of an autocorrelation at a lag's multiples.
 
-    0 if one of the first WHOLE multiples is not steady.
+    Heights are measured from the lags halfway between. 0 if one of the first WHOLE multiples is not steady.
     """
     count = int((len(curve) - 1) / lag - 0.5)
     half = 0.5 * (curve[:-1] + curve[1:]) if lag % 2 else curve  # between two lags
@@ -130,13 +144,19 @@ def peak_height(curve, lag):
 
 
 def dependence_length(curve):
-    """Return the number of columns per independent column (Bartlett), up to the first nonpositive lag."""
+    """Return the number of columns per independent column (Bartlett).
+
+    Lags up to the first nonpositive one are summed.
+    """
     ends = np.flatnonzero(curve <= 0)
     return 1.0 + 2.0 * float(np.square(curve[1 : ends[0] if len(ends) else None]).sum())
 
 
 def calendar_period(curve, times):
-    """Return the columns of a day, or of a week of days, for even times with such an autocorrelation; else 0."""
+    """Return the columns of a day or a week; 0 for none.
+
+    Times must be even and the autocorrelation must have such a peak. A week is of days.
+    """
     steps = np.unique(np.diff(times)) if times is not None and len(times) > 1 else []
     if len(steps) != 1:
         return 0

@@ -60,7 +60,10 @@ class Problem(NamedTuple):
         return found._replace(adjacency=sparse.csr_matrix(alive @ self.adjacency @ alive))
 
     def window(self, numbers):
-        """Return the problem of the first columns, about `numbers` numbers, whole rows if they fit."""
+        """Return the problem of the first columns, about `numbers` numbers.
+
+        Whole rows are kept if they fit.
+        """
         count, columns = self.values.shape
         n, most = self.shape[1], max(FEWEST_WINDOW, numbers // count)
         if columns <= most:
@@ -133,7 +136,10 @@ def one_setting(problem):
 
 
 def check_values(values, seen):
-    """Raise DataError for an observed value beyond LARGEST, or values (N, T) all closer to 0 than LEAST."""
+    """Raise DataError for values that are too large or too small.
+
+    These are an observed value beyond LARGEST, or values (N, T) all closer to 0 than LEAST.
+    """
     greatest = max(by_rows(lambda rows: np.abs(values[rows][seen[rows]]).max(initial=0.0), values.shape), default=0.0)
     if greatest <= LARGEST and (greatest >= LEAST or greatest == 0):
         return
@@ -142,9 +148,10 @@ def check_values(values, seen):
 
 
 def of_usual_size(adjacency):
-    """Return an adjacency with weights scaled to at least 2^-USUAL and a largest from 1/2 to 1.
+    """Return an adjacency with weights scaled to a moderate range.
 
-    The adjacency is unchanged if its weights and their ratios are moderate.
+    Weights are at least 2^-USUAL, the largest from 1/2 to 1. The adjacency is unchanged if its weights and their ratios
+    are moderate.
     """
     weights = adjacency.data
     least, most = (int(np.frexp(one)[1]) for one in (weights.min(initial=np.inf), weights.max(initial=0.0)))

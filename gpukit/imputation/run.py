@@ -172,14 +172,20 @@ def unplanned(data, trials):
 
 
 def placed(data, values):
-    """Return values where something is missing and 0 elsewhere, in the user's shape."""
+    """Return values where something is missing, 0 elsewhere.
+
+    They are in the user's shape.
+    """
     out = np.zeros_like(data.tensor, dtype=np.float64, order="C")
     out[beside(~data.mask, out)] = values
     return out.reshape(data.shape)
 
 
 def spectral_setting(plan, settings):
-    """Return the Setting of the paper's algorithm in a plan, or that of the parameters."""
+    """Return the Setting of the paper's algorithm in a plan.
+
+    Without one it is that of the parameters.
+    """
     found = dict(plan.members).get(SPECTRAL)
     if found:
         return unpacked(found)
@@ -202,7 +208,7 @@ def warn_of_ranks(found, side):
 
 
 def decide(settings, place, data, progress):
-    """Return (Setting without 'auto', its trials, history of the run on hidden data or None)."""
+    """Return (Setting without 'auto', its trials, hold-out history or None)."""
     setting, trials, history = Setting(settings.weights, settings.exponent, settings.center, settings.options), [], None
     if data.complete:
         return choose.plain(setting), trials, history

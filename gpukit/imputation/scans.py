@@ -1,6 +1,7 @@
-"""Compiled passes along the rows of a table, for which numpy needs many temporary tables.
+"""Compiled passes along the rows of a table.
 
-They release the GIL, so that rows may be distributed (_pool.by_rows). Products and sums round like numpy's.
+numpy would need many temporary tables for them. They release the GIL, so that rows may be distributed (_pool.by_rows).
+Products and sums round like numpy's.
 """
 
 import functools
@@ -91,7 +92,10 @@ def tangent(slopes, k):
 
 @scan
 def find_nearest(seen, before, after):
-    """Compute the nearest observed columns before and after each column, int32 (n, T); -1 and T for none."""
+    """Compute the nearest observed columns before and after each column.
+
+    before, after: int32 (n, T); -1 and T for none.
+    """
     count = seen.shape[1]
     for row in range(len(seen)):
         last = -1
@@ -108,9 +112,9 @@ def find_nearest(seen, before, after):
 
 @scan
 def by_distance(seen, table, out):
-    """Write out (n, T) = table[d], d the number of columns to the nearest value seen (n, T) bool.
+    """Write out = table[d], d the distance to the nearest observed column.
 
-    table (T + 1,); its last entry for rows without values.
+    out (n, T), seen (n, T) bool. table (T + 1,); its last entry for rows without values.
     """
     count = seen.shape[1]
     for row in range(len(seen)):
@@ -129,7 +133,10 @@ def by_distance(seen, table, out):
 
 @scan
 def untouched(hidden, taken, out):
-    """Write out (n, T) bool = hidden (n, T) without its runs that contain a value of taken (n, T)."""
+    """Write hidden without its runs that contain a taken value.
+
+    out, hidden, taken (n, T) bool.
+    """
     count = hidden.shape[1]
     for row in range(len(hidden)):
         i = 0
@@ -194,9 +201,9 @@ def smoothed(values, out):
 
 @scan
 def listed(hidden, row, first, end):
-    """Write row, first, end (runs,) int64 of the runs of hidden (N, T) bool; return their number.
+    """Write the runs of hidden (N, T) bool; return their number.
 
-    end is the column after the last.
+    row, first, end (runs,) int64. end is the column after the last.
     """
     count, number = hidden.shape[1], 0
     for at in range(len(hidden)):
@@ -214,7 +221,7 @@ def listed(hidden, row, first, end):
 
 @scan
 def taken_back(row, first, end, out):
-    """Set out (N, T) bool to False in runs as written by listed()."""
+    """Set out (N, T) bool to False in runs of listed()."""
     for number in range(len(row)):
         for i in range(first[number], end[number]):
             out[row[number], i] = False
@@ -222,9 +229,10 @@ def taken_back(row, first, end, out):
 
 @scan
 def by_group(group, order, most, first, out):
-    """Write the first `most` members of each group, in an order (n,) int64, to out (n,) int64; return their number.
+    """Write the first `most` members of each group; return their number.
 
-    group (n,) int64: of each member, from 0 to G - 1; first (G + 1,) int64, overwritten: start of each group.
+    order (n,) int64: order of the members; out (n,) int64. group (n,) int64: of each member, from 0 to G - 1; first (G
+    + 1,) int64, overwritten: start of each group.
     """
     first[:] = 0
     for member in order:
@@ -242,9 +250,9 @@ def by_group(group, order, most, first, out):
 
 @scan
 def commonest(values, seen):
-    """Return (value, its count, number of values) of values (N, T) where seen (N, T) bool.
+    """Return (value, its count, number of values) of observed values.
 
-    value is the majority value if there is one, else an arbitrary value.
+    values (N, T), seen (N, T) bool. value is the majority value if there is one, else an arbitrary value.
 
     Source: Boyer, Moore, "MJRTY: a fast majority vote algorithm" (1981).
     """

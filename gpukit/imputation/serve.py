@@ -37,7 +37,7 @@ def transform(model, taken):
 
 
 def extend(model, taken, window):
-    """Return (the new filled columns, Held) of a fitted model and new columns."""
+    """Return (new filled columns, Held) of a model and new columns."""
     data = taken.data
     check_series(model._held, data)
     whole, at = joined(model._held, data, taken.clock.at, check_window(window, data.tensor.shape[2]))
@@ -81,7 +81,10 @@ def planned(model, data, at):
 
 
 def mask_like(data):
-    """Return the mask (N,) of inputs.Data, or its mask of entries in the user's shape."""
+    """Return the mask of inputs.Data in the user's shape.
+
+    A mask (N,) is unchanged.
+    """
     return data.mask if data.mask.ndim == 1 else data.mask.reshape(data.shape)
 
 
@@ -111,9 +114,10 @@ def bounded(values, data, settings):
 
 
 def ends_at_zero(data):
-    """Return True if 0 is the least observed value and its share exceeds FLOOR: counts, rain, concentrations.
+    """Return True if 0 bounds the observed values.
 
-    A least value that is rare belongs to a range that may continue below it.
+    It is the least one and its share exceeds FLOOR: counts, rain, concentrations. A least value that is rare belongs to
+    a range that may continue below it.
     """
     if data.tensor.min() < 0:
         return False
@@ -123,7 +127,10 @@ def ends_at_zero(data):
 
 
 def filled(data, estimate):
-    """Return a copy of the user's tensor with the estimate where values are missing."""
+    """Return the user's tensor with the estimate where values are missing.
+
+    It is a copy.
+    """
     out = data.given.copy()
     if not data.complete:
         out.reshape(data.tensor.shape)[beside(~data.mask, out)] = estimate

@@ -1,6 +1,7 @@
-"""Vertices of different scales, such as prices and sales, standardized by mean and standard deviation.
+"""Standardization of vertices of different scales.
 
-Otherwise the errors of vertices with the largest scale would determine the selected method and all deviations.
+Vertices such as prices and sales are divided by their standard deviation, their mean subtracted first. Otherwise the
+errors of vertices with the largest scale would determine the selected method and all deviations.
 """
 
 from typing import NamedTuple

@@ -2,7 +2,7 @@
 
     singular_value_threshold(X, lam) -> Y            the proximal operator of lambda times the nuclear norm
     gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels/ | twins/, plan.py)
-    host/            thresholding of host arrays
+    threshold.py     singular_value_threshold              host/          thresholding of host arrays
     lapack.py        large float64 slices on the CPU, by numpy's LAPACK
     warm_start.py    slices along a path of thresholds, by the fastest of these methods:
     subspace.py      in a subspace reused between calls     products.py    by matrix products alone, large slices

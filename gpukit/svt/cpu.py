@@ -10,11 +10,11 @@ from gpukit.svt.twins import bulge_chasing as chase_twins
 
 
 def threshold(X, lam, out, whole=False, cap=None):
-    """Threshold into out and return (values (N, min(m, n)) or (N, 0), ranks (N,) int32).
+    """Threshold into out and return (values, ranks).
 
-    X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of their type, cap (N,) int32 or None: the largest
-    number of singular vectors to keep. Nothing is checked. whole: return all singular values. Raises GpukitError for a
-    slice that does not converge.
+    values (N, min(m, n)) or (N, 0); ranks (N,) int32. X, out (N, m, n) float32 or float64, C-contiguous, lam (N,) of
+    their type, cap (N,) int32 or None: the largest number of singular vectors to keep. Nothing is checked. whole:
+    return all singular values. Raises GpukitError for a slice that does not converge.
     """
     p, _ = sides(X.shape)
     values = np.empty((len(X), p if whole else 0), X.dtype)
@@ -28,7 +28,10 @@ def threshold(X, lam, out, whole=False, cap=None):
 
 
 class Work(NamedTuple):
-    """Buffers between the CPU twins for a number of slices of shorter side p: see twins/."""
+    """Buffers between the CPU twins for a number of slices.
+
+    p: the shorter side of slices. See twins/.
+    """
 
     d: np.ndarray
     e: np.ndarray

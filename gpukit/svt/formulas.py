@@ -20,9 +20,9 @@ NOTHING = F32(1e-35)  # squares and numbers below it are negligible in a slice o
 
 @njit
 def binary_scale(largest):
-    """Return the power of two that scales a positive finite number into [0.5, 1); 1 for 0.
+    """Return the power of two that scales a number into [0.5, 1).
 
-    The result is limited by the range of the number's type.
+    The number is positive and finite; 1 for 0. The result is limited by the range of the number's type.
     """
     scale = (largest - largest) + ONE  # of the type of largest
     while largest * scale >= ONE:
@@ -34,9 +34,10 @@ def binary_scale(largest):
 
 @njit
 def reflection(first, square):
-    """Return (alpha, factor) of the reflection I - factor u u' that maps x to alpha e1, u = x - alpha e1.
+    """Return (alpha, factor) of the reflection of x to alpha e1.
 
-    first = x[0], square = x'x. factor is 0 (no reflection) for negligible x.
+    The reflection is I - factor u u', u = x - alpha e1. first = x[0], square = x'x. factor is 0 (no reflection) for
+    negligible x.
     """
     norm = math.sqrt(square)
     norm += HALF * (square - norm * norm) / norm if square > NOTHING else ZERO  # a GPU's root is approximate
@@ -46,10 +47,11 @@ def reflection(first, square):
 
 @njit(fastmath={"contract", "nsz"})  # the remainder of 1 must not be summed in another order
 def givens(f, g):
-    """Return (c, s, r) with c f + s g = r and c g - s f = 0; (1, 0, f) if both are negligible.
+    """Return (c, s, r) of a Givens rotation of f and g.
 
-    The square root of a subnormal number is 0 on a GPU. A GPU's root of 1 / x is approximate with a systematic error: a
-    step of Newton's method for c^2 + s^2 = 1 prevents its accumulation over a thousand rotations.
+    c f + s g = r and c g - s f = 0; (1, 0, f) if both are negligible. The square root of a subnormal number is 0 on a
+    GPU. A GPU's root of 1 / x is approximate with a systematic error: a step of Newton's method for c^2 + s^2 = 1
+    prevents its accumulation over a thousand rotations.
     """
     square = f * f + g * g
     inverse = inverse_root(square)
@@ -142,7 +144,10 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, at):
 
 @njit
 def start_of(e, hi, tolerance):
-    """Return the first column of the block that ends at column hi, without a negligible e inside."""
+    """Return the first column of the block that ends at hi.
+
+    No e inside is negligible.
+    """
     lo = hi
     while lo > U32(0) and abs(e[lo]) > tolerance:
         lo = U32(lo - U32(1))
@@ -151,7 +156,9 @@ def start_of(e, hi, tolerance):
 
 @njit
 def chase(d, e, tolerance, state, spans, turns):
-    """Run QR sweeps until e is negligible everywhere, or turns (most, 2) or spans (most,) are full.
+    """Run QR sweeps until e is negligible, or a buffer is full.
+
+    The buffers are turns (most, 2) and spans (most,).
 
     d (p,) is the diagonal; e (p + 1,): e[k] is above d[k], e[0] and e[p] are 0. state = (lo, hi, sweeps): the remaining
     block, columns lo to hi, hi = 0 if none remains, and the number of sweeps of this call; spans[i] = lo + (hi << 16)

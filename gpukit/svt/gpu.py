@@ -30,7 +30,7 @@ def layout(shape, dtype):
 
 
 def shared_memory():
-    """Return bytes of shared memory available to a block on the current device."""
+    """Return bytes of shared memory of a block on the current device."""
     return SHARED if SIMULATED else cuda.get_current_device().MAX_SHARED_MEMORY_PER_BLOCK_OPTIN
 
 
@@ -41,11 +41,12 @@ def slices_at_once(shape, dtype, how):
 
 
 def threshold(X, lam, out, whole=False, cap=None, workspace=None):
-    """Threshold into out and return (values (N, min(m, n)) or (N, 0), ranks (N,) int32).
+    """Threshold into out and return (values, ranks).
 
-    X, out (N, m, n) float32 or float64, lam (N,) of their type, cap (N,) int32 or None: the largest number of singular
-    vectors to keep. All arrays and values are on the device, ranks on the host. Nothing is checked. whole: return all
-    singular values. Raises GpukitError for a slice that does not converge. workspace: see Thresholding.
+    values (N, min(m, n)) or (N, 0); ranks (N,) int32. X, out (N, m, n) float32 or float64, lam (N,) of their type, cap
+    (N,) int32 or None: the largest number of singular vectors to keep. All arrays and values are on the device, ranks
+    on the host. Nothing is checked. whole: return all singular values. Raises GpukitError for a slice that does not
+    converge. workspace: see Thresholding.
     """
     work = Thresholding(X, lam, out, whole, cap, workspace)
     work.run()
@@ -109,7 +110,10 @@ class Scratch(NamedTuple):
 
 
 def scratch_for(shape, dtype, slices, count, workspace=None):
-    """Return `count` Scratches for at least `slices` slices of a shape, from the workspace if it has them."""
+    """Return `count` Scratches for slices of a shape.
+
+    Each is for at least `slices` slices, from the workspace if it has them.
+    """
 
     def fits(reusable):
         (p, q), scratch_set = sides(shape), reusable[0]
@@ -151,7 +155,10 @@ def chase_threads(slices):
 
 
 def find_kernels(p, dtype, how, threads=4):
-    """Return (bidiagonalize, chase in blocks of `threads`, rotate, arrange, multiply) of a Plan."""
+    """Return the kernels of a Plan.
+
+    These are bidiagonalize, chase in blocks of `threads`, rotate, arrange, multiply.
+    """
     real = np.dtype(dtype).type
     bidiagonalize = bidiagonal_kernels.make_bidiagonalize
     return (
@@ -164,7 +171,10 @@ def find_kernels(p, dtype, how, threads=4):
 
 
 def dynamic_bytes(p, dtype, how, threads=4):
-    """Return bytes of dynamic shared memory of a block of each kernel of find_kernels."""
+    """Return bytes of dynamic shared memory of each kernel of find_kernels.
+
+    They are those of a block.
+    """
     size = np.dtype(dtype).itemsize
     multiplied, _ = bytes_of_multiply(p, how.tile, size)
     return how.shared, (2 * p + 1) * threads * size, bytes_of_rotate(p, size), 0, multiplied

@@ -21,7 +21,10 @@ ROUNDING = 1e-14  # relative to a slice's largest singular value, see formulas.t
 
 
 def pays(shape, dtype):
-    """Return True if LAPACK is faster than the CPU twins for slices (N, m, n)."""
+    """Return True if LAPACK is faster than the CPU twins.
+
+    shape: (N, m, n) of the slices.
+    """
     return sides(shape)[0] >= LARGE and np.dtype(dtype) == np.float64
 
 

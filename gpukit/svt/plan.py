@@ -32,7 +32,7 @@ class Plan(NamedTuple):
 
 
 def sides(shape):
-    """Return (p, q), the shorter and the longer side of slices (N, m, n)."""
+    """Return (p, q), shorter and longer side of slices (N, m, n)."""
     return min(shape[1:]), max(shape[1:])
 
 
@@ -71,15 +71,18 @@ def bytes_of_whiten(k, size):
 
 
 def widest_subspace(size, available=SHARED):
-    """Return the most columns, in whole warps, that fit into a block of whiten.
+    """Return the most columns that fit into a block of whiten.
 
-    By default: 224 of float32 or 160 of float64.
+    They are whole warps. By default: 224 of float32 or 160 of float64.
     """
     return next(k for k in range(MOST // 2, 0, -32) if bytes_of_whiten(k, size) <= available)
 
 
 def plan(p, q, dtype, available=SHARED):
-    """Return the Plan of slices q x p, q >= p, for blocks with `available` bytes of shared memory."""
+    """Return the Plan of slices q x p, q >= p.
+
+    available: bytes of shared memory of a block.
+    """
     lanes = 8 if p <= 64 else 16 if p <= 128 else 32
     count = -(-p // lanes)
     odd = lanes < 32 and count % 2 == 0  # an odd multiple of the lanes, against bank conflicts

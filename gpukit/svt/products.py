@@ -36,7 +36,10 @@ BOUNDS = {4: (1e-5, 2e-5, 1e-7, 1e-6), 8: (1e-12, 1e-12, 1e-15, 1e-14)}
 
 
 def pays(shape):
-    """Return True if products are faster on a GPU for slices (N, m, n) and cupy is installed."""
+    """Return True if products are faster for slices (N, m, n).
+
+    On a GPU, with cupy.
+    """
     return sides(shape)[0] > LARGE and importlib.util.find_spec("cupy") is not None
 
 
@@ -85,7 +88,7 @@ class ProductThresholding:
         return self.ranks
 
     def threshold(self, X, lam, out):
-        """Threshold X into out and return the ranks as numbers of X's type."""
+        """Threshold X into out; return ranks as numbers of X's type."""
         xp, product = self.tools.library, self.tools.product
         counts, resolved, goal, rounding = BOUNDS[X.itemsize]
         B, P, spare = (array[: len(X)] for array in self.tall)
@@ -107,7 +110,10 @@ class ProductThresholding:
         return ranks
 
     def units(self, X):
-        """Return powers of two (N,) that scale each slice's largest value into (0.5, 1]; 1 for zeros."""
+        """Return powers of two (N,) that scale the slices.
+
+        The largest absolute value of a slice becomes (0.5, 1]; 1 for zeros.
+        """
         xp = self.tools.library
         largest = xp.maximum(X.max(axis=(1, 2)), -X.min(axis=(1, 2))).astype(np.float64)
         limit = float(np.finfo(X.dtype).maxexp - 2)
@@ -126,7 +132,10 @@ class ProductThresholding:
         return xp.where(sums > 0, B.dtype.type(1.0001) * sums ** B.dtype.type(0.125), B.dtype.type(1)).astype(B.dtype)
 
     def iterate_polynomials(self, P, spare, polynomials, buffers):
-        """Apply P a + P P'P b + P (P'P)^2 c for each polynomial, in the buffers P and spare (N, rows, p)."""
+        """Apply odd polynomials to P, alternating two buffers.
+
+        Each is P a + P P'P b + P (P'P)^2 c; P and spare are (N, rows, p).
+        """
         product, (G, Z, T) = self.tools.product, buffers
         for polynomial in polynomials:
             product(transposed(P), P, G)
@@ -142,7 +151,10 @@ class ProductThresholding:
         squares.reshape(N, p * p)[:, :: p + 1] += offsets[:, None]
 
     def finish(self, out, matrices, numbers):
-        """Write out = (B - lam P) (I + S) / 2, 0 where lam exceeds all values; return the ranks."""
+        """Write out = (B - lam P) (I + S) / 2; return the ranks.
+
+        out is 0 where lam exceeds all values.
+        """
         xp, (B, P, S), (lam, size) = self.tools.library, matrices, numbers
         one = xp.ones_like(lam)
         self.shift(S, one)
@@ -158,7 +170,10 @@ class ProductThresholding:
 
 
 def steps(least, goal):
-    """Return polynomials (a, b, c) that map [least, 1] to within goal of 1."""
+    """Return polynomials that map [least, 1] to within goal of 1.
+
+    Each is (a, b, c).
+    """
     polynomials, a, b, c = [], *STEADY
     while least < LOW:
         polynomials.append(STEADY)
@@ -172,9 +187,9 @@ def steps(least, goal):
 
 
 def nearest(least, most):
-    """Return (a, b, c, off) of the polynomial a x + b x^3 + c x^5 nearest to 1 on [least, most].
+    """Return (a, b, c, off) of the polynomial nearest to 1.
 
-    off is its largest distance from 1.
+    It is a x + b x^3 + c x^5 on [least, most]. off is its largest distance from 1.
     """
     if most - least < 1e-5:
         return 15 / 8, -10 / 8, 3 / 8, ((most - least) / 2) ** 3

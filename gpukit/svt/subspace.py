@@ -1,8 +1,8 @@
-"""Thresholding of slices that change slowly and have low rank, in a subspace reused between calls.
+"""Thresholding of low-rank slices in a subspace reused between calls.
 
-X (m, n) of nearly rank r < k: P = orth(X Q), W = X' P, Q <- orth(W); then X ~ P (W' Q) Q', and the k x k matrix W' Q
-is thresholded exactly. Each call makes one step of block power iteration of the basis Q (n, k), which suffices for
-slices that change slowly. Slices that need more than k vectors are thresholded whole.
+The slices change slowly. X (m, n) of nearly rank r < k: P = orth(X Q), W = X' P, Q <- orth(W); then X ~ P (W' Q) Q',
+and the k x k matrix W' Q is thresholded exactly. Each call makes one step of block power iteration of the basis Q (n,
+k), which suffices for slices that change slowly. Slices that need more than k vectors are thresholded whole.
 
 All steps are products of many small matrices, cuBLAS's or numpy's, and the kernel `whiten`. Cost of a slice:
 6 m n k operations, 10 (m + n) k^2 for the orthogonal bases, and the exact thresholding of k x k numbers.
@@ -22,9 +22,10 @@ LEAST = 8
 
 
 def choose_k(rank, p):
-    """Return the columns for slices of a rank, shorter side p; 0 above p / 2: threshold whole slices.
+    """Return the columns for slices of a rank.
 
-    Near p the subspace costs as much as the exact thresholding. A rank near k / 2 leaves a margin for slices to differ.
+    p: shorter side. 0 above p / 2: threshold whole slices. Near p the subspace costs the same as exact thresholding.
+    A rank near k / 2 leaves a margin for slices to differ.
     """
     k = -(-max(LEAST, 2 * int(rank) + 4) // STEP) * STEP
     return k if 2 * k <= p else 0
@@ -62,7 +63,10 @@ class SubspaceThresholding:
         return self.basis.shape[2]
 
     def grow(self, k):
-        """Widen the basis to k columns by random ones, the same for all slices."""
+        """Widen the basis to k columns by random ones.
+
+        They are the same for all slices.
+        """
         if not self.k <= k < min(self.X.shape[1:]):
             raise ParameterError(
                 f"k must be at least {self.k} and less than {min(self.X.shape[1:])}; it is {k}. Use gpukit.svt's exact "
@@ -85,19 +89,22 @@ class SubspaceThresholding:
         return self.tools.array(rng.standard_normal((self.X.shape[2], columns)).astype(self.X.dtype))
 
     def state(self):
-        """Return the device arrays, a row per slice, from which another instance can continue."""
+        """Return the device arrays from which another instance can continue.
+
+        There is a row per slice.
+        """
         return self.basis, self.zero_columns
 
     def restore(self, basis, zero_columns, other):
-        """Continue from the state of another instance with the same number of columns.
+        """Continue from the state of another instance.
 
-        other: its (calls, cold).
+        It has the same number of columns. other: its (calls, cold).
         """
         self.basis[...], self.zero_columns[...] = basis, zero_columns
         self.calls, self.cold = other
 
     def prepare(self, k):
-        """Allocate the buffers of a batch and prepare the thresholding of its k x k cores."""
+        """Allocate the buffers of a batch; prepare its k x k thresholding."""
         N, m, n = self.X.shape
         size = (3 * max(m, n) * k + 3 * k * k + m * n) * self.X.itemsize
         batch = max(1, min(N, self.tools.SCRATCH // size))
@@ -113,7 +120,10 @@ class SubspaceThresholding:
         return self.cores[: part.stop - part.start]
 
     def buffer(self, number, rows, part):
-        """Return buffer 0, 1 or 2 as matrices (rows, k), one per slice of a part."""
+        """Return buffer 0, 1 or 2 as matrices (rows, k).
+
+        There is one per slice of a part.
+        """
         shape = part.stop - part.start, rows, self.k
         return self.buffers[number][: shape[0] * rows * self.k].reshape(shape)
 
@@ -173,7 +183,10 @@ class SubspaceThresholding:
         return factor
 
     def renew(self, Q, zero_columns, key):
-        """Replace zero columns of Q by random ones of a key, so that the subspace can grow again."""
+        """Replace zero columns of Q by random ones of a key.
+
+        The subspace can then grow again.
+        """
         indices = self.tools.numbers(zero_columns.any(axis=1))
         if len(indices):
             if self.spare[0] != key:

@@ -11,10 +11,11 @@ SMALL, RAISE = 2.0**-900, 2.0**100  # float64 slices below SMALL are multiplied 
 
 
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
-    """Compute U (S - lam)+ V' for every slice U S V' of a stack of matrices.
+    """Compute U (S - lam)+ V' for every slice of X.
 
-    X (N, m, n) float32 or float64 (other types become float64), finite, m and n up to 512. lam: a number or an array
-    (N,), not negative. device: "auto", "cpu", "cuda", "cuda:N". return_values: also return singular values and ranks.
+    A slice is U S V'. X (N, m, n) float32 or float64 (other types become float64), finite, m and n up to 512. lam: a
+    number or an array (N,), not negative. device: "auto", "cpu", "cuda", "cuda:N". return_values: also return singular
+    values and ranks.
 
     Returns Y (N, m, n) of X's dtype, or (Y, values, ranks): values (N, min(m, n)), the singular values of X in
     descending order; ranks (N,) int32, the number above lam and above the rounding error of the slice's largest. The
@@ -69,7 +70,10 @@ def _scale_down(results, scaled):
 
 
 def checked_slices(X):
-    """Return (X as contiguous float32 or float64, the largest absolute value of each slice)."""
+    """Return (X, largest absolute value of each slice).
+
+    X is contiguous float32 or float64.
+    """
     X = as_array(X, "X")
     if X.ndim != 3:
         raise DataError(f"X must be slices (N, m, n); its shape is {X.shape}. One matrix is X[None].")

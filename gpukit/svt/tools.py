@@ -68,7 +68,10 @@ class CpuTools:
         return CpuThresholding(X, lam, cap, whole, self.reuse_workspace(*X.shape[:2], X.dtype))
 
     def reuse_workspace(self, slices, p, dtype):
-        """Return cpu.workspace for at least `slices` slices p x p, the last one if it fits."""
+        """Return cpu.workspace for at least `slices` slices p x p.
+
+        It is the last one if that fits.
+        """
         from gpukit.svt import cpu
 
         V = None if self.work is None else self.work.V

@@ -13,7 +13,10 @@ MOST = 0.98  # share of slices whose expected rank must fit; the others are thre
 
 
 def pays(shape, on_gpu):
-    """Return True if the subspace is faster than the exact kernels for slices (N, m, n)."""
+    """Return True if the subspace is faster than the exact kernels.
+
+    shape: (N, m, n) of the slices.
+    """
     return sides(shape)[0] > (SMALL_ON_GPU if on_gpu else SMALL)
 
 
@@ -30,11 +33,11 @@ def choose_columns(rank, p, on_gpu, itemsize=4, shared_bytes=SHARED):
 
 
 class WarmThresholding:
-    """Repeated in-place thresholding of X (N, m, n), on the host or, with on_gpu, a cupy array.
+    """Repeated in-place thresholding of X (N, m, n).
 
-    run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None, and returns ranks (N,) int32 on the host. The
-    width of the subspace follows the ranks expected from the last call's singular values. seed: of the first subspace.
-    workspace: of a run on a GPU, see gpu.Thresholding.
+    X is on the host or, with on_gpu, a cupy array. run(lam, cap) takes host arrays, lam (N,), cap (N,) int32 or None,
+    and returns ranks (N,) int32 on the host. The width of the subspace follows the ranks expected from the last call's
+    singular values. seed: of the first subspace. workspace: of a run on a GPU, see gpu.Thresholding.
     """
 
     def __init__(self, X, on_gpu=False, seed=0, workspace=None):
@@ -48,7 +51,7 @@ class WarmThresholding:
     def run(self, lam, cap=None, expected=None):
         """Threshold X and return the ranks.
 
-        wanted: `expected_ranks` of all slices if X holds only a part of them.
+        expected: `expected_ranks` of all slices if X holds only a part of them.
         """
         expected = self.expected_ranks(lam, cap) if expected is None else expected
         k = choose_columns(int(np.quantile(expected, MOST)), self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)

@@ -1,4 +1,4 @@
-"""Similar items and users, explanations, evidence, exports: what both estimators answer beyond ratings."""
+"""Methods of both estimators for similarity, explanations, evidence and exports."""
 
 import numpy as np
 
@@ -11,43 +11,47 @@ from gpukit.factorization.lookup import known_rows, rows_or_unknown
 from gpukit.factorization.serve import MOST_ANSWERS
 
 BY = ("evidence", "factors")
-LISTED = 10  # items of the lists by which a model of clicks is judged
-PIECE = 1 << 22  # ratings counted at a time
+LISTED = 10  # length of the lists that evaluate a model of clicks
+PIECE = 1 << 22  # ratings per pass of counting
 
 
 class Answering(Recommending):
-    """A fitted State that says what is alike, and why it predicts what it predicts."""
+    """A fitted State with similarity, explanations and evaluation of lists."""
 
     _transient = (*Recommending._transient, "_norms", "_counts")
 
     def set_fitted(self, *fitted):
-        """See Serving; what was summed over an older history is dropped."""
+        """Keep a fitted State; drop sums over an older history.
+
+        See Serving.
+        """
         super().set_fitted(*fitted)
         for kept in ("_norms", "_counts"):
             vars(self).pop(kept, None)
 
     def similar_items(self, item, n=10, by="evidence", with_evidence=False):
-        """(item ids (m,), scores (m,) float32): the n items most alike, best first; fewer where there are no more.
+        """Return (item ids (m,), scores (m,) float32) of similar items.
 
-        by 'evidence': by who rated both and how, and by the factors, damped where few rated both
-        (answers/similarity.py); items without a common rater are left out. 'factors': by the cosine of the factors.
-        with_evidence: two arrays more, (m,) int64: common raters, and ratings of each item. Raises DataError for an
-        item that the model does not know.
+        There are at most n, best first. by: 'evidence', by common raters, their ratings and the factors, damped if few
+        rated both (answers/similarity.py); items without a common rater are excluded. 'factors': by the cosine of the
+        factors. with_evidence: two more arrays (m,) int64, the number of common raters and of ratings of each item.
+        Raises DataError for an unknown item.
         """
         return self._similar("item", self._row_of(item, "item"), n, by, with_evidence)
 
     def similar_users(self, user, n=10, by="evidence", with_evidence=False):
-        """(user ids (m,), scores (m,) float32): the n users most alike, by what they rated in common; as similar_items.
+        """Return (user ids (m,), scores (m,) float32) of similar users.
 
-        with_evidence: two arrays more, (m,) int64: items rated in common, and ratings of each user.
+        Users are compared by the items rated in common; as similar_items. with_evidence: two more arrays (m,) int64,
+        the number of items rated in common and of ratings of each user.
         """
         return self._similar("user", self._row_of(user, "user"), n, by, with_evidence)
 
     def rated_alike(self, user, item, n=5):
-        """(item ids (m,), the user's ratings (m,) float32, scores (m,) float32, common raters (m,) int64): of the items
-        that the user has rated the n most like an item, as similar_items has it.
+        """Return a user's rated items that are most similar to an item.
 
-        Raises DataError for a user or an item that the model does not know.
+        There are at most n; similarity as in similar_items. Returns (item ids (m,), the user's ratings (m,) float32,
+        scores (m,) float32, common raters (m,) int64). Raises DataError for an unknown user or item.
         """
         row, user_row = self._row_of(item, "item"), self._row_of(user, "user")
         check_integer("n", n, 1, MOST_ANSWERS)
@@ -59,17 +63,17 @@ class Answering(Recommending):
         return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
 
     def explain(self, user, item, by="lists", unknown="error"):
-        """Return the score of one user and one item as the sum of its parts.
+        """Return a score of one user and one item as a sum.
 
         Parameters
         ----------
         user, item : one id each
         by : 'lists', the score that `recommend` shows, or 'rating', the predicted rating; a model of clicks has one
-            score. What ranks lists is learned when it is first needed, as by `recommend`.
+            score. The ranking of lists is learned at the first use, as by `recommend`.
         unknown : 'error', DataError for an unknown user or item, or 'baseline': known_user and known_item of the result
-            say so, and their parts are 0
+            report it, and their parts are 0
 
-        Returns explaining.Explanation. Raises ParameterError for another `by`, DataError for what is no id.
+        Returns explaining.Explanation. Raises ParameterError for another `by`, DataError for invalid ids.
         """
         self._check_fitted()
         by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
@@ -81,9 +85,10 @@ class Answering(Recommending):
         return explaining.explain(self, (user, item), user_row, item_row, by, terms_of)
 
     def evidence(self, users, items, unknown="error"):
-        """(ratings of each user (n,), ratings of each item (n,)) int64: how much predictions of pairs rest on.
+        """Return (ratings of each user (n,), ratings of each item (n,)) int64.
 
-        users, items: ids, (n,) each; of those that the model does not know 0 (unknown='zero') or DataError ('error').
+        They measure the evidence for predictions of pairs. users, items: ids, (n,) each. Unknown ids have 0
+        (unknown='zero') or raise DataError ('error').
         """
         of_users, of_items = self.rating_counts()
         users = known_rows(users, self.user_ids_, "user", unknown, "zero")
@@ -91,7 +96,7 @@ class Answering(Recommending):
         return np.append(of_users, 0)[rows[0]], np.append(of_items, 0)[rows[1]]
 
     def rating_counts(self):
-        """(ratings of each user (M,), ratings of each item (N,)) int64 that the model has learned from."""
+        """Return the training ratings of each user (M,) and item (N,), int64."""
         self._check_fitted()
         if not hasattr(self, "_counts"):
             history, of_items = self._rated, np.zeros(len(self.item_ids_), np.int64)
@@ -101,19 +106,22 @@ class Answering(Recommending):
         return self._counts
 
     def export(self, path, side="both", vectors=False):
-        """Write factors, biases and numbers of ratings, with their ids, to path; its suffix says how.
+        """Write factors, biases and numbers of ratings, with their ids, to path.
 
-        .npz: an array of each fitted attribute (user_factors, item_bias, ...); .csv and .parquet: a row a user or item:
-        side, id, ratings, bias, factor_0, ... side: 'users', 'items' or 'both'. vectors: in place of factors and biases
-        vectors of F + 2 numbers, of users and of items, whose products are the predictions without neighbours
-        (answers/exporting.py). Raises ParameterError for another suffix, DataError for what cannot be written.
+        The suffix of path is the format. .npz: an array for each fitted attribute (user_factors, item_bias, ...). .csv
+        and .parquet: a row a user or item: side, id, ratings, bias, factor_0, ... side: 'users', 'items' or 'both'.
+        vectors: instead of factors and biases, vectors of F + 2 numbers of users and of items, whose products are the
+        predictions without neighbours (answers/exporting.py). Raises ParameterError for another suffix, DataError for
+        data that cannot be written.
         """
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
 
     def evaluate(self, X, y=None):
-        """{'rmse', 'mae'} on ratings X, or on ratings y of pairs X, as fit takes them; of a model of clicks {'hr@10',
-        'recall@10', 'ndcg@10'} of its lists by clicks X."""
+        """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
+
+        X, y: as in fit. For a model of clicks: {'hr@10', 'recall@10', 'ndcg@10'} of its lists on clicks X.
+        """
         self._check_fitted()
         if self.feedback_ == "explicit":
             return super().evaluate(X, y)
@@ -124,19 +132,27 @@ class Answering(Recommending):
         return {f"{name}@{LISTED}": found[name] for name in ("hr", "recall", "ndcg")}
 
     def score(self, X, y=None):
-        """Larger is better, as model selection wants it: minus the RMSE on ratings; of a model of clicks NDCG@10."""
+        """Return the negative RMSE, or NDCG@10 for a model of clicks.
+
+        Larger is better, as model selection requires.
+        """
         found = self.evaluate(X, y)
         return -found["rmse"] if "rmse" in found else found[f"ndcg@{LISTED}"]
 
     def evaluate_lists(self, X, k=10, baselines=True, given=None, by="lists"):
-        """judging.Report: how good lists of k items (an int, or several) are for what users clicked later.
+        """Return the judging.Report of lists of k items on later clicks.
 
-        X: pairs as predict takes them; ratings count as clicks, whatever they are. What users are shown is judged over
-        all items, known clicks left out; popularity and item kNN stand beside unless baselines is False. Pairs that
-        cannot be judged (unknown users or items, known clicks) are left out and counted. given: Ratings of users who
-        need not be known; they are judged then, by lists made from these (recommend_for). by: what lists are ranked by,
-        as recommend has it. Raises ParameterError for a k above the number of items, DataError where no pair is left.
-        gpukit.evaluation.lists defines the metrics.
+        Parameters
+        ----------
+        X : pairs as predict takes them; all ratings count as clicks. Pairs that cannot be judged (unknown users or
+            items, known clicks) are excluded and counted.
+        k : length of the lists, or several lengths
+        baselines : whether to add popularity and item kNN
+        given : Ratings of users, known or not, whose lists are then made from these and judged (recommend_for)
+        by : ranking of the lists, as in recommend
+
+        Lists rank all items, without known clicks. Raises ParameterError for a k above the number of items, DataError
+        if no pair is left. gpukit.evaluation.lists defines the metrics.
         """
         from gpukit.factorization.answers import judging
 
@@ -161,7 +177,10 @@ class Answering(Recommending):
         return (*found, common[best], self.rating_counts()[what == "item"][best]) if with_evidence else found
 
     def _likeness(self, what, row, by, count=True):
-        """(scores (rows,) float32, NaN: not alike at all; common (rows,), None unless asked for)."""
+        """Return (scores (rows,) float32, common (rows,)).
+
+        Scores are NaN for rows that are not similar at all. common is None unless `count` is set.
+        """
         from gpukit.factorization.answers import similarity
 
         scores, common = None, None
@@ -178,6 +197,9 @@ class Answering(Recommending):
 
 
 def _best(scores, n):
-    """(m,) places of the n highest scores, NaN left out, best first; ties by the lower place."""
+    """Return (m,) positions of the n highest scores without NaN, best first.
+
+    Ties: the lower position first.
+    """
     places = np.flatnonzero(~np.isnan(scores))
     return places[np.argsort(-scores[places], kind="stable")[:n]]

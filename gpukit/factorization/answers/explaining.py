@@ -1,4 +1,4 @@
-"""A predicted rating as the sum of its parts: the terms of Eq. (1), in units of the ratings."""
+"""A predicted rating as the sum of the terms of Eq. (1), in rating units."""
 
 from typing import NamedTuple
 
@@ -8,11 +8,11 @@ from gpukit.factorization.model.layout import BASE, BIAS
 
 
 class Rated(NamedTuple):
-    """An item that the user has rated and that adds to a score.
+    """A rated item that adds to a score.
 
-    Of a predicted rating, a neighbour: its id, the user's rating, the rating that biases alone expect, the weight
-    w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction. Of a list score: its id, the user's
-    rating, None, the weight of the rating when lists were learned, and its share of the score.
+    For a predicted rating it is a neighbour: its id, the user's rating, the rating that biases alone predict, the
+    weight w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction. For a list score: its id, the
+    user's rating, None, the weight of the rating in the training of lists, and its share of the score.
     """
 
     item: object
@@ -23,14 +23,14 @@ class Rated(NamedTuple):
 
 
 class Explanation(NamedTuple):
-    """A score and what it is the sum of.
+    """A score and its parts.
 
-    by: 'rating' or 'lists'. Of 'rating': prediction: what predict gives; total: the same before it is cut off at the
-    ends of the scale, the sum of mean, user_bias, item_bias, factors, the shares of rated (largest first) and unrated,
-    the part c of the n_unrated neighbours that the user has not rated. known_user, known_item: whether the model has
-    them; user_ratings, item_ratings: how many ratings of each it has learned from. Of 'lists': prediction and total:
-    the score that recommend shows; item_bias: the item's popularity; rated: all items that the user has rated; factors:
-    what the approximate solution for the user leaves; mean, user_bias and unrated are 0.
+    by: 'rating' or 'lists'. For 'rating': prediction: the result of predict; total: the same before clipping, the sum
+    of mean, user_bias, item_bias, factors, the shares of rated (largest first) and unrated, the part c of the n_unrated
+    neighbours that the user has not rated. known_user, known_item: whether the model has them; user_ratings,
+    item_ratings: number of ratings of each in training. For 'lists': prediction and total: the score that recommend
+    shows; item_bias: the item's popularity; rated: all items that the user has rated; factors: the remainder of the
+    approximate solution for the user; mean, user_bias and unrated are 0.
     """
 
     user: object
@@ -52,15 +52,15 @@ class Explanation(NamedTuple):
 
     @property
     def clipped(self):
-        """Whether the sum lies beyond the scale, so that the prediction is its end."""
+        """True if the sum is outside the scale and the prediction clipped."""
         return self.prediction != float(np.float32(self.total))
 
 
 class PairTerms(NamedTuple):
-    """One pair's numbers in z; zeros and empty arrays for what the model does not know.
+    """Numbers of one pair in z; zeros and empty arrays for unknown ids.
 
-    u, v (F,) float64; user, item (3,): extras; near (K,) int32, influence (2, K): w and c; codes (K,) uint8: how the
-    user rated the neighbours, 0 not at all.
+    u, v (F,) float64; user, item (3,): extras; near (K,) int32, influence (2, K): w and c; codes (K,) uint8: the user's
+    ratings of the neighbours, 0 unrated.
     """
 
     u: np.ndarray
@@ -73,7 +73,10 @@ class PairTerms(NamedTuple):
 
 
 def rows_of_pair(user, item, state, history):
-    """The PairTerms of user and item rows, the row behind the last for unknown ones."""
+    """Return the PairTerms of user and item rows.
+
+    An unknown id has the row behind the last.
+    """
     (m, f), (n, k) = state.user_factors.shape, state.neighbors.shape
     nobody = np.zeros(f), np.zeros(state.user_extras.shape[1])
     u, of_user = (state.user_factors[user], state.user_extras[user]) if user < m else nobody
@@ -89,7 +92,10 @@ def rows_of_pair(user, item, state, history):
 
 
 def neighbours(rows, bases, history, scale, item_ids):
-    """((Rated, ...) largest share first, the unrated ones' share, how many they are)."""
+    """Return ((Rated, ...), the share of unrated neighbours, their number).
+
+    The largest share is first.
+    """
     is_rated = rows.codes > 0
     n_rated, n_unrated = int(is_rated.sum()), int((~is_rated).sum())
     z = history.levels[rows.codes].astype(np.float64)
@@ -106,7 +112,7 @@ def neighbours(rows, bases, history, scale, item_ids):
 
 
 def parts_of(rows, scale):
-    """{name: part} of Eq. (1) without neighbours, in units of the ratings."""
+    """Return {name: part} of Eq. (1) without neighbours, in rating units."""
     return {
         "mean": float(scale.mean),
         "user_bias": float(rows.user[BIAS] * scale.deviation),
@@ -116,8 +122,11 @@ def parts_of(rows, scale):
 
 
 def explain(model, asked, user_row, item_row, by, terms_of):
-    """The Explanation of a fitted model's score for (user, item) as they were asked for, and their rows; the row behind
-    the last for unknown ids; by: 'lists' or 'rating'; terms_of: rating_terms, or list_shares.list_terms."""
+    """Return the Explanation of a fitted model's score for (user, item).
+
+    asked: (user, item) ids; user_row, item_row: the row behind the last for unknown ids; by: 'lists' or 'rating';
+    terms_of: rating_terms, or list_shares.list_terms.
+    """
     counts = (int(numbers[0]) for numbers in model.evidence(*([one] for one in asked), unknown="zero"))
     known = user_row < len(model.user_ids_), item_row < len(model.item_ids_)
     names = (model.user_ids_, user_row), (model.item_ids_, item_row)
@@ -126,7 +135,7 @@ def explain(model, asked, user_row, item_row, by, terms_of):
 
 
 def rating_terms(model, user_row, item_row):
-    """Return the fields of an Explanation from prediction to n_unrated, of a predicted rating."""
+    """Return the fields prediction to n_unrated of a predicted rating's Explanation."""
     history, scale = model._rated, model._scale
     rows = rows_of_pair(user_row, item_row, model._state, history)
     bases = model._state.item_extras[:, BASE].astype(np.float64)
@@ -138,5 +147,8 @@ def rating_terms(model, user_row, item_row):
 
 
 def as_read(z, scale):
-    """Return ratings (n,) in their own units, as they were read except for the last digits of float32."""
+    """Return ratings (n,) in their own units, rounded to 6 digits.
+
+    So they are as they were read, except for float32 rounding.
+    """
     return np.array([float(f"{float(value) * scale.deviation + scale.mean:.6g}") for value in z])

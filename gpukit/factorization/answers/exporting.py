@@ -1,8 +1,7 @@
-"""A fitted model's numbers for other programs: .npz for arrays, .csv for reading, .parquet, and vectors for an index.
+"""Exports of a fitted model: .npz, .csv, .parquet, and vectors for an index.
 
 Vectors are [u_i, mean + b_i, 1] of users and [v_j, 1, b_j] of items: their product is the prediction without
-neighbours, in units of the ratings and not cut off at the ends of the scale, so that an index of inner products finds a
-user's best items.
+neighbours, in units of the ratings and not clipped, so that an inner-product index finds a user's best items.
 """
 
 from typing import NamedTuple
@@ -18,8 +17,10 @@ SIDES = ("both", "users", "items")
 
 
 class Table(NamedTuple):
-    """What a row of each user or item has: names of the columns, ids (n,), sides (n,) str, ratings (n,) int64 and
-    numbers (n, columns) float32."""
+    """A row for each user or item.
+
+    names: of the columns; ids (n,), sides (n,) str, ratings (n,) int64 and numbers (n, columns) float32.
+    """
 
     names: list
     ids: np.ndarray
@@ -29,15 +30,17 @@ class Table(NamedTuple):
 
 
 def check_export(path):
-    """The suffix that path is written with; ParameterError or DataError for one that cannot be written. A stream
-    without a suffix takes csv."""
+    """Return the suffix for writing to path.
+
+    A stream without one has .csv. Raises ParameterError or DataError for a path that cannot be written.
+    """
     if sinks.is_stream(path) and not str(path).endswith(SUFFIXES):
         return ".csv"
     return container.check_copy(path, SUFFIXES)
 
 
 def export(model, path, side, vectors):
-    """Write what Answering.export says."""
+    """Write the file of Answering.export."""
     suffix = check_export(path)
     sides = ("users", "items") if side == "both" else (side,)
     for one in sides:
@@ -50,7 +53,10 @@ def export(model, path, side, vectors):
 
 
 def vectors_of(model, side):
-    """(rows, F + 2) float32: the vectors of one side, see the top of this file."""
+    """Return (rows, F + 2) float32 vectors of one side.
+
+    The top of this file defines them.
+    """
     of_users = side == "users"
     factors, bias = (getattr(model, f"{side[:-1]}_{name}_") for name in ("factors", "bias"))
     ones = np.ones_like(bias)
@@ -59,7 +65,7 @@ def vectors_of(model, side):
 
 
 def arrays_of(model, sides, vectors):
-    """{name: array} of an .npz: numbers of each side; all that predictions need but the ratings."""
+    """Return {name: array} of an .npz, with all numbers for predictions except ratings."""
     arrays = {}
     for side, counts in _counts(model, sides):
         one = side[:-1]
@@ -75,7 +81,7 @@ def arrays_of(model, sides, vectors):
 
 
 def table_of(model, sides, vectors):
-    """The Table of one side, or of users and then items."""
+    """Return the Table of one side, or of users and then items."""
     parts = []
     for side, counts in _counts(model, sides):
         numbers = vectors_of(model, side)
@@ -85,7 +91,7 @@ def table_of(model, sides, vectors):
         ids = getattr(model, f"{side[:-1]}_ids_")
         parts.append((ids, np.full(len(ids), side[:-1]), counts, numbers))
     columns = [list(column) for column in zip(*parts, strict=True)]
-    if len({ids.dtype.kind for ids in columns[0]}) > 1:  # numbers of one side, text of the other
+    if len({ids.dtype.kind for ids in columns[0]}) > 1:  # one side has numbers, the other text
         columns[0] = [ids.astype(str) for ids in columns[0]]
     size = columns[3][0].shape[1]
     names = [f"vector_{f}" for f in range(size)] if vectors else ["bias", *(f"factor_{f}" for f in range(size - 1))]
@@ -99,7 +105,7 @@ def _counts(model, sides):
 
 
 def _write_csv(table, file):
-    """Write side, id, ratings and the numbers, each number as Python spells it."""
+    """Write side, id, ratings and the numbers, as Python spells them."""
     from gpukit.io import tables
 
     check_ids(table.ids, "The id")
@@ -113,7 +119,10 @@ def _write_parquet(table, file):
 
 
 def _columns(table, spell):
-    """{name: function of a slice of rows} of a Table's columns; spell: applied to the numbers."""
+    """Return {name: function of a slice of rows} of a Table's columns.
+
+    spell: applied to the numbers.
+    """
     columns = {"side": table.sides.__getitem__, "id": table.ids.__getitem__, "ratings": table.ratings.__getitem__}
     for column, name in enumerate(table.names):
         columns[name] = lambda part, column=column: spell(table.numbers[part, column])

@@ -1,4 +1,7 @@
-"""A fitted model's lists, judged beside popularity, item kNN and other models, on the same users and clicks."""
+"""Evaluation of lists, compared with popularity, item kNN and other models.
+
+All are judged on the same users and clicks.
+"""
 
 from typing import NamedTuple
 
@@ -15,13 +18,16 @@ from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.io.ids import factorize
 from gpukit.parallel import ALONE
 
-SCORES_AT_ONCE = 1 << 22  # of the sampled protocol
+SCORES_AT_ONCE = 1 << 22  # maximum of scores per pass of the sampled protocol
 
 
 class Report(NamedTuple):
-    """What was found. judged: judge.Judged, the models first, baselines behind; cuts; users: ids of the users of the
-    values; left_out: clicks.LeftOut of the test; strange: pairs left out since other models cannot judge them; dropped:
-    sampled.Dropped, None for full rankings."""
+    """Result of an evaluation of lists.
+
+    judged: judge.Judged, the models first, then baselines; cuts; users: ids of the users of the values; left_out:
+    clicks.LeftOut of the test; strange: pairs excluded since other models cannot judge them; dropped: sampled.Dropped,
+    None for full rankings.
+    """
 
     judged: list
     cuts: tuple
@@ -31,22 +37,27 @@ class Report(NamedTuple):
     dropped: sampled.Dropped | None = None
 
     def rows(self, k):
-        """A dict a predictor: its means at k."""
+        """Return a dict for each predictor: its means at k."""
         return [one.row(k) for one in self.judged]
 
     def difference(self, metric, k, one=0, other=1, seed=0):
-        """significance.Difference of two predictors, by their places in judged."""
+        """Return the significance.Difference of two predictors, by their positions in judged."""
         ours, theirs = (self.judged[place].values[k][metric] for place in (one, other))
         return compare(ours, theirs, seed)
 
     def best(self, metric, k):
-        """The place in judged of the predictor with the highest mean; the first of equals."""
+        """Return the position in judged of the predictor with the highest mean.
+
+        Ties: the first.
+        """
         return int(np.argmax([one.values[k][metric].mean() for one in self.judged]))
 
 
 class Common(NamedTuple):
-    """The pairs that all models can judge: kept (n,) bool; sides: (user rows, item rows) of these for each model;
-    left_out, strange: as in Report."""
+    """Pairs that all models can judge.
+
+    kept (n,) bool; sides: their (user rows, item rows) for each model; left_out, strange: as in Report.
+    """
 
     kept: np.ndarray
     sides: list
@@ -55,20 +66,21 @@ class Common(NamedTuple):
 
 
 def listers_of(models, given=None, by="lists"):
-    """[Lister] of models {name: fitted estimator}, for the users whose Ratings are given, if any are; by: what
-    `recommend` ranks by."""
+    """Return the Listers of models {name: fitted estimator}.
+
+    given: Ratings of the users to judge, or None; by: ranking, as in `recommend`.
+    """
     for model in models.values():
         model._check_fitted()
     return [Lister(model, by) if given is None else Newcomers(model, given, by) for model in models.values()]
 
 
 def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=ALONE):
-    """The Report of models {name: fitted estimator} over the full ranking; the other arguments and errors as
-    `evaluate_lists`.
+    """Return the Report of models {name: fitted estimator} over the full ranking.
 
-    They are judged on the same users and clicks, and know them by the same ids. baselines: whether they stand beside,
-    learned from the first one's clicks, or these, made already. team: the parallel.Team whose ranks make the lists,
-    each those of some users; every rank gets the Report.
+    The models are judged on the same users and clicks, and share ids. baselines: True to train them on the first one's
+    clicks, or a list of trained ones. team: the parallel.Team whose ranks make the lists, each for some users; every
+    rank gets the Report. Other arguments and errors as `evaluate_lists`.
     """
     listers = listers_of(models, given, by)
     lead = listers[0]
@@ -87,12 +99,15 @@ def judge_lists(models, X, k=10, baselines=True, given=None, by="lists", team=AL
 
 
 def made_of(baselines, lister):
-    """The baselines of a Lister, where True asks for them, or those that are there."""
+    """Return the baselines of a Lister if True, otherwise those passed."""
     return lister.baselines() if baselines is True else baselines or ()
 
 
 def common_pairs(listers, X, every_item=False):
-    """The Common of pairs X; every_item: as judged_by. DataError where none is left."""
+    """Return the Common of pairs X; every_item: as judged_by.
+
+    Raises DataError if none is left.
+    """
     sides = [one.rows(X) for one in listers]
     asked = [judged_by(*side, one.known, len(one.item_ids), every_item) for one, side in zip(listers, sides)]
     kept, (own, left_out) = np.logical_and.reduce([mask for mask, _ in asked]), asked[0]
@@ -103,7 +118,7 @@ def common_pairs(listers, X, every_item=False):
 
 
 def nothing_left(left_out, strange):
-    """Why there is nothing to judge by, in a line."""
+    """Return a message that explains why no pair can be judged."""
     if not left_out.pairs:
         return "There are no clicks to judge lists by: 0 pairs."
     why = f"{left_out.unknown_users:,} of users and {left_out.unknown_items:,} of items that the model does not know, "
@@ -113,11 +128,11 @@ def nothing_left(left_out, strange):
 
 
 def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
-    """The Report of models {name: fitted estimator} by the sampled protocol: hr and ndcg alone, a value a test.
+    """Return the Report of models by the sampled protocol: hr and ndcg.
 
-    tests: ids as negatives.Negatives: users (T,), clicks (T,), items (T, C), there (T, C) bool. What is dropped of the
-    candidates is by what the first model knows, as evaluation.lists.sampled says; a click on an unknown item counts,
-    as the protocol has it. Raises as judge_lists.
+    models: {name: fitted estimator}; there is one value a test. tests: ids as negatives.Negatives: users (T,), clicks
+    (T,), items (T, C), there (T, C) bool. Candidates are dropped by the clicks of the first model, see
+    evaluation.lists.sampled; a click on an unknown item counts, as in the protocol. Raises as judge_lists.
     """
     listers = listers_of(models, by=by)
     cuts, lead = check_cuts(k, 1 + tests.items.shape[1], "a line has {:,} candidates"), listers[0]
@@ -137,7 +152,10 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
 
 
 class Asked:
-    """The items of some tests, each id once: ids (n,), codes (T, 1 + C) into them, the clicks' first."""
+    """Distinct items of some tests.
+
+    ids (n,); codes (T, 1 + C) into them, the clicks' first.
+    """
 
     def __init__(self, tests, kept):
         items = np.column_stack((tests.clicks[kept].astype(tests.items.dtype), tests.items[kept]))
@@ -145,12 +163,18 @@ class Asked:
         self.codes = codes.reshape(items.shape)
 
     def rows(self, lister):
-        """(T, 1 + C) int32 rows of a Lister, the one behind its last for items that it does not know."""
+        """Return (T, 1 + C) int32 rows of a Lister.
+
+        Unknown items have the row behind the last.
+        """
         return rows_or_unknown(self.ids, lister.item_ids, "item")[self.codes]
 
 
 def model_scores(lister, users, rows):
-    """(T, 1 + C) float32 scores that a Lister's model gives user ids (T,) for item rows, NaN for unknown ones."""
+    """Return (T, 1 + C) float32 scores of a Lister's model.
+
+    users (T,): ids; rows: of items, NaN for unknown ones.
+    """
     out, n_items = np.empty(rows.shape, np.float32), len(lister.item_ids)
     step = max(1, SCORES_AT_ONCE // rows.shape[1])
     for first in range(0, len(rows), step):
@@ -162,7 +186,10 @@ def model_scores(lister, users, rows):
 
 
 def baseline_scores(baseline, found):
-    """(T, 1 + C) float32: a baseline's scores of sampled.Candidates, NaN for items that it does not know."""
+    """Return (T, 1 + C) float32 scores of a baseline for sampled.Candidates.
+
+    NaN for items that it does not know.
+    """
     out = np.empty(found.items.shape, np.float32)
     step = max(1, SCORES_AT_ONCE // (1 + baseline.n_items))
     for first in range(0, len(out), step):

@@ -1,8 +1,8 @@
-"""A list score as the sum of what the user's ratings add to it.
+"""A list score as the sum of the user's ratings' contributions.
 
 A list score is u_i v_j plus the item's popularity. The user's factors solve A u_i = sum_k w_k v_k over the items k that
 the user has rated (solvers/ials/formulas.py). So rating k adds w_k v_k A^-1 v_j (Hu, Koren, Volinsky 2008, section 5).
-Training solves for them by a few steps of conjugate gradients; what these leave is a part of its own.
+Training solves for them by a few steps of conjugate gradients; the remainder is a separate part.
 """
 
 import numpy as np
@@ -15,7 +15,7 @@ from gpukit.factorization.solvers.ials.formulas import decays_of
 
 
 def list_terms(model, user_row, item_row):
-    """Return the fields of an Explanation from prediction to n_unrated, of a list score."""
+    """Return the fields prediction to n_unrated of a list score's Explanation."""
     ranking = model._ranking("lists")
     head, state = ranking.head, ranking.state
     if item_row == len(model.item_ids_):
@@ -30,7 +30,10 @@ def list_terms(model, user_row, item_row):
 
 
 def rated_parts(model, head, user_row, item_row):
-    """Return (Rated, ...), largest share first: what each rating of a user adds to the list score of an item."""
+    """Return (Rated, ...) of a user's ratings for an item's list score.
+
+    The largest share is first.
+    """
     history, scale = model._rated, model._scale
     mine = slice(*history.indptr[user_row : user_row + 2])
     items, z = history.items[mine], history.levels[history.codes[mine]]
@@ -45,7 +48,10 @@ def rated_parts(model, head, user_row, item_row):
 
 
 def normal_matrix(head, factors, weights):
-    """Return the (F, F) float64 matrix that a user's factors solve for; factors (n, F), weights (n,) of the ratings."""
+    """Return the (F, F) float64 normal matrix of a user's factors.
+
+    factors (n, F), weights (n,): of the user's ratings.
+    """
     decay, unobserved, exponent = map(float, head.numbers)
     ridge = decays_of([len(factors)], len(head.item_factors), decay, unobserved, exponent)
     shared = unobserved * gram_of(head.item_factors) + float(ridge[0]) * np.eye(factors.shape[1])

@@ -1,4 +1,4 @@
-"""Who gives the lists that are judged: a fitted model for users whom it knows, or for new ones by their clicks."""
+"""Sources of the lists to evaluate: a fitted model for known or new users."""
 
 from functools import cached_property
 
@@ -14,20 +14,20 @@ from gpukit.ratings.pairs import pairs_of
 
 
 class Lister:
-    """A fitted model and the users whom it knows; by: what `recommend` ranks by."""
+    """A fitted model and its users; by: ranking, as in `recommend`."""
 
     def __init__(self, model, by="lists"):
         self.model, self.by, self.user_ids, self.item_ids = model, by, model.user_ids_, model.item_ids_
 
     @cached_property
     def learned(self):
-        """The Clicks that the model has learned from."""
+        """Clicks that the model has learned from."""
         history, users = self.model._rated, len(self.model.user_ids_)
         return clicks_in_rows(history.indptr[: users + 1], history.items)
 
     @cached_property
     def known(self):
-        """The Clicks of the users, which are not shown to them."""
+        """Clicks of the users, which lists exclude."""
         seen = self.model.seen_pairs()
         if not len(seen):
             return self.learned
@@ -37,7 +37,7 @@ class Lister:
 
     @cached_property
     def counts(self):
-        """(N,) clicks on each item that the model has learned from."""
+        """Number of clicks on each item in training, (N,)."""
         return self.learned.of_items(len(self.item_ids))
 
     @property
@@ -46,12 +46,17 @@ class Lister:
         return len(self.user_ids), len(self.item_ids)
 
     def rows(self, X):
-        """(user rows, item rows) (n,) int32 of pairs, as predict takes them; the row behind the last for unknown
-        ids."""
+        """Return (user rows, item rows) (n,) int32 of pairs.
+
+        X: as in predict. Unknown ids have the row behind the last.
+        """
         return self.model._pairs(X)
 
     def lists(self, users, n):
-        """Yield (user rows (b,), item rows (b, n), -1: none is left) for user ids."""
+        """Yield (user rows (b,), item rows (b, n)) for user ids.
+
+        The item row is -1 where no item is left.
+        """
         for tile, items, scores in self.tiles(users, n):
             there = ~np.isnan(scores)
             rows = np.full(items.shape, -1, np.int32)
@@ -63,13 +68,16 @@ class Lister:
         return self.model.recommend_batches(users, n, by=self.by, unknown="popular")
 
     def baselines(self):
-        """(Popularity, ItemKNN) that have learned what the model has."""
+        """Return (Popularity, ItemKNN) trained on the clicks of the model."""
         n_items = len(self.item_ids)
         return Popularity(self.learned, n_items, self.known), ItemKNN(self.learned, n_items, self.known)
 
 
 class Newcomers(Lister):
-    """A fitted model and users whose lists are made from Ratings given, whether it knows them or not."""
+    """A fitted model and users, known or not, with given Ratings.
+
+    Lists are made from these Ratings.
+    """
 
     def __init__(self, model, given, by="lists"):
         super().__init__(model, by)
@@ -77,13 +85,13 @@ class Newcomers(Lister):
 
     @cached_property
     def known(self):
-        """The Clicks given, of items that the model knows."""
+        """Given Clicks on items of the model."""
         items = rows_or_unknown(self.given.item_ids, self.item_ids, "item")[self.given.items]
         there = items < len(self.item_ids)
         return clicks_of(self.given.users[there], items[there], self.shape)
 
     def rows(self, X):
-        """As Lister's."""
+        """Return rows as in Lister."""
         if isinstance(X, Ratings):
             pairs = in_rows_of(X, self.user_ids, self.item_ids)
             return pairs.users, pairs.items
@@ -91,7 +99,7 @@ class Newcomers(Lister):
         return rows_or_unknown(users, self.user_ids), rows_or_unknown(items, self.item_ids, "item")
 
     def tiles(self, users, n):
-        """As Lister's."""
+        """Yield tiles as in Lister."""
         wanted = np.zeros(len(self.user_ids), np.bool_)
         wanted[rows_or_unknown(users, self.user_ids)] = True
         given = self.given.take(wanted[self.given.users])
@@ -99,7 +107,10 @@ class Newcomers(Lister):
 
 
 def given_and_later(ratings, fraction=0.2, seed=0):
-    """(given, later) of new users' Ratings: the last `fraction` of each user's are to be judged by, by time, or drawn
-    where there are no times; users with one rating alone have it given."""
+    """Return (given, later) of new users' Ratings.
+
+    later: the last `fraction` of each user's ratings by time, or random ones if there are no times. The only rating of
+    a user is given.
+    """
     ranks = ratings.ranks_by_chance(seed) if ratings.times is None else ratings.ranks_in_time("user-time")
     return ratings.parted(before_last(*ranks, fraction))

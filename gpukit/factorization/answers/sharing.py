@@ -1,4 +1,7 @@
-"""Lists that the ranks of a parallel.Team make, each for some users, and all of them judge."""
+"""Lists of the ranks of a parallel.Team, each for some users.
+
+All ranks judge all lists.
+"""
 
 import numpy as np
 
@@ -6,8 +9,10 @@ SPAN = 1 << 13  # users at a time
 
 
 def lists_by(team, lists, users, n):
-    """Yield the tiles of lists(users, n), as evaluation.lists.judge takes them, on every rank of a Team: in the order
-    of users, with the bits of one rank."""
+    """Yield the tiles of lists(users, n), on every rank of a Team.
+
+    The tiles are those of evaluation.lists.judge, in the order of users, and bit-identical to those of one rank.
+    """
     if team.size == 1:
         yield from lists(users, n)
         return
@@ -20,7 +25,10 @@ def lists_by(team, lists, users, n):
 
 
 def joined(tiles, n):
-    """(user rows (b,), item rows (b, n) int32) of tiles, one behind the other; of none, of no users."""
+    """Return (user rows (b,), item rows (b, n) int32) of concatenated tiles.
+
+    Both are empty without tiles.
+    """
     none = np.empty(0, np.int64), np.empty((0, n), np.int32)
     rows, items = zip(none, *tiles)
     return np.concatenate(rows), np.concatenate(items)

@@ -1,13 +1,13 @@
-"""How alike two items, or two users, are: by the ratings that the model carries, and by its factors.
+"""Similarity of items or users by the model's ratings and factors.
 
 Item j is the vector a_j over the users, with level + z_ij - B_ij where user i rated it (z in deviations, B the
-bias-only predictor) and 0 elsewhere: who rated both counts, and for more if they rated both above what they usually
-give. With n common raters two items' likeness is
+bias-only predictor) and 0 elsewhere. So common raters count, and more if they rated both above their usual level. With
+n common raters the similarity of two items is
 
     n / (n + damping)  (cosine(a_j, a_k) + factors cosine(v_j, v_k)) / (1 + factors)
 
-so that few common raters say little (Koren 2010, sec. 2.2, has the damping). Users in the same way, by what they rated
-in common. docs/factorization.md has what this was compared with.
+so that few common raters count little (Koren 2010, sec. 2.2, has the damping). Users are compared in the same way, by
+the items rated in common. docs/factorization.md compares this with alternatives.
 """
 
 from typing import NamedTuple
@@ -20,8 +20,11 @@ from gpukit.scheduler import by_block
 
 
 class Measure(NamedTuple):
-    """level: what a rating as expected counts; damping: common raters at which half of a likeness counts; factors:
-    their weight beside the ratings'."""
+    """Constants of the similarity.
+
+    level: contribution of a rating as expected; damping: common raters at which half of a similarity counts; factors:
+    their weight relative to the ratings'.
+    """
 
     level: float
     damping: float
@@ -32,7 +35,7 @@ MEASURE = Measure(1.0, 50.0, 0.25)
 
 
 class Norms(NamedTuple):
-    """Lengths of the vectors a, of users (M,) and of items (N,), float64: what all questions of likeness share."""
+    """Lengths of the vectors a: users (M,), items (N,), float64."""
 
     users: np.ndarray
     items: np.ndarray
@@ -40,7 +43,7 @@ class Norms(NamedTuple):
 
 @njit
 def _weight(history, level, user_base, item_base, user, t):
-    """level + z - B of rating t, which is user's."""
+    """Return level + z - B of rating t of a user."""
     z = np.float64(history.levels[history.codes[t]])
     return level + (z - np.float64(user_base[user]) - np.float64(item_base[history.items[t]]))
 
@@ -61,10 +64,10 @@ def sum_squares(history, level, user_base, item_base, of_users, of_items):
 
 @njit
 def meet_items(history, level, user_base, item_base, raters, weights, products, common):
-    """Products of one item's vector with all items', from its raters' histories.
+    """Compute the products of one item's vector with all items'.
 
     raters (n,) int64 user rows, weights (n,) float64: the item's vector; products (N,) float64, common (N,) int64, both
-    zero before: the products, and how many raters each item shares with it.
+    zero before: the products, and the number of raters that each item shares with it.
     """
     for n in range(raters.size):
         user = raters[n]
@@ -75,10 +78,10 @@ def meet_items(history, level, user_base, item_base, raters, weights, products, 
 
 @by_block(lambda products: products.size)
 def meet_users(start, stop, history, level, user_base, item_base, weights, rated, products, common):
-    """Products of one user's vector with all users', from their histories.
+    """Compute the products of one user's vector with all users'.
 
-    weights (N,) float64, rated (N,) bool: the user's vector and where it has ratings; products (M,) float64, common
-    (M,) int64, overwritten.
+    weights (N,) float64, rated (N,) bool: the user's vector and its rated items; products (M,) float64, common (M,)
+    int64, overwritten.
     """
     for user in range(start, stop):
         product, met = np.float64(0.0), 0
@@ -91,7 +94,7 @@ def meet_users(start, stop, history, level, user_base, item_base, weights, rated
 
 
 def norms_of(history, state, measure=MEASURE):
-    """The Norms of an arrays.History on the host and a state.State."""
+    """Return the Norms of an arrays.History on the host and a state.State."""
     bases = bases_of(state)
     squares = [np.zeros(len(base)) for base in bases]
     sum_squares(history, measure.level, *bases, *squares)
@@ -99,13 +102,16 @@ def norms_of(history, state, measure=MEASURE):
 
 
 def bases_of(state):
-    """Contiguous baseline biases ((M,), (N,)) float32 of a State, in z."""
+    """Return contiguous baseline biases ((M,), (N,)) float32 of a State, in z."""
     sides = (state.user_extras, state.item_extras)
     return tuple(np.ascontiguousarray(extras[:, BASE]) for extras in sides)
 
 
 def of_item(row, history, state, norms, measure=MEASURE):
-    """(likeness (N,) float32, common raters (N,) int64) of the item `row` to all items."""
+    """Return the similarity of item `row` to all items.
+
+    Returns (similarity (N,) float32, common raters (N,) int64).
+    """
     places = np.flatnonzero(history.items == row)
     raters = np.searchsorted(history.indptr, places, "right") - 1
     bases, z = bases_of(state), history.levels[history.codes[places]].astype(np.float64)
@@ -116,7 +122,10 @@ def of_item(row, history, state, norms, measure=MEASURE):
 
 
 def of_user(row, history, state, norms, measure=MEASURE):
-    """(likeness (M,) float32, items rated in common (M,) int64) of the user `row` to all users."""
+    """Return the similarity of user `row` to all users.
+
+    Returns (similarity (M,) float32, items rated in common (M,) int64).
+    """
     bases, mine = bases_of(state), slice(history.indptr[row], history.indptr[row + 1])
     items, z = history.items[mine], history.levels[history.codes[mine]].astype(np.float64)
     weights, rated = np.zeros(len(bases[1])), np.zeros(len(bases[1]), bool)
@@ -127,12 +136,12 @@ def of_user(row, history, state, norms, measure=MEASURE):
 
 
 def norms_with(norms, row):
-    """Each length times that of a row; above 0."""
+    """Return each length times that of a row; above 0."""
     return np.maximum(norms * norms[row], 1e-20)
 
 
 def _blended(row, ratings, common, factors, measure):
-    """Damped cosines of ratings and of factors; 0 where nothing is in common."""
+    """Return damped cosines of ratings and of factors; 0 without common ratings."""
     met, likeness = np.flatnonzero(common), np.zeros(len(common), np.float32)
     damping = common[met] / (common[met] + measure.damping)
     blend = ratings[met] + measure.factors * cosines(row, factors, met)
@@ -141,8 +150,10 @@ def _blended(row, ratings, common, factors, measure):
 
 
 def cosines(row, factors, others=slice(None)):
-    """(n,) float32 cosines of a row of factors (rows, F) with others, all if not named; 0 of and with a row of
-    zeros."""
+    """Return (n,) float32 cosines of a row of factors with others.
+
+    factors (rows, F). By default others are all rows. The cosine with a row of zeros is 0.
+    """
     mine, theirs = factors[row], factors[others]
     norms = np.maximum(np.linalg.norm(theirs, axis=1), np.float32(1e-20))
     return theirs @ mine / norms / np.maximum(np.linalg.norm(mine), np.float32(1e-20))

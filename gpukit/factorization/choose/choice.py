@@ -1,4 +1,4 @@
-"""`choose`: what is open of an estimator's settings, decided on a hold-out."""
+"""Choose the open settings of an estimator on a hold-out."""
 
 from typing import NamedTuple
 
@@ -13,13 +13,16 @@ from gpukit.factorization.choose.share import blended, share_of
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.runtime import thread_count
 
-STOPPING_SHARE = 0.05  # of the ratings, by which early stopping judges unless told otherwise
+STOPPING_SHARE = 0.05  # default fraction of the ratings that early stopping holds out
 
 
 class Contest(NamedTuple):
-    """What candidates are tried on: Evaluators; names of open parameters; epochs without a better one until a candidate
-    is given up, 0 for never; whether ratings are candidates.MANY, where trials are cut short; progress as fit's; the
-    budget.Budget."""
+    """Evaluators of candidates, with the rules of the comparison.
+
+    evaluators: list of Evaluator; free: names of open parameters; patience: epochs without a better one until a
+    candidate is stopped, 0 for never; many: whether ratings are candidates.MANY, where trials are cut short; progress:
+    as in fit; budget: budget.Budget.
+    """
 
     evaluators: list
     free: set
@@ -30,8 +33,11 @@ class Contest(NamedTuple):
 
 
 def choose(estimator, ratings, settings, device, judged, progress):
-    """The Choice for an estimator's settings.Settings and Ratings: settings as they are where ratings are plenty or all
-    is named. judged: whether ratings of the user's own judge every epoch, which early stopping then goes by."""
+    """Return the Choice for an estimator's settings.Settings and Ratings.
+
+    Settings are unchanged if ratings are plenty or all options are set. judged: whether the user's own ratings judge
+    every epoch, by which early stopping then works.
+    """
     free, n = rule.left_open(estimator), len(ratings)
     doubtful = bool(free) and not usual_suits(estimator, ratings, settings, device)
     stopping = settings.patience > 0 and not judged
@@ -48,7 +54,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
 
 
 def _contest(estimator, ratings, settings, device, stopping, progress):
-    """The Contest of an estimator on parts of its Ratings."""
+    """Return the Contest of an estimator on parts of its Ratings."""
     progress("choosing", 0, None, {})
     way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
     share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
@@ -64,7 +70,7 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
 
 
 def _usual(estimator, ratings, settings, free):
-    """Why nothing is tried."""
+    """Return the reason why nothing is tried."""
     if not free:
         own = estimator.rates == "adaptive" and settings.solver == "sgd"
         return "named" if own else "named, or usual for its rates and solver"
@@ -73,26 +79,26 @@ def _usual(estimator, ratings, settings, free):
 
 
 def _of_too_few(estimator, settings, n):
-    """The Choice where nothing can be held out."""
+    """Return the Choice if there are too few ratings for a hold-out."""
     why = f"{n} ratings are too few to try anything on"
     return Choice(settings if rule.wants_factors(estimator) else as_biases(settings), [], why)
 
 
 def as_biases(settings):
-    """The settings of a model that is damped biases and no more."""
+    """Return the settings of a model of damped biases alone."""
     return settings._replace(n_factors=1, n_neighbors=0, epochs=0)
 
 
 def _stopped(settings, contest):
-    """The Choice that early stopping makes: the epochs that were best."""
-    found = _tried(settings, contest._replace(budget=None))  # what is asked for, not what is tried
+    """Return the Choice of early stopping: the best number of epochs."""
+    found = _tried(settings, contest._replace(budget=None))  # early stopping is requested, so it has no budget
     held_out = len(found.errors)
     why = f"best of {len(found.curve)} epochs on {held_out:,} ratings held out, then trained on all"
     return Choice(found.settings, [row(found)], why)
 
 
 def _contested(estimator, settings, contest):
-    """The Choice among candidates and damped biases."""
+    """Return the Choice among candidates and damped biases."""
     damping, trend, plain = settings.damping, settings.trend, None
     if settings.biases:
         damping, trend, plain = best_biases(contest.evaluators)
@@ -120,8 +126,10 @@ def _contested(estimator, settings, contest):
 
 
 def _in_turn(settings, contest, before):
-    """The Outcomes before and those of further settings, until the budget is spent; of many ratings each is up against
-    the best before it."""
+    """Return the Outcomes `before` and those of further settings, within the budget.
+
+    If ratings are many, each candidate is stopped when it lags behind the best one before it.
+    """
     outcomes = list(before)
     for candidate in settings:
         if outcomes and contest.budget.is_spent:
@@ -135,13 +143,16 @@ def _rmse(outcome):
 
 
 def _why(rows, errors, share=1.0):
-    """Why a candidate was chosen, and a share of it."""
+    """Return the reason for a candidate and its share."""
     part = "" if share == 1.0 else f", {share:.0%} of what it adds to damped biases"
     return f"best of {len(rows)} candidates on {len(errors):,} ratings held out{part}, RMSE {rms(errors):.4f}"
 
 
 def _tried(settings, contest, leader=None):
-    """The Outcome of a candidate, which may be given up for that of a leader."""
+    """Return the Outcome of a candidate.
+
+    It is stopped if it lags behind the leader.
+    """
     facts = {"F": settings.n_factors, "K": settings.n_neighbors, "lambda": settings.regularization}
     return curve(
         contest.evaluators,
@@ -154,7 +165,7 @@ def _tried(settings, contest, leader=None):
 
 
 def row(outcome):
-    """A candidate as a dict for people."""
+    """Return a candidate as a dict for trials_."""
     settings = outcome.settings
     return {
         "n_factors": settings.n_factors,
@@ -168,6 +179,6 @@ def row(outcome):
 
 
 def biases_row(damping, trend, errors):
-    """Damped biases as a dict like `row`."""
+    """Return damped biases as a dict like `row`."""
     nothing = {"n_factors": 0, "n_neighbors": 0, "regularization": None, "n_epochs": 0, "biases": "held"}
     return {**nothing, "damping": list(damping), "trend": list(trend), "rmse": rms(errors), "curve": []}

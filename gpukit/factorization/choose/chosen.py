@@ -1,4 +1,4 @@
-"""`Choice`: the settings of one training, with what was tried for them and why they won."""
+"""`Choice`: the settings of one training, the trials and the reason."""
 
 from typing import NamedTuple
 
@@ -51,14 +51,20 @@ MOST_EPOCHS = 1 << 53
 
 
 class Choice(NamedTuple):
-    """settings.Settings for all ratings, the candidates as dicts (none: nothing was tried), and why in a sentence."""
+    """Settings for all ratings, with the trials and the reason.
+
+    settings: settings.Settings; trials: candidates as dicts, empty if nothing was tried; why: the reason in a sentence.
+    """
 
     settings: object
     trials: list
     why: str
 
     def facts(self, estimator):
-        """What was chosen, as a dict for people; estimator: its class's name."""
+        """Return the choice as a dict for chosen_.
+
+        estimator: name of its class.
+        """
         settings = self.settings
         trained = settings.epochs > 0
         clicks = {"feedback": "implicit", **of_clicks(settings)} if settings.feedback == "implicit" else {}
@@ -78,22 +84,23 @@ class Choice(NamedTuple):
         }
 
     def kept(self):
-        """What a checkpoint keeps, as a dict."""
+        """Return the entries for a checkpoint, as a dict."""
         kept = {**{name: getattr(self.settings, name) for name in KEPT}, **of_clicks(self.settings)}
         return {**kept, "trials": self.trials, "why": self.why}
 
 
 def of_clicks(settings):
-    """What settings.Settings have for clicks alone, as a dict; empty for ratings."""
+    """Return the settings.Settings for clicks alone, as a dict; empty for ratings."""
     if settings.feedback == "explicit":
         return {}
     return {name: getattr(settings, name) for name in OF_CLICKS}
 
 
 def kept_choice(kept, settings, n_epochs):
-    """The Choice that `Choice.kept` gave, for the settings.Settings of the same estimator; n_epochs: where it is named.
+    """Return the Choice from the dict of `Choice.kept`.
 
-    Raises DataError for what no training has.
+    settings: settings.Settings of the same estimator; n_epochs: the estimator's own, or None. Raises DataError for
+    entries that are not valid.
     """
     kinds = {**KEPT, **(OF_CLICKS if settings.feedback == "implicit" else {}), "trials": list, "why": str}
     facts = {name: persist.entry_of(kept, name, kind) for name, kind in kinds.items()}
@@ -116,8 +123,10 @@ def kept_choice(kept, settings, n_epochs):
 
 
 def check_told(told, feedback, n_factors):
-    """DataError for what no fitted model says was chosen for it, which updates rely on: of `Choice.facts`, for a kind
-    of feedback and n_factors in the model."""
+    """Raise DataError unless a dict from a file is a valid `Choice.facts`.
+
+    Updates depend on it. feedback: kind of feedback; n_factors: of the model.
+    """
     implicit = feedback == "implicit"
     kinds = {**TOLD, **({"feedback": str, **OF_CLICKS} if implicit else {})}
     if beyond := sorted(set(told) - {*kinds, "trend"}):
@@ -142,7 +151,7 @@ def check_told(told, feedback, n_factors):
 
 
 def _check_baseline(facts, trend):
-    """ParameterError for no baseline among the facts that people are told."""
+    """Raise ParameterError for an invalid baseline in `Choice.facts`."""
     check_choice("biases", facts["biases"], ("none", "held", "learned"))
     check_integer("numbers in damping", len(facts["damping"]), 2, 2)
     check_choice("numbers in trend", len(trend), (0, 2))
@@ -151,7 +160,7 @@ def _check_baseline(facts, trend):
 
 
 def check_clicks(facts):
-    """ParameterError for what no training on clicks has among its facts."""
+    """Raise ParameterError for invalid settings for clicks."""
     if "solver" in facts:
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])

@@ -1,9 +1,9 @@
-"""Damped biases: how many ratings' worth of what they are shrunk to users and items begin with, and what that is.
+"""Dampings of the biases of users and items, and their shrinkage targets.
 
-Users and items want dampings of their own (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest of the grid is
-the level alone. A side may be shrunk to a line in its numbers of ratings (prepare/trend.py), of which counts what is
-certain of what it adds (share.py): first the items', then the users'. Whatever is usual, what predicts the judging
-ratings worse than the level alone is not taken.
+Users and items have separate dampings (Koren 2010, sec. 2.1, has 10 and 25 for Netflix). The largest value of the grid
+leaves the mean alone. A side may be shrunk to a line in its numbers of ratings (prepare/trend.py); a share of its slope
+is kept (share.py), first of the items', then of the users'. If the mean alone predicts the judging ratings better, it
+is taken.
 """
 
 import numpy as np
@@ -13,17 +13,19 @@ from gpukit.factorization.choose.share import share_of
 
 GRID = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1e3, 1e6)
 NOTHING_ELSE = GRID[-1], GRID[-1]
-LARGE = 1e3  # dampings from here on are one: nothing but the level
+LARGE = 1e3  # dampings from here on are equal: the mean alone
 FIRST = (3.0, 3.0)
 ROUNDS = 2
-USUAL, SPREAD = np.log(DAMPING), 1.5  # of a damping's logarithm, before any rating judges
+USUAL, SPREAD = np.log(DAMPING), 1.5  # mean and deviation of the prior of a damping's logarithm
 LEVEL, ITEMS, BOTH = (0.0, 0.0), (0.0, 1.0), (1.0, 1.0)  # shares of the users' and of the items' slope
-SIDES = 2  # that are tried
+SIDES = 2  # number of trends that are tried
 
 
 def best_biases(evaluators):
-    """(damping, trend, (n,) errors of the judging ratings): dampings of users and items, the best of GRID, and shares
-    of their slopes."""
+    """Return (damping, trend, errors (n,) of the judging ratings).
+
+    damping: of users and items, from GRID; trend: shares of their slopes.
+    """
     level, errors = best_damping(evaluators, LEVEL, FIRST, ROUNDS)
     sloped, found = best_damping(evaluators, ITEMS, level, 1)
     items = share_of(found, errors, SIDES)
@@ -38,10 +40,10 @@ def best_biases(evaluators):
 
 
 def best_damping(evaluators, trend, first, rounds):
-    """(dampings, (n,) errors): the likeliest of GRID, a side at a time, so many times around, beginning with the first.
+    """Return (dampings, errors (n,)): the most probable values of GRID.
 
-    Likely is what predicts well and, where too few ratings judge to tell, what is usual: squared errors count by the
-    first ones' variance, and dampings are log-normal beforehand.
+    The sides are optimized alternately, `rounds` times, from `first`. The posterior has the squared errors, divided by
+    the variance at `first`, and a log-normal prior of the dampings around the default.
     """
     known = {}
 
@@ -62,5 +64,5 @@ def best_damping(evaluators, trend, first, rounds):
 
 
 def judged(evaluators, damping, trend):
-    """(n,) errors of damped biases on the judging ratings of all evaluators."""
+    """Return the errors (n,) of damped biases on all evaluators' judging ratings."""
     return np.concatenate([evaluator.biased(damping, trend) for evaluator in evaluators])

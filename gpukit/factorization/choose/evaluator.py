@@ -1,4 +1,7 @@
-"""Settings tried on one preparation: orders, histories and neighbours are made once and serve every candidate."""
+"""Evaluation of settings on one preparation.
+
+Orders, histories and neighbours are computed once for all candidates.
+"""
 
 from typing import NamedTuple
 
@@ -16,14 +19,16 @@ from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import work_clock
 
-SLOWEST = 0.95  # ratio of a fall to the one before from which on a curve falls as good as for ever
-ONE_THREAD = 200_000  # ratings up to which waiting for other threads takes longer than they save
+SLOWEST = 0.95  # upper limit of the ratio of successive falls in the extrapolation
+ONE_THREAD = 200_000  # ratings up to which synchronization costs more than threads save
 
 
 class Outcome(NamedTuple):
-    """What came of a candidate: settings.Settings with the epochs that were best; a dict an epoch like an estimator's
-    history_ (epoch, seconds, rmse); the errors (n,) float64, truth less prediction, of the judging ratings after the
-    best one."""
+    """Result of a candidate.
+
+    settings: settings.Settings with the best number of epochs; curve: a dict an epoch like an estimator's history_
+    (epoch, seconds, rmse); errors (n,) float64: truth minus prediction of the judging ratings after the best epoch.
+    """
 
     settings: object
     curve: list
@@ -31,16 +36,16 @@ class Outcome(NamedTuple):
 
     @property
     def rmse(self):
-        """After the best epoch."""
+        """RMSE after the best epoch."""
         return rms(self.errors)
 
 
 class Evaluator:
-    """Ratings that train and ratings that judge, prepared on a device for any number of candidates.
+    """Training and judging ratings on a device, for any number of candidates.
 
-    train, held_out: Ratings with the same id maps; way: PreparationOptions; what is to be the same on every run is
-    trained in batches on a GPU, on a CPU by the one thread that choosing is held to; find(orders, steps): the
-    neighbours (N, K) int32 on the host, best first, as many as a candidate may ask for.
+    train, held_out: Ratings with the same id maps; way: PreparationOptions; find(orders, steps): returns the neighbours
+    (N, K) int32 on the host, best first, K the largest of a candidate. Deterministic training runs in batches on a GPU,
+    and on a CPU in the single thread that model selection uses.
     """
 
     def __init__(self, train, held_out, way, device, find):
@@ -54,7 +59,7 @@ class Evaluator:
         self.neighbors = find(self.orders, self.steps)
 
     def begin(self, settings):
-        """The Attempt of a candidate, before its first epoch."""
+        """Return the Attempt of a candidate before its first epoch."""
         self.settle(settings.damping, settings.trend)
         steps, side = self.steps, self.made.side
         layout, solver = steps.layout(settings.n_factors, settings.n_neighbors), training_of(settings.solver)
@@ -68,7 +73,10 @@ class Evaluator:
         return Attempt(session, solver.begin(session, task, solver.arrange(task)), self)
 
     def settle(self, damping, trend=()):
-        """Prepare for candidates that begin with these biases, which may move the mean; see PreparationOptions."""
+        """Prepare for candidates with these biases, which may change the mean.
+
+        See PreparationOptions.
+        """
         way = self.way._replace(damping=damping, trend=trend)
         if self.made is None or way != self.way:
             data = self.steps.preparing, way, self.weights
@@ -76,18 +84,24 @@ class Evaluator:
             self.made = training_data.prepare_ratings(self.orders, self.scale, way, self.steps.preparing, self.weights)
 
     def errors(self, z, scale=None):
-        """(n,) float64: the judging ratings less their predictions, which are in z of a Scale (None: as settled); times
-        the roots of their weights, so that squares are weighted."""
+        """Return the errors (n,) float64 of predictions of the judging ratings.
+
+        z: predictions, scaled by a Scale (None: that of `settle`). Errors are multiplied by the roots of the weights,
+        so that squares are weighted.
+        """
         return (self.held_out.values - unscale(z, scale or self.scale)).astype(np.float64) * self.roots
 
     def biased(self, damping, trend=()):
-        """(n,) float64 errors of damped biases alone."""
+        """Return the errors (n,) float64 of damped biases alone."""
         level, users, items = self.biases(damping, trend)
         z = level + np.append(users, 0.0)[self.held_out.users] + np.append(items, 0.0)[self.held_out.items]
         return self.errors(z.astype(np.float32), self.own)
 
     def biases(self, damping, trend):
-        """(level, user biases, item biases) float64 in z of the training ratings' own Scale, on the host."""
+        """Return (level, user biases, item biases) float64 on the host.
+
+        They are in z of the training ratings' own Scale.
+        """
         steps, data = self.steps.preparing, (self.orders, self.own)
         if not trend:
             return 0.0, *map(steps.fetch, training_data.baseline_of(*data, steps, damping, self.weights))
@@ -96,26 +110,28 @@ class Evaluator:
 
 
 class Attempt:
-    """One candidate in training on an Evaluator."""
+    """Candidate in training on an Evaluator."""
 
     def __init__(self, session, training, evaluator):
         self.session, self.training, self.evaluator = session, training, evaluator
         self.asked = session.ask(evaluator.held_out.users, evaluator.held_out.items)
 
     def epoch(self, number):
-        """Train one epoch more and return the errors (n,) of the judging ratings."""
+        """Train one epoch and return the errors (n,) of the judging ratings."""
         self.training.epoch(number)
         return self.evaluator.errors(self.session.predict(self.asked))
 
 
 def rms(errors):
-    """Root mean square of errors (n,) float64."""
+    """Return the root mean square of errors (n,) float64."""
     return float(np.sqrt(np.mean(errors**2)))
 
 
 def reach(errors):
-    """What a falling curve of RMSE will come to, if its falls go on shrinking as they did last; it may well fall less.
-    -inf of fewer than three epochs."""
+    """Return the extrapolated limit of a falling curve of RMSE.
+
+    The falls are assumed to shrink at their last ratio, which tends to be optimistic. -inf for fewer than three epochs.
+    """
     if len(errors) < 3:
         return -np.inf
     before, last = errors[-3] - errors[-2], errors[-2] - errors[-1]
@@ -126,17 +142,21 @@ def reach(errors):
 
 
 def lags(errors, leader):
-    """Whether a curve of RMSE is behind a leader's, an Outcome, at the same epoch, and will not come to be better by
-    WORTH."""
+    """Return True if a curve is unlikely to beat the leader.
+
+    errors: RMSE by epoch. It lags if it is above the leader's, an Outcome, at the same epoch, and its `reach` is not
+    lower by WORTH.
+    """
     ahead = leader.curve[min(len(errors), len(leader.curve)) - 1]["rmse"]
     return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 - WORTH)
 
 
 def curve(evaluators, settings, patience=0, progress=lambda epoch, rmse: None, leader=None, budget=None):
-    """The Outcome of settings, trained on all evaluators side by side, an epoch at a time, for settings.epochs at most.
+    """Return the Outcome of settings, trained on all evaluators, epoch by epoch.
 
-    patience: stop after so many epochs without a better one and take the best; 0: train them all and take the last.
-    leader: with patience, stop where this Outcome is out of reach; budget: and where this budget.Budget is spent.
+    At most settings.epochs are trained. patience: number of epochs without a better one after which training stops and
+    the best is taken; 0: train all and take the last. leader: with patience, stop if this Outcome is out of reach.
+    budget: with patience, stop if this budget.Budget is spent.
     """
     begun, history, best = work_clock(), [], None
     attempts = [evaluator.begin(settings) for evaluator in evaluators]

@@ -1,37 +1,45 @@
-"""Whether anything has to be chosen, told by how many ratings a user and an item have, never by their number alone."""
+"""Decide by the density of the ratings whether to choose settings.
 
-BIASES = "damped biases"  # what a model is called that is no more than them
-RATINGS_A_ROW = 100  # ratings of a user (or item, if those are more) from which what is usual does as well as chosen
-FEW = 200_000  # ratings up to which choosing takes a second or two, so that nobody need rely on what is usual
-VERY_MANY = 5_000_000  # ratings from which a look at a sample of them takes as long as much of a training on a GPU
-LEAST = 30  # ratings that can be shared out to train and to judge
+The density is the number of ratings per user and item. A large number of ratings alone is not enough.
+"""
+
+BIASES = "damped biases"  # name of the predictor in chosen_
+RATINGS_A_ROW = 100  # ratings of a user (or item, if those are more) from which the defaults suit
+FEW = 200_000  # ratings up to which choosing takes a second or two, so that it is always done
+VERY_MANY = 5_000_000  # ratings from which checking a sample takes a large part of the time of a training on a GPU
+LEAST = 30  # minimum number of ratings for a hold-out
 OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose
 
 
 def density(n_ratings, shape):
-    """Ratings for each of the M users or of the N items, whichever are more: what their rows of parameters are learned
-    from, however many ratings the others have."""
+    """Return the ratings per user or per item, whichever is lower.
+
+    Parameters of that side are learned from the fewest ratings.
+    """
     return n_ratings / max(1, *shape)
 
 
 def is_sparse(n_ratings, shape):
-    """Whether the usual settings may learn the ratings by heart."""
+    """Return True if the default settings may overfit."""
     return density(n_ratings, shape) < RATINGS_A_ROW
 
 
 def is_doubtful(n_ratings, shape):
-    """Whether the usual settings are not to be relied on, by numbers alone."""
+    """Return True if the default settings may be unsuitable, by numbers alone."""
     return n_ratings <= FEW or is_sparse(n_ratings, shape)
 
 
 def left_open(estimator):
-    """The names in OPEN that the user left at None; none of solvers and rates that come with settings of their own."""
+    """Return the names in OPEN that are None.
+
+    Empty for solvers and rates that have defaults of their own.
+    """
     if estimator.rates != "adaptive" or estimator.solver not in ("auto", "sgd"):
         return set()
     return {name for name in OPEN if getattr(estimator, name, 0) is None}
 
 
 def wants_factors(estimator):
-    """Whether the user named an option that damped biases have no use for."""
+    """Return True if the user set an option that damped biases ignore."""
     named = (*OPEN, "learning_rate")
     return any(getattr(estimator, name, None) is not None for name in named) or not getattr(estimator, "biases", True)

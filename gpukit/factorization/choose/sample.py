@@ -1,8 +1,8 @@
-"""Whether plenty of ratings are worth what the usual settings take for granted, told by a sample of their users.
+"""Check the default settings on a sample of users.
 
-Many ratings of a user say much of a taste only where there is one: of noise the usual settings learn the more by heart
-the more there is. Users of a sample have all their ratings, items few of theirs, so what factors add to damped biases
-there they add the more in the whole.
+Many ratings of a user help only if there are preferences to learn; with noise the default settings overfit. Users of
+the sample have all their ratings, items only a few. So if factors improve on damped biases in the sample, they improve
+more on all ratings.
 """
 
 import numpy as np
@@ -17,12 +17,15 @@ from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.runtime import thread_count
 from gpukit.streams import Numpy
 
-SIZE = 50_000  # ratings of a sample, about: a twentieth of MovieLens 1M
+SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M
 
 
 def usual_suits(estimator, ratings, settings, device):
-    """Whether the usual settings.Settings may be relied on for Ratings: they are plenty, and on a sample of them a
-    few epochs add to damped biases for certain (share.py). Of very many nothing but their number is asked."""
+    """Return True if the default settings.Settings suit Ratings.
+
+    They suit if ratings are plenty and a few epochs on a sample surely improve on damped biases (share.py). For very
+    many ratings only the number is checked.
+    """
     n = len(ratings)
     if rule.is_doubtful(n, ratings.shape):
         return False
@@ -38,7 +41,10 @@ def usual_suits(estimator, ratings, settings, device):
 
 
 def of_some_users(ratings, seed):
-    """The Ratings of users drawn at random until they have about SIZE, with rows of their own and all items."""
+    """Return the Ratings of random users, about SIZE ratings in all.
+
+    Users get new row numbers; items keep theirs.
+    """
     users = ratings.shape[0]
     count = max(2, round(users * SIZE / len(ratings)))
     chosen = np.random.default_rng([seed, Numpy.SAMPLED_USERS[0]]).choice(users, min(count, users), replace=False)

@@ -1,24 +1,24 @@
-"""How much of what a candidate adds to damped biases counts: a number from 0 to 1, by its errors on held-out ratings.
+"""Shrinkage of the best candidate by its errors on held-out ratings.
 
-A candidate adds f to the biases' predictions, which are wrong by e. What fits best is a = sum(e f) / sum(f^2), which
-lies z of its own standard errors above 0; what is taken of it is
+A candidate adds f to the predictions of the biases, whose errors are e. The least-squares coefficient is a = sum(e f) /
+sum(f^2), which is z standard errors above 0. The share, 0 to 1, is
 
     a (1 - c^2 / z^2) where z > c, else 0;    c^2 = 2 log(candidates)
 
-the garrote of one coefficient (Breiman 1995) at the universal threshold (Donoho and Johnstone 1994), which the best of
-so many candidates reaches by luck. What is certain stays whole, what is luck goes, and what is small and uncertain
-stays so small that it can do no harm.
+This is the garrote of one coefficient (Breiman 1995) at the universal threshold (Donoho and Johnstone 1994), which the
+best of that many candidates reaches by chance. A clear improvement is kept nearly whole, chance results are dropped,
+and small uncertain improvements are shrunk until they are harmless.
 """
 
 import numpy as np
 
-SURE = 1.0  # c at least: one candidate alone is chosen too, by its number of epochs
+SURE = 1.0  # minimum of c: the number of epochs of a single candidate is chosen too
 
 
 def share_of(errors, than, tried):
-    """The share, 0.0 to 1.0.
+    """Return the share, 0.0 to 1.0.
 
-    errors (n,) float64: truth less predictions of the best of `tried` candidates; than (n,): of damped biases, of the
+    errors (n,) float64: truth minus predictions of the best of `tried` candidates; than (n,): of damped biases, for the
     same ratings.
     """
     added = than - errors
@@ -34,5 +34,5 @@ def share_of(errors, than, tried):
 
 
 def blended(errors, than, share):
-    """(n,) the errors of damped biases and a share of what a candidate adds."""
+    """Return the errors (n,) of damped biases and a candidate's shrunk addition."""
     return than + share * (errors - than)

@@ -1,16 +1,14 @@
-"""Clicks (implicit feedback): what `fit` does with who chose what, where nobody has said how good it was.
+"""Clicks (implicit feedback): training, model selection and updates.
 
-    feedback.py  ratings or clicks? told from the data or by name   hold_out.py  samples, held-out clicks
-    weights.py   how much a click weighs                            evaluator.py a candidate's scores on them
-    begin.py     everything before the first epoch                  choosing.py  the choice of settings
-    prepared.py  clicks on a device, trainings over them            blend.py     a neighbourhood beside the factors
-    start.py     the State that training begins with
-    fold.py      a user who is not known, by a list of clicks       mix.py       two models as one
-    update.py    new clicks learned by a fitted model
+    feedback.py  detection of ratings or clicks                     hold_out.py  samples, held-out clicks
+    weights.py   weights of clicks                                  evaluator.py measures of a candidate on them
+    begin.py     preparation before the first epoch                 choosing.py  model selection
+    prepared.py  clicks on a device, trainings over them            blend.py     item neighbourhoods, added to factors
+    start.py     the State at the start of training                 mix.py       two models as one
+    fold.py      fold-in of a new user by a list of clicks          update.py    online updates of a fitted model
 
-A model of clicks is a State as any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as
-History. So all that serves, explains and keeps models works on it; a prediction is a score, which ranks items for a
-user.
+A model of clicks is a State like any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as
+History. So serving, explanations and files work on it. A prediction is a score that ranks items for a user.
 
 Papers: Hu, Koren, Volinsky, ICDM 2008 (alternating least squares over all pairs); Li et al. 2022, section 5.4
 (cross-entropy with sampled negatives); Rendle et al., UAI 2009 (BPR).

@@ -1,4 +1,4 @@
-"""Everything that training on clicks needs, before the first epoch."""
+"""Prepare a training on clicks, before the first epoch."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,10 @@ from gpukit.timing import Clock
 
 
 class Second(NamedTuple):
-    """A model that is mixed in, about to be trained: its settings.Settings, session and Training, the first epoch."""
+    """Second of two mixed models, before its training.
+
+    plan: settings.Settings; session; training: its Training; start: the first epoch.
+    """
 
     plan: object
     session: object
@@ -24,8 +27,11 @@ class Second(NamedTuple):
     start: int
 
     def trained(self, first, checkpoints, progress):
-        """Its State in the end; first: the State that it is mixed with, which a run.Checkpoints (or None) keeps beside
-        its own. Ctrl-C takes effect after the epoch at work, as in run.run."""
+        """Train to the end and return the State.
+
+        first: State of the first model, which checkpoints (run.Checkpoints or None) keep next to the second one's.
+        Ctrl-C takes effect after the current epoch, as in run.run.
+        """
         with interrupt.deferred() as pressed:
             for epoch in range(self.start, self.plan.epochs):
                 self.training.epoch(epoch)
@@ -41,9 +47,10 @@ class Second(NamedTuple):
 
 
 def second(prepared, estimator, plan, progress, resumed):
-    """The Second of a first model's settings.Settings; resumed: where it goes on from, saving.Beside or None.
+    """Return the Second for a first model's settings.Settings.
 
-    Raises ModelError for one of other sizes."""
+    resumed: saving.Beside to continue from, or None. Raises ModelError if its sizes differ.
+    """
     other = mix.partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     course = Course(prepared, other)
     if resumed is None:
@@ -59,9 +66,19 @@ def second(prepared, estimator, plan, progress, resumed):
 
 
 def prepare(estimator, clicks, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
-    """run.Run of an estimator that learns clicks, Ratings whose values are 1; held_out is not read: there is no
-    RMSE of clicks; checked: settings.Settings; team: the parallel.Team whose ranks solve for rows together;
-    choice: the Choice to train by, None: choose.
+    """Return the run.Run of an estimator that learns clicks.
+
+    Parameters
+    ----------
+    estimator : MatrixFactorization or LSHMF
+    clicks : Ratings whose values are 1
+    held_out : not used; clicks have no RMSE
+    device : Device
+    checked : settings.Settings
+    progress : callable; see fit
+    resume_from : path or None; the checkpoint to resume
+    team : parallel.Team; its ranks solve for rows together
+    choice : choose.chosen.Choice or None; None runs model selection
 
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
@@ -84,7 +101,7 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
     first = (resumed.epochs_done, resumed.history, resumed.best) if resumed else (0, [], None)
 
     def complete(solved, checkpoints=None):
-        """What is kept of the State that was trained."""
+        """Return the final State of the trained one."""
         with clock("neighbours"):
             state = blended(solved, clicks, plan)
         if plan.mixed:

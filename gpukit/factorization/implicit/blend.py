@@ -1,10 +1,11 @@
-"""A neighbourhood's score beside that of the factors: items like those that a user clicked.
+"""Item neighbourhoods, added to the scores of the factors.
 
-In the terms of Eq. (1): w_jk is the cosine of who clicked j and k, damped, for the k most like j, so that a score is
+In the terms of Eq. (1): w_jk is the damped cosine of the users of j and k, for the k most similar to j, so that a score
+is
 
     (1 - blend) u_i v_j + blend |R|^-1/2 sum over the clicked neighbours R of w_jk
 
-by the kernels that serve every model. Nothing is trained.
+The kernels of Eq. (1) compute it. Nothing is trained.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ MOST_NEIGHBORS = 50
 
 
 def blended(state, clicks, plan):
-    """The State of a model whose factors were trained, with the neighbourhood that settings.Settings ask for."""
+    """Return the State with the neighbourhood of settings.Settings, if any."""
     if not plan.blend:
         return state
     neighbors, likeness = alike(clicks, min(MOST_NEIGHBORS, plan.n_neighbors))
@@ -23,8 +24,10 @@ def blended(state, clicks, plan):
 
 
 def joined(state, neighbors, likeness, share):
-    """The State with factors at 1 - share of their score and a neighbourhood at `share` of its own: neighbors (N, K)
-    int32, likeness (N, K) float32."""
+    """Return the State with a share of a neighbourhood's score.
+
+    Factors have 1 - share of theirs. neighbors (N, K) int32, likeness (N, K) float32.
+    """
     influence = np.zeros((len(neighbors), 2, neighbors.shape[1]), np.float32)
     influence[:, 0] = share * likeness
     factors = state.user_factors * np.float32(1.0 - share)
@@ -32,8 +35,10 @@ def joined(state, neighbors, likeness, share):
 
 
 def alike(clicks, k):
-    """(neighbors (N, k) int32, likeness (N, k) float32) of the items of clicks, the most alike first; 0 where nobody
-    clicked both."""
+    """Return (neighbors (N, k) int32, likeness (N, k) float32) of items.
+
+    The most similar are first; likeness is 0 for items without a common user.
+    """
     from scipy import sparse
 
     shape = clicks.shape

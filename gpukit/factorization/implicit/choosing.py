@@ -1,4 +1,4 @@
-"""Choose the settings for clicks that are open, by a share of each user's clicks that is held out.
+"""Model selection for clicks on a held-out share of each user's.
 
 First `ials`: regularization and weight of unobserved pairs, in coarse and then in fine steps; click weights; number of
 factors. Then what is added to its scores: popularity, or a model with sampled negatives. Candidates are compared user
@@ -51,7 +51,10 @@ class Contest(NamedTuple):
     progress: object
 
     def report(self, settings, values, curve, predictor):
-        """Return the Trial of a candidate's measures, one array per draw, and report it."""
+        """Report a candidate's measures and return its Trial.
+
+        values: one array per draw.
+        """
         trial = make_trial(settings, np.mean(values, axis=0), curve, predictor)
         self.rows.append(trial.row)
         self.progress("choosing", len(self.rows), None, {"ndcg": trial.row["ndcg"]})
@@ -68,7 +71,10 @@ class Contest(NamedTuple):
 
 
 def choose(estimator, clicks, settings, device, progress):
-    """Return the choose.chosen.Choice for an estimator's settings.Settings and clicks, Ratings whose values are 1."""
+    """Return the choose.chosen.Choice for an estimator and clicks.
+
+    settings: its settings.Settings; clicks: Ratings whose values are 1.
+    """
     goal = goal_of(estimator, "implicit")
     free = {name for name in OPEN if getattr(estimator, name) is None}
     if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
@@ -102,9 +108,10 @@ def make_contest(estimator, free, sample, settings, device, progress, draws=hold
 
 
 def enlarge_sample(contest, large, best, settings, device):
-    """Return (Contest, its best Trial) on a larger sample if it has many more clicks; else those of the smaller one.
+    """Return (Contest, its best Trial) on a larger sample.
 
-    The more users, the less regularization; with twice as many it changes by less than a step.
+    Without many more clicks those of the smaller sample are returned. The more users, the less regularization; with
+    twice the number it changes by less than a step.
     """
     if len(large) <= 2 * hold_out.SAMPLE:
         return contest, best
@@ -120,7 +127,7 @@ def final_settings(plan, settings, has_epochs):
 
 
 def search_settings(contest, settings):
-    """Return the Trial that a search along AXES, of epochs and of click weights leads to."""
+    """Return the best Trial of AXES, epochs and click weights."""
     clicks = contest.unseen.prepared.clicks
     plan = settings if contest.patience else settings._replace(epochs=min(EPOCHS[0], settings.epochs))
     if "n_factors" in contest.free:
@@ -132,7 +139,10 @@ def search_settings(contest, settings):
 
 
 def add_epochs(contest, best):
-    """Return the Trial of more of EPOCHS than one has, if they are open and as long as the mean score rises."""
+    """Return the best Trial of the larger EPOCHS.
+
+    They are tried if epochs are open, as long as the mean score rises.
+    """
     is_open = "n_epochs" in contest.free and not contest.patience
     for epochs in [epochs for epochs in EPOCHS if is_open and epochs > best.candidate.epochs]:
         trial = contest.run(best.candidate._replace(epochs=epochs))
@@ -143,7 +153,10 @@ def add_epochs(contest, best):
 
 
 def follow_steps(contest, steps, best):
-    """Return the Trial that a search from one leads to, by steps (axis, factor) along the axes that are free."""
+    """Return the best Trial of a search along the free axes.
+
+    steps: (axis, factor) of each.
+    """
     for axis, factor in steps:
         if axis in contest.free:
             best = search_axis(contest, best, axis, factor)
@@ -151,7 +164,10 @@ def follow_steps(contest, steps, best):
 
 
 def search_axis(contest, start_trial, axis, step):
-    """Return the Trial that steps along an axis, down or else up, lead to as long as each is better."""
+    """Return the best Trial of steps along an axis.
+
+    Steps go down or else up, as long as each is better.
+    """
     for factor in (1.0 / step, step):
         best = start_trial
         for _ in range(MOST_STEPS):
@@ -192,9 +208,10 @@ def click_weights(clicks):
 
 
 def add_factors(contest, best):
-    """Return the best Trial of more factors, or the one that is passed, within the Budget's limit.
+    """Return the best Trial of more factors, within the Budget.
 
-    The first of FACTORS is taken unless it is worse, since more clicks are trained on in the end; others if better.
+    It may be the one that is passed. The first of FACTORS is taken unless it is worse, since more clicks are trained on
+    in the end; others if better.
     """
     work, sizes = 0, factor_counts(contest)
     for size in sizes:
@@ -216,7 +233,10 @@ def factor_counts(contest):
 
 
 def limit_factors(size, shape):
-    """Return a number of factors, at most half the number of users or items: all of them fit any clicks."""
+    """Return a number of factors within half the users or items.
+
+    More factors fit any clicks.
+    """
     return max(1, min(size, min(shape) // 2))
 
 
@@ -227,7 +247,9 @@ def trial_work(contest, plan):
 
 
 def choose_addition(contest, plan, leader, has_second):
-    """Return the Trial of `leader` with or without an addition to its scores, or of popularity alone.
+    """Return the Trial of `leader` with the best addition to its scores.
+
+    It may have no addition, or be popularity alone.
 
     Parameters
     ----------
@@ -256,7 +278,7 @@ def choose_addition(contest, plan, leader, has_second):
 
 
 def baseline_rows(evaluator):
-    """Return the rows of popularity and item kNN on the same held-out clicks."""
+    """Return the rows of popularity and item kNN on held-out clicks."""
     clicks, users = evaluator.prepared.clicks, evaluator.users
     known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
     for kind in (Popularity, ItemKNN):

@@ -1,4 +1,4 @@
-"""Are these ratings or clicks?"""
+"""Detect whether ratings are ratings or clicks."""
 
 import warnings
 
@@ -8,11 +8,13 @@ from gpukit.ratings.clicks import are_clicks, are_pairs, clicks_after, clicks_of
 
 
 def resolved(estimator, ratings, kind=None):
-    """('explicit' or 'implicit', the Ratings to learn: of clicks these, with values of 1), by what an estimator says,
-    else by what Ratings are: all values alike are clicks. kind: where it is known.
+    """Return ('explicit' or 'implicit', the Ratings to learn).
 
-    Raises ParameterError for parameters that do not fit, DataError where no click is left, or where ratings are met by
-    parameters for clicks and it is not said that they shall be taken as such.
+    The estimator's parameters decide, otherwise the Ratings: if all values are equal they are clicks, which get values
+    of 1. kind: the kind of feedback, if known.
+
+    Raises ParameterError for inconsistent parameters. Raises DataError if no click is left, or for ratings with
+    parameters for clicks unless feedback is 'implicit'.
     """
     named, positive_from = estimator.feedback, estimator.positive_from
     alike = kind is None and are_clicks(ratings)
@@ -34,7 +36,7 @@ def resolved(estimator, ratings, kind=None):
 
 
 def warn_of_counts(estimator, ratings):
-    """Warn (UserWarning) where an estimator with feedback='auto' is given ratings that look like counts."""
+    """Warn (UserWarning) if feedback is 'auto' and ratings look like counts."""
     if estimator.feedback == "auto" and look_like_counts(ratings):
         warnings.warn(
             "the ratings are whole numbers with a heavy tail, which look like counts and are learned as ratings. If "
@@ -45,7 +47,10 @@ def warn_of_counts(estimator, ratings):
 
 
 def check_test(kind, test):
-    """DataError for pairs without ratings to judge what learns ratings: their values of 1 would pass for bad ones."""
+    """Raise DataError for pairs that should judge a model of ratings.
+
+    Pairs have values of 1, which would count as low ratings.
+    """
     if kind == "explicit" and are_pairs(test):
         raise DataError(
             f"What is to be tested on holds {len(test):,} pairs without ratings, and ratings are learned. Name "
@@ -54,7 +59,10 @@ def check_test(kind, test):
 
 
 def judges_of(estimator, ratings, kind):
-    """The Ratings by which an estimator that learns `kind` is judged: of clicks those that count as such. DataError."""
+    """Return the Ratings that judge an estimator that learns `kind`.
+
+    For clicks these are the ones that count as clicks. Raises DataError as check_test.
+    """
     check_test(kind, ratings)
     if kind == "explicit":
         return ratings

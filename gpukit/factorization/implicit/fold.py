@@ -1,5 +1,7 @@
-"""A user who is not known, from a list of clicks: the same problem as in training, with the items' numbers as they are.
-On the host, in float64; the model stays as it is."""
+"""Fold-in of a new user by a list of clicks.
+
+The problem is that of training, with fixed item parameters. On the host, in float64; the model is not changed.
+"""
 
 import numpy as np
 
@@ -12,11 +14,14 @@ from gpukit.factorization.solvers.squares.host import solve_symmetric
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
-MOST_ITEMS = 20_000  # not clicked, of which the loss with sampled negatives is summed
+MOST_ITEMS = 20_000  # maximum number of items without a click in the loss with sampled negatives
 
 
 def scorer(model):
-    """The function that gives (N,) float64 scores of all items for a fold.UserRatings: of a fitted model of clicks."""
+    """Return a function that scores all items for a fold.UserRatings.
+
+    model: a fitted model of clicks. Scores are (N,) float64.
+    """
     state, plan = model._state, of_model(model, len(model._rated.items))
     bias = state.item_extras[:, BIAS].astype(np.float64)
     taste = by_both(state, plan) if plan.mixed else by_squares(state, plan) if plan.solver == "ials" else None
@@ -30,7 +35,10 @@ def scorer(model):
 
 
 def by_both(state, plan):
-    """The function (fold.UserRatings, neighbourhood's scores) of two models in one."""
+    """Return the scoring function of two models in one.
+
+    Its arguments are a fold.UserRatings and the neighbourhood's scores.
+    """
     one, other = parted(state, plan)
     own = plan._replace(**{**usual("sampled", plan.rates, 0), "solver": "sampled"})
     squares = by_squares(one, plan)
@@ -39,7 +47,10 @@ def by_both(state, plan):
 
 
 def by_squares(state, plan):
-    """The function (fold.UserRatings, neighbourhood's scores) that gives u V', solved as by `ials`."""
+    """Return the scoring function of `ials`, u V'.
+
+    Its arguments are a fold.UserRatings and the neighbourhood's scores.
+    """
     gram = gram_of(state.item_factors)
 
     def products(given, near):
@@ -51,9 +62,11 @@ def by_squares(state, plan):
 
 
 def by_chances(state, plan, bias):
-    """The function (fold.UserRatings, neighbourhood's scores) that gives b_i + u V' of the least cross-entropy of the
-    user's
-    clicks, and of what was not clicked, weighed as often as it is drawn, by Newton's method."""
+    """Return the scoring function b_i + u V' by cross-entropy.
+
+    Its arguments are a fold.UserRatings and the neighbourhood's scores. It minimizes the cross-entropy of the user's
+    clicks and of the other items by Newton's method. Other items are weighted by their expected number of draws.
+    """
 
     def products(given, near):
         if not len(given.items):
@@ -72,8 +85,10 @@ def by_chances(state, plan, bias):
 
 
 def newton(design, truth, weights, offset, decay):
-    """The x (F,) of the least sum of weighted cross-entropies of sigma(design x + offset) with truth, and decay / 2
-    |x|^2."""
+    """Return x (F,) that minimizes a weighted, regularized cross-entropy.
+
+    The cross-entropy is of sigma(design x + offset) with truth; the penalty is decay / 2 |x|^2.
+    """
     found = np.zeros(design.shape[1])
     for _ in range(STEPS):
         chance = 1.0 / (1.0 + np.exp(-np.clip(design @ found + offset, -30.0, 30.0)))

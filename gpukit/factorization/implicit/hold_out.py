@@ -25,9 +25,10 @@ class Judges(NamedTuple):
 
 
 def draw_sample(clicks, seed, limit):
-    """Return Ratings with all clicks of some users, at most `limit` but of FEW users in any case.
+    """Return Ratings with all clicks of some users.
 
-    Neither the users nor their new row numbers depend on the order of clicks and of ids.
+    There are at most `limit` clicks, but always those of FEW users. Neither the users nor their new row numbers depend
+    on the order of clicks and of ids.
     """
     keys = keys_of(clicks.users, clicks.items, clicks.shape, seed)
     clicks = clicks.take(choose_users(clicks.users, keys[0], limit, FEW)[clicks.users])

@@ -1,7 +1,8 @@
-"""Two models as one: least squares over all pairs, and beside it the loss with sampled negatives, neighbourhoods and
-all. They err differently, so the sum of their scores ranks better than either.
+"""Two models as one: least squares and a loss with sampled negatives.
 
-Factors stand side by side, the second model's score is times `mixed`: a State as any other.
+The second model has all its parts, neighbourhoods included. The errors of the models differ, so the sum of their scores
+ranks better than either. Factors are concatenated; the second model's score is multiplied by `mixed`. The result is a
+State like any other.
 """
 
 import numpy as np
@@ -15,7 +16,7 @@ FACTORS = 64
 
 
 def partner(estimator, plan, n_clicks, shape):
-    """settings.Settings of the second model; plan: those of the first."""
+    """Return the settings.Settings of the second model; plan: those of the first."""
     standard = usual("sampled", plan.rates, n_clicks)
     named = {"epochs": "n_epochs", "regularization": "regularization", "learning_rate": "learning_rate"}
     given = {own: value for own, name in named.items() if (value := getattr(estimator, name)) is not None}
@@ -34,13 +35,16 @@ def partner(estimator, plan, n_clicks, shape):
 
 
 def deviation(state):
-    """Return the root mean square of the products of all users' and items' factors of a State."""
+    """Return the root mean square of all products of a State's factors."""
     users, items = (rows.T.astype(np.float64) @ rows for rows in (state.user_factors, state.item_factors))
     return float(np.sqrt((users * items).sum() / (len(state.user_factors) * len(state.item_factors))))
 
 
 def joined(state, other, weight):
-    """The State whose score is that of a State without neighbours and `weight` times that of another."""
+    """Return the State whose score is a State's plus `weight` times another's.
+
+    The first one has no neighbours.
+    """
     weight = np.float32(weight)
     users, items = state.user_extras.copy(), state.item_extras.copy()
     for extras, own in ((users, other.user_extras), (items, other.item_extras)):
@@ -56,7 +60,10 @@ def joined(state, other, weight):
 
 
 def parted(state, plan):
-    """(the first State, the second) of one that `joined` made for settings.Settings; all biases are the second's."""
+    """Return the (first, second) State of one that `joined` made.
+
+    plan: its settings.Settings. All biases are the second's.
+    """
     first, weight = plan.n_factors, np.float32(plan.mixed)
     none = np.zeros((len(state.item_factors), 0), np.int32)
     one = State(

@@ -1,4 +1,4 @@
-"""Clicks on a device, in the form that trainings read; made once for any number of them."""
+"""Clicks on a device, prepared once for any number of trainings."""
 
 import numpy as np
 
@@ -15,10 +15,10 @@ from gpukit.ratings.orders.order import order_ratings
 
 
 class PreparedClicks:
-    """Clicks, Ratings whose values are 1, for trainings of an estimator on a Device.
+    """Clicks on a Device for trainings of an estimator.
 
-    orders: the clicks in two orders where these are made already, what they weigh as their values; team: the
-    parallel.Team whose ranks solve for rows together.
+    clicks: Ratings whose values are 1; orders: the clicks in two orders with their weights as values, if these exist;
+    team: the parallel.Team whose ranks solve for rows together.
     """
 
     def __init__(self, estimator, clicks, device, orders=None, team=ALONE):
@@ -33,7 +33,7 @@ class PreparedClicks:
         return tuple(np.bincount(rows, minlength=size) for rows, size in zip(sides, self.clicks.shape))
 
     def orders(self, plan):
-        """The clicks in two orders, by what they weigh for settings.Settings."""
+        """Return the clicks in two orders, with the weights of settings.Settings."""
         if self.given is not None:
             return self.given
         way = "orders", plan.counted, plan.recency
@@ -42,14 +42,17 @@ class PreparedClicks:
         return self.made[way]
 
     def ready(self, plan, walk, near):
-        """TrainingData of the clicks; walk, near: see PreparationOptions."""
+        """Return TrainingData of the clicks; walk, near: see PreparationOptions."""
         way = "ready", plan.counted, plan.recency, walk, near
         if way not in self.made:
             self.made[way] = ready_of(self.orders(plan), walk, plan.seed, near, self.steps.preparing)
         return self.made[way]
 
     def neighbors(self, plan, progress=None):
-        """(N, K) int32 on the host, as many as a training looks at; progress: see fit, None to be quiet."""
+        """Return (N, K) int32 on the host, K the neighbours in training.
+
+        progress: see fit; None for no reports.
+        """
         if not plan.learned_neighbors:
             return np.zeros((self.clicks.shape[1], 0), np.int32)
         where = self.orders(plan), self.steps, plan.learned_neighbors
@@ -58,7 +61,10 @@ class PreparedClicks:
 
 
 def ready_of(orders, walk, seed, near, steps):
-    """TrainingData of clicks in orders: no biases; walk, near: see PreparationOptions."""
+    """Return TrainingData of clicks in orders, without biases.
+
+    walk, near: see PreparationOptions.
+    """
     history = training_data.history_of(orders, start.SCALE, steps)
     side = training_data.side_of(orders, walk, start.SCALE, seed, steps)
     query = training_data.training_query(history, orders, side, walk, steps) if near else None
@@ -67,7 +73,7 @@ def ready_of(orders, walk, seed, near, steps):
 
 
 class Course:
-    """The way of one training over a PreparedClicks, for settings.Settings."""
+    """Training over a PreparedClicks with settings.Settings."""
 
     def __init__(self, prepared, plan):
         self.prepared, self.plan = prepared, plan
@@ -78,11 +84,11 @@ class Course:
         self.made = prepared.ready(plan, self.walk, plan.learned_neighbors > 0)
 
     def first(self, neighbors):
-        """The State that training begins with."""
+        """Return the State at the start of training."""
         return start.start_state(self.prepared.counts, self.plan.n_factors, neighbors, self.plan.seed)
 
     def begin(self, state):
-        """(session, its solver's Training) that go on from a State."""
+        """Return (session, its solver's Training) that continue from a State."""
         prepared, solver = self.prepared, training_of(self.plan.solver)
         where, exact = (self.layout, prepared.steps, prepared.device), prepared.estimator.deterministic
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)

@@ -1,4 +1,4 @@
-"""What training on clicks begins with."""
+"""State at the start of training on clicks."""
 
 import numpy as np
 
@@ -9,15 +9,16 @@ from gpukit.factorization.model.state import KEPT, State, start_factors
 from gpukit.random import key
 from gpukit.streams import Keyed
 
-SCALE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # clicks are worked on as they are, and scores have no bounds
+SCALE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # clicks are not scaled, and scores have no bounds
 START = 0.1  # deviation of a first row's length: 0.1 / sqrt(F) a number (Rendle et al. 2021)
-TIE = 1e-4  # of an item's share of the users, as its bias: it ranks items for who is not known, and parts ties
+TIE = 1e-4  # weight of popularity in an item's bias: ranks items for unknown users and breaks ties
 
 
 def start_state(counts, n_factors, neighbors, seed):
-    """The State that training begins with; counts: clicks of each user (M,) and of each item (N,); neighbors (N, K).
+    """Return the State at the start of training.
 
-    Rows without clicks have factors of 0, all baseline biases are 0.
+    counts: clicks of each user (M,) and of each item (N,); neighbors (N, K). Rows without clicks have factors of 0, all
+    baseline biases are 0.
     """
     sides = []
     for clicks, stream in zip(counts, Keyed.FIRST_FACTORS):
@@ -30,10 +31,10 @@ def start_state(counts, n_factors, neighbors, seed):
 
 
 def ranked_for_strangers(state, clicks, share=0.0):
-    """The State with popularity as the items' bias, so little of it that it orders what is alike and no more, or the
-    share of the score that it was given.
+    """Return the State with popularity as the items' bias.
 
-    clicks (N,): of each item.
+    clicks (N,): of each item. By default the bias is so small that it only breaks ties and ranks items for unknown
+    users; share: larger weight of popularity.
     """
     extras = state.item_extras.copy()
     extras[:, BIAS] += max(TIE, share) * clicks / max(1, clicks.max())
@@ -41,14 +42,18 @@ def ranked_for_strangers(state, clicks, share=0.0):
 
 
 def with_popularity(state, clicks, share):
-    """Return the State whose score is (1 - share) times that of `state`, plus `share` times popularity.
+    """Return the State with a share of popularity in its score.
 
-    clicks (N,): of each item; popularity is 1 for the item with the most clicks.
+    The score is (1 - share) times that of `state`, plus `share` times popularity. clicks (N,): of each item; popularity
+    is 1 for the item with the most clicks.
     """
     factors = state.user_factors * np.float32(1.0 - share)
     return ranked_for_strangers(state._replace(user_factors=factors), clicks, share)
 
 
 def deviation(clicks):
-    """Return the root mean square of popularity, 1 for the item with the most clicks (N,)."""
+    """Return the root mean square of popularity.
+
+    Popularity is 1 for the item with the most clicks (N,).
+    """
     return float(np.sqrt(np.mean((clicks / max(1, clicks.max())) ** 2)))

@@ -1,7 +1,7 @@
-"""New clicks learned by a fitted model, without training anew.
+"""Online updates of a fitted model with new clicks.
 
-Least squares: rows with new clicks, and rows that are new, are solved for exactly given the other side, the items, the
-users, and both again. Losses with sampled negatives: a few late epochs over all clicks.
+Least squares: rows with new clicks and new rows are solved for exactly given the other side: the items, the users, and
+both again. Losses with sampled negatives: a few late epochs over all clicks.
 """
 
 import numpy as np
@@ -20,20 +20,22 @@ from gpukit.ratings.clicks import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
 
-ROUNDS, LATE = 2, 4  # of solving for both sides; epochs with sampled negatives
+ROUNDS, LATE = 2, 4  # rounds over both sides; epochs with sampled negatives
 
 
 def weights_of(model, ratings):
-    """Ratings as a model of clicks learns them: values are what clicks weigh, what is none is left out."""
+    """Return Ratings as a model of clicks learns them.
+
+    Values are the weights. Ratings that are not clicks are dropped.
+    """
     plan = of_model(model, 0)._replace(recency=0.0)
     return weighted(clicks_after(ratings, model.positive_from), plan)
 
 
 def update(model, part, asked, device, progress):
-    """The update.run.Updated of a fitted estimator that takes an update.inputs.NewRatings of clicks, as
-    update.settings say.
+    """Return the update.run.Updated of a fitted estimator with new clicks.
 
-    Raises DataError, DeviceMemoryError.
+    part: update.inputs.NewRatings; asked: update.settings. Raises DataError, DeviceMemoryError.
     """
     clock = Clock()
     progress("merging", 0, 1, {})
@@ -65,7 +67,7 @@ def update(model, part, asked, device, progress):
 
 
 def both(state, prepared, plan, which, asked):
-    """(the State of two models in one, clicks that were read or walked); arguments as `solved`."""
+    """Update two models in one; return as `solved`, with the same arguments."""
     one, other = mix.parted(state, plan)
     own = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     one, read = solved(one, prepared, plan._replace(mixed=0.0), which, asked)
@@ -74,8 +76,10 @@ def both(state, prepared, plan, which, asked):
 
 
 def solved(state, prepared, plan, which, asked):
-    """(the State with rows solved for, clicks that were read); which: ((M,), (N,)) bool of rows that are new, of rows
-    that may move."""
+    """Return (the State with rows solved for, number of clicks read).
+
+    which: ((M,), (N,)) bool of new rows, and of rows that may change.
+    """
     (fresh, moving), clicks = which, prepared.clicks
     share = plan.factors_share
     users, items = (with_rows(old, len(new)) for old, new in zip(grow.factors_of(state), fresh))
@@ -98,8 +102,10 @@ def solved(state, prepared, plan, which, asked):
 
 
 def solve(own, other, table, rows, plan):
-    """Rows (a mask) of `own` solved for, `other` held; table: (indptr, indices, weights) of the clicks by row. Returns
-    how many clicks were read."""
+    """Solve for rows (a mask) of `own` with fixed `other`.
+
+    table: (indptr, indices, weights) of the clicks by row. Returns the number of clicks read.
+    """
     which = np.flatnonzero(rows)
     indptr, indices, weights = table
     counts = np.diff(indptr)[which]
@@ -110,14 +116,14 @@ def solve(own, other, table, rows, plan):
 
 
 def with_rows(factors, rows):
-    """A copy of factors with rows of 0 behind them."""
+    """Return a copy of factors, padded with rows of 0."""
     grown = np.zeros((rows, factors.shape[1]), np.float32)
     grown[: len(factors)] = factors
     return grown
 
 
 def kept_still(state, before, fresh, asked):
-    """The State, where rows are frozen with those that had clicks before bit by bit as they were."""
+    """Return the State; if rows are frozen, earlier rows are restored exactly."""
     if asked.rows != "frozen":
         return state
     users, items = fresh
@@ -126,7 +132,10 @@ def kept_still(state, before, fresh, asked):
 
 
 def walked(state, prepared, plan, which, asked):
-    """(the State after some late epochs over all clicks, clicks walked); arguments as `solved`."""
+    """Return (the State after some late epochs, number of clicks processed).
+
+    Arguments as `solved`; epochs process all clicks.
+    """
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
     if asked.hashes == "kept":

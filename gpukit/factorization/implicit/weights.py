@@ -1,4 +1,7 @@
-"""How much each click weighs in training: 1, more for what comes often, more for a user's latest ones."""
+"""Training weights of clicks, by their counts and times.
+
+The weight is 1, more for frequent clicks and for a user's latest ones.
+"""
 
 import numpy as np
 
@@ -6,8 +9,10 @@ LATELY = 10.0  # clicks of a user after which the weight of recency has fallen t
 
 
 def weighted(clicks, settings):
-    """Clicks as Ratings whose values are their weights, by settings.Settings: counted, 1 + log(count); recency a, times
-    1 + a exp(-k / LATELY) for the k-th last click of a user."""
+    """Return clicks as Ratings whose values are their weights by settings.Settings.
+
+    counted: 1 + log(count); recency a: multiplied by 1 + a exp(-k / LATELY) for the k-th last click of a user.
+    """
     weights = np.ones(len(clicks), np.float32)
     if settings.counted and clicks.counts is not None:
         weights += np.log(np.maximum(clicks.counts, 1)).astype(np.float32)
@@ -18,13 +23,16 @@ def weighted(clicks, settings):
 
 
 def places_from_last(clicks):
-    """(n,) int64: how many clicks of the same user are later; equal times count in the order in which they stand."""
+    """Return (n,) int64: number of later clicks of the same user.
+
+    Equal times count in their order in the data.
+    """
     rank, size = clicks.ranks_in_time("user-time")
     return size - 1 - rank
 
 
 def tell_order(clicks):
-    """Whether the times of Ratings tell which click of a user was the last."""
+    """Return True if times order most clicks of the users."""
     if clicks.times is None:
         return False
     order = np.lexsort((clicks.times, clicks.users))

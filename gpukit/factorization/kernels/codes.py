@@ -1,4 +1,4 @@
-"""Which neighbours of an item a user rated, and how."""
+"""Ratings of an item's neighbours by a user, as codes."""
 
 import numpy as np
 
@@ -12,27 +12,36 @@ LANES = 8  # threads that write a line together
 
 @device
 def enter(history, row, thread, step, table):
-    """Write the codes of a user's ratings to their items' places; those of no other user may stand there."""
+    """Write the codes of a user's ratings to a table by item.
+
+    The table must have no codes of another user.
+    """
     for t in range(U64(history.indptr[U32(row)]) + thread, U64(history.indptr[U32(row + 1)]), step):
         table[U32(history.items[t])] = history.codes[t]
 
 
 @device
 def clear(history, row, thread, step, table):
-    """Take away what `enter` wrote."""
+    """Remove what `enter` wrote."""
     for t in range(U64(history.indptr[U32(row)]) + thread, U64(history.indptr[U32(row + 1)]), step):
         table[U32(history.items[t])] = 0
 
 
 @device
 def code_of(table, neighbor):
-    """The code in a table of an item row, or of nobody."""
+    """Return the code of an item row in a table.
+
+    A negative row is an empty slot.
+    """
     return U32(table[U32(neighbor)]) if neighbor >= 0 else U32(NO_NEIGHBOR)
 
 
 @device
 def answer(query, row, neighbors, thread, step, table, out):
-    """The lines of out for the items that are asked for of one user, from the codes in table; LANES threads a line."""
+    """Write the lines of out for one user's queried items.
+
+    Codes are in table; LANES threads write a line.
+    """
     lane, words = U32(U32(thread) % U32(LANES)), U32(neighbors.shape[1] // 4)
     for t in range(U64(query.indptr[U32(row)]) + thread // LANES, U64(query.indptr[U32(row + 1)]), step // LANES):
         item, place = U32(query.items[t]), U64(query.places[t])
@@ -45,11 +54,11 @@ def answer(query, row, neighbors, thread, step, table, out):
 
 @kernel
 def clear_tables(tables):
-    """tables = 0.
+    """Set tables to 0.
 
     tables (blocks, any) uint8, overwritten.
 
-    Launch: as many blocks as tables has lines, any block.
+    Launch: one block a line of tables, any block.
     Deterministic: yes, exact.
     Source: ours.
     """
@@ -59,11 +68,11 @@ def clear_tables(tables):
 
 @kernel
 def neighbor_codes(history, query, neighbors, out, tables):
-    """Which neighbours of each queried item its user rated, and how: the sets R and N of Eq. (1).
+    """Write the codes of each queried item's neighbours: sets R and N of Eq. (1).
 
-    history: arrays.History, what each user rated; query: arrays.Query, the n pairs asked for, by user; neighbors
-    (N + 1, K) int32, -1 for none; out (n, K / 4) uint32, four neighbours a word: 0 unrated, 255 no neighbour, else the
-    code; tables (blocks, N + 1) uint8, all zero before and after.
+    history: arrays.History; query: arrays.Query, n pairs by user; neighbors (N + 1, K) int32, -1 for none; out (n, K /
+    4) uint32, four neighbours a word: 0 unrated, 255 no neighbour, else the code; tables (blocks, N + 1) uint8, all
+    zero before and after.
 
     Launch: any grid up to tables' lines, blocks of a multiple of 8 threads.
     Deterministic: yes, exact.
@@ -84,7 +93,10 @@ def neighbor_codes(history, query, neighbors, out, tables):
 
 @device
 def code_in(history, begin, end, neighbor):
-    """The code of an item row, or of nobody, in the ratings begin:end of a user's, by bisection."""
+    """Return the code of an item in a user's ratings, by bisection.
+
+    begin:end: the user's ratings. A negative row is an empty slot.
+    """
     if neighbor < 0:
         return U32(NO_NEIGHBOR)
     place = lower_bound(history.items, neighbor, begin, end)
@@ -94,10 +106,10 @@ def code_in(history, begin, end, neighbor):
 
 @kernel
 def look_up_codes(history, query, neighbors, out):
-    """neighbor_codes where few pairs are asked for: each neighbour is looked up in the user's ratings.
+    """Write neighbor_codes for few pairs, by bisection in the user's ratings.
 
     history: arrays.History, whose items rise within a user; query: arrays.Query, the n pairs; neighbors (N + 1, K)
-    int32 and out (n, K / 4) uint32 as neighbor_codes has them.
+    int32 and out (n, K / 4) uint32 as in neighbor_codes.
 
     Launch: any grid, blocks of a multiple of 8 threads.
     Deterministic: yes, exact.

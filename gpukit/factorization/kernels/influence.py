@@ -1,4 +1,4 @@
-"""The neighbourhood's terms of Eq. (1) over a group of lanes: which neighbours the user rated, and what they say."""
+"""Neighbourhood terms of Eq. (1) over a group of lanes."""
 
 from typing import NamedTuple
 
@@ -12,14 +12,14 @@ from gpukit.primitives.rows import load_row
 from gpukit.primitives.warp import group_pick, group_sum
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
-UNRATED = 1 << 16  # in the count of `residuals`: rated neighbours below, unrated ones from here on
+UNRATED = 1 << 16  # factor of the unrated neighbours in the count of `residuals`
 
 
 class Near(NamedTuple):
-    """A lane's part of one item's neighbourhood, a number a neighbour: w and c, the baseline biases, codes and
-    residuals r - b; words: the codes as they are stored, four to a word.
+    """A lane's part of one item's neighbourhood, a number a neighbour.
 
-    Local arrays, which a kernel declares itself: those of a device function end with it.
+    w, c; offset: baseline biases; code; residual: r - b; words: the codes as stored, four to a word. They are local
+    arrays, which a kernel declares itself: those of a device function end with it.
     """
 
     w: np.ndarray
@@ -32,28 +32,31 @@ class Near(NamedTuple):
 
 @device
 def load_words(codes, t, lane, lanes, count, words):
-    """The lane's words of rating t: the codes of four neighbours each."""
+    """Load the lane's words of rating t, four codes each."""
     for i in range(count // 4):
         words[i] = codes[U64(t), U32(lane + U32(i * lanes))]
 
 
 @device
 def unpack(words, count, code):
-    """Codes of the lane's neighbours, four to a word."""
+    """Unpack the codes of the lane's neighbours, four to a word."""
     for k in range(count):
         code[k] = U32(U32(words[k // 4] >> U32(8 * (k % 4))) & U32(0xFF))
 
 
 @device
 def load_influence(influence, row, lane, lanes, count, near):
-    """The lane's w and c of an item."""
+    """Load the lane's w and c of an item."""
     load_row(influence, row, U32(0), lane, lanes, count, near.w)
     load_row(influence, row, U32(lanes * count), lane, lanes, count, near.c)
 
 
 @device
 def residuals(near, count, levels, base):
-    """near.residual = r - b of the lane's rated neighbours, else 0; returns rated + UNRATED * unrated ones."""
+    """Set near.residual to r - b of rated neighbours, else 0.
+
+    Returns the number of rated ones + UNRATED * the number of unrated ones.
+    """
     code, offset, residual = near.code, near.offset, near.residual
     seen = I32(0)
     for k in range(count):
@@ -66,14 +69,17 @@ def residuals(near, count, levels, base):
 
 @device
 def set_scales(seen, lanes):
-    """(|R|^-1/2, |N|^-1/2) of Eq. (1), from what `residuals` counted in each lane."""
+    """Return (|R|^-1/2, |N|^-1/2) of Eq. (1) from the lanes' counts of `residuals`."""
     seen = group_sum(seen, lanes)
     return formulas.set_scale(seen & I32(UNRATED - 1)), formulas.set_scale(seen >> I32(16))
 
 
 @device
 def terms(near, count, explicit, implicit):
-    """The lane's part of terms 2 and 3 of Eq. (1); explicit, implicit: |R|^-1/2, |N|^-1/2."""
+    """Return the lane's part of terms 2 and 3 of Eq. (1).
+
+    explicit, implicit: |R|^-1/2, |N|^-1/2.
+    """
     told, silent = ZERO, ZERO
     for k in range(count):
         told += near.residual[k] * near.w[k]
@@ -83,7 +89,10 @@ def terms(near, count, explicit, implicit):
 
 @device
 def terms_of_item(parameters, row, q_extra, levels, lane, lanes, count, near):
-    """`terms` of an item whose codes are known but nothing else of it; q_extra: the lane's number of the user's row."""
+    """Load an item's neighbourhood and return its `terms`.
+
+    Its codes are unpacked before. q_extra: the lane's number of the user's row.
+    """
     load_row(parameters.offsets, row, U32(0), lane, lanes, count, near.offset)
     seen = residuals(near, count, levels, group_pick(q_extra, BASE, lanes))
     load_influence(parameters.influence, row, lane, lanes, count, near)

@@ -16,21 +16,27 @@ U32, U64 = np.uint32, np.uint64
 
 @device
 def place_of(done, group, count):
-    """(place uint64, whether there is one) that a group takes in the round from `done` on; a place that is there in any
-    case. In 64 bits: near 2**31 pairs `done` and the groups together are more than an int32 holds."""
+    """Return a group's (position uint64, is valid) in one round.
+
+    done: first position of the round. The position is always in range. It has 64 bits: near 2**31 pairs, `done` plus
+    the groups exceed an int32.
+    """
     place = U64(U64(done) + U64(group))
     return min(place, U64(U64(count) - U64(1))), place < U64(count)
 
 
 @functools.cache
 def make_predict_pairs(lanes, factors, near, half):
-    """predict_pairs for `lanes` threads a pair, each with `factors` factors and `near` neighbours (multiples of 4; near
-    may be 0); half: the factors in Q are float16, two to a number."""
+    """Return predict_pairs for `lanes` threads a pair.
+
+    Each thread has `factors` factors and `near` neighbours (multiples of 4; near may be 0). half: the factors in Q are
+    float16, two to a number.
+    """
     slots = max(near, 1)
 
     @kernel
     def predict_pairs(pairs, parameters, predicted):
-        """Eq. (1) for pairs of rows, in the units of training.
+        """Compute Eq. (1) for pairs of rows, in the units of training.
 
         pairs: arrays.Pairs, n of them, codes (n, K / 4) uint32; parameters: arrays.Parameters, K = lanes * near;
         predicted (n,) float32, overwritten.

@@ -1,7 +1,7 @@
-"""Eq. (1) of some users for all items, and the tables of what each of them rated that it reads.
+"""Eq. (1) of some users for all items, with the tables of their ratings.
 
-A lane is a user. Of 32 users most have not rated most items: one word says who has, and a neighbour that none of them
-rated costs one look-up for all 32.
+A lane is a user. Most of 32 users have not rated most items: one word has a bit for each, and a neighbour without a
+rating by any of them costs one look-up for all 32.
 """
 
 import numpy as np
@@ -15,8 +15,8 @@ from gpukit.selection.formulas import descending_key
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 USERS = 32  # of a group: the lanes of a warp
-ITEMS = 32  # that a warp scores at a time
-ROWS = 8  # of them that a lane multiplies at a time, in registers
+ITEMS = 32  # scored by a warp at a time
+ROWS = 8  # items that a lane multiplies at a time, in registers
 PADDED = ITEMS + 1  # against bank conflicts
 WARPS = 4  # of a block, at most
 NAN = np.float32(np.nan)
@@ -24,8 +24,11 @@ NAN = np.float32(np.nan)
 
 @device
 def multiply_rows(P, first, Q, row, size, sums, out):
-    """out[i] = the product of the first `size` numbers, padded to quads by zeros, of Q[row] and of P[first + i], for
-    ROWS rows; those behind P's last are read as the last. sums (ROWS,): registers."""
+    """Set out[i] to the dot product of Q[row] and P[first + i].
+
+    i is below ROWS. size: length of the product, padded to quads by zeros. Rows beyond P's last are read as the last.
+    sums (ROWS,): registers.
+    """
     for i in range(ROWS):
         sums[i] = ZERO
     for at in range(U32(0), U32(size), U32(4)):
@@ -39,7 +42,10 @@ def multiply_rows(P, first, Q, row, size, sums, out):
 
 @device
 def load_slot(parameters, neighbors, item, k, slots):
-    """(neighbour, or -1; w, c, the neighbour's baseline bias) of an item's slot k; nobody's behind the last slot."""
+    """Return (neighbour, w, c, its baseline bias) of an item's slot k.
+
+    The neighbour is -1 for an empty slot, and beyond the last slot.
+    """
     if k >= slots:
         return I32(-1), ZERO, ZERO, ZERO
     influence = parameters.influence
@@ -49,8 +55,10 @@ def load_slot(parameters, neighbors, item, k, slots):
 
 @device
 def terms_for_group(tables, group, lane, item, base, neighbors, levels, parameters):
-    """Terms 2 and 3 of Eq. (1) of an item for the lane's user, whose baseline bias is `base`. A lane loads a slot; what
-    the users have rated is gone through slot by slot."""
+    """Return terms 2 and 3 of Eq. (1) of an item for the lane's user, with counts.
+
+    base: the user's baseline bias. A lane loads a slot; the rated neighbours are processed slot by slot.
+    """
     slots = U32(parameters.influence.shape[1] // 2)
     told, silent, seen, near = ZERO, ZERO, I32(0), I32(0)
     for start in range(U32(0), slots, U32(32)):
@@ -74,12 +82,13 @@ def terms_for_group(tables, group, lane, item, base, neighbors, levels, paramete
 
 @kernel
 def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
-    """Eq. (1) of some users for all items, as keys that sort the best first (selection.formulas.descending_key).
+    """Compute Eq. (1) of some users for all items, as sort keys.
 
-    users (B,) int32: rows of Q; tables: arrays.Tables of them; neighbors (N + 1, K) int32, -1 for none; levels (256,)
-    float32: z of a code; parameters: arrays.Parameters, P being the items, their influence not as wide as 2 where there
-    are no neighbours; size: factors; worth (N,) float32: added to each item's scores, NaN: the item is left out; hide:
-    leave rated items out; keys (B, N) uint32, overwritten, 2**32 - 1 for what is left out.
+    The keys sort the best first (selection.formulas.descending_key). users (B,) int32: rows of Q; tables: their
+    arrays.Tables; neighbors (N + 1, K) int32, -1 for none; levels (256,) float32: z of a code; parameters:
+    arrays.Parameters, P are the items, influence is narrower than 2 without neighbours; size: factors; worth (N,)
+    float32: added to each item's scores, NaN excludes the item; hide: exclude rated items; keys (B, N) uint32,
+    overwritten, 2**32 - 1 for excluded items.
 
     Launch: grid (any, groups of 32 users), blocks of 1 to 4 warps.
     Deterministic: yes; budget.
@@ -117,9 +126,10 @@ def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, 
 
 @kernel
 def fill_tables(users, history, tables):
-    """What each of some users rated, and how.
+    """Write the ratings of some users to tables.
 
-    users (B,) int32; history: arrays.History; tables: arrays.Tables, rated overwritten, codes where it is rated.
+    users (B,) int32; history: arrays.History; tables: arrays.Tables, rated overwritten, codes overwritten for rated
+    items.
 
     Launch: one block a group of 32 users, any whole warps.
     Deterministic: yes, exact.

@@ -1,9 +1,9 @@
-"""Lists that people would take: what a ranking leaves out, adds to scores and mixes.
+"""Recommendation lists: ranking, filters and diversity.
 
-    filters.py      Filters: what a list may show               recommending.py  recommend, for users that are known
-    diversity.py    unlike items first among the best           files.py         items and categories, from files
-    head.py         what ranks lists of a model of ratings: who rates what at all, and how; learning.py learns it,
-                    choosing.py says how strongly it is held small where ratings are few
+    filters.py      Filters: items to show, additions to scores   recommending.py  recommend, for known users
+    diversity.py    diversity among the best items                files.py         items and categories, from files
+    head.py         ranking head of a model of ratings            learning.py      training of the head
+    choosing.py     regularization of the head if ratings are few
 
 Source of the diversity: Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents
 and Producing Summaries", SIGIR 1998.

@@ -1,4 +1,4 @@
-"""Choose the regularization and the weight of unrated pairs of the head, if ratings are few.
+"""Regularization and unobserved weight of the head for few ratings.
 
 The usual settings overfit sparse ratings: lists are then worse than the most popular items. So if ratings are few for
 their users and items (choose/rule.py), both numbers are chosen as for clicks (implicit/choosing.py).

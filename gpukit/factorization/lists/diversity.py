@@ -1,11 +1,12 @@
-"""Unlike items first among the best: maximal marginal relevance (Carbonell and Goldstein 1998).
+"""Diverse lists by maximal marginal relevance (Carbonell and Goldstein 1998).
 
-Of a user's best items, POOL times as many as are wanted, the list takes one after the other the item i that has most of
+The pool has a user's best items, POOL times the length of the list. The list repeatedly takes the item i with the
+largest
 
     (1 - diversity) r_i - diversity max_k max(0, cosine(v_i, v_k)),
 
-k over those taken before (nothing at first), r_i the item's score on the way from the pool's lowest (0) to its highest
-(1), v the items' factors. Equal ones by the better score. On the host: the pools are short.
+k over the items taken before (none at first), r_i the item's score, scaled from the pool's lowest (0) to its highest
+(1), v the items' factors. Ties are broken by the score. On the host: the pools are short.
 """
 
 import numpy as np
@@ -18,19 +19,22 @@ F32 = np.float32
 
 
 def pool_size(n, diversity, n_items):
-    """How many of a user's best items n are taken from."""
+    """Return the size of the pool from which n items are taken."""
     return min(n_items, n * (POOL if diversity else 1))
 
 
 def directions(factors):
-    """(N, F) float32 rows of length 1; rows of zeros stay."""
+    """Return (N, F) float32 rows of length 1; keep zero rows."""
     lengths = np.linalg.norm(factors, axis=1, keepdims=True)
     return (factors / np.where(lengths > 0, lengths, 1)).astype(np.float32)
 
 
 @njit
 def _relevance(scores, out):
-    """Scores from the lowest (0) to the highest (1), NaN as it is; returns how many are not NaN. Best first."""
+    """Scale scores from the lowest (0) to the highest (1); keep NaN.
+
+    Scores are sorted, best first. Returns the number that are not NaN.
+    """
     count = 0
     while count < scores.size and not np.isnan(scores[count]):
         count += 1
@@ -42,7 +46,7 @@ def _relevance(scores, out):
 
 @njit
 def _likeness(vectors, one, other):
-    """The cosine of two rows of length 1, not below 0."""
+    """Return the cosine of two rows of length 1, at least 0."""
     total = F32(0)
     for f in range(vectors.shape[1]):
         total += vectors[one, f] * vectors[other, f]
@@ -51,7 +55,10 @@ def _likeness(vectors, one, other):
 
 @njit
 def _pick(items, vectors, relevance, count, diversity, places):
-    """places = the list's places in one user's pool, -1 behind its last."""
+    """Set places to the list's positions in one user's pool.
+
+    -1 follows the last one.
+    """
     alike, free = np.zeros(count, np.float32), np.ones(count, np.bool_)
     for turn in range(places.size):
         best, most = -1, F32(-np.inf)
@@ -69,10 +76,10 @@ def _pick(items, vectors, relevance, count, diversity, places):
 
 @by_block(lambda items: items.shape[0])
 def spread_out(start, stop, items, scores, vectors, diversity, places):
-    """The places in each user's pool that make up its list.
+    """Set places to the positions of the lists in each user's pool.
 
-    items (B, C) int32 rows and scores (B, C) float32, best first, NaN behind the last; vectors (N, F) float32 of length
-    1; diversity float32; places (B, n) int32, overwritten, -1 where a pool has no more. Source: top of this file.
+    items (B, C) int32 rows and scores (B, C) float32, best first, NaN after the last; vectors (N, F) float32 of length
+    1; diversity float32; places (B, n) int32, overwritten, -1 where a pool is exhausted. Source: top of this file.
     """
     for line in range(start, stop):
         relevance = np.empty(items.shape[1], np.float32)
@@ -81,7 +88,10 @@ def spread_out(start, stop, items, scores, vectors, diversity, places):
 
 
 def diversified(items, scores, n, vectors, diversity):
-    """(items (B, n), scores (B, n)) of pools (B, C), in the order of the list; scores NaN where a pool has no more."""
+    """Return the lists (items (B, n), scores (B, n)) of pools.
+
+    items, scores: (B, C). Scores are NaN where a pool is exhausted.
+    """
     places = np.empty((len(items), min(n, items.shape[1])), np.int32)
     spread_out(items, scores, vectors, np.float32(diversity), places)
     lists = [np.take_along_axis(pool, np.maximum(places, 0), axis=1) for pool in (items, scores)]

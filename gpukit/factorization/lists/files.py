@@ -11,13 +11,13 @@ NEEDED_ITEMS = "a file with an item's id in each line"
 NEEDED_CATEGORIES = "a file with a line item,category for each item"
 HEADINGS = {"category", "categories", "genre", "genres", "tag", "tags", "label"}
 SEPARATORS = ("::", "\t", ";", ",")
-BETWEEN = "|"  # categories of one item
+BETWEEN = "|"  # separator of categories of one item
 
 
 def read_items(path):
-    """[item id as text] of a file: the first field of each line; a first line that names it is left out.
+    """Return the item ids in a file as text: the first field of each line.
 
-    Raises DataError for a missing or empty file, or one that names no item.
+    A heading is skipped. Raises DataError for a missing or empty file, or one without items.
     """
     lines = lines_of(path, NEEDED_ITEMS)
     items = [words[0] for _, words in lines]
@@ -30,11 +30,11 @@ def read_items(path):
 
 
 def read_categories(path):
-    """{category: [item id as text]} of a file of items and categories.
+    """Return {category: [item id as text]} of a file of items and categories.
 
-    Read as: `item,category`, an item in as many lines as it has categories; or several in the last field, apart by |,
-    as in MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty file, and names the line that
-    has no item or no category.
+    Lines are `item,category`, one for each category of an item; or the last field has several, separated by |, as in
+    MovieLens's movies.dat and movies.csv. Raises DataError for a missing or empty file, and for a line without an item
+    or category, which it names.
     """
     found = {}
     for number, words in lines_of(path, NEEDED_CATEGORIES):
@@ -49,8 +49,10 @@ def read_categories(path):
 
 
 def lines_of(path, needed, sep=None):
-    """[(number, fields)] of the lines of a file, or of a Source, that are not blank, without a heading; sep: between
-    fields, None: what the first line has."""
+    """Return [(number, fields)] of the lines of a file or a Source.
+
+    Blank lines and a heading are skipped. sep: separator of fields; None: that of the first line.
+    """
     with sources.opened(path, needed) as source:
         stream = source.stream()
         stream.text_head()
@@ -68,7 +70,7 @@ def lines_of(path, needed, sep=None):
 
 
 def split(line, sep, path, number):
-    """The fields of a line; DataError where a quote stays open."""
+    """Return the fields of a line; raise DataError for an unclosed quote."""
     if len(sep) > 1 or '"' not in line:
         return [word.strip() for word in line.split(sep)]
     words = records.words_of(line, sep)

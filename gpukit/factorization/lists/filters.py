@@ -1,4 +1,4 @@
-"""What a list may show, and what is added to scores, as a number an item."""
+"""Filters of lists and additions to scores, one number an item."""
 
 import warnings
 from typing import NamedTuple
@@ -10,16 +10,16 @@ from gpukit.base.checks import said
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lookup import NAMED, rows_or_unknown
 
-MOST = 1e6  # of a popularity weight
+MOST = 1e6  # maximum of a popularity weight
 
 
 class Filters(NamedTuple):
-    """What a list may show; by default everything, as it is ranked.
+    """Filters of a list; by default none.
 
-    only: item ids that lists are made of (None: all); without: item ids that are left out; ids that the model does not
-    know are left out with a warning. min_support: ratings that an item must have. popularity: how often the logarithm
-    of an item's ratings plus 1 is added to its scores, below 0: taken away. diversity, 0 to 1: how much an item is held
-    back for being like those listed before it (lists/diversity.py).
+    only: item ids that may be listed (None: all); without: item ids that are excluded; ids that the model does not know
+    are ignored with a warning. min_support: minimum number of ratings of an item. popularity: factor of the logarithm
+    of an item's number of ratings plus 1, which is added to its scores; negative values favour rare items. diversity, 0
+    to 1: weight of the similarity to items listed before (lists/diversity.py).
     """
 
     only: object = None
@@ -30,7 +30,10 @@ class Filters(NamedTuple):
 
 
 def checked(filters):
-    """Filters with numbers that are in bounds; None: no filters. ParameterError for others."""
+    """Return valid Filters; None: no filters.
+
+    Raises ParameterError for numbers out of bounds.
+    """
     filters = Filters() if filters is None else filters
     if not isinstance(filters, Filters):
         raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {said(filters)}.")
@@ -42,10 +45,10 @@ def checked(filters):
 
 
 def worth_of(filters, item_ids, counts, unit=1.0):
-    """(N,) float32: what Filters add to the scores of the items item_ids; NaN: the item is left out.
+    """Return (N,) float32 that Filters add to the items' scores.
 
-    counts: a function that gives the ratings of each item (N,), called where they are needed; unit: what a score of 1
-    is, in the units that the filters speak of. Raises DataError where no item is left.
+    NaN excludes the item. counts: a function that returns the ratings of each item (N,), called if necessary; unit: a
+    score of 1 in the units of the filters. Raises DataError if no item is left.
     """
     worth = np.zeros(len(item_ids), np.float32)
     if filters.only is not None:
@@ -66,7 +69,7 @@ def worth_of(filters, item_ids, counts, unit=1.0):
 
 
 def known_rows(ids, item_ids):
-    """Rows of those ids that are known, with a warning that counts the others."""
+    """Return the rows of known ids; warn of the number of others."""
     from gpukit.io.ids import id_array
 
     ids = list(ids) if isinstance(ids, set | frozenset | dict) else ids

@@ -1,10 +1,10 @@
-"""The head that ranks lists of a model of ratings: factors of who rates what at all, learned from the same pairs.
+"""Ranking head of a model of ratings: factors for the occurrence of ratings.
 
-A prediction says how an item would be rated if it were rated; most never would be, and which ones are tells more than
-how (Steck, "Training and testing of recommender systems on data missing not at random", KDD 2010). So lists are ranked
-by iALS (solvers/ials) over all pairs, rated or not, in which a rating weighs 1 + SHARE z, z in deviations from the
-mean: what was liked weighs more than what was not. learning.py learns it.
-docs/factorization.md has what this was compared with.
+A predicted rating assumes that the item is rated; most never would be, and the occurrence of ratings is more
+informative than their values (Steck, "Training and testing of recommender systems on data missing not at random", KDD
+2010). So lists are ranked by iALS (solvers/ials) over all pairs, rated or not, in which a rating has weight 1 + SHARE
+z, z in deviations from the mean: liked items have more weight. learning.py trains it. docs/factorization.md compares it
+with alternatives.
 """
 
 from typing import NamedTuple
@@ -17,14 +17,16 @@ from gpukit.factorization.model.state import KEPT, State
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.io import trust
 
-SHARE, LEAST = 0.15, 0.1  # of z in a weight; of a weight
-LARGEST, MOST = 1e15, 1 << 53  # of numbers, of ratings
+SHARE, LEAST = 0.15, 0.1  # factor of z in a weight; minimum of a weight
+LARGEST, MOST = 1e15, 1 << 53  # maximum of numbers, of ratings
 
 
 class Head(NamedTuple):
-    """user_factors (M, d), item_factors (N, d) float32: scores are their products; clicks (N,) int64: ratings of each
-    item, by which it ranks for who is not known; numbers (3,) float64: lambda, alpha0 and nu, by which new users are
-    solved for."""
+    """Factors of the ranking; scores are their products.
+
+    user_factors (M, d), item_factors (N, d) float32; clicks (N,) int64: ratings of each item, which rank items for
+    unknown users; numbers (3,) float64: lambda, alpha0 and nu, for the fold-in of new users.
+    """
 
     user_factors: np.ndarray
     item_factors: np.ndarray
@@ -33,7 +35,7 @@ class Head(NamedTuple):
 
 
 class SolvedBy(NamedTuple):
-    """What fold_in asks of settings: lambda, alpha0, nu."""
+    """Settings that fold_in reads: lambda, alpha0, nu."""
 
     regularization: float
     unobserved_weight: float
@@ -41,12 +43,12 @@ class SolvedBy(NamedTuple):
 
 
 def weights_of(z):
-    """float32 weights of ratings z, in deviations from the mean."""
+    """Return float32 weights of ratings z, in deviations from the mean."""
     return np.maximum(1 + SHARE * z, LEAST).astype(np.float32)
 
 
 def state_of(head):
-    """The State that ranks by a Head."""
+    """Return the State that ranks by a Head."""
     sides = []
     for factors in head[:2]:
         sides += [factors, np.zeros((len(factors), KEPT), np.float32)]
@@ -56,8 +58,10 @@ def state_of(head):
 
 
 def folding(head, state):
-    """The function of an update.fold.UserRatings, a new user's ratings, that scores all items: factors are solved for
-    as training has it (solvers/ials/fold.py). state: the State that ranks by the Head."""
+    """Return a function that scores all items for an update.fold.UserRatings.
+
+    A new user's factors are solved for as in training (solvers/ials/fold.py). state: the State that ranks by the Head.
+    """
     gram = gram_of(head.item_factors)
     numbers = SolvedBy(*map(float, head.numbers))
     bias = state.item_extras[:, BIAS]
@@ -70,7 +74,10 @@ def folding(head, state):
 
 
 def check_head(head, shape, what="head"):
-    """DataError unless a Head from a file fits ratings of shape (M, N)."""
+    """Raise DataError unless a Head from a file fits the ratings.
+
+    shape: (M, N) of the ratings.
+    """
     factors = head.item_factors.shape[-1] if head.item_factors.ndim else 0
     sides = (shape[0], factors), (shape[1], factors)
     for name, array, wanted in zip(Head._fields, head, sides):

@@ -1,4 +1,4 @@
-"""How a lists.head.Head is learned, of the ratings that a model carries, where these lie."""
+"""Training of a lists.head.Head on a model's ratings, on their device."""
 
 from typing import NamedTuple
 
@@ -16,18 +16,18 @@ from gpukit.ratings.orders.order import Order, Orders, key_of, taken
 
 FACTORS, EPOCHS = 64, 4
 REGULARIZATION, UNOBSERVED, EXPONENT = 0.005, 0.3, 1.0
-SEED = 0  # not the model's, which may have been set to another since it was fitted
+SEED = 0  # not the model's, which may have changed since it was fitted
 
 
 class Walked(NamedTuple):
-    """What a PreparedClicks asks of an estimator."""
+    """Attributes of an estimator that a PreparedClicks reads."""
 
     deterministic: bool
     walk: str = "users"
 
 
 class Extent:
-    """What a PreparedClicks asks of clicks that are in order already: how many there are, of shape (M, N)."""
+    """Size and shape (M, N) of sorted clicks, for a PreparedClicks."""
 
     def __init__(self, size, shape):
         self.size, self.shape = size, shape
@@ -37,9 +37,9 @@ class Extent:
 
 
 def learned(history, shape, device):
-    """The Head of an arrays.History, on the host or on the device, of ratings of shape (M, N).
+    """Return the Head of an arrays.History of ratings of shape (M, N).
 
-    The same on every run. Raises DeviceMemoryError.
+    The History is on the host or on the device. The result is the same on every run. Raises DeviceMemoryError.
     """
     walked, orders = Walked(True), orders_of(history, shape, device)
     plan = chosen(plan_of(shape), walked, history, shape, device)
@@ -49,20 +49,25 @@ def learned(history, shape, device):
     session, training = course.begin(first)
     for epoch in range(plan.epochs):
         training.epoch(epoch)
-    training.way.solve(training.halves[0], *session.parameters[1::-1])  # users by the last items, as new ones are
+    training.way.solve(training.halves[0], *session.parameters[1::-1])  # users from the final items, as in fold-in
     state, numbers = session.state(), np.array([plan.regularization, plan.unobserved_weight, plan.exponent])
     return Head(state.user_factors, state.item_factors, clicks[1], numbers)
 
 
 def plan_of(shape):
-    """The settings.Settings that a head of plenty of ratings of shape (M, N) is learned by."""
+    """Return the settings.Settings of a head for plenty of ratings.
+
+    shape: (M, N) of the ratings.
+    """
     plan = Settings(EPOCHS, "ials", "adaptive", None, REGULARIZATION, 1.0, False, 0, SEED, min(FACTORS, *shape))
     return plan._replace(feedback="implicit", unobserved_weight=UNOBSERVED, exponent=EXPONENT)
 
 
 def orders_of(history, shape, device):
-    """The ratings.orders.Orders of a History, whose values are what the ratings weigh: it is by user already, and codes
-    stay as they are."""
+    """Return the ratings.orders.Orders of a History, with weights as values.
+
+    The History is sorted by user already, and codes are kept.
+    """
     steps = engine(device, "gpukit.ratings.orders")
     indptr, levels = (array if isinstance(array, np.ndarray) else steps.fetch(array) for array in history[::3])
     starts, items, codes = (

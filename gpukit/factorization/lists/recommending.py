@@ -1,4 +1,4 @@
-"""Recommendations for users that a model knows; a mixin of the estimators."""
+"""Recommendations for known users; a mixin of the estimators."""
 
 import os
 import threading
@@ -15,16 +15,19 @@ from gpukit.factorization.lookup import refuse_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving
 
-BY = ("lists", "rating")  # what recommendations are ranked by
-UNKNOWN = ("error", "popular", "skip")  # users that the model does not know
+BY = ("lists", "rating")  # rankings of recommendations
+UNKNOWN = ("error", "popular", "skip")  # treatments of unknown users
 AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
-_learning = threading.Lock()  # of heads: threads that ask a model first share one
+_learning = threading.Lock()  # of heads: the first threads that use a model share one
 os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
 
 
 class Ranking(NamedTuple):
-    """What lists are ranked by: `session`, a function that gives the session at work; the state.State in it; the Scale
-    of its scores; lists.head.Head, None: by predicted ratings, or what a model of clicks predicts."""
+    """Ranking of lists.
+
+    session: a function that returns the session; state: its state.State; scale: Scale of its scores; head:
+    lists.head.Head, None: by predicted ratings, or by the predictions of a model of clicks.
+    """
 
     session: object
     state: object
@@ -33,8 +36,11 @@ class Ranking(NamedTuple):
 
 
 class Request(NamedTuple):
-    """What lists are asked for: by which Ranking; n items; those in the pool that they are taken from; worth (N,)
-    float32 of the items, NaN for those left out; diversity, 0 to 1; whether to leave out what the user has rated."""
+    """Validated arguments of recommend.
+
+    ranking: Ranking; n: items; pool: number of best items from which they are taken; worth (N,) float32 of the items,
+    NaN excludes one; diversity, 0 to 1; hide: whether to exclude rated items.
+    """
 
     ranking: Ranking
     n: int
@@ -61,27 +67,36 @@ def select_users(users, known, unknown):
 
 
 class Recommending(Serving):
-    """A fitted State that lists what users would like. A subclass has `rating_counts`."""
+    """A fitted State that recommends items; a subclass has `rating_counts`."""
 
     _transient = (*Serving._transient, "_listing")
 
     def set_fitted(self, *fitted):
-        """See Serving; what was learned for lists of an older history is dropped."""
+        """Keep a fitted State; drop the lists of an older history.
+
+        See Serving.
+        """
         super().set_fitted(*fitted)
         for kept in ("_listing", "_head"):
             vars(self).pop(kept, None)
 
     def recommend(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
-        """(item ids (B, n), scores (B, n) float32) for user ids (None: all): the items that rank best, best first.
+        """Return (item ids (B, n), scores (B, n) float32), best first.
 
-        by 'lists': by what users rate at all, and how (lists/head.py): factors that a model of ratings learns when they
-        are first asked for, or by fit_lists, and keeps; scores are about 1 for what is surely taken, 0 for what is not.
-        'rating': by predicted ratings, not clipped. A model of clicks has one ranking, its own. Items that the user has
-        rated, or that mark_seen marked, are left out unless exclude_seen is False. filters: a
-        gpukit.factorization.Filters, what lists may show; scores have what they add. Where fewer than n items are left
-        the id is None and the score NaN. unknown: users that the model does not know raise DataError ('error'), get
-        what is popular ('popular'), or are left out of the result, which then has fewer rows ('skip'). Raises
-        ParameterError, DataError (also for ids of a wrong type).
+        Parameters
+        ----------
+        users : user ids (None: all)
+        n : items a user
+        exclude_seen : whether to exclude items that the user has rated, or that mark_seen marked
+        by : 'lists', by factors for the occurrence and value of ratings (lists/head.py), which a model of ratings
+            learns at the first call, or in fit_lists, and keeps; scores are about 1 for a sure choice, 0 for none.
+            'rating': by predicted ratings, not clipped. A model of clicks has a single ranking.
+        filters : gpukit.factorization.Filters; scores include their additions
+        unknown : treatment of unknown users: 'error' (DataError), 'popular' (popular items) or 'skip' (no row in the
+            result)
+
+        If fewer than n items are left, the id is None and the score NaN. Raises ParameterError, DataError (also for ids
+        of a wrong type).
         """
         tiles = list(self.recommend_batches(users, n, exclude_seen, by=by, filters=filters, unknown=unknown))
         if not tiles:
@@ -89,8 +104,10 @@ class Recommending(Serving):
         return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
 
     def recommend_batches(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
-        """Generator of (user ids (b,), item ids (b, n), scores (b, n)) tiles: a million users never need all scores at
-        once. Arguments and errors: as recommend."""
+        """Yield tiles (user ids (b,), item ids (b, n), scores (b, n)).
+
+        Scores of a million users are never all in memory. Arguments and errors as recommend.
+        """
         check_choice("unknown", unknown, UNKNOWN)
         request = self._request(n, exclude_seen, by, filters)
         with self._reported("Recommending"):
@@ -105,7 +122,7 @@ class Recommending(Serving):
             yield (ids[first : first + step], *self._named(*self._listed(*pools, request), request, n))
 
     def mark_seen(self, X):
-        """Leave pairs out of recommendations without learning from them.
+        """Exclude pairs from recommendations without learning from them.
 
         Use it for ratings that were held out to evaluate the model: users have seen these items.
 
@@ -113,7 +130,7 @@ class Recommending(Serving):
         ----------
         X : pairs, as predict takes them; pairs of unknown users or items are ignored
 
-        Returns the estimator. Predictions, scores and counts stay the same. Raises DataError for what has no pairs.
+        Returns the estimator. Predictions, scores and counts do not change. Raises DataError for input without pairs.
         """
         self._check_fitted()
         users, items = self._pairs(X)
@@ -123,7 +140,7 @@ class Recommending(Serving):
         return self
 
     def seen_pairs(self):
-        """Return (n, 2) int32 rows of the users and items that mark_seen marked, sorted."""
+        """Return (n, 2) int32 rows of the pairs that mark_seen marked, sorted."""
         return getattr(self, "_seen", np.empty((0, 2), np.int32))
 
     def _pools(self, session, rows, request):
@@ -140,15 +157,18 @@ class Recommending(Serving):
         return tuple(np.take_along_axis(part, order, 1) for part in (items, np.where(hidden, np.float32(np.nan), z)))
 
     def pair_scores(self, X, by="lists", unknown="warn"):
-        """(n,) float32: what `recommend` ranks by, of pairs, which with `unknown` are as predict takes them."""
+        """Return the scores (n,) float32 of pairs by which `recommend` ranks.
+
+        X, unknown: as in predict.
+        """
         ranking = self._ranking(by)
         z = self._z_of(X, ranking.session, unknown)
         return z * np.float32(ranking.scale.deviation) + np.float32(ranking.scale.mean)
 
     def fit_lists(self):
-        """Learn what lists are ranked by now, not when they are first asked for; a model of clicks has it.
+        """Learn the ranking of lists now instead of at the first recommendation.
 
-        Raises DeviceError, DeviceMemoryError.
+        A model of clicks has it. Raises DeviceError, DeviceMemoryError.
         """
         self._check_fitted()
         if self.feedback_ == "explicit":
@@ -157,11 +177,11 @@ class Recommending(Serving):
 
     @property
     def has_lists(self):
-        """Whether the model has what its lists are ranked by."""
+        """True if the model has its ranking of lists."""
         return self.feedback_ != "explicit" or hasattr(self, "_head")
 
     def _learned_head(self):
-        """The lists.head.Head, learned when first needed."""
+        """Return the lists.head.Head, learned at the first call."""
         from gpukit.factorization.lists import learning
 
         with _learning:
@@ -172,7 +192,7 @@ class Recommending(Serving):
         return self._head
 
     def _ranking(self, by):
-        """The Ranking of a name."""
+        """Return the Ranking of a name in BY."""
         self._check_fitted()
         if check_choice("by", by, BY) == "rating" or self.feedback_ != "explicit":
             return Ranking(self._session, self._state, self._scale, None)
@@ -183,7 +203,10 @@ class Recommending(Serving):
         return Ranking(lambda: self._kept_session("_listing", self._session_of(state)), state, AS_THEY_ARE, found)
 
     def _session_of(self, state):
-        """The function of a device that makes the session of a State without neighbours."""
+        """Return a function of a device that makes a State's session.
+
+        The State has no neighbours.
+        """
 
         def make(device):
             steps = engine(device, "gpukit.factorization")
@@ -192,7 +215,7 @@ class Recommending(Serving):
         return make
 
     def _request(self, n, hide, by, filters):
-        """The Request of checked arguments."""
+        """Return the Request of validated arguments."""
         from gpukit.factorization.lists.diversity import pool_size
 
         self._check_fitted()
@@ -203,7 +226,7 @@ class Recommending(Serving):
         return Request(ranking, min(n, n_items), pool, worth, filters.diversity, hide)
 
     def _listed(self, items, z, request):
-        """The lists (rows and scores) that pools of a Request make."""
+        """Return the lists (rows and scores) of pools, diversified if requested."""
         if not request.diversity:
             return items, z
         from gpukit.factorization.lists.diversity import directions, diversified
@@ -211,7 +234,10 @@ class Recommending(Serving):
         return diversified(items, z, request.n, directions(request.ranking.state.item_factors), request.diversity)
 
     def _named(self, items, z, request, n):
-        """Item ids and scores of rows and z, padded to n columns."""
+        """Return item ids and scores, padded to n columns.
+
+        items: rows; z: scores in the units of training.
+        """
         scale = request.ranking.scale
         scores = np.full((len(items), n), np.nan, np.float32)
         scores[:, : items.shape[1]] = z * np.float32(scale.deviation) + np.float32(scale.mean)

@@ -1,2 +1,6 @@
-"""A fitted model: its numbers on the host (state), in a device's memory (layout), in files (saving); whether one from a
-file is sound (check)."""
+"""A fitted model: numbers, memory layout and files.
+
+state.py     numbers on the host                      layout.py    layout in device memory
+saving.py    model files and checkpoints              check.py     validation of a model from a file
+formulas.py  the first factors
+"""

@@ -1,4 +1,4 @@
-"""Is a model from a file sound? Asked once, where it is loaded; what computes with it relies on the answer."""
+"""Validation of a model from a file, once, when it is loaded."""
 
 import numpy as np
 
@@ -14,12 +14,12 @@ LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finit
 
 
 def is_number(value):
-    """Whether a value of JSON's is a number that a float holds."""
+    """Return True if a JSON value is a number within float range."""
     return isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) > MOST
 
 
 def sizes_of(state):
-    """(F, K) of a State; DataError for what no model has."""
+    """Return (F, K) of a State; raise DataError for impossible sizes."""
     sizes = tuple(array.shape[-1] if array.ndim else 0 for array in (state.user_factors, state.neighbors))
     for what, size, least, most in zip(("factors", "neighbours"), sizes, (1, 0), (MOST_FACTORS, MOST_NEIGHBORS)):
         if not least <= size <= most:
@@ -28,7 +28,10 @@ def sizes_of(state):
 
 
 def check_state(state, shape, sizes, what="state"):
-    """DataError unless a State of shape (M, N) and sizes (F, K) has the shapes, dtypes and ranges that it should."""
+    """Raise DataError unless a State has valid shapes, dtypes and values.
+
+    shape: (M, N); sizes: (F, K).
+    """
     (users, items), (f, k) = shape, sizes
     shapes = ((users, f), (users, KEPT), (items, f), (items, KEPT), (items, 2, k))
     for name, wanted in zip(state._fields, shapes):
@@ -39,7 +42,7 @@ def check_state(state, shape, sizes, what="state"):
 
 
 def check_history(history, shape, what="rated"):
-    """DataError unless a History on the host fits a model of that shape (M, N)."""
+    """Raise DataError unless a History on the host fits shape (M, N)."""
     count = len(history.items)
     trust.check_array(f"{what}.indptr", history.indptr, np.int64, (shape[0] + 2,))
     trust.check_pointers(f"{what}.indptr", history.indptr, shape[0] + 1, count)
@@ -55,7 +58,10 @@ def check_history(history, shape, what="rated"):
 
 
 def check_seen(seen, shape, what="seen"):
-    """DataError unless seen (n, 2) int32 has user and item rows of a model of that shape (M, N), in order."""
+    """Raise DataError unless seen (n, 2) int32 has sorted pairs of rows.
+
+    The rows are of users and items of a model of shape (M, N).
+    """
     trust.check_array(what, seen, np.int32, (None, 2))
     for column, rows in zip(seen.T, shape):
         trust.check_range(what, column, 0, rows)
@@ -65,8 +71,10 @@ def check_seen(seen, shape, what="seen"):
 
 
 def check_scale(scale):
-    """DataError unless a Scale has a mean, a deviation above 0 and bounds (of clicks none: -inf and inf), all numbers
-    that float32 holds."""
+    """Raise DataError for an invalid Scale.
+
+    It has a mean, a deviation above 0 and bounds (for clicks -inf and inf); all finite numbers fit float32.
+    """
     unbounded = scale[2:] == (float("-inf"), float("inf"))
     numbers = [float(number) for number in scale[: 2 if unbounded else 4] if isinstance(number, int | float)]
     if len(numbers) < (2 if unbounded else 4) or not np.isfinite(np.array(numbers).astype(np.float32)).all():
@@ -76,7 +84,10 @@ def check_scale(scale):
 
 
 def check_epochs(history):
-    """DataError unless the history of a training lists epochs: epoch (1, 2, ...), seconds, rmse (None: not judged)."""
+    """Raise DataError unless a training's history is a list of epochs.
+
+    Each has epoch (1, 2, ...), seconds and rmse (None: not judged).
+    """
     for place, entry in enumerate(history, start=1):
         known = isinstance(entry, dict) and set(entry) == {"epoch", "seconds", "rmse"}
         if not known or not all(number is None or is_number(number) for number in entry.values()):

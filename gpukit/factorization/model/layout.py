@@ -1,4 +1,4 @@
-"""How parameters lie in memory, in integers: shared by host code and the choice of kernels."""
+"""Memory layout of parameters, in integers, for host code and kernels."""
 
 from typing import NamedTuple
 
@@ -6,17 +6,19 @@ from gpukit.errors import ParameterError
 
 PRECISIONS = ("auto", "single", "half")  # of the minor side's factors while training
 HALF_FROM = 5_000_000  # ratings; with fewer an epoch is about a millisecond either way
-EXTRA = 8  # numbers of a parameter row behind the factors:
+EXTRA = 8  # numbers of a parameter row after the factors:
 BIAS = 0  # b
 SQUARES = 1  # the sum of squared errors
 BASE = 2  # the baseline bias of the residuals in Eq. (1)
 LEVELS = 256  # codes of a neighbour: 0 unrated, then ratings.orders.levels.MOST rating levels,
-NO_NEIGHBOR = 255  # and a slot that holds nobody
+NO_NEIGHBOR = 255  # and an empty slot
 
 
 class Rows(NamedTuple):
-    """The parameter rows of one side in a float32 table of `stride` numbers a row, the last EXTRA of which are no
-    factors; half: factors are float16, two to a number."""
+    """Layout of the parameter rows of one side.
+
+    A row has `stride` float32 numbers; the last EXTRA are not factors. half: factors are float16, two to a number.
+    """
 
     n_factors: int
     stride: int
@@ -27,7 +29,7 @@ class Layout(NamedTuple):
     """Sizes of one model on one device.
 
     lanes: threads that share a rating (1 on the CPU); factors, near: factors and neighbours of a lane; major, minor:
-    Rows of the side that is walked and of the other.
+    Rows of the major and of the minor side.
     """
 
     n_factors: int
@@ -40,20 +42,22 @@ class Layout(NamedTuple):
 
     @property
     def slots(self):
-        """Neighbour slots of an item, K rounded up to what the lanes hold."""
+        """Neighbour slots of an item: K rounded up to the capacity of the lanes."""
         return self.lanes * self.near
 
 
 def major_first(walk, users, items):
-    """What belongs to the side that is walked, then what belongs to the other. walk: 'users' or 'items'."""
+    """Return (users, items) with the major side first.
+
+    walk: the major side, 'users' or 'items'.
+    """
     return (users, items) if walk == "users" else (items, users)
 
 
 def is_half(precision, on_gpu, n_ratings):
-    """Whether the minor side's factors are float16 while training on so many ratings. 'auto': on a GPU, from HALF_FROM
-    ratings on.
+    """Return True if the minor side's factors are float16 in training.
 
-    Raises ParameterError for 'half' on a CPU.
+    'auto': on a GPU, from HALF_FROM ratings on. Raises ParameterError for 'half' on a CPU.
     """
     if precision == "half" and not on_gpu:
         raise ParameterError("precision='half' needs a GPU; a CPU trains in single precision. Use 'auto' or 'single'.")
@@ -61,7 +65,10 @@ def is_half(precision, on_gpu, n_ratings):
 
 
 def cpu_layout(n_factors, n_neighbors, half=False):
-    """One thread works on a rating; nothing is padded. Raises ValueError for half: see is_half."""
+    """Return the Layout for a CPU: one thread a rating, no padding.
+
+    Raises ValueError for half: see is_half.
+    """
     if half:
         raise ValueError("a CPU trains in single precision")
     rows = Rows(n_factors, n_factors + EXTRA, False)
@@ -69,8 +76,11 @@ def cpu_layout(n_factors, n_neighbors, half=False):
 
 
 def gpu_layout(n_factors, n_neighbors, half=False):
-    """8 lanes, 16 where each has a quad of factors and one of neighbours, and more where a lane would hold more than 16
-    of either; half: see is_half."""
+    """Return the Layout for a GPU, with 8 to 32 lanes.
+
+    16 lanes are used if each has a quad of factors and one of neighbours; more lanes if a lane would hold more than 16
+    of either. half: see is_half.
+    """
     most = max(n_factors, n_neighbors)
     quads_for_16 = n_factors > 32 and (n_neighbors == 0 or n_neighbors > 32)
     lanes = 32 if most > 256 else 16 if most > 128 or quads_for_16 else 8
@@ -81,11 +91,11 @@ def gpu_layout(n_factors, n_neighbors, half=False):
 
 
 def gpu_rows(n_factors, padded, half):
-    """Rows that start on a 128-byte line."""
+    """Return Rows that start on a 128-byte line."""
     numbers = padded // 2 if half else padded
     return Rows(n_factors, -(-(numbers + EXTRA) // 32) * 32, half)
 
 
 def pair_keys(users, items):
-    """Return int64 keys of pairs of rows that sort by user, then by item."""
+    """Return int64 keys of row pairs, sorted by user, then item."""
     return (users.astype("int64") << 32) | items

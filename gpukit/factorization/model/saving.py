@@ -1,4 +1,4 @@
-"""What files keep of fitted models, and checkpoints (gpukit.persist writes them)."""
+"""Contents of model files and checkpoints; gpukit.persist writes them."""
 
 import os
 import zlib
@@ -28,7 +28,7 @@ FACTS = {
     "trials": list,
     "feedback": str,
 }
-NOT_ALWAYS = {"random_share", "feedback"}  # LSHMF's alone; not in files of earlier versions
+NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earlier versions
 
 
 class Beside(NamedTuple):
@@ -39,8 +39,11 @@ class Beside(NamedTuple):
 
 
 class Checkpoint(NamedTuple):
-    """Where training stands: the State after epochs_done epochs, the history so far, the best State (None: not kept),
-    the choose.choice.Choice of settings, and a Beside where its training has begun (else None)."""
+    """Progress of a training.
+
+    state: the State after epochs_done epochs; history: epochs so far; best: the best State (None: not kept); choice:
+    choose.choice.Choice of the settings; beside: a Beside once its training has begun, else None.
+    """
 
     state: State
     epochs_done: int
@@ -51,14 +54,17 @@ class Checkpoint(NamedTuple):
 
 
 class Part(NamedTuple):
-    """One of the checkpoints in a file: its header and {name: array}."""
+    """Checkpoint in a file: header and {name: array}."""
 
     header: dict
     arrays: dict
 
 
 def fingerprint(ratings):
-    """A checksum of the ratings, so that a checkpoint is not resumed on other data."""
+    """Return a checksum of the ratings.
+
+    It prevents resuming a checkpoint on other data.
+    """
     total = 0
     for array in (ratings.users, ratings.items, ratings.values):
         total = zlib.crc32(np.ascontiguousarray(array).data, total)
@@ -66,8 +72,11 @@ def fingerprint(ratings):
 
 
 def part_of(estimator, state, best, done, data, choice, beside=None, before=None):
-    """Return what training needs to go on after `done` epochs: State, best State or None, parameters, the history so
-    far, the Choice, a Beside or None; before: the Part of an earlier training to keep in the file, or None."""
+    """Return the Part to resume a training after `done` epochs.
+
+    It has the State, best State or None, parameters, the history so far, the Choice, and a Beside or None. before: the
+    Part of an earlier training to keep in the file, or None.
+    """
     header = {
         "class": "checkpoint",
         "of": type(estimator).__name__,
@@ -110,12 +119,15 @@ def load_reported(path):
 
 
 def has_refit(path):
-    """Return True for a checkpoint file with a state of a second training, on all ratings."""
+    """Return True if a checkpoint file has a state of refit."""
     return os.path.isfile(path) and BEFORE in persist.load_header(path)
 
 
 def load_checkpoint(path, estimator, data, shape, settings):
-    """The Checkpoint of the same estimator, its settings.Settings and data, ratings of shape (M, N), or ModelError."""
+    """Return the Checkpoint of the same estimator and data; otherwise raise ModelError.
+
+    data: fingerprint of ratings of shape (M, N); settings: settings.Settings.
+    """
     parts = parts_of(path)
     header, arrays = next((part for part in parts if part.header.get("data") == data), parts[0])
     if header.get("class") != "checkpoint" or header.get("of") != type(estimator).__name__:
@@ -133,7 +145,7 @@ def load_checkpoint(path, estimator, data, shape, settings):
 
 
 def _check_parameters(path, its, mine):
-    """ModelError where a checkpoint was made with other parameters than these."""
+    """Raise ModelError for a checkpoint with other parameters."""
     other = [name for name in mine if name != "n_epochs" and its.get(name) != mine[name]]
     if other:
         name = other[0]
@@ -144,7 +156,10 @@ def _check_parameters(path, its, mine):
 
 
 def _checkpoint(header, arrays, shape, choice):
-    """The Checkpoint in a file's header and arrays, checked; ratings of shape (M, N), the Choice of its settings."""
+    """Return the validated Checkpoint in a file's header and arrays.
+
+    shape: (M, N) of the ratings; choice: the Choice of its settings.
+    """
     sizes = choice.settings.n_factors, choice.settings.learned_neighbors
     done, history = persist.entry_of(header, "epochs_done", int), persist.entry_of(header, "history", list)
     check.check_epochs(history)
@@ -163,7 +178,10 @@ def _checkpoint(header, arrays, shape, choice):
 
 
 def _beside(header, arrays, shape, choice, done):
-    """The Beside in a file's header and arrays, checked, or None; done: epochs of the first model."""
+    """Return the validated Beside in a file's header and arrays, or None.
+
+    done: epochs of the first model.
+    """
     if not any(name.startswith(f"{BESIDE}.") for name in arrays) and "beside_done" not in header:
         return None
     epochs, state = persist.entry_of(header, "beside_done", int), arrays.gathered(State, BESIDE)
@@ -174,7 +192,7 @@ def _beside(header, arrays, shape, choice, done):
 
 
 def packed(model):
-    """(facts, arrays) of a fitted model."""
+    """Return (facts, arrays) of a fitted model."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
@@ -187,7 +205,10 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a model what `packed` took from one; DataError for what is none."""
+    """Restore a model from the result of `packed`.
+
+    Raises DataError if it is not valid.
+    """
     standard = persist.entry_of(facts, "standard", list)
     if len(standard) != len(Scale._fields):
         raise DataError(f"'standard' in its header has {len(standard)} numbers, not {len(Scale._fields)}.")
@@ -215,14 +236,17 @@ def unpack(model, facts, arrays):
 
 
 def kept_head(arrays, shape):
-    """The lists.head.Head among the arrays of a file, checked; of ratings of shape (M, N)."""
+    """Return the validated lists.head.Head in the arrays of a file.
+
+    shape: (M, N) of the ratings.
+    """
     found = arrays.gathered(head.Head, HEAD)
     head.check_head(found, shape, HEAD)
     return found
 
 
 def kept_facts(kept):
-    """The facts of a training that a file keeps, checked."""
+    """Return the validated facts of a training in a file."""
     for name in kept:
         if name not in FACTS:
             raise DataError(f"{name!r} in its header is nothing that is kept of a training.")

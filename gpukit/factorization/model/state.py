@@ -1,4 +1,7 @@
-"""A model's numbers on the host, the same for every device, and their packing into parameter rows."""
+"""A model's numbers on the host, and their packing into parameter rows.
+
+They are the same for every device.
+"""
 
 from typing import NamedTuple
 
@@ -14,7 +17,7 @@ KEPT = 3  # bias, sum of squared errors, baseline bias
 
 
 class State(NamedTuple):
-    """All float32 but neighbors, in the units of training (z).
+    """A model's numbers in the units of training (z), float32 except neighbors.
 
     user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
     likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
@@ -30,8 +33,10 @@ class State(NamedTuple):
 
 @by_block(lambda out: out.shape[0])
 def start_factors(start, stop, seed_key, out):
-    """out (rows, F) float32: uniform with deviation SPREAD; number f of row i is a function of (seed_key, i F + f)
-    alone."""
+    """Fill out (rows, F) float32 with uniform numbers of deviation SPREAD.
+
+    Number f of row i is a function of (seed_key, i F + f) alone.
+    """
     n = out.shape[1]
     for row in range(start, stop):
         for f in range(n):
@@ -39,8 +44,11 @@ def start_factors(start, stop, seed_key, out):
 
 
 class Beginning(NamedTuple):
-    """What a training begins with: shape (M, N), F, neighbors (N, K) int32 on host or device, baseline biases in z
-    ((M,), (N,)) float64 on the device, whether biases begin there (or at 0), the seed."""
+    """Inputs of the start of a training.
+
+    shape: (M, N); n_factors: F; neighbors (N, K) int32, on host or device; baseline: biases in z, ((M,), (N,)) float64
+    on the device; biases: whether biases start there (or at 0); seed.
+    """
 
     shape: tuple
     n_factors: int
@@ -51,7 +59,10 @@ class Beginning(NamedTuple):
 
 
 def start_state(beginning):
-    """The State of a Beginning on the host: small random factors, biases at the baseline (or 0), no influences yet."""
+    """Return the State of a Beginning on the host.
+
+    It has small random factors, biases at the baseline (or 0), and no influences.
+    """
     sides, neighbors = [], beginning.neighbors
     for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
         factors = np.empty((rows, beginning.n_factors), np.float32)
@@ -59,21 +70,24 @@ def start_state(beginning):
         extras = np.zeros((rows, KEPT), np.float32)
         extras[:, BASE] = base
         extras[:, BIAS] = base if beginning.biases else 0
-        factors[extras[:, BASE] == 0] = 0  # never rated, or as good as: what is unknown stays at the mean
+        factors[extras[:, BASE] == 0] = 0  # never rated, or no deviation: unknown rows stay at the mean
         sides += [factors, extras]
     return State(*sides, np.zeros((beginning.shape[1], 2, neighbors.shape[1]), np.float32), neighbors)
 
 
 def without_factors(state):
-    """The State with factors of zero: its biases alone predict."""
+    """Return the State with factors of zero: its biases alone predict."""
     return state._replace(
         user_factors=np.zeros_like(state.user_factors), item_factors=np.zeros_like(state.item_factors)
     )
 
 
 def shrunk(state, share):
-    """The State whose factors, influences and learned biases add a share of what they added to the baseline; each
-    side's factors take the root of it, so that rows which learn later on either side begin alike."""
+    """Return the State with a share of its difference from the baseline.
+
+    Factors, influences and learned biases are shrunk. Each side's factors take the root of share, so that rows learned
+    later on either side start alike.
+    """
     if share == 1.0:
         return state
     root, share = np.float32(share**0.5), np.float32(share)
@@ -83,21 +97,26 @@ def shrunk(state, share):
 
 
 def _nearer_baseline(extras, share):
-    """Extras (rows, 3) whose biases are a share as far from the baseline."""
+    """Return extras (rows, 3) with biases moved towards the baseline.
+
+    share: of the distance that is kept.
+    """
     nearer = extras.copy()
     nearer[:, BIAS] = extras[:, BASE] + share * (extras[:, BIAS] - extras[:, BASE])
     return nearer
 
 
 def rows_of_side(layout, walk, of_users):
-    """The layout.Rows of the users' side, or of the items'."""
+    """Return the layout.Rows of the users' side, or of the items'."""
     users, items = major_first(walk, layout.major, layout.minor)
     return users if of_users else items
 
 
 def pack_rows(factors, extras, rows):
-    """(count + 1, stride) parameter rows as layout.Rows says; the last one, all zero, stands for what the model has
-    never seen."""
+    """Return parameter rows (count + 1, stride) in the layout of layout.Rows.
+
+    The last row, all zero, is that of unknown ids.
+    """
     count, n_factors = factors.shape
     table = np.zeros((count + 1, rows.stride), np.float32)
     _factors(table, rows)[:count] = factors
@@ -107,28 +126,29 @@ def pack_rows(factors, extras, rows):
 
 
 def unpack_rows(table, rows):
-    """(factors, extras), float32, of parameter rows."""
+    """Return (factors, extras), float32, of parameter rows."""
     at = rows.stride - EXTRA
     factors = np.ascontiguousarray(_factors(table, rows)[:-1], np.float32)
     return factors, np.ascontiguousarray(table[:-1, at : at + KEPT])
 
 
 def _factors(table, rows):
-    """A view of the factors in parameter rows."""
+    """Return a view of the factors in parameter rows."""
     return (table.view(np.float16) if rows.half else table)[:, : rows.n_factors]
 
 
 def pack_sides(state, layout, walk):
-    """(P, Q): the parameter rows of the side that is walked and of the other."""
+    """Return (P, Q): parameter rows of the major and of the minor side."""
     sides = (state.user_factors, state.user_extras), (state.item_factors, state.item_extras)
     walked, other = major_first(walk, *sides)
     return pack_rows(*walked, layout.major), pack_rows(*other, layout.minor)
 
 
 def pack_neighborhood(neighbors, influence, base, layout):
-    """(neighbors (N + 1, slots) int32, influence (N + 1, 2 slots), offsets (N + 1, slots)) with free slots filled.
+    """Return (neighbors, influence, offsets) with free slots filled.
 
-    neighbors (N, K); influence (N, 2, K), or None for none yet; base (N,): the items' baseline biases.
+    neighbors (N, K); influence (N, 2, K), or None for none yet; base (N,): the items' baseline biases. Returns shapes
+    (N + 1, slots) int32, (N + 1, 2 slots), (N + 1, slots).
     """
     n_items, k = neighbors.shape
     near = np.full((n_items + 1, layout.slots), -1, np.int32)
@@ -142,18 +162,24 @@ def pack_neighborhood(neighbors, influence, base, layout):
 
 
 def unpack_influence(influence, layout):
-    """(N, 2, K) of packed influences (N + 1, 2 slots)."""
+    """Return (N, 2, K) of packed influences (N + 1, 2 slots)."""
     return influence.reshape(len(influence), 2, -1)[:-1, :, : layout.n_neighbors].copy()
 
 
 def unpack(P, Q, influence, layout, walk, neighbors):
-    """The State of parameter rows P (the side that is walked) and Q; packed influences are not read without K."""
+    """Return the State of parameter rows P (major) and Q (minor).
+
+    Packed influences are not read without neighbours.
+    """
     walked, other = unpack_rows(P, layout.major), unpack_rows(Q, layout.minor)
     return state_of(*major_first(walk, walked, other), influence, layout, neighbors)
 
 
 def state_of(users, items, influence, layout, neighbors):
-    """The State of (factors, extras) of both sides; packed influences are not read without K."""
+    """Return the State of (factors, extras) of both sides.
+
+    Packed influences are not read without neighbours.
+    """
     if not layout.slots:
         count = len(items[0])
         return State(*users, *items, np.zeros((count, 2, 0), np.float32), np.zeros((count, 0), np.int32))

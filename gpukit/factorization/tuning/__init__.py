@@ -1,20 +1,20 @@
-"""Choosing the parameters of a factorization by cross-validation on the training ratings alone.
+"""Hyperparameters of a factorization by cross-validation on the training ratings.
 
     from gpukit.factorization.tuning import tune
     found = tune(ratings)                  a Tuned: .best, .simplest, .table
     model = found.estimator().fit(ratings)
 
-    grid.py    which settings are tried: checked, or chosen by how dense the ratings are
-    fold.py    the ratings of one fold made ready once, for every setting
-    entries.py  what a setting has come to: curves of RMSE by epoch, means and spreads, the choice
-    search.py  `tune`: folds, rounds, the budget
+    grid.py     settings to try: validated, or by the density of the ratings
+    fold.py     ratings of one fold, prepared once for every setting
+    entries.py  results of a setting: curves of RMSE by epoch, means and spreads, selection
+    search.py   `tune`: folds, rounds, the budget
 
-What settings share: the order of a fold's ratings, its history, both ways of walking them, the neighbours of the
-largest K, which are cut to smaller ones. Each training begins at its own start: one that went on from another's
-parameters would end at an epoch that says nothing about a training from the beginning.
+Settings share the order of a fold's ratings, its history, the preparations for both major sides, and the neighbours of
+the largest K, which are cut to smaller ones. Each training begins at its own start: with a warm start its number of
+epochs would not hold for a training from the beginning.
 
-Cost: a training a setting on the first fold, and of those that come near the best one on each other fold.
-Deterministic: folds and settings; RMSE as far as training is.
+Cost: one training a setting on the first fold, and one on each other fold for the settings near the best.
+Deterministic: folds and settings; RMSE if training is.
 """
 
 __all__ = ["tune", "Tuned"]

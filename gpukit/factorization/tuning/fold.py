@@ -1,4 +1,4 @@
-"""The ratings of one fold, made ready once for every setting that is tried on it."""
+"""Ratings of one fold, prepared once for every setting."""
 
 import math
 from typing import NamedTuple
@@ -16,18 +16,24 @@ from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
-HOPELESS = 1.5  # times the last epoch's gain, for every epoch left: more than a curve still falls
+HOPELESS = 1.5  # times the last epoch's gain, for every epoch left: an upper bound of the remaining fall
 
 
 class Curve(NamedTuple):
-    """errors: RMSE after each epoch, infinite once training has diverged; seconds of training and judging."""
+    """Result of one training.
+
+    errors: RMSE after each epoch, infinite once training has diverged; seconds: of training and judging.
+    """
 
     errors: list
     seconds: float
 
 
 def estimator_of(template, setting, epochs=None):
-    """The estimator of a grid.Setting, not fitted; in all else as the template, an LSHMF."""
+    """Return the unfitted estimator of a grid.Setting.
+
+    template: an LSHMF with the other parameters.
+    """
     kind = MatrixFactorization if setting.n_neighbors == 0 else LSHMF
     names = kind().get_params()
     chosen = {**template.get_params(), **setting._asdict(), "n_epochs": epochs}
@@ -35,9 +41,10 @@ def estimator_of(template, setting, epochs=None):
 
 
 class Fold:
-    """Ratings to train on and to judge by, on a device: walked either way, with the neighbours of the largest K.
+    """Training and judging ratings of one fold on a device.
 
-    train, test: Ratings of the same rows; template: an LSHMF; most: the largest K of the settings.
+    train, test: Ratings of the same rows; template: an LSHMF; most: the largest K of the settings, whose neighbours all
+    settings share. Preparations exist for either major side.
     """
 
     def __init__(self, train, test, template, most):
@@ -49,7 +56,7 @@ class Fold:
         self.evaluators = {}
 
     def evaluator(self, model, seed):
-        """The choose.evaluator.Evaluator of all settings that walk the ratings as an estimator does."""
+        """Return the choose.evaluator.Evaluator for the major side of an estimator."""
         if model.walk not in self.evaluators:
             way = PreparationOptions(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
             find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
@@ -57,15 +64,18 @@ class Fold:
         return self.evaluators[model.walk]
 
     def curve(self, setting, epochs, goal=None):
-        """The Curve of a training of a Setting: `epochs` at most, fewer where PATIENCE of them bring nothing, or where
-        goal, the lowest RMSE of another setting, is out of reach (None: not asked)."""
+        """Return the Curve of a training of a Setting.
+
+        epochs: the maximum. Training stops after PATIENCE epochs without improvement, or if goal, the lowest RMSE of
+        another setting, is out of reach (None: not checked).
+        """
         begun = work_clock()
         with devices.reported(self.device, "Training"), thread_count.limited(self.threads):
             errors = self.left_open() if setting == OPEN else self.errors(setting, epochs, goal)
         return Curve(errors, work_clock() - begun)
 
     def errors(self, setting, epochs, goal):
-        """[RMSE after each epoch]; arguments as curve."""
+        """Return the list of RMSE after each epoch; arguments as curve."""
         model, errors = estimator_of(self.template, setting, epochs), []
         plan = model.check(len(self.train))
         attempt = self.evaluator(model, plan.seed).begin(plan)
@@ -77,23 +87,25 @@ class Fold:
         return errors
 
     def left_open(self):
-        """[RMSE] of the estimator that chooses for itself what no setting names."""
+        """Return [RMSE] of the estimator that chooses its own settings."""
         return [estimator_of(self.template, OPEN).fit(self.train).evaluate(self.test)["rmse"]]
 
     def means_rmse(self):
-        """RMSE of the bias-only predictor (baseline.py) on what judges."""
+        """Return the RMSE of the bias-only predictor (baseline.py) on the judging ratings."""
         evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
         return rms(evaluator.biased(USUAL))
 
 
 def enough(errors):
-    """Whether a training has diverged, or PATIENCE epochs have brought nothing."""
+    """Return True if training has diverged, or PATIENCE epochs brought no improvement."""
     return math.isinf(errors[-1]) or len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
 
 
 def hopeless(errors, epochs, goal):
-    """Whether a curve that is a third through would stay above the goal even if it went on falling HOPELESS times as
-    fast as it does."""
+    """Return True if a curve cannot reach the goal.
+
+    It is extrapolated at HOPELESS times its last slope. Only curves after a third of the epochs are checked.
+    """
     if len(errors) < 2 or 3 * len(errors) < epochs:
         return False
     fall = max(0.0, errors[-2] - errors[-1])

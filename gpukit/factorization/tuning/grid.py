@@ -1,4 +1,4 @@
-"""Which settings are tried: those of a grid, or of one that fits how dense the ratings are."""
+"""Settings to try: a user's grid, or a default one by the ratings' density."""
 
 import itertools
 import warnings
@@ -15,14 +15,14 @@ from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 MOST_SETTINGS = 10_000
 FACTORS, NEIGHBORS = (16, 64, 256), (0, 32)
-STEPS = (0.4, 0.65, 1.0, 1.6, 2.5)  # regularization around what the density asks for
-FINER = (1.25, 1.12)  # steps of regularization around the best of the default grid, a round each
-TWICE = 2 * FACTORS[-1]  # factors that are tried where the most of them are best
-SLOWER = 0.75  # the learning rate that is tried beside
+STEPS = (0.4, 0.65, 1.0, 1.6, 2.5)  # regularization, relative to density_regularization
+FINER = (1.25, 1.12)  # steps of regularization around the best of the default grid, one per round
+TWICE = 2 * FACTORS[-1]  # factors to try if the largest number is best
+SLOWER = 0.75  # factor of an additional learning rate to try
 
 
 class Setting(NamedTuple):
-    """What is tried, under the estimators' names; learning_rate None: the rates' own."""
+    """Parameters to try, by the estimators' names; learning_rate None: default of the rates."""
 
     n_factors: int
     n_neighbors: int
@@ -30,7 +30,7 @@ class Setting(NamedTuple):
     learning_rate: float | None = None
 
 
-OPEN = Setting(None, None, None)  # nothing is named: the estimator chooses for itself (factorization.choose)
+OPEN = Setting(None, None, None)  # the estimator chooses its settings (factorization.choose)
 CHECKS = {
     "n_factors": lambda name, value: check_integer(name, value, 1, MOST_FACTORS),
     "n_neighbors": lambda name, value: check_integer(name, value, 0, MOST_NEIGHBORS),
@@ -40,8 +40,11 @@ CHECKS = {
 
 
 def checked(grid, spelled=None):
-    """{name: [values]} of a grid, each value once; ParameterError for a name that is none of Setting's, for no values
-    and for one out of bounds. spelled: {name: what a message calls it}."""
+    """Return {name: [values]} of a grid, each value once.
+
+    spelled: {name: its name in messages}. Raises ParameterError for an unknown name, for no values and for one out of
+    bounds.
+    """
     if not isinstance(grid, dict) or not grid:
         raise ParameterError(f"grid must be a dict of {', '.join(CHECKS)}, each with a list of values; got {grid!r}.")
     found = {}
@@ -57,10 +60,11 @@ def checked(grid, spelled=None):
 
 
 def settings_of(grid, estimator, ratings):
-    """[Setting] of a checked grid, the first one nearest to an estimator's own parameters, then the simple ones first.
+    """Return the list of Settings of a checked grid.
 
-    What the grid does not name is the estimator's. More factors than users or items, or more neighbours than other
-    items, become as many as there are, with a UserWarning. ratings: Ratings. ParameterError for too many settings.
+    The first is nearest to the estimator's own parameters; the others are sorted by size. Parameters that are not in
+    the grid are the estimator's. n_factors is limited by the numbers of users and items, n_neighbors by the number of
+    other items, with a UserWarning. ratings: Ratings. Raises ParameterError for too many settings.
     """
     own = own_setting(estimator, ratings)
     axes = {name: grid.get(name, [getattr(own, name)]) for name in Setting._fields}
@@ -74,7 +78,7 @@ def settings_of(grid, estimator, ratings):
 
 
 def clamped(name, values, shape):
-    """Values of n_factors or n_neighbors, none beyond what (M, N) allow, each once."""
+    """Return distinct values of n_factors or n_neighbors, limited by shape (M, N)."""
     most = min(shape) if name == "n_factors" else shape[1] - 1
     if max(values) > most:
         what = f"{name}={max(values)} is more than {shape[0]:,} users and {shape[1]:,} items allow"
@@ -83,7 +87,10 @@ def clamped(name, values, shape):
 
 
 def own_setting(estimator, ratings):
-    """The Setting of an LSHMF, its defaults filled in and K fit to the items."""
+    """Return the Setting of an LSHMF with defaults.
+
+    Factors and neighbours are limited by the ratings' shape.
+    """
     usual = defaults(estimator.rates, len(ratings))["regularization"]
     factors, neighbors = known(estimator.n_factors, USUAL_FACTORS), known(estimator.n_neighbors, USUAL_NEIGHBORS)
     factors, neighbors = min(factors, *ratings.shape), min(neighbors, ratings.shape[1] - 1)
@@ -91,7 +98,10 @@ def own_setting(estimator, ratings):
 
 
 def size(setting, ratings):
-    """Numbers that a model has, then how free they are: what is simpler comes first, OPEN before all."""
+    """Return the sort key of a setting: its number of parameters, then its freedom.
+
+    Simple settings come first, OPEN before all.
+    """
     if setting == OPEN:
         return 0, 0.0, 0.0
     users, items = ratings.shape
@@ -100,21 +110,29 @@ def size(setting, ratings):
 
 
 def distance(one, other):
-    """How far two settings are apart: the ratios of their numbers, K's from 1 up."""
+    """Return the distance of two settings, the sum of the log ratios.
+
+    K is counted from 1.
+    """
     pairs = zip(one[:3], other[:3], strict=True)
     return sum(abs(np.log((max(a, 1e-9) + (k == 1)) / (max(b, 1e-9) + (k == 1)))) for k, (a, b) in enumerate(pairs))
 
 
 def open_settings(estimator, ratings):
-    """[OPEN] where it is a choice of its own: the ratings ask for it and the estimator names nothing; else []."""
+    """Return [OPEN] if the estimator would choose settings itself, else [].
+
+    It would if it sets nothing and the ratings need it.
+    """
     named = (estimator.n_factors, estimator.n_neighbors, estimator.regularization, estimator.learning_rate)
     choosing = estimator.rates == "adaptive" and all(value is None for value in named)
     return [OPEN] if choosing and is_doubtful(len(ratings), ratings.shape) else []
 
 
 def default_grid(ratings):
-    """The grid that fits Ratings: few factors for sparse ones and many for dense, no neighbours and some, and
-    regularization around density_regularization."""
+    """Return the grid that fits the density of Ratings.
+
+    It has several numbers of factors, zero and some neighbours, and regularization around density_regularization.
+    """
     users, items = ratings.shape
     middle = density_regularization(ratings)
     return {
@@ -125,8 +143,11 @@ def default_grid(ratings):
 
 
 def around(best, step, usual_rate, shape):
-    """[Setting] beside a best one: a regularization less and more by a factor `step`, smaller steps of learning, and
-    twice the factors where it has the most that have been tried; usual_rate: what a learning_rate of None means."""
+    """Return the list of Settings around a best one.
+
+    They have a regularization divided and multiplied by `step`, a smaller learning rate, and twice the factors if it
+    has the most that were tried. usual_rate: the learning rate for None.
+    """
     rate = known(best.learning_rate, usual_rate)
     return [
         *(best._replace(regularization=rounded(best.regularization * by)) for by in (1.0 / step, step)),
@@ -136,12 +157,12 @@ def around(best, step, usual_rate, shape):
 
 
 def rounded(value):
-    """A value to two digits, as people write it."""
+    """Return a value with two significant digits."""
     return float(f"{value:.2g}")
 
 
 def density_regularization(ratings):
-    """About the regularization that ratings ask for by how many a user and an item have."""
+    """Return an approximate regularization by the ratings per user and item."""
     counts = [len(ratings) / max(1, np.unique(side).size) for side in (ratings.users, ratings.items)]
-    mean = 2.0 / (1.0 / counts[0] + 1.0 / counts[1])  # harmonic: the side that has fewer decides
+    mean = 2.0 / (1.0 / counts[0] + 1.0 / counts[1])  # harmonic: the side with fewer decides
     return float(np.clip(0.04 * (200.0 / mean) ** 0.4, 0.03, 1.0))

@@ -1,4 +1,4 @@
-"""`tune`: every setting on the first fold, those that come near the best on the others too."""
+"""`tune`: all settings on the first fold, the best ones on the others."""
 
 import time
 from typing import NamedTuple
@@ -16,25 +16,24 @@ from gpukit.factorization.tuning.fold import Fold, estimator_of
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.pairs import ratings_of
 
-# Up to so many ratings: folds, and how many of them judge. What a tenth judges is nearly what all ratings come to.
+# (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
-ALL_ON_ALL = 200_000  # ratings up to which a training takes so little that every setting sees every fold
+ALL_ON_ALL = 200_000  # ratings up to which trainings are so short that every setting runs on every fold
 MOST_FOLDS = 255
-MARGIN, MOST = 0.01, 5  # share of the least RMSE within which others are judged on all folds, and how many of them
-FIRST_SHARE = 0.5  # of the budget is for the first fold
+MARGIN, MOST = 0.01, 5  # relative RMSE margin of the settings that run on all folds; their maximum number
+FIRST_SHARE = 0.5  # share of the budget for the first fold
 BUDGET = 900.0
 
 
 class Tuned(NamedTuple):
-    """What `tune` has found.
+    """Result of `tune`.
 
     best, simplest: parameters for the estimators (n_factors, n_neighbors, regularization, learning_rate, n_epochs) with
-    the least mean RMSE, and of the simplest model within one standard error of it; all None where none of the settings
-    is better than what an estimator chooses for itself. table: a dict a setting, the best
-    first: these, rmse (mean over the folds at that epoch), spread (standard deviation, None of one fold), folds,
-    seconds, curve (mean RMSE by epoch). means: {'rmse', 'spread'} of user and item means on the same folds. folds: how
-    many there were for the best; untried: settings that the budget did not reach; stopped: whether it ended the
-    search. template: the LSHMF that all settings share the other parameters of.
+    the lowest mean RMSE, and of the simplest model within one standard error of it; all None if the estimator's own
+    choice is best. table: a dict a setting, the best first: these parameters, rmse (mean over the folds at that epoch),
+    spread (standard deviation, None for one fold), folds, seconds, curve (mean RMSE by epoch). means: {'rmse',
+    'spread'} of user and item means on the same folds. folds: number of folds of the best; untried: settings that the
+    budget did not reach; stopped: whether it ended the search. template: the LSHMF with the other parameters.
     """
 
     best: dict
@@ -47,7 +46,10 @@ class Tuned(NamedTuple):
     template: object
 
     def estimator(self, parameters=None):
-        """The estimator of parameters (best, simplest; None: best), not fitted: LSHMF, or MatrixFactorization."""
+        """Return the unfitted LSHMF or MatrixFactorization of parameters.
+
+        parameters: best, simplest; None: best.
+        """
         chosen = dict(self.best if parameters is None else parameters)
         epochs = chosen.pop("n_epochs")
         return estimator_of(self.template, grids.Setting(**chosen), epochs)
@@ -55,17 +57,25 @@ class Tuned(NamedTuple):
 
 def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, exhaustive=None, by="random",
          estimator=None, progress=None):  # fmt: skip
-    """Choose factors, neighbours, regularization and epochs by cross-validation: a Tuned.
+    """Choose factors, neighbours, regularization and epochs by cross-validation.
 
-    ratings: what fit takes. grid: {name: values} with n_factors, n_neighbors (0: none), regularization, learning_rate;
-    what it does not name is the estimator's; None: grid.default_grid. cv: folds, None for 5, or of more than 200,000
-    ratings 10 of which 5, 3 or 2 judge (FOLDS); repeats: of the whole, with other folds. epochs: the most; how many of
-    them is chosen by the averaged curve. budget: seconds after which no training begins (None: no end). exhaustive:
-    every setting on every fold; None: up to ALL_ON_ALL ratings, else those within MARGIN of the best on the first fold
-    alone go on. by: 'random' folds, or by 'time' or 'user-time', where each is later than what is trained on
-    (fold_by_time). estimator: an LSHMF with the other parameters, its random_state draws the folds. progress: called as
-    progress(stage, done, total, info). Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError
-    (every setting diverged).
+    Parameters
+    ----------
+    ratings : as in fit
+    grid : {name: values} with n_factors, n_neighbors (0: none), regularization, learning_rate; other parameters are the
+        estimator's; None: grid.default_grid
+    cv : folds; None for 5, or for more than 200,000 ratings 10 folds, 5, 3 or 2 of them judged (FOLDS)
+    repeats : repetitions with other folds
+    epochs : the maximum; the number is chosen by the averaged curve
+    budget : seconds after which no training begins (None: no limit)
+    exhaustive : every setting on every fold; None: up to ALL_ON_ALL ratings, otherwise only settings within MARGIN of
+        the best on the first fold continue
+    by : 'random' folds, or 'time' or 'user-time', where each fold is later than its training ratings (fold_by_time)
+    estimator : an LSHMF with the other parameters; its random_state draws the folds
+    progress : called as progress(stage, done, total, info)
+
+    Returns Tuned. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, GpukitError (every setting
+    diverged).
     """
     search = Search(ratings, grid, Rules(cv, repeats, epochs, budget, exhaustive, by), estimator, progress)
     search.run()
@@ -73,7 +83,7 @@ def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, 
 
 
 class Rules(NamedTuple):
-    """How a search goes: see tune."""
+    """Rules of a search: see tune."""
 
     cv: int | None = None
     repeats: int = 1
@@ -85,7 +95,10 @@ class Rules(NamedTuple):
 
 
 class Search:
-    """A search under way; `found` may be asked at any time after the first training, an interrupt included."""
+    """A search in progress.
+
+    `found` can be called at any time after the first training, also after an interrupt.
+    """
 
     def __init__(self, ratings, grid, rules, estimator, progress=None):
         self.ratings = ratings_of(ratings, repeats=False)
@@ -105,7 +118,7 @@ class Search:
         self.finer = grids.FINER if grid is None else ()
 
     def run(self):
-        """All rounds, or as many as the budget allows."""
+        """Run all rounds within the budget."""
         self.begun, going = time.monotonic(), self.entries
         for number, (train, test) in enumerate(self.folds()):
             fold = Fold(train, test, self.template, max(entry.setting.n_neighbors or 0 for entry in going))
@@ -119,11 +132,11 @@ class Search:
                 break
         complete = max(1, min(len(entry.curves) for entry in going))
         for entry in going:
-            del entry.curves[complete:]  # all are judged on the same folds
+            del entry.curves[complete:]  # so that all are judged on the same folds
 
     def folds(self):
         """Yield (train, test) of every fold of every repetition."""
-        cv, by = self.rules.cv, self.rules.by  # of which the first few judge
+        cv, by = self.rules.cv, self.rules.by  # only the first few folds judge
         for repeat in range(self.rules.repeats):
             fold = fold_numbers(len(self.ratings), cv, self.seed + repeat) if by == "random" else self.blocks
             for number in range(self.rules.judges):
@@ -132,7 +145,10 @@ class Search:
                 )
 
     def round(self, number, fold, going):
-        """A training on a Fold for each of the Entries that are going on; whether the time sufficed."""
+        """Train each of the Entries in `going` on a Fold.
+
+        Returns False if the time ran out.
+        """
         stage = f"fold {number + 1} of {self.rules.judges * self.rules.repeats}"
         for done, entry in enumerate(going):
             self.progress(stage, done, len(going), {"rmse": entry.rmse if entry.curves else None})
@@ -143,7 +159,7 @@ class Search:
         return True
 
     def beside(self, step):
-        """New Entries around the best one so far."""
+        """Add and return new Entries around the best one so far."""
         best = next(entry.setting for entry in ranked(self.entries) if entry.setting != grids.OPEN)
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]
         there = {entry.setting for entry in self.entries}
@@ -152,26 +168,35 @@ class Search:
         return added
 
     def over(self, number):
-        """Whether the time for this round is over; one training there always is."""
+        """Return True if the time of this round is over.
+
+        One training is always run.
+        """
         if self.rules.budget is None or not any(entry.curves for entry in self.entries):
             return False
         share = FIRST_SHARE if number == 0 else 1.0
         return time.monotonic() - self.begun > share * self.rules.budget
 
     def goal(self, number):
-        """The RMSE that a training on the first fold must be able to come near; None where all are wanted whole."""
+        """Return the RMSE that a training on the first fold must reach.
+
+        None if all trainings run to their end.
+        """
         if self.rules.exhaustive or number:
             return None
         return min((entry.rmse for entry in self.entries if entry.curves), default=np.inf) * (1.0 + MARGIN)
 
     def contenders(self):
-        """The Entries that go on to the other folds."""
+        """Return the Entries that continue on the other folds."""
         if self.rules.exhaustive:
             return [entry for entry in self.entries if entry.curves]
         return near_the_best(self.entries, MARGIN, MOST)
 
     def found(self):
-        """The Tuned so far; DataError before the first training has ended, GpukitError where all diverged."""
+        """Return the Tuned so far.
+
+        Raises DataError before the end of the first training, GpukitError if all diverged.
+        """
         order = ranked(self.entries)
         if not order:
             raise DataError("Nothing has been tried yet.")
@@ -188,7 +213,7 @@ class Search:
 
 
 def check_differences(ratings):
-    """DataError where all ratings are the same."""
+    """Raise DataError if all ratings are equal."""
     if are_clicks(ratings):
         raise DataError(
             f"All {len(ratings):,} ratings are {ratings.values[0]:g}: every setting predicts just that, so there is "
@@ -197,8 +222,10 @@ def check_differences(ratings):
 
 
 def blocks_in_time(ratings, rules):
-    """(n,) int64: cv + 1 blocks of about equal size, of all ratings or of each user's, from the latest, 0, to the
-    earliest."""
+    """Return (n,) int64: cv + 1 blocks of about equal size by time.
+
+    Blocks are of all ratings or of each user's, from the latest, 0, to the earliest.
+    """
     if rules.repeats > 1:
         raise ParameterError(f"repeats={rules.repeats} deals anew at random, which folds by {rules.by!r} do not.")
     ranks, sizes = ratings.ranks_in_time(rules.by)
@@ -206,12 +233,18 @@ def blocks_in_time(ratings, rules):
 
 
 def fold_by_time(ratings, blocks, number):
-    """(train, test): a block of ratings to judge by and all earlier ones to train on; number 0 judges by the latest."""
+    """Return (train, test): a block to judge by and all earlier ones.
+
+    number 0: the latest block.
+    """
     return ratings.take(blocks > number), ratings.take(blocks == number)
 
 
 def checked_rules(rules, ratings):
-    """Rules with what fits the ratings in place of None; ParameterError for one out of bounds."""
+    """Return Rules with defaults in place of None.
+
+    Raises ParameterError for invalid values.
+    """
     n = len(ratings)
     cv, judges = next(numbers for most, *numbers in FOLDS if n <= most) if rules.cv is None else (rules.cv, rules.cv)
     check_integer("cv", cv, 2, MOST_FOLDS)

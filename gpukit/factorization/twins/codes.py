@@ -1,4 +1,4 @@
-"""Which neighbours of an item a user rated, and how."""
+"""Ratings of an item's neighbours by a user, as codes."""
 
 import numpy as np
 
@@ -12,7 +12,10 @@ U32 = np.uint32
 
 @njit
 def write_line(table, near, line):
-    """line[k] = the code in a table of the item near[k]; -1 is nobody, who stands in the table's last place."""
+    """Set line[k] to the code of item near[k] in a table.
+
+    The last entry of the table is the code of -1, an empty slot.
+    """
     nobody = U32(table.size - 1)
     for k in range(near.size):
         line[k] = table[min(U32(near[k]), nobody)]  # -1 is the largest uint32

@@ -1,9 +1,9 @@
-"""The neighbourhood's terms of Eq. (1); an item's influence is w, then c.
+"""Neighbourhood terms of Eq. (1); an item's influence is w, then c.
 
-What the codes say is turned into numbers first (0 or 1: rated, unrated), by which all that follows is multiplied: codes
-are too random for branches to be predicted, and loops without branches become vector instructions.
+Codes are first converted to numbers (0 or 1: rated, unrated), which are factors of all that follows. Codes are too
+random for branch prediction, and loops without branches become vector instructions.
 
-What calls further functions is inlined, because a call counts the arrays that it is given as references.
+Functions that call others are inlined, because a call counts references of its array arguments.
 """
 
 import numpy as np
@@ -19,15 +19,21 @@ U8 = np.uint8
 
 @njit
 def _look_up(code, levels, residual):
-    """residual[k] = the level of a code; apart, because it is the one step that cannot be done by vectors."""
+    """Set residual[k] to the level of a code.
+
+    It is a separate loop, since only this step cannot be vectorized.
+    """
     for k in range(code.size):
         residual[k] = levels[code[k]]
 
 
 @njit
 def _mark(code, offset, base, residual, rated, unrated):
-    """residual[k] = r - b for the level that stands there, rated[k] = 1 for rated neighbours, else both 0; unrated[k]
-    = 1 for unrated ones, else 0."""
+    """Set residual[k] and rated[k] of rated neighbours, unrated[k] of others.
+
+    residual has the levels before, then r - b of rated neighbours, else 0. rated and unrated are 0 or 1; both are 0 for
+    an empty slot.
+    """
     for k in range(code.size):
         known, value = U8(code[k] - U8(1)) < U8(NO_NEIGHBOR - 1), residual[k] - offset[k] - base
         residual[k] = value if known else ZERO
@@ -37,7 +43,10 @@ def _mark(code, offset, base, residual, rated, unrated):
 
 @njit(inline="always")
 def residuals(code, levels, offset, base, residual, rated, unrated):
-    """r - b of the neighbours and which are rated, as _mark has it; returns (|R|^-1/2, |N|^-1/2) of Eq. (1)."""
+    """Set the residuals and marks of the neighbours, see _mark.
+
+    Returns (|R|^-1/2, |N|^-1/2) of Eq. (1).
+    """
     _look_up(code, levels, residual)
     _mark(code, offset, base, residual, rated, unrated)
     return formulas.set_scale(total(rated)), formulas.set_scale(total(unrated))
@@ -45,13 +54,19 @@ def residuals(code, levels, offset, base, residual, rated, unrated):
 
 @njit(inline="always")
 def terms(residual, unrated, w, c, explicit, implicit):
-    """Terms 2 and 3 of Eq. (1) for one rating; explicit, implicit: |R|^-1/2, |N|^-1/2."""
+    """Return terms 2 and 3 of Eq. (1) for one rating.
+
+    explicit, implicit: |R|^-1/2, |N|^-1/2.
+    """
     return explicit * dot(residual, w, w.size) + implicit * dot(unrated, c, c.size)
 
 
 @njit
 def terms_of_item(parameters, row, base, code, levels, scratch):
-    """`terms` of an item for a user with this baseline bias and these codes of its neighbours; scratch (3, K)."""
+    """Return `terms` of an item for a user.
+
+    base: the user's baseline bias; code: codes of the neighbours; scratch (3, K).
+    """
     size, influence = code.size, parameters.influence[row]
     residual, rated, unrated = scratch[0], scratch[1], scratch[2]
     explicit, implicit = residuals(code, levels, parameters.offsets[row], base, residual, rated, unrated)

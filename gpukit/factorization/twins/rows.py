@@ -6,7 +6,7 @@ from gpukit.factorization.solvers.sgd.formulas import ZERO
 
 @njit
 def dot(p, q, n):
-    """The product of the first n numbers of two rows."""
+    """Return the dot product of the first n numbers of two rows."""
     product = ZERO
     for f in range(n):
         product += p[f] * q[f]
@@ -15,7 +15,7 @@ def dot(p, q, n):
 
 @njit
 def total(row):
-    """The sum of a row's numbers."""
+    """Return the sum of a row."""
     found = ZERO
     for f in range(row.size):
         found += row[f]

@@ -1,4 +1,4 @@
-"""Eq. (1) of some users for all items, and the tables of what each of them rated that it reads."""
+"""Eq. (1) of some users for all items, with the tables of their ratings."""
 
 import numpy as np
 
@@ -15,7 +15,7 @@ NAN = np.float32(np.nan)
 
 @njit
 def _columns(users, Q, size):
-    """(F, users) float32: the factors of some rows of Q, a column each."""
+    """Return (F, users) float32: factors of some rows of Q, as columns."""
     columns = np.empty((size, users.size), np.float32)
     for place in range(users.size):
         columns[:, place] = Q[users[place], :size]
@@ -24,7 +24,7 @@ def _columns(users, Q, size):
 
 @njit
 def _multiply(row, columns, totals):
-    """totals += the product of a row with each column."""
+    """Add the dot product of a row with each column to totals."""
     for f in range(columns.shape[0]):
         factor, line = row[f], columns[f]
         for place in range(totals.size):
@@ -33,7 +33,10 @@ def _multiply(row, columns, totals):
 
 @njit
 def _add_told(word, codes, levels, base, offset, w, c, found):
-    """Count a neighbour in for those users whose bit is set in word; found (3, users): told, silent, seen."""
+    """Add a neighbour's terms for users whose bit is set in word.
+
+    found (3, users): sums of rated terms, of unrated terms, counts of rated neighbours.
+    """
     for place in range(codes.size):
         if (word >> U32(place)) & U32(1):
             found[0, place] += (levels[codes[place]] - offset - base[place]) * w
@@ -43,7 +46,10 @@ def _add_told(word, codes, levels, base, offset, w, c, found):
 
 @njit
 def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals):
-    """totals += terms 2 and 3 of Eq. (1) of an item for each user of a group; found (3, users): scratch."""
+    """Add terms 2 and 3 of Eq. (1) of an item to totals, for each user of a group.
+
+    found (3, users): scratch.
+    """
     slots, near, silent = neighbors.shape[1], 0, ZERO
     influence, offsets = parameters.influence[item], parameters.offsets[item]
     found[:] = 0

@@ -112,7 +112,10 @@ def plain(array):
 
 
 def multiply(a, b, out, add):
-    """Compute out = a b, or out + a b, by cuBLAS, for `plain` matrices; out's rows are contiguous."""
+    """Compute out = a b, or out + a b, by cuBLAS.
+
+    Matrices are `plain`; out's rows are contiguous.
+    """
     cp = array_library()
     gemm = cp.cuda.cublas.sgemm if out.itemsize == 4 else cp.cuda.cublas.dgemm
     one, beta = np.ones(1, out.dtype), np.full(1, add, out.dtype)

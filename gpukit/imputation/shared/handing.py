@@ -1,4 +1,4 @@
-"""Scatter of a tensor by columns from rank 0 to the ranks of a crew."""
+"""Scatter of a tensor's columns from rank 0 to a crew."""
 
 import numpy as np
 
@@ -45,7 +45,10 @@ def scatter_hidden(team, tensor, parts):
 
 
 def observed_part(part, count, tensor):
-    """Return (count, own columns) of observed values on the device, in the ranks' common unit, part.unit."""
+    """Return the own columns of observed values on the device.
+
+    Shape (count, own columns), in the ranks' common unit, part.unit.
+    """
     observed = None if tensor is None else tensor.observed
     flat = columns_of(part, count, observed)
     extremes = np.array([float(flat.max()), -float(flat.min())])
@@ -58,7 +61,10 @@ def observed_part(part, count, tensor):
 
 
 def columns_of(part, count, observed):
-    """Return (count, own columns) on the device of rank 0's tensor (count, m, n), sent in blocks of vertices."""
+    """Return the own columns of rank 0's tensor on the device.
+
+    Shape (count, own columns) of (count, m, n), sent in blocks of vertices.
+    """
     edges, mine = part.parts.columns, part.own_columns
     flat = part.empty((count, mine.stop - mine.start), part.dtype)
     rows_per_block = max(1, BLOCK // (int(edges[-1]) * part.dtype.itemsize))

@@ -19,7 +19,7 @@ ALONE = (
 
 
 def wrap_progress(crew, progress):
-    """Wrap rank 0's progress callback, so that each report also checks the other ranks.
+    """Wrap rank 0's progress callback with a check of other ranks.
 
     Without a Crew the callback is returned unchanged.
     """
@@ -35,7 +35,10 @@ def wrap_progress(crew, progress):
 
 
 def finish(crew, model):
-    """End the requests on rank 0 and send the fitted model to the ranks that request it."""
+    """End the requests on rank 0 and send the fitted model.
+
+    Ranks that request it get it.
+    """
     if crew is None:
         return
     crew.ask(END)
@@ -68,7 +71,10 @@ def is_model_requested(team, is_requested):
 
 
 def help_fit(model, team, keep=True):
-    """Take part in a fit of a GraphImputer on all ranks but 0; keep: receive the model at the end."""
+    """Take part in a fit of a GraphImputer.
+
+    On all ranks but 0; keep: receive the model at the end.
+    """
     model.check()
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.reported(device, "The imputation"):

@@ -36,9 +36,9 @@ def gather_rows(part, array):
 
 
 def redistribute(part, array, old, axis):
-    """Return this rank's new rows (axis 0) or columns (axis 1) of a distributed array.
+    """Return this rank's new part of a distributed array.
 
-    array: its old part; old: edges of the old partition.
+    The part has rows (axis 0) or columns (axis 1). array: its old part; old: edges of the old partition.
     """
     new = part.parts.slices if axis == 0 else part.parts.columns
     team, mine = part.team, part.team.rank
@@ -59,13 +59,19 @@ def redistribute(part, array, old, axis):
 
 
 def overlap(one, rank, other, its):
-    """Return (first, last) of the range common to a rank's part and another's part; empty if last is first."""
+    """Return the range (first, last) common to two ranks' parts.
+
+    Empty if last is first.
+    """
     first, last = max(one[rank], other[its]), min(one[rank + 1], other[its + 1])
     return int(first), int(max(first, last))
 
 
 def place(axis, range_, start):
-    """Return the index of a range of rows or columns in an array that begins at start."""
+    """Return the index of a range of rows or columns.
+
+    The array begins at start.
+    """
     where = slice(range_[0] - int(start), range_[1] - int(start))
     return where if axis == 0 else (slice(None), where)
 

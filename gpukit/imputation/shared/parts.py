@@ -1,4 +1,4 @@
-"""Partition of columns and spectral slices over the ranks, in proportion to their speed."""
+"""Partition of columns and spectral slices by the ranks' speed."""
 
 from typing import NamedTuple
 
@@ -10,9 +10,9 @@ PAYS = 0.1  # least saving, relative to a step's seconds
 
 
 class Parts(NamedTuple):
-    """Edges (R + 1,) int64, rising, of R ranks' columns (of m n) and slices (of K).
+    """Edges (R + 1,) int64 of R ranks' columns and slices.
 
-    Rank r has edges[r] to edges[r + 1].
+    They rise; there are m n columns and K slices. Rank r has edges[r] to edges[r + 1].
     """
 
     columns: np.ndarray
@@ -20,13 +20,19 @@ class Parts(NamedTuple):
 
 
 def can_share(shape, slices, size):
-    """Return True if a tensor (N, m, n) with its spectral slices is large enough for `size` ranks."""
+    """Return True if a tensor is large enough for `size` ranks.
+
+    shape (N, m, n); slices: number of spectral slices.
+    """
     N, m, n = shape
     return size > 1 and N * m * n >= FEWEST and min(m * n, slices) >= LEAST * size
 
 
 def parts_of(columns, slices, speeds):
-    """Return Parts in proportion to speeds (2, R), columns and slices per second of each rank."""
+    """Return Parts in proportion to speeds (2, R).
+
+    Speeds are columns and slices per second of each rank.
+    """
     return Parts(edges(columns, speeds[0]), edges(slices, speeds[1]))
 
 
@@ -56,7 +62,10 @@ def speeds_of(parts, seconds):
 
 
 def pays(parts, seconds):
-    """Return True if parts by speeds_of save PAYS of a step that took seconds (2, R)."""
+    """Return True if new parts save PAYS of a step.
+
+    Parts are by speeds_of; the step took seconds (2, R).
+    """
     now = seconds.max(axis=1)
     sizes = np.array([edges[-1] for edges in parts])
     then = sizes / speeds_of(parts, seconds).sum(axis=1)

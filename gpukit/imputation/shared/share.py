@@ -31,7 +31,7 @@ class Parcels:
 
 
 class Share:
-    """The common part of cpu.Part and gpu.Part.
+    """Common part of cpu.Part and gpu.Part.
 
     They define: product(a, b, out, add=False), out = a b or added to out; copy(source, out); plus(a, b, out);
     zeros(shape, dtype), empty(shape, dtype); for_transport(array); mark() and between(mark, mark) in seconds;
@@ -60,7 +60,10 @@ class Share:
 
     @property
     def others(self):
-        """The other ranks, starting with the next one, so that ranks start with different ones."""
+        """Other ranks, starting with the next one.
+
+        So ranks start with different ones.
+        """
         size = self.team.size
         return [(self.team.rank + step) % size for step in range(1, size)]
 
@@ -76,9 +79,9 @@ class Share:
         self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.for_transport)
 
     def begin(self, observed, rows):
-        """Compute C and a zero estimate from the own columns of observed values, (N, columns) on the device.
+        """Compute C and a zero estimate from observed values.
 
-        rows: indices of the incomplete vertices.
+        observed: own columns, (N, columns) on the device. rows: indices of the incomplete vertices.
         """
         self.U = self.rows_of(self.vectors, rows)
         self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)

@@ -1,7 +1,8 @@
-"""Confidence of each vertex from the graph and the mask alone, before any computation.
+"""Confidence of each vertex from the graph and the mask alone.
 
-The imputation recovers spectral slices, and slice k is observed through the observed vertices only. With U the basis
-and w_i the missing share of vertex i (1 if its whole slice is missing), the unobserved share of slice k is
+It is known before any computation. The imputation recovers spectral slices, and slice k is observed through the
+observed vertices only. With U the basis and w_i the missing share of vertex i (1 if its whole slice is missing), the
+unobserved share of slice k is
 
     score_k = sum over i of w_i U_ik^2        (0 to 1, because U's columns have norm 1)
 

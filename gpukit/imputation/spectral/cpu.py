@@ -39,7 +39,10 @@ class Session:
         self.make_room(now, np.zeros_like(now))
 
     def make_room(self, now, before):
-        """Allocate the buffers of steps from an estimate and the one before, with any number of columns."""
+        """Allocate the buffers of steps for an estimate.
+
+        now, before: the estimate and the one before, with any number of columns.
+        """
         self.now, self.before = now, before
         self.rounding = 10.0 * float(np.finfo(now.dtype).eps)
         self.Z = np.empty_like(self.C)
@@ -97,7 +100,10 @@ class Session:
         self.Z += self.C
 
     def transform_back(self):
-        """Set the estimate to U_mis Z at missing entries and `before` to the old one: (change, size)."""
+        """Update the estimate by U_mis Z; return (change, size).
+
+        Only missing entries change; `before` becomes the old estimate.
+        """
         totals = np.zeros(2)
         for first in range(0, self.now.shape[1], COLUMNS):
             totals += self.keep(self.U @ self.Z[:, first : first + COLUMNS], first)
@@ -189,7 +195,10 @@ def singular_values(X):
 
 
 def threshold_in_place(X, lam, cap):
-    """Threshold slices X (K, m, n) by lam[k] with at most cap[k] vectors: ranks (K,) int32."""
+    """Threshold slices X (K, m, n) in place; return ranks (K,) int32.
+
+    lam[k]: threshold of a slice; cap[k]: its maximum number of vectors.
+    """
     if 1 in X.shape[1:]:
         return shrink(X, lam, cap)
     ranks = np.empty(len(X), np.int32)

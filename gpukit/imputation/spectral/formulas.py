@@ -19,5 +19,8 @@ def frequency_weight(mu, largest, exponent):
 
 
 def usual_decay(iterations):
-    """Return the decay with which a path of that many steps ends at LAST of its start."""
+    """Return the decay of a path that ends at LAST.
+
+    LAST is relative to its start; the path has `iterations` steps.
+    """
     return LAST ** (1.0 / iterations)

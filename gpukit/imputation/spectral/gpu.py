@@ -99,7 +99,7 @@ class Session:
         return whole.values.copy_to_host().astype(np.float64) / self.unit
 
     def thresholding(self, out, **options):
-        """Return a gpukit.svt Thresholding of the slices of Z, by lam and cap."""
+        """Return a gpukit.svt Thresholding of Z's slices, by lam and cap."""
         Z, lam, cap = shared(self.slices(self.Z)), shared(self.lam), shared(self.cap)
         return Thresholding(Z, lam, out, cap=cap, workspace=self.workspace, **options)
 
@@ -182,7 +182,10 @@ def transformed(vectors, observed, dtype, cp):
 
 
 def brought(array, dtype):
-    """Return a host array (N, K) as cupy's of a dtype, through the upload buffers, in the same memory order."""
+    """Return a host array (N, K) as cupy's of a dtype.
+
+    It is copied through the upload buffers, in the same memory order.
+    """
     turned = not array.flags.c_contiguous
     source = np.ascontiguousarray(array.T if turned else array)
     there = array_library().empty(source.shape, dtype)
@@ -191,7 +194,10 @@ def brought(array, dtype):
 
 
 def uploaded(observed, dtype, cp):
-    """Return (unit, observed (N, m n) of dtype in units on the device); the range is checked on the device."""
+    """Return (unit, observed (N, m n) in units on the device).
+
+    Observed values have dtype; their range is checked on the device.
+    """
     flat = flat_on_gpu(observed, dtype, cp)
     largest = float(max(flat.max(), -flat.min()))
     unit = 1.0 if 1 / LARGE <= largest <= LARGE else unit_of(observed)
@@ -199,7 +205,10 @@ def uploaded(observed, dtype, cp):
 
 
 def flat_on_gpu(observed, dtype, cp):
-    """Return observed (N, m, n) as (N, m n) of dtype on the device, without a copy if possible."""
+    """Return observed (N, m, n) as (N, m n) on the device.
+
+    It has dtype; it is not copied if possible.
+    """
     if is_on_gpu(observed):
         return observed.reshape(len(observed), -1).astype(dtype, copy=False)
     flat = cp.empty((len(observed), observed[0].size), dtype)

@@ -21,7 +21,9 @@ def extrapolate(now, before, momentum):
 
 @kernel
 def renew(new, hidden, first, now, before, sums):
-    """Set columns of the estimate to new where missing, 0 elsewhere, and `before` to the old ones.
+    """Set columns of the estimate to new where missing, else 0.
+
+    `before` gets the old ones.
 
     new (rows, columns), now and before (rows, all columns) float32 or float64; hidden (rows, all columns) bool, or
     (1, 1): all is missing; first: new's first column among all; sums (blocks, 2) float64: a block's ||new - old||^2

@@ -57,10 +57,10 @@ class Fit(NamedTuple):
 
 
 def fit_path(session, first, options, watch=None, progress=None):
-    """Run the path from lambda^1 = first (K,), then the phase of fixed ranks: a Fit.
+    """Run the path, then the phase of fixed ranks: a Fit.
 
-    The estimate is in the session. options: Options. watch: called with the session after every iteration, returns a
-    hold-out error. progress: called as progress("path" | "rank", done, total, {"change", "rank"}).
+    first (K,): lambda^1. The estimate is in the session. options: Options. watch: called with the session after every
+    iteration, returns a hold-out error. progress: called as progress("path" | "rank", done, total, {"change", "rank"}).
     """
     path_run = PathRun(session, options.accelerate, watch, progress)
     along_path(path_run, first, options)

@@ -1,4 +1,7 @@
-"""Rank of each spectral slice at the largest ratio of adjacent singular values, if it is clear."""
+"""Rank of each spectral slice, if it is clear.
+
+It is at the largest ratio of adjacent singular values.
+"""
 
 from typing import NamedTuple
 
@@ -29,7 +32,7 @@ def count_leading(smaller):
 
 
 def choose_ranks(values, rounding):
-    """Return Ranks from the leading singular values (K, count) of each slice, descending.
+    """Return Ranks from leading singular values (K, count), descending.
 
     rounding: the values' relative error. Slices that are zero up to rounding get rank 0 and are ignored. If the slices
     share one rank, slices without observations, which contain mostly errors of others, get it too.

@@ -30,7 +30,7 @@ class Place(NamedTuple):
 
     @property
     def alone(self):
-        """The Place without other ranks."""
+        """Place without other ranks."""
         return self._replace(crew=None)
 
 
@@ -52,9 +52,9 @@ class Outcome(NamedTuple):
 
 
 def start(place, setting, observed, mask, known=None):
-    """Return (session, first thresholds) of a centred tensor (N, m, n), 0 where mask misses.
+    """Return (session, first thresholds) of a centred tensor (N, m, n).
 
-    known: of an earlier session.
+    It is 0 where the mask is False. known: of an earlier session.
     """
     if place.crew is not None and can_share(observed.shape, place.basis.size, place.crew.team.size):
         from gpukit.imputation.shared.session import SharedSession
@@ -95,9 +95,9 @@ def added(estimate, mean, mask):
 
 
 def stop_by_holdout(place, setting, data, share, seed, progress=None):
-    """Return (setting that stops at the least error on a hidden share, history of that run).
+    """Return (setting with the best stopping point, history).
 
-    data: inputs.Data.
+    The error is measured on a hidden share; the history is that of this run. data: inputs.Data.
     """
     hidden = holdout.split(data.mask, share, seed).hidden
     history = impute(place, setting, data.tensor, data.mask, hidden, progress).fit.history

@@ -1,4 +1,7 @@
-"""Arrays without labels: tables of times by sensors, as scikit-learn has them; which axis is time without a graph."""
+"""Arrays without labels: tables of times by sensors, as in scikit-learn.
+
+Without a graph the time axis is determined here.
+"""
 
 import numpy as np
 
@@ -17,7 +20,10 @@ def shape_of(values):
 
 
 def is_table(values):
-    """Return True for an array alone, fit(X), that is no graph: a series, a table with gaps, or of another shape."""
+    """Return True for an array alone, fit(X), that is not a graph.
+
+    It is a series, a table with gaps, or an array of another shape.
+    """
     from scipy import sparse
 
     if isinstance(values, tuple | dict | Graph) or sparse.issparse(values) or not axes(values):
@@ -29,14 +35,17 @@ def is_table(values):
 
 
 def is_graph(array):
-    """Return True for an adjacency (N, N) or a list of edges (E, 2)."""
+    """Return True for an adjacency (N, N) or edges (E, 2)."""
     if is_list(array):
         return bool(((array >= 0) & (array == np.floor(array))).all())
     return array.shape[0] == array.shape[1] and bool((array >= 0).all() and np.allclose(array, array.T))
 
 
 def table_form(array, mask):
-    """The Form of a series (T,) or of a table (T, N) of times by sensors, mask alike or None."""
+    """Return the Form of a series (T,) or a table (T, N).
+
+    The table has times by sensors; mask: of its shape, or None.
+    """
     types, array = types_of(array), as_array(array, "the table")
     if array.ndim > 2:
         refuse_samples(array.shape)
@@ -52,10 +61,10 @@ def table_form(array, mask):
 
 
 def form_without_graph(tensor, mask, times):
-    """The Form of an array given without a graph; None where its vertices come first.
+    """Return the Form of an array without a graph.
 
-    Times or a mask of whole sensors say which axis is which. Else DataError where the first axis is time by the values,
-    or the longer one, and for three axes.
+    None if vertices come first. Times or a mask of whole sensors determine the axes. Otherwise DataError is raised if
+    the first axis is time by the values, or is the longer one, and for three axes.
     """
     shape, length = shape_of(tensor), axes(times) and np.size(times)
     if len(shape) == 1:
@@ -76,7 +85,10 @@ def form_without_graph(tensor, mask, times):
 
 
 def is_turned(values, mask):
-    """Return True where rows (T, N) follow each other in time and columns do not, or neither and rows are more."""
+    """Return True if rows (T, N) are time.
+
+    They are if rows depend on earlier ones and columns do not; if both or neither do, if there are more rows.
+    """
     seen = np.isfinite(values)
     if np.shape(mask) == values.shape:
         seen &= as_array(mask, "the mask").astype(bool)
@@ -85,7 +97,10 @@ def is_turned(values, mask):
 
 
 def refuse_samples(shape):
-    """DataError for samples by steps by features, or matrices without a graph."""
+    """Raise DataError for samples or matrices without a graph.
+
+    Samples are (samples, steps, features).
+    """
     raise DataError(
         f"an array of shape {shape} without a graph could be (samples, steps, features) or matrices on vertices. "
         "Samples that follow each other are fit(X.reshape(-1, X.shape[2])), others are filled in one by one, "
@@ -94,9 +109,9 @@ def refuse_samples(shape):
 
 
 def form_again(tensor, mask, count, was_table):
-    """The Form of an array for a fitted imputer of `count` sensors; None where its vertices come first.
+    """Return the Form of an array for a fitted imputer.
 
-    was_table: whether fit took a table of times by sensors.
+    None if vertices come first. count: number of sensors; was_table: whether fit took a table of times by sensors.
     """
     shape = shape_of(tensor)
     if len(shape) == 1 and count == 1:

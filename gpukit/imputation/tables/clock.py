@@ -1,4 +1,4 @@
-"""Times as people's tables have them: in any order, repeated, of clocks that are set back in autumn."""
+"""Times of tables: in any order, repeated, or set back in autumn."""
 
 from typing import NamedTuple
 
@@ -6,18 +6,17 @@ import numpy as np
 
 from gpukit.base.arrays import beside
 
-HOUR, DAY = 3600, 86_400  # seconds; what clocks are set back by
+HOUR, DAY = 3600, 86_400  # seconds; clocks are set back by an hour
 NIGHT = 4  # hours after eleven, the range of times to which clocks are set back
-APART = 0.5  # of the usual step: over how much of it repeated times are spread
+APART = 0.5  # fraction of a step over which repeated times are spread
 
 
 class Clock(NamedTuple):
-    """When the columns are.
+    """Times and order of the columns.
 
-    at     (T,) float64 seconds since 1970, rising, of the columns in order; None where no times are known, or all are
-           one
-    order  (T,) int64: the columns as handed in that come first, second, ...; None where they are in order
-    notes  [text], what a user should know
+    at     (T,) float64 seconds since 1970, rising, of the sorted columns; None if no times are known, or all are equal
+    order  (T,) int64: positions of the sorted columns in the user's order; None if they are sorted
+    notes  [text], messages for the user
     """
 
     at: object
@@ -25,7 +24,7 @@ class Clock(NamedTuple):
     notes: list
 
     def forth(self, data):
-        """inputs.Data with its columns in order."""
+        """Return inputs.Data with sorted columns."""
         if self.order is None:
             return data
         tensor, given = self.moved(data.tensor), self.moved(data.given)
@@ -34,11 +33,11 @@ class Clock(NamedTuple):
         )
 
     def moved(self, array):
-        """(N, ...) with its columns in order."""
+        """Return an array (N, ...) with sorted columns."""
         return array.reshape(len(array), -1)[:, beside(self.order, array)].reshape(array.shape)
 
     def back(self, array):
-        """(N, ...) in order with its columns as they were handed in."""
+        """Return an array (N, ...) of sorted columns in the user's order."""
         if self.order is None:
             return array
         out = np.empty_like(array).reshape(len(array), -1)
@@ -47,11 +46,11 @@ class Clock(NamedTuple):
 
 
 def clock_of(times):
-    """The Clock of (T,) seconds in the order of the columns, or of None.
+    """Return the Clock of times (T,) in seconds, or of None.
 
-    Times that fall once by less than a usual step and an hour, at night, and rise on both sides, are those of a clock
-    that was set back: what follows counts as an hour later. Other times are sorted; those that repeat count as half a
-    step apart at most, in the order in which they stand.
+    Times are in the order of the columns. A clock was set back if times fall once by less than a usual step and an
+    hour, at night, and rise before and after; later times then get an hour more. Other times are sorted. Repeated ones
+    are moved apart, by at most half a step, in their order.
     """
     if times is None or (len(times) > 1 and (np.asarray(times) == times[0]).all()):
         return Clock(None, None, [])
@@ -69,8 +68,11 @@ def clock_of(times):
 
 
 def set_back(at):
-    """Times with an hour added behind each place where the clock was set back, and taken off again where it was set
-    forward later; None where they do not rise then. A time that only repeats does not go back."""
+    """Add hours to times after a clock was set back.
+
+    An added hour is removed where the clock was set forward later. None if the times do not rise then. A repeated time
+    is not a clock that was set back.
+    """
     steps = np.diff(at)
     usual = np.median(steps)
     falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((at[1:] + HOUR) % DAY < NIGHT * HOUR)
@@ -83,7 +85,10 @@ def set_back(at):
 
 
 def spread(at):
-    """Sorted times, those that repeat moved apart, up to half the way to the next."""
+    """Return sorted times with repeated ones moved apart.
+
+    They are moved up to half a step.
+    """
     values, first, counts = np.unique(at, return_index=True, return_counts=True)
     steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
     within = np.arange(len(at)) - np.repeat(first, counts)

@@ -1,4 +1,4 @@
-"""Frames and labelled arrays as an array with a row a vertex; and what was filled in, as it was handed in."""
+"""Frames and labelled arrays as arrays by vertex, and back."""
 
 from typing import NamedTuple
 
@@ -18,14 +18,14 @@ from gpukit.io.words import as_ids, is_number, shown
 
 
 class Form(NamedTuple):
-    """A tensor that was handed in with labels.
+    """A tensor from labelled input.
 
     tensor, mask  arrays with a row a vertex, in the order of `vertices`; mask may be None
-    times         (T,) int64 seconds, or None where no side has any
+    times         (T,) int64 seconds, or None if neither side has times
     vertices      (N,) ids
-    give          give(array of the tensor's shape, known): it in the form that was handed in; known: whether its cells
-                  are those that were observed where they were (False: of deviations)
-    notes         [text], what a user should know
+    give          give(array of the tensor's shape, known): the array in the user's form; known: whether observed cells
+                  keep their values (False for deviations)
+    notes         [text], messages for the user
     types         graphs.column_types.ColumnTypes of the tensor, or None
     """
 
@@ -39,11 +39,11 @@ class Form(NamedTuple):
 
 
 def form_of(tensor, mask, vertices, labelled=False):
-    """The Form of a DataFrame (wide, either way, or long), a Series or an object with to_pandas; None for bare arrays.
+    """Return the Form of a frame, Series or object with to_pandas.
 
-    vertices: (N,) labels of the graph, N where it has none, None where there is no graph: the vertices are sorted then.
-    labelled: whether the graph is a frame, which must have labels then. Raises DataError for labels that are not the
-    graph's, and for what does not say which side the vertices are.
+    A DataFrame is wide, either way, or long. Other arrays return None. vertices: (N,) labels of the graph, N if it has
+    none, None without a graph; vertices are sorted then. labelled: whether the graph is a frame, which must have labels
+    then. Raises DataError for labels that are not the graph's, and for tables whose vertex axis is ambiguous.
     """
     refuse_datasets(tensor)
     frame = as_frame(tensor)
@@ -63,7 +63,10 @@ def form_of(tensor, mask, vertices, labelled=False):
 
 
 def refuse_datasets(values):
-    """DataError for xarray's Dataset, and a DataArray of more than two dimensions."""
+    """Raise DataError for xarray's Dataset and DataArrays of three dimensions.
+
+    More dimensions are refused too.
+    """
     if hasattr(values, "data_vars"):
         name = next(iter(values.data_vars), "NAME")
         raise DataError(f"an xarray Dataset has several tables: give one of them, dataset[{name!r}].")
@@ -75,7 +78,10 @@ def refuse_datasets(values):
 
 
 def series_form(series, mask, vertices, labelled):
-    """The Form of a Series: a table of one column, or, with the graph's labels as its index, a value a vertex."""
+    """Return the Form of a Series.
+
+    It is a table of one column, or a value a vertex if its index has the graph's labels.
+    """
     name = "value" if series.name is None else series.name
     mask = mask.to_frame(name) if is_series(mask) else mask
     found = form_of(series.to_frame(name), mask, vertices, labelled)
@@ -83,7 +89,10 @@ def series_form(series, mask, vertices, labelled):
 
 
 def leveled_form(frame, mask, vertices, labelled):
-    """The Form of a frame whose columns have levels: those of the one level in which they differ are their labels."""
+    """Return the Form of a frame whose columns have levels.
+
+    If the columns differ in one level only, it has their labels.
+    """
     levels = [frame.columns.get_level_values(at) for at in range(frame.columns.nlevels)]
     differing = [level for level in levels if level.nunique() > 1]
     timed = [at for at, level in enumerate(levels) if sides.has_times(level)]
@@ -100,8 +109,10 @@ def is_numbered(index):
 
 
 def as_readings(frame, vertices):
-    """(the frame with its index as columns, its Columns, whether the index had the sensor or the time) of a frame whose
-    rows are readings; None for another."""
+    """Return (flat frame, its Columns, is_part) of readings, else None.
+
+    The flat frame has its index as columns. is_part: whether the index had the sensor or the time.
+    """
     known = frozenset(map(str, vertices.tolist())) if isinstance(vertices, np.ndarray) else frozenset()
     if frame.index.nlevels > 1:
         return in_levels(frame, known)
@@ -122,7 +133,7 @@ def as_readings(frame, vertices):
 
 
 def in_levels(frame, known):
-    """as_readings of a frame with sensors and times in the levels of its index."""
+    """Return as_readings of a frame with sensors and times in index levels."""
     time = level_of_time(frame.index, known)
     if frame.shape[1] > 1:
         names = [at if name is None else name for at, name in enumerate(frame.index.names) if at != time]
@@ -137,7 +148,10 @@ def in_levels(frame, known):
 
 
 def with_times(flat, found, times):
-    """A frame of readings with its one column of times as dates, where it has dates, periods or durations."""
+    """Return a frame of readings whose one column of times has dates.
+
+    Times are dates, periods or durations before.
+    """
     import pandas
 
     if times is None:
@@ -154,8 +168,11 @@ def with_times(flat, found, times):
 
 
 def level_of_time(index, known):
-    """The place of the level that says when: the one that has no labels of the graph, or dates, or a name of times, or
-    no sensor's; DataError where that is not clear."""
+    """Return the position of the level of times.
+
+    It is the only one without labels of the graph, with dates, with a name of times, or without a name of sensors.
+    Raises DataError if that is ambiguous.
+    """
     levels = [sides.plain_side(index.get_level_values(at).unique()) for at in range(index.nlevels)]
     roles = [role_of(name) for name in index.names]
     signs = (
@@ -174,7 +191,10 @@ def level_of_time(index, known):
 
 
 def long_form(frame, readings, mask, vertices):
-    """The Form of rows of readings; a frame whose rows are only numbered gets a row for each pair that has none."""
+    """Return the Form of rows of readings.
+
+    A frame with row numbers gets a row for each missing pair.
+    """
     if mask is not None:
         raise DataError("a table of readings has no mask: leave out the readings that are missing, or their values.")
     flat, found, is_part = readings
@@ -213,7 +233,7 @@ def long_form(frame, readings, mask, vertices):
 
 
 def wide_form(frame, mask, vertices, labelled):
-    """The Form of times by sensors, or sensors by times."""
+    """Return the Form of times by sensors, or sensors by times."""
     given, clock = frame, clock_in(frame, vertices)
     frame = frame if clock is None else frame.set_index(clock)
     turned = sides.are_columns(frame, vertices)
@@ -246,7 +266,10 @@ def wide_form(frame, mask, vertices, labelled):
 
 
 def is_observed(array, mask):
-    """Return which cells of (N, T) values are observed; mask: (N,) or (N, T) as it was handed in, or None."""
+    """Return the mask of observed cells of (N, T) values.
+
+    mask: the user's, (N,) or (N, T), or None.
+    """
     seen = np.isfinite(array)
     if mask is None or np.shape(mask) not in (array.shape, array.shape[:1]):
         return seen  # a mask of another shape is refused later
@@ -255,7 +278,10 @@ def is_observed(array, mask):
 
 
 def numbers_of(frame, turned):
-    """The numbers of a frame, NaN for words that stand for missing; DataError for other words, by their column."""
+    """Return the numbers of a frame, NaN for words for missing values.
+
+    Raises DataError for other words; it names their column.
+    """
     out = frame.copy(deep=False)
     for at, kind in enumerate(frame.dtypes):
         if kind.kind not in "biufcmM":
@@ -271,12 +297,15 @@ def numbers_of(frame, turned):
 
 
 def says_nothing(one):
-    """Return True for a word that stands for a missing value."""
+    """Return True for a word for a missing value."""
     return isinstance(one, str) and one.strip().lower() in MISSING
 
 
 def refuse_calendar(frame):
-    """DataError for columns that are called year, month and so on, and are times, not readings."""
+    """Raise DataError for columns of times, such as year and month.
+
+    They would be read as sensors.
+    """
     names = list(map(str, frame.columns))
     places = times_in(names) if is_numbered(frame.index) else ()
     if len(places) > 1:
@@ -288,8 +317,11 @@ def refuse_calendar(frame):
 
 
 def clock_in(frame, vertices):
-    """The name of the column of times of a frame whose rows are only numbered: that is called so, and is no vertex, or
-    the first one, of dates; None for none."""
+    """Return the name of a frame's column of times, or None.
+
+    Only frames with row numbers have one: a column named as times that is not a vertex, or the first one if it has
+    dates.
+    """
     if not is_numbered(frame.index) or frame.shape[1] < 2:
         return None
     known = set(map(str, vertices)) if isinstance(vertices, np.ndarray) else set()
@@ -301,7 +333,10 @@ def clock_in(frame, vertices):
 
 
 def order_of(side, vertices, axis):
-    """((N,) places on a side of the vertices, their ids); DataError where labels are not the graph's."""
+    """Return ((N,) positions of the vertices on a side, their ids).
+
+    Raises DataError for labels that are not the graph's.
+    """
     names = list(map(str, side))
     if isinstance(vertices, np.ndarray):
         if not (labels.counted(side) and len(side) == len(vertices)):
@@ -316,7 +351,10 @@ def order_of(side, vertices, axis):
 
 
 def mask_of(mask, frame, turned, order):
-    """A mask, a frame matched by its labels, as an array with a row a vertex."""
+    """Return a mask as an array with a row a vertex.
+
+    A frame is matched by label.
+    """
     if is_frame(mask):
         mask = matched(tensor=frame, mask=mask)[1]
         mask = matched(tensor=frame.T, mask=mask.T)[1].T.to_numpy()

@@ -1,4 +1,4 @@
-"""The two sides of a frame: which one is time, and when its labels are."""
+"""Sides of a frame: the time axis, and times of its labels."""
 
 import numpy as np
 
@@ -11,10 +11,11 @@ from gpukit.io.words import shown
 
 
 def are_columns(frame, vertices):
-    """Return True where a column is a vertex: by labels, by which side is dates, by size, by the names of the sides.
+    """Return True if columns are vertices.
 
-    vertices: (N,) labels of the graph, N where it has none, None without a graph. DataError where nothing says it and
-    the labels of the rows are no times.
+    The labels, the side with dates, the sizes and the names of the sides determine it, in this order. vertices: (N,)
+    labels of the graph, N if it has none, None without a graph. Raises DataError if nothing determines it and the
+    labels of the rows are not times.
     """
     sides = frame.index, frame.columns
     if isinstance(vertices, np.ndarray):
@@ -40,12 +41,15 @@ def are_columns(frame, vertices):
 
 
 def named(side):
-    """The first two labels of a side, for a message."""
+    """Return the first two labels of a side, for a message."""
     return ", ".join(shown(str(one)) for one in side[:2]) + (", ..." if len(side) > 2 else "")
 
 
 def can_follow(side):
-    """Return True for labels that may be times: dates, numbers that rise or fall, counts, or any below such a name."""
+    """Return True for labels that may be times.
+
+    These are dates, numbers that rise or fall, row numbers, or any labels if the side is named as times.
+    """
     side = plain_side(side)
     if counted(side) or has_times(side) or role_of(side.name) == "time":
         return True
@@ -53,13 +57,16 @@ def can_follow(side):
 
 
 def notes_on(side):
-    """[text] on the labels of the side that is time, where they are no times."""
+    """Return [text] on labels of the time axis without times."""
     order = "they count as in order of time where neighbouring values are alike."
     return [] if can_follow(side) else [f"the labels {named(side)} are no times: {order}"]
 
 
 def refuse_repeats(side, where):
-    """DataError for labels of the side of time that come again and again, as in a table with a line a reading."""
+    """Raise DataError for times that repeat often.
+
+    A table of readings has such times.
+    """
     different = side.nunique()
     if different > 1 and len(side) >= REPEATED * different:
         raise DataError(
@@ -70,8 +77,10 @@ def refuse_repeats(side, where):
 
 
 def plain_side(side):
-    """An index with its labels in the dtype that they have by themselves, dates and periods as datetime64 without a
-    zone: no categories, intervals or objects."""
+    """Return an index with its labels in their plain dtype.
+
+    Dates and periods become datetime64 without a zone; there are no categories, intervals or objects.
+    """
     import pandas
 
     if isinstance(side, pandas.MultiIndex):
@@ -88,18 +97,21 @@ def plain_side(side):
 
 
 def has_times(side):
-    """Return True for labels that are dates, periods, durations, or texts that spell dates."""
+    """Return True for labels that are dates, periods, durations, or date texts."""
     side = plain_side(side)
     return side.dtype.kind in "Mm" or are_texts_of_dates(side)
 
 
 def are_texts_of_dates(side):
-    """Return True for labels that are texts that spell dates."""
+    """Return True for labels that are texts of dates."""
     return side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side) and moments.are_dates([*side])
 
 
 def times_of(side):
-    """(T,) int64 seconds of labels, or None for what are no times."""
+    """Return times (T,) int64 seconds of labels, or None.
+
+    None: the labels are not times.
+    """
     side = plain_side(side)
     if side.dtype.kind == "M":
         return as_seconds(side.to_numpy(dtype="datetime64[ns]"))

@@ -1,4 +1,4 @@
-"""What a fitted imputer holds of the series that it knows, new columns in addition, and what a file keeps of these."""
+"""Stored series of a fitted imputer, new columns and file contents."""
 
 from typing import NamedTuple
 
@@ -13,9 +13,9 @@ from gpukit.io import trust
 
 
 class Held(NamedTuple):
-    """The series that a fitted imputer knows, in order of time.
+    """Stored series of a fitted imputer, in order of time.
 
-    filled, spread  the tensor (N, ...), filled in, and the standard deviations, float64, where the tensor lay
+    filled, spread  the completed tensor (N, ...) and the standard deviations, float64, where the tensor was
     mask            bool (N,) or of the tensor's shape: True = observed
     at              (T,) float64 seconds, rising, or None
     """
@@ -27,12 +27,15 @@ class Held(NamedTuple):
 
     @property
     def is_wide(self):
-        """Whether it is series (N, T), not matrices."""
+        """True for series (N, T), False for matrices."""
         return self.filled.ndim == 2 or (self.filled.ndim == 3 and self.filled.shape[1] == 1)
 
     def before(self, columns, at, most=None):
-        """(values, seen (N, H), at (H,) or None) of the columns that precede new ones: all of them, or those before
-        at[0]; the last `most`. at: of the new columns, or None."""
+        """Return (values, seen, times) of stored columns before new ones.
+
+        values, seen (N, H); times (H,) or None. at: times of the new columns, or None. With times these are the columns
+        before at[0], otherwise all; most: the last ones.
+        """
         values = on_host(self.filled).reshape(len(self.filled), -1)
         mask = self.mask[:, None] if self.mask.ndim == 1 else self.mask.reshape(values.shape)
         seen = np.broadcast_to(mask, values.shape)
@@ -42,16 +45,16 @@ class Held(NamedTuple):
 
 
 def follows(held, data, at):
-    """Whether new columns come behind some of those that are held, by the times of both."""
+    """Return True if new columns follow some stored ones, by both's times."""
     if held is None or not held.is_wide or held.at is None or at is None:
         return False
     return data.tensor.shape[1] == 1 and at[0] > held.at[0] and at[-1] > held.at[-1]
 
 
 def joined(held, data, at, window=None):
-    """(inputs.Data, at) of new columns behind those that are held; of `window` columns at most.
+    """Return (inputs.Data, at) of stored columns and new ones after them.
 
-    at: of the new columns; where they have none, they follow at the usual step.
+    window: maximum number of columns; at: times of the new columns; None: they follow at the usual step.
     """
     count, columns = len(data.tensor), data.tensor.shape[2]
     most = None if window is None else max(0, window - columns)
@@ -73,18 +76,18 @@ def joined(held, data, at, window=None):
 
 
 def check_window(window, columns):
-    """window, columns at least; ParameterError for another."""
+    """Return window, at least `columns`; raise ParameterError for an invalid one."""
     return None if window is None else max(check_integer("window", window, 1), columns)
 
 
 def check_series(held, data):
-    """DataError for what cannot be extended."""
+    """Raise DataError for data that cannot be extended."""
     if held is None or not held.is_wide or data.tensor.shape[1] != 1:
         raise DataError("only series, a tensor (N, T) or a table, can be extended by new columns; this has matrices.")
 
 
 def packed(model):
-    """(facts, {name: array}) of a fitted GraphImputer."""
+    """Return (facts, {name: array}) of a fitted GraphImputer."""
     held = model._held
     found = {"completed": on_host(held.filled), "held.mask": held.mask, "held.at": held.at, "vertices": model.vertices_}
     known = {name: array for name, array in found.items() if array is not None}
@@ -92,8 +95,10 @@ def packed(model):
 
 
 def unpack(model, facts, arrays):
-    """Give a GraphImputer, whose completed tensor and deviations are there, what `packed` took from one; DataError for
-    what is none."""
+    """Restore the stored series of a GraphImputer from `packed` contents.
+
+    Its completed tensor and deviations are set before. Raises DataError for invalid contents.
+    """
     known = persist.entry_of(facts, "labels", list)
     model.vertices_ = vertices_of(arrays["vertices"], len(model.completed_)) if "vertices" in known else None
     model._is_table = facts.get("table") is True
@@ -109,7 +114,7 @@ def unpack(model, facts, arrays):
 
 
 def vertices_of(ids, count):
-    """The ids in a file, checked."""
+    """Return the validated ids of a file."""
     if ids.shape != (count,) or ids.dtype.kind not in "iuU" or trust.repeated(ids) is not None:
         raise DataError(f"vertices are not {count:,} different ids.")
     return ids

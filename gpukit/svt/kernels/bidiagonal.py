@@ -18,7 +18,10 @@ FULL = U32(0xFFFFFFFF)
 
 @device
 def stage(X, wide, pitch, B, threads, parts):
-    """Load a slice or its transpose into B, scaled by the returned power of two; zeros beyond its columns."""
+    """Load a slice or its transpose into B, scaled.
+
+    Returns the scale, a power of two. Numbers beyond its columns are 0.
+    """
     rows, columns = U32(X.shape[0]), U32(X.shape[1])
     p, q = (rows, columns) if wide else (columns, rows)
     thread, largest = U32(cuda.threadIdx.x), ZERO
@@ -98,7 +101,10 @@ def prepare(B, pitch, k, p, total, lane, lanes, count, w, v, d, e):
 
 @device
 def keep(B, pitch, k, lane, lanes, count, v, factor):
-    """Store u of the reflection I - u u' of step k in row k of B, zeros to its diagonal; first group of lanes only."""
+    """Store u of step k's reflection in row k of B.
+
+    The reflection is I - u u'; numbers to the diagonal are 0. First group of lanes only.
+    """
     if U32(cuda.threadIdx.x) < U32(lanes):
         size = math.sqrt(factor)
         for e in range(count):
@@ -107,7 +113,10 @@ def keep(B, pitch, k, lane, lanes, count, v, factor):
 
 @device
 def expand(B, pitch, p, group, groups, lane, lanes, count, u, r):
-    """Replace rows k of B, u of I - u u' each, by the product of all reflections, last to first."""
+    """Replace the rows of B by the product of all reflections.
+
+    Row k is the u of I - u u'; the product is last to first.
+    """
     for turn in range(p):
         k = U32(p - U32(1) - U32(turn))
         for e in range(count):
@@ -157,9 +166,10 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
 
 @functools.cache
 def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
-    """Return bidiagonalize for slices of up to lanes * count columns of type real.
+    """Return bidiagonalize for slices of type real.
 
-    Rows are `pitch` apart, blocks have `warps`; shared: the slice is in the launch's dynamic shared memory.
+    They have up to lanes * count columns. Rows are `pitch` apart, blocks have `warps`; shared: the slice is in the
+    launch's dynamic shared memory.
     """
     most, threads, groups = lanes * count, 32 * warps, 32 * warps // lanes
     beyond = most + 1

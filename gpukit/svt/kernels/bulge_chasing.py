@@ -25,7 +25,9 @@ def make_chase(real, threads):
 
     @kernel
     def chase(d, e, states, spans, turns):
-        """Run QR sweeps on every bidiagonal until it is diagonal, or turns or spans are full.
+        """Run QR sweeps on every bidiagonal until it is diagonal.
+
+        They also end if turns or spans are full.
 
         If they are full, it is launched again. d (p, N), e (p + 1, N) of `real`, states (N, 3) int32, spans (N, sweeps)
         int32, turns (N, rotations, 2) of `real`: see formulas.chase. A slice with states[k, 1] = 0 is finished.
@@ -53,7 +55,10 @@ def make_chase(real, threads):
 
 @device
 def turn(Q, turns, at, lo, hi, lane):
-    """Apply a sweep's rotations, from `at` on, over lo to hi to a row of V, number j at Q[32 * j + lane]."""
+    """Apply a sweep's rotations to a row of V.
+
+    The rotations are from `at` on, over lo to hi; number j of the row is Q[32 * j + lane].
+    """
     x = Q[U32(U32(lo << U32(5)) + lane)]
     for base in range(lo, hi, U32(32)):
         number = U32(at + U32(U32(base) - lo))
@@ -71,7 +76,10 @@ def turn(Q, turns, at, lo, hi, lane):
 
 @device
 def turn_twice(Q, turns, at, then, lo, hi, end, lane):
-    """Apply two sweeps, from `at` over lo to hi and from `then` over lo to end <= hi, the second a row behind."""
+    """Apply two sweeps' rotations, the second a row behind.
+
+    They are from `at` over lo to hi and from `then` over lo to end <= hi.
+    """
     first = U32(U32(lo << U32(5)) + lane)
     x = Q[first]
     behind = x
@@ -107,7 +115,9 @@ def make_rotate(real):
 
     @kernel
     def rotate(states, spans, turns, V):
-        """Apply chase's rotations to V, the right vectors of the bidiagonal, which become singular vectors.
+        """Apply chase's rotations to V, which becomes the singular vectors.
+
+        V has the right vectors of the bidiagonal before.
 
         states (N, 3), spans (N, sweeps) int32, turns (N, rotations, 2), V (N, p, p) of `real`, as chase left them.
         Launch: grid (N, ceil(p / 32)), block 32, dynamic shared memory of p * 32 numbers.   Deterministic: yes.
@@ -181,7 +191,10 @@ def make_arrange(real):
 
 @device
 def fetch_rows(X, wide, first, p, q, rows, count, threads):
-    """Load rows[j * (count + 1) + r] = number j of row first + r of the tall slice, 0 beyond its last row."""
+    """Load rows of the tall slice.
+
+    rows[j * (count + 1) + r] is number j of row first + r, 0 beyond its last row.
+    """
     for at in range(U32(cuda.threadIdx.x), U32(p * U32(count)), U32(threads)):
         j, r = U32(0), U32(0)
         if wide:
@@ -198,7 +211,10 @@ def fetch_rows(X, wide, first, p, q, rows, count, threads):
 
 @device
 def fetch_vectors(V, seats, begin, count, p, vectors, threads):
-    """Load vectors[t * (p + 1) + j] = number j of singular vector seats[begin + t]."""
+    """Load singular vectors.
+
+    vectors[t * (p + 1) + j] is number j of singular vector seats[begin + t].
+    """
     for at in range(U32(cuda.threadIdx.x), U32(p * count), U32(threads)):
         t = U32(U32(at) // p)
         j = U32(U32(at) - U32(t * p))
@@ -216,7 +232,9 @@ def make_multiply(real, rows_own, own, step):
 
     @kernel
     def multiply(X, V, seats, weights, ranks, out):
-        """Compute out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k].
+        """Compute the thresholded slices from the singular vectors.
+
+        out[k] = B V' diag(weights) V, B (q, p) the tall form of X[k].
 
         V: the first ranks[k] singular vectors (rows).
         X, out (N, m, n), V (N, p, p), weights (N, p) of `real`, seats (N, p), ranks (N,) int32: as arrange left them.

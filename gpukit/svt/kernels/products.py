@@ -10,7 +10,9 @@ BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; MATRICES bounds the gr
 
 @kernel
 def combine(Y, Z, a, b, c, out):
-    """Compute out = a I + b Y + c Z for each matrix.
+    """Compute a matrix polynomial of each matrix.
+
+    out = a I + b Y + c Z.
 
     Y, Z, out (N, p, p) float32 or float64, contiguous; a, b, c of their type.
     Launch: any grid of two dimensions, blocks of one.   Deterministic: yes.   Source: products.py.

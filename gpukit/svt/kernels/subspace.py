@@ -22,7 +22,7 @@ def make_whiten(real):
 
     @kernel
     def whiten(gram, shift, out):
-        """Compute out = L^-T of the Cholesky factor L of every Gram matrix.
+        """Compute out = L^-T of every Gram matrix's Cholesky factor L.
 
         A out then has orthonormal columns for gram = A'A. gram, out (N, k, k) of `real`, float32 or float64. shift, of
         `real`: relative increase of the diagonal. A column of out is 0 if its square is negligible relative to the

@@ -1,1 +1,5 @@
-"""CPU twins of gpukit.svt.kernels: equal file names, names and arguments."""
+"""CPU twins of gpukit.svt.kernels, with the same files, names and arguments.
+
+bidiagonal.py     bidiagonalization            bulge_chasing.py  singular values, rotations, products
+subspace.py       bases of a subspace          products.py       polynomials of matrices
+"""

@@ -17,7 +17,10 @@ THIN = 2  # ratio of sides from which a slice is reduced to a triangle first
 
 @njit
 def _stage(X, turned, B):
-    """Load a slice or its transpose into B's first rows, scaled by the returned power of two; other rows are 0."""
+    """Load a slice or its transpose into B's first rows, scaled.
+
+    Returns the scale, a power of two. Other rows are 0.
+    """
     largest = abs(X[0, 0])
     for i in range(X.shape[0]):
         for j in range(X.shape[1]):
@@ -33,9 +36,9 @@ def _stage(X, turned, B):
 
 @njit
 def _triangle(A, R):
-    """Compute the first rows of R (p + 1, p), the triangle of A' (q, p) = Q R; A (p, q) is overwritten.
+    """Compute the triangle R (p + 1, p) of A' (q, p).
 
-    The last row of R is 0.
+    A' = Q R; A (p, q) is overwritten. The last row of R is 0.
     """
     for k in range(len(A)):
         x, square = A[k, k:], ZERO
@@ -94,9 +97,9 @@ def _pass(B, k, w, v, factor, total):
 
 @njit
 def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
-    """Reduce B (q + 1, p), whose last row is 0, to d (p,), e (p + 1,) and row reflections (p, p).
+    """Reduce B to d, e and row reflections.
 
-    Row k of reflections belongs to step k.
+    B (q + 1, p), whose last row is 0; d (p,); e (p + 1,); reflections (p, p). Row k of reflections belongs to step k.
     """
     p = B.shape[1]
     _squares(B, total)
@@ -126,7 +129,10 @@ def _bidiagonalize_slice(B, d, e, reflections, w, v, total):
 
 @njit
 def _multiplied(reflections):
-    """Replace reflections (p, p), row k the u of I - u u', by the product of all of them, last to first."""
+    """Replace reflections by the product of all of them.
+
+    Row k of reflections (p, p) is the u of I - u u'; the product is last to first.
+    """
     p = len(reflections)
     for k in range(p - 1, -1, -1):
         u = reflections[k, k + 1 :].copy()

@@ -13,9 +13,9 @@ EPS32, EPS64 = np.float32(np.finfo(np.float32).eps), np.finfo(np.float64).eps
 
 @njit(fastmath={"contract", "nsz"})  # factor T[j, c] must not become a product of two of gram's numbers over a third
 def _eliminate(T, own, shift, eps, scale):
-    """Run Gaussian elimination of [gram, I] in the storage of gram T (k, k).
+    """Run Gaussian elimination of [gram, I] in gram's storage.
 
-    In step j a row's numbers up to j belong to the right half.
+    T (k, k): gram. In step j a row's numbers up to j belong to the right half.
     """
     k, largest = len(T), ZERO
     for j in range(k):
