@@ -9,7 +9,7 @@ from gpukit.io import sinks
 from gpukit.parallel import cost_model
 
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
-A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a file, as files usually are
+A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a typical file
 A_FEATURE = {".gkl": 4, ".npz": 4, ".parquet": 4, "packed": 2.5, "text": 10}
 A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
 PRODUCTS = 20  # with the Hessian, of a training
@@ -34,7 +34,7 @@ def kind(file, each):
 
 def size(file):
     """Return the bytes of a file, or of the largest array in an archive."""
-    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these
+    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these errors
         if file.suffix.lower() == ".npz":
             with zipfile.ZipFile(file) as archive:
                 return max(member.file_size for member in archive.infolist())

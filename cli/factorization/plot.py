@@ -22,10 +22,10 @@ def training_curve(history, name, references, path):
 
 
 def tuning_picture(table, means, path):
-    """Draw what `gpukit tune` has tried: RMSE by regularization, a line for each model, and by epoch for the best five;
-    written to path.
+    """Draw the trials of `gpukit tune` and write the picture to path.
 
-    table: rows of search.Tuned, the best first; means: RMSE of user and item means, or None.
+    RMSE by regularization, a line per model, and by epoch for the best five. table: rows of search.Tuned, best first;
+    means: RMSE of user and item means, or None.
     """
     named = [row for row in table if row["n_factors"] is not None and row["rmse"] < float("inf")]
     left_open = next((row["rmse"] for row in table if row["n_factors"] is None), None)
@@ -50,7 +50,7 @@ def tuning_picture(table, means, path):
 
 
 def lines(rows):
-    """{name of a model: its rows by regularization} of rows that name one."""
+    """Return {model name: its rows by regularization}."""
     found = {}
     for row in sorted(rows, key=lambda row: row["regularization"]):
         found.setdefault(model_name(row), []).append(row)
@@ -58,6 +58,6 @@ def lines(rows):
 
 
 def model_name(row):
-    """F, K and the learning rate where it is named, of a row of the table."""
+    """Name the model of a row: F, K and any named learning rate."""
     rate = "" if row["learning_rate"] is None else f" rate={row['learning_rate']:g}"
     return f"F={row['n_factors']} K={row['n_neighbors']}{rate}"

@@ -1,4 +1,4 @@
-"""The picture of `gpukit impute --plot`: errors by method, and lines or slices of a few vertices."""
+"""Plot of `gpukit impute --plot`: errors by method, lines or slices of a few vertices."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from gpukit.imputation.centering import mean_of
 
 FREQUENCIES = 200  # of the spectrum, evenly spaced over the slices
 LEADING = 5  # singular values of a slice
-HEIGHT = 2.4  # inches a row
+HEIGHT = 2.4  # inches per row
 
 
 def draw(path, done, coordinates=None):

@@ -143,7 +143,7 @@ def run(ctx, ask, stages, team):
     team: ranks that share the computation.
     """
     data = load(ask)
-    sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
+    sample = take_sample(ask, data)  # first, because it raises if too few values are observed
     stages.done("reading")
     model, warnings = fit(ask, data, stages, team)
     if ask.confidence:
@@ -194,7 +194,7 @@ def has_arrays(path):
 def without(data, value):
     """Return a GraphTensor with all entries of a value missing; DataError if none is left."""
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
-    with np.errstate(over="ignore"):  # what float32 does not hold is nowhere
+    with np.errstate(over="ignore"):  # values beyond the range of float32 do not occur
         mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
