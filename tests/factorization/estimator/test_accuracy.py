@@ -1,4 +1,4 @@
-"""Test RMSE on MovieLens 1M with the defaults, split 90/10 by default_rng(0): what the documentation promises."""
+"""Test RMSE on MovieLens 1M with the defaults, split 90/10 by default_rng(0), as documented."""
 
 import pytest
 
@@ -7,7 +7,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 
 @pytest.fixture(scope="module")
 def rmse():
-    """{model: test RMSE}."""
+    """Return {model: test RMSE}."""
     from support import data
 
     from gpukit.ratings import read_ratings
