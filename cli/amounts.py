@@ -16,7 +16,10 @@ PRODUCTS = 20  # with the Hessian, of a training
 
 
 def entries(paths, each):
-    """Estimate the number of entries in files or folders; None for a pipe. each: bytes per entry by suffix."""
+    """Estimate the number of entries in files or folders; None for a pipe.
+
+    each: bytes per entry by suffix.
+    """
     total = 0.0
     for path in map(Path, paths):
         if sinks.is_stream(path):
@@ -42,7 +45,10 @@ def size(file):
 
 
 def of_ratings(path, estimator):
-    """Return the cost_model.Workload of a training on a file; None if it is unknown or ranks are not supported."""
+    """Return the cost_model.Workload of a training on a file.
+
+    None if it is unknown or ranks are not supported.
+    """
     from gpukit.factorization.shared.begin import check_parameters
 
     settings, count = estimator.check(), entries([path], A_RATING)
@@ -54,7 +60,10 @@ def of_ratings(path, estimator):
 
 
 def of_documents(paths, grid):
-    """Return the cost_model.Workload of RankSVMs on training files, with all weights of a grid (None: one weight)."""
+    """Return the cost_model.Workload of RankSVMs on training files.
+
+    It includes all weights of a grid (None: one weight).
+    """
     values = entries(paths, A_FEATURE)
     return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
 

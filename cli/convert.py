@@ -56,7 +56,10 @@ def convert(source, output, null, force, as_json, quiet, **request):
 
 
 def _opened(path):
-    """Open the Source of a file or a pipe; a folder's name is returned unchanged."""
+    """Open the Source of a file or a pipe.
+
+    The name of a folder is returned unchanged.
+    """
     from gpukit.io import sources
 
     return contextlib.nullcontext(path) if Path(path).is_dir() else sources.opened(path)
@@ -156,7 +159,7 @@ def written_documents(documents, output, stages):
 def show(facts, line, stages, as_json, quiet, rate):
     """Print the facts as JSON or as lines.
 
-    rate: (stage, name of what is counted per second of the stage).
+    rate: (stage, name of the items counted per second of the stage).
     """
     stage, things = rate
     speed = facts[things] / max(stages.seconds[stage], 1e-9)

@@ -227,7 +227,7 @@ def code_cache():
 
 
 def folder_size(folder):
-    """Return the bytes of all files below a folder; 0 if it does not exist."""
+    """Return the bytes of all files below a folder, 0 without one."""
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 

@@ -1,4 +1,4 @@
-"""`gpukit`: the table of verbs. Files of verbs are imported on use, so that --help is fast."""
+"""`gpukit`: the table of verbs, whose files are imported on use."""
 
 import contextlib
 import difflib
@@ -50,7 +50,7 @@ VERBS = {
 
 
 class LazyGroup(click.Group):
-    """A click group that imports a verb when it is run or its help is requested."""
+    """A click group that imports a verb on use."""
 
     def list_commands(self, ctx):
         """Return the verbs in the table's order."""
@@ -193,7 +193,10 @@ def run(arguments=None):
 
 
 def tell_others(stop):
-    """Report a stop to ranks that are not joined yet, which would otherwise report a kill."""
+    """Report a stop to ranks that are not joined yet.
+
+    They would otherwise report a kill.
+    """
     if TEAM_VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
             with importlib.import_module("gpukit.parallel.current_team").join_team():
@@ -201,7 +204,10 @@ def tell_others(stop):
 
 
 def left_alone():
-    """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
+    """Return the message of a rank that its launcher ended.
+
+    "" if the launcher prints it, None for other ranks.
+    """
     why = getattr(sys.modules.get("gpukit.parallel.current_team"), "exit_reasons", None)
     return why[0] if why else None
 

@@ -8,9 +8,10 @@ from gpukit.io import sinks
 
 
 def check_output(path, option, inputs=(), force=False, text=False):
-    """Raise DataError if path cannot be written, is an input, or exists without force; None passes.
+    """Raise DataError for an invalid output path; None passes.
 
-    An empty file does not count as existing: makers of temporary names create such files.
+    It cannot be written, is an input, or exists without force. An empty file does not count as existing, because makers
+    of temporary names create such files.
 
     text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise.
     """
@@ -30,7 +31,7 @@ def check_output(path, option, inputs=(), force=False, text=False):
 
 
 def size_of(path):
-    """Return the bytes of a file or of all files in a folder; 0 for a stream."""
+    """Return the bytes of a file or folder; 0 for a stream."""
     files = [] if sinks.is_standard(path) else [Path(path), *Path(path).rglob("*")]
     return sum(file.stat().st_size for file in files if file.is_file())
 

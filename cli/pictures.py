@@ -51,9 +51,9 @@ def limits_of(values):
 
 
 def curves(points, labels, bases, path):
-    """Draw {name: [(x, y)]} as curves and write them to path (png, pdf or svg).
+    """Draw {name: [(x, y)]} as curves and write them to path.
 
-    labels: of both axes; bases: of their logarithms, None for a linear axis.
+    path: png, pdf or svg; labels: of both axes; bases: of their logarithms, None for a linear axis.
     """
     with picture(path, 6) as axis:
         for name, curve in points.items():

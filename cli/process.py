@@ -1,4 +1,4 @@
-"""The command's process: stop requests give one line and an exit code from the start."""
+"""The command's process, which handles stop requests from its start."""
 
 import gc
 import importlib

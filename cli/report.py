@@ -1,4 +1,4 @@
-"""Output of commands: tables and JSON on stdout, remarks and the progress bar on stderr."""
+"""Output of commands: tables and JSON, remarks and the progress bar."""
 
 import contextlib
 import json
@@ -51,7 +51,10 @@ def _cell(value):
 
 
 def print_json(result):
-    """Print one JSON object in ASCII; numpy values as plain ones, NaN and infinity as null."""
+    """Print one JSON object in ASCII.
+
+    numpy values are converted; NaN and infinity become null.
+    """
     read = read_notes()
     result = {**result, "reading": [{"file": name, **facts} for name, facts in read.items()]} if read else result
     click.echo(json.dumps(plain(result), indent=2).replace("\x7f", "\\u007f"))

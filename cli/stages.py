@@ -1,4 +1,4 @@
-"""Wall time of a command by part: every second since the start of the process."""
+"""Wall time of a command by part, from the process start."""
 
 import os
 import time
@@ -8,9 +8,9 @@ from gpukit.timing import COMPILING, compile_seconds
 
 
 class Stages:
-    """Seconds by part, in order of first use. `done(name)` books the time since the last call.
+    """Seconds by part, in order of first use.
 
-    Compiling and loading of code are always booked as "compiling".
+    `done(name)` books the time since the last call. Compiling and loading of code are always booked as "compiling".
     """
 
     def __init__(self):
@@ -36,7 +36,10 @@ class Stages:
 
 
 def process_age():
-    """Return the seconds since the process started, to 10 ms on Linux; 0 if the system does not report it."""
+    """Return the seconds since the process started.
+
+    The resolution is 10 ms on Linux. It is 0 if the system does not report the time.
+    """
     try:
         begun = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
         return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun, 0.0)

@@ -10,12 +10,14 @@ from gpukit.errors import GpukitError
 NAMES = ("stdin", "stdout", "stderr")
 # A closed stream's number is reopened so that no later file gets it: reading returns nothing, writing to stdout
 # fails, and writing to stderr is discarded.
-# written on stdout fails, as it should; what is written on stderr is gone.
 PLACES = ((os.O_RDONLY, "r"), (os.O_RDONLY, "w"), (os.O_WRONLY, "w"))
 
 
 class Output(io.FileIO):
-    """Standard output that raises GpukitError on write errors; a closed pipe is not an error."""
+    """Standard output that raises GpukitError on write errors.
+
+    A closed pipe is not an error.
+    """
 
     def write(self, content):
         """See io.FileIO."""

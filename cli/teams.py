@@ -58,7 +58,10 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
 
 
 def wished(ask, work):
-    """Return the number of ranks that --ranks or --gpus requests; print the choice of auto."""
+    """Return the number of ranks of --ranks or --gpus.
+
+    The choice of auto is printed.
+    """
     name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if asked != AUTO:
         return asked or 1
@@ -93,7 +96,10 @@ def let_first_speak():
 
 
 def hush():
-    """Discard output, because the first rank reports for all; return a descriptor of standard error."""
+    """Discard output; return a descriptor of standard error.
+
+    The first rank reports for all.
+    """
     hushed.append(True)
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):

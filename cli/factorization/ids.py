@@ -1,4 +1,4 @@
-"""Ids typed on the command line, matched to a model's ids, which are integers or text."""
+"""Ids typed on the command line, matched to integer or text ids."""
 
 import numpy as np
 

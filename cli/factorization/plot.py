@@ -4,9 +4,10 @@ from gpukit.cli.pictures import picture
 
 
 def training_curve(history, name, references, path):
-    """Draw RMSE after each epoch, against epochs and against seconds, and write it to path (png, pdf or svg).
+    """Draw RMSE by epoch and by seconds, and write it to path.
 
-    history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references: {label: RMSE} as lines.
+    path: png, pdf or svg; history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references:
+    {label: RMSE} as lines.
     """
     with picture(path, 9, ncols=2, sharey=True) as axes:
         for axis, key, label in zip(axes, ("epoch", "seconds"), ("epochs", "seconds of training")):

@@ -72,7 +72,10 @@ def recommend(ctx, **values):
 
 
 def run(ask, stages, team):
-    """Run one rank: the first prints and writes; the others compute lists of all users."""
+    """Run one rank: the first one prints and writes.
+
+    The others compute lists of all users.
+    """
     if team.rank and not ask.everyone:
         return
     found = kept.stamp(ask.model)
@@ -197,10 +200,10 @@ def counted_in(lists, counts, fitted):
 
 
 def ranked(tiles, total, stages, progress, remark):
-    """Yield [users, ranks, items, scores] (n,) of the recommendations of each tile; at the end remark(text) if some of
-    `total` users have none.
+    """Yield [users, ranks, items, scores] (n,) of each tile's recommendations.
 
-    tiles: (user ids, item ids, scores) as recommend_batches yields them.
+    tiles: (user ids, item ids, scores) as recommend_batches yields them. At the end remark(text) is called if some of
+    `total` users have none.
     """
     done = filled = 0
     for users, items, scores in tiles:

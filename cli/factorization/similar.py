@@ -1,4 +1,4 @@
-"""`gpukit similar`: the items most similar to one item, the users most similar to one user."""
+"""`gpukit similar`: items similar to an item, users similar to a user."""
 
 import click
 

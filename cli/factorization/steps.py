@@ -133,7 +133,7 @@ def since(ask, test):
 
 
 def when(seconds):
-    """Return a time of Ratings as a date, or unchanged if it is not one."""
+    """Return a time of Ratings as a date, if it is one."""
     try:
         return f"{np.datetime64(int(seconds), 's').astype('datetime64[D]')}"
     except (OverflowError, ValueError):
@@ -203,12 +203,12 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
 
 
 def refits(ask):
-    """Return True where the saved model is trained again on all ratings, because a part was held out."""
+    """Return True if the saved model is retrained on all ratings."""
     return bool(ask.model is not None and ask.test_fraction and not ask.no_refit)
 
 
 def refit(ctx, ask, model, ratings, stages, team=ALONE):
-    """Return a model trained on all Ratings with the settings of one that was fitted to a part of them."""
+    """Return a model trained on all Ratings with a fitted model's settings."""
     kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
     with report.warnings_told(True, spoken), report.Progress(ask.quiet) as progress, options_named():
         try:

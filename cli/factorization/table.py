@@ -1,4 +1,4 @@
-"""The closing table of a training run: the model compared with the global mean and the bias-only predictor."""
+"""The closing table: the model, the global mean and damped biases."""
 
 import numpy as np
 
@@ -30,7 +30,7 @@ def closing_table(model, train, test):
 
 
 def _biased(model, ratings, user_bias, item_bias):
-    """Return the function from a slice of ratings to their damped biases, within the model's scale."""
+    """Return a function: slice of ratings -> damped biases, within the scale."""
     of_users = _known_values(ratings.user_ids, model.user_ids_, user_bias)
     of_items = _known_values(ratings.item_ids, model.item_ids_, item_bias)
 

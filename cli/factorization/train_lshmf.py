@@ -1,4 +1,4 @@
-"""`gpukit train-lshmf`: train a model on ratings or clicks, and print a closing table and seconds."""
+"""`gpukit train-lshmf`: train a model on ratings or clicks."""
 
 from pathlib import Path
 from types import SimpleNamespace

@@ -35,7 +35,10 @@ PASSED = {"file_format": ("--format", "auto"), "columns": ("--columns", None), "
 
 
 class Done(NamedTuple):
-    """Result of tuning: search.Tuned, {'rmse', 'mae'} on the test set or None, training and test Ratings, texts."""
+    """Result of tuning.
+
+    search.Tuned, {'rmse', 'mae'} on the test set or None, training and test Ratings, texts.
+    """
 
     found: object
     tested: dict | None

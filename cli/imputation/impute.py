@@ -1,4 +1,4 @@
-"""`gpukit impute`: impute the missing values of a tensor on a graph, with their confidence."""
+"""`gpukit impute`: impute the missing values of a tensor on a graph."""
 
 from types import SimpleNamespace
 

@@ -12,7 +12,10 @@ FIELD = "{fold}"
 
 
 class Job(NamedTuple):
-    """One training: its name, input files (validation and test optional) and output files (or None)."""
+    """A training with its input and output files.
+
+    Validation, test and outputs may be None.
+    """
 
     name: str
     train: Path

@@ -136,7 +136,7 @@ def numbers(grid):
 
 
 def one_number(text):
-    """Return C, given as a number or a power (2^-3); ParameterError for other text."""
+    """Return C from a number or a power (2^-3), or raise ParameterError."""
     with contextlib.suppress(ParameterError):
         if len(values := numbers(text)) == 1:
             return values[0]

@@ -175,7 +175,10 @@ def short(documents):
 
 
 def write_scores(scores, path):
-    """Write scores (l,), one per line, to a file or to standard output (path None)."""
+    """Write scores (l,), one per line, to a file or stdout.
+
+    path None: standard output.
+    """
     with sinks.opened_text(path or "-") as file:
         file.writelines(f"{plain_decimal(score)}\n" for score in scores.tolist())
 

@@ -115,13 +115,16 @@ def title(ask, done):
 
 
 def given(ask, done):
-    """Describe C in the title without a grid: the value of all jobs, or auto."""
+    """Describe C without a grid: the common value, or auto."""
     found = {one.model.C_ for one in done}
     return spelled(found.pop()) if len(found) == 1 else ask.c
 
 
 def settings(one):
-    """Describe the chosen settings of one job and the reason; None if none was open."""
+    """Describe the chosen settings of one job and the reason.
+
+    None if all were given.
+    """
     chosen = getattr(one.model, "chosen_", None)
     if chosen is None:
         return None
@@ -149,7 +152,7 @@ def rows_by_part(one):
 
 
 def rows_by_fold(done, part):
-    """Return a row per fold, with metrics of its part, and the row of means."""
+    """Return a row per fold with metrics, and the row of means."""
     rows = [row_of_fold(one, part) for one in done]
     mean = means(rows)
     steps = {key: short(mean[key], 1) for key in ("newton", "cg")}

@@ -49,7 +49,7 @@ class Found(NamedTuple):
 
 
 def judged(ask, fitted, other, stages, team):
-    """Return the Found of a test file; the ranks of a Team compute the lists."""
+    """Return the Found of a test file, computed by all ranks."""
     from gpukit.factorization.answers import judging
 
     pairs = read_clicks(ask, least_of(ask, fitted))
@@ -69,9 +69,9 @@ def judged(ask, fitted, other, stages, team):
 
 
 def least_of(ask, fitted):
-    """Return the least rating that is a click of the test; None if all are.
+    """Return the least rating that is a click of the test.
 
-    Given by --positive-from; otherwise that of the model's training, except with a protocol.
+    None if all are. Given by --positive-from; otherwise that of the model's training, except with a protocol.
     """
     if ask.positive_from is not None or ask.protocol or fitted.feedback_ != "implicit":
         return ask.positive_from

@@ -61,7 +61,7 @@ def files_of(ask):
 
 
 def is_file(one):
-    """Return True if IDS of an option is a file, a pipe, or a path."""
+    """Return True if IDS of an option is a file or pipe."""
     path = Path(one)
     return one == "-" or path.is_file() or path.is_fifo() or path.is_char_device() or (os.sep in one and "," not in one)
 

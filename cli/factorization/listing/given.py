@@ -1,4 +1,7 @@
-"""Ratings of users unknown to the model, from a file: item,rating of one user, or user,item,rating of several."""
+"""Ratings of users unknown to the model, from a file.
+
+Lines are item,rating of one user, or user,item,rating of several.
+"""
 
 import numpy as np
 
@@ -122,7 +125,7 @@ def of_one(lines, items, texts, name, duplicates, bounds=None):
 
 
 def number(text):
-    """Return a rating as a number, None if it is not finite or not a number."""
+    """Return a rating as a number, None if it is not finite."""
     try:
         value = float(text)
     except ValueError:

@@ -37,7 +37,7 @@ def learn_lists(fitted, ask, found, stages, team=ALONE):
 
 
 def written(fitted, path, found):
-    """Write the model; return the end of the remark, with any reason for not writing."""
+    """Write the model; return the end of the remark, with any error."""
     if stamp(path) != found:
         return f"; {path} is another by now, and stays as it is"
     if not os.access(path, os.W_OK):

@@ -1,4 +1,4 @@
-"""Lists for all users over the ranks of a parallel.Team: each computes those of some users at a time."""
+"""Lists for all users over ranks: each computes some users at a time."""
 
 import numpy as np
 
