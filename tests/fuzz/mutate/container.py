@@ -64,7 +64,7 @@ def _piece(data):
 
 
 def signed(magic, header, blobs, version=2):
-    """Return a file of a header (bytes) and the arrays' bytes, each in its place."""
+    """Return a file of a header (bytes) and the arrays' bytes."""
     start = struct.pack("<8sII", magic, version, len(header))
     out = start + struct.pack("<I", zlib.crc32(header, zlib.crc32(start))) + header
     for blob in blobs:
@@ -105,7 +105,10 @@ def edit_header(data, rng):
 
 
 def edit_entry(data, rng):
-    """Change the shape or dtype of an array, to one of equal size or larger."""
+    """Change the shape or dtype of an array.
+
+    The result has an equal size or a larger one.
+    """
     magic, facts, held = decode(data)
     listed = [[name, a.dtype.str, list(a.shape), checksum(a.tobytes())] for name, a in held.items()]
     entry = listed[rng.integers(len(listed))]
@@ -134,7 +137,10 @@ def edit_entry(data, rng):
 
 
 def edit_header_text(data, rng):
-    """Replace the header by text that is not JSON, not an object, not UTF-8, very deep, or has a repeated key."""
+    """Replace the header by invalid text.
+
+    Not JSON, not an object, not UTF-8, very deep, or with a repeated key.
+    """
     magic, facts, held = decode(data)
     length = struct.unpack("<I", data[12:16])[0]
     text = data[START : START + length]
