@@ -1,4 +1,4 @@
-"""A process that runs cases: a line of JSON in requests a range of them, a line out reports each.
+"""A process that runs cases, requested and reported in lines of JSON.
 
 In: {"kind", "mode", "seed", "first", "count"}, or {"folder"} of a finding. Out, for each case: [index, verdict,
 detail]; before the first use of a kind, ["ready", kind] after its samples have been read. Memory is limited to theirs

@@ -1,4 +1,6 @@
-"""Findings: a folder for each, with the files of the case and case.json; replayed by a test.
+"""Findings, stored in folders and replayed by a test.
+
+A folder has the files of the case and case.json.
 
 found/<name>/case.json   {"kind", "mode", "use", "path", "sample", "verdict", "detail"}; the files are in files/
 """

@@ -1,4 +1,6 @@
-"""gpukit's array files (models, checkpoints, .gkr, .gkl): arrays, header and facts edited, with valid checksums.
+"""Mutators of gpukit's array files, with valid checksums.
+
+Array files are models, checkpoints, .gkr and .gkl. Arrays, header and facts are edited.
 
 A file: magic (8 bytes); version, length and CRC-32 of the header, uint32 each, the CRC over everything before it and
 the header; the header in JSON, {"facts": {...}, "arrays": [[name, dtype, shape, checksum], ...]}; each array at the
