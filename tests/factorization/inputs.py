@@ -168,9 +168,9 @@ class Walk(NamedTuple):
 
 
 def walk(problem, longest=7, seed=0):
-    """Return a Walk with every rating once and rows cut into chunks of up to `longest`.
+    """Return a Walk with rows cut into chunks of up to `longest`.
 
-    Chunks are in random order, one of them without ratings.
+    Every rating occurs once. Chunks are in random order, one of them without ratings.
     """
     rng = np.random.default_rng(seed)
     side = 0 if problem.walk == "users" else 1
@@ -191,7 +191,7 @@ def walk(problem, longest=7, seed=0):
 
 
 def empty_tables(n_users, n_items):
-    """Return Tables for a number of users, filled with values that must not be read."""
+    """Return Tables for some users, filled with values that must not be read."""
     shape = -(-n_users // 32), n_items + 1
     return Tables(np.full(shape, 0xDEADBEEF, np.uint32), np.full((*shape, 32), 77, np.uint8))
 
@@ -301,7 +301,7 @@ HALF = 2 * 2**13  # units in the last place of float32 that equal two of float16
 
 
 def assert_learned(problem, state, visits, rates, half=False):
-    """Check that a State is within the error budget of the oracle's after the visits.
+    """Check a State against the oracle after the visits, within budget.
 
     half: the minor side's factors are float16. A sum near the midpoint of two float16 numbers may be rounded to either,
     so two more units are permitted there.

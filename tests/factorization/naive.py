@@ -98,9 +98,9 @@ def moved(m, name, row, change):
 
 
 def epoch(m, visits, rates, half=""):
-    """Return the Model after Eq. (5) for each (i, j) of visits; m is unchanged.
+    """Return the Model after Eq. (5) for each (i, j) of visits.
 
-    half: 'U' or 'V' is float16.
+    m is unchanged. half: 'U' or 'V' is float16.
     """
     m = copy.deepcopy(m)
     m.half = half

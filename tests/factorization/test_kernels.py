@@ -188,7 +188,10 @@ def places(starts, groups, count, out, there):
 
 @pytest.mark.parametrize("pairs", [5, 2**31 - 1, 2**31 + 7, 2**32 + 3])
 def test_places_of_pairs_do_not_wrap(pairs):
-    """Rounds of 100 groups, at the end: each pair belongs to one group and occurs once."""
+    """Each pair belongs to one group and occurs once.
+
+    Rounds of 100 groups, at the end.
+    """
     starts = range(max(0, pairs // 100 - 2) * 100, pairs, 100)
     asked_for = [(done, group) for done in starts for group in range(100)]
     given = np.array(asked_for, np.uint64).T.copy()

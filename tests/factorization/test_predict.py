@@ -24,7 +24,10 @@ def fitted(request):
 
 
 def by_hand(model, user, item):
-    """Return Eq. (1) of one pair of rows from the fitted arrays, in units of ratings."""
+    """Return Eq. (1) of one pair of rows, in rating units.
+
+    It uses the fitted arrays only.
+    """
 
     s, scale = model._state, model._scale
     ratings = planted()

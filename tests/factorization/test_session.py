@@ -1,4 +1,7 @@
-"""Host steps of the GPU against those of the CPU: preparation, epoch, predictions, lists, State."""
+"""Host steps of the GPU against those of the CPU.
+
+Preparation, epoch, predictions, lists, State.
+"""
 
 import numpy as np
 import pytest
@@ -99,7 +102,10 @@ def on_host(array):
     [("few", "users", False), ("few", "items", True), ("many", "users", True), ("many", "items", False)],
 )
 def test_the_same_is_prepared(values, walk, deterministic):
-    """History, sides and queries are bit-identical; biases, and z without levels, to the last places."""
+    """Equal preparation on both devices.
+
+    History, sides and queries are bit-identical; biases, and z without levels, to the last places.
+    """
     ratings = planted(*SHAPE, 0.5)
     if values == "many":
         ratings = planted(25, 23, 0.6)

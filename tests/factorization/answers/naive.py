@@ -1,4 +1,7 @@
-"""Oracle of similarity by its definition, in float64, pair by pair; imports nothing from gpukit."""
+"""Oracle of similarity by its definition, in float64, pair by pair.
+
+It imports nothing from gpukit.
+"""
 
 import math
 

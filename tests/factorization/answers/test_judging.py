@@ -30,7 +30,7 @@ def model(halves):
 
 
 def later(model, test):
-    """Return {user id: ids of test items} of the pairs that the model can rank."""
+    """Return {user id: ids of test items} that the model can rank."""
     seen = {}
     known = Lister(model).learned
     for user, item in zip(test.user_ids[test.users].tolist(), test.item_ids[test.items].tolist()):
@@ -153,7 +153,10 @@ def test_pair_scores_are_those_of_recommend(model):
 
 @pytest.mark.slow
 def test_new_users_are_judged_by_what_is_given(model, halves):
-    """Every second user is new: lists are those of recommend_for, known clicks the given ones."""
+    """Every second user is new.
+
+    Lists are those of recommend_for, known clicks the given ones.
+    """
     train, test = halves
     old = train.take(train.users % 2 == 0)
     other = copy.copy(model).fit((old.user_ids[old.users], old.item_ids[old.items]), old.values)

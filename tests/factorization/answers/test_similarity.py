@@ -47,7 +47,10 @@ def test_who_shares_no_rater_is_left_out():
 
 
 def test_few_common_raters_say_little():
-    """Item 1 agrees with item 0 for all 3 common users; item 2 mostly, for 60."""
+    """Item 1 has 3 common users with item 0; item 2 has 60.
+
+    All of the 3 agree, most of the 60.
+    """
     rng, rows = np.random.default_rng(0), []
     for user in range(80):
         taste = int(rng.integers(1, 6))

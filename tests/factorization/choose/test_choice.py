@@ -259,7 +259,10 @@ def test_many_epochs_that_are_named_are_trained_and_not_tried():
 
 @pytest.mark.slow
 def test_no_bias_is_taken_that_predicts_worse_than_the_level():
-    """On noise the default damping is worse than the mean, and the choice detects this."""
+    """The default damping is worse than the mean on noise.
+
+    The choice detects this.
+    """
     usual_is_worse = 0
     for seed in range(5):
         rng = np.random.default_rng(seed)

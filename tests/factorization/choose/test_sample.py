@@ -19,7 +19,10 @@ def noise(users=60, items=50, seed=0):
 
 @pytest.fixture
 def plenty(monkeypatch):
-    """40 ratings per row count as dense, and two fifths of 60 users as a sample."""
+    """Make 40 ratings per row dense, and two fifths of users a sample.
+
+    There are 60 users.
+    """
     monkeypatch.setattr(rule, "FEW", 0)
     monkeypatch.setattr(rule, "RATINGS_A_ROW", 40)
     monkeypatch.setattr(sample, "SIZE", 1200)

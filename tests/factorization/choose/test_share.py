@@ -1,4 +1,7 @@
-"""Shrinkage of a candidate towards damped biases: certain gains are kept, random ones are not."""
+"""Shrinkage of a candidate towards damped biases.
+
+Certain gains are kept, random ones are not.
+"""
 
 import math
 
@@ -30,7 +33,7 @@ def errors_of(strength, seed, n=4000):
         ([0.9, 0.1, 0.9, 0.1], 1, 0.5 * (1 - 1 / 6.25)),  # 0.5 is 2.5 of its standard errors of 0.2
         ([0.9, 0.1, 0.9, 0.1], 2, 0.5 * (1 - 1.3862944 / 6.25)),
         ([0.9, 0.1, 0.9, 0.1], 22, 0.5 * (1 - 6.1820849 / 6.25)),
-        ([0.9, 0.1, 0.9, 0.1], 23, 0.0),  # expected by chance of the best of so many candidates
+        ([0.9, 0.1, 0.9, 0.1], 23, 0.0),  # expected by chance for the best of 23 candidates
         ([-0.9, -0.1, -0.9, -0.1], 1, 0.0),
         ([0.5, 0.5, 0.5, 0.5], 99, 0.5),  # certain
         ([2.0, 2.0, 2.0, 2.0], 1, 1.0),

@@ -1,4 +1,7 @@
-"""Test RMSE on MovieLens 1M with the defaults, split 90/10 by default_rng(0), as documented."""
+"""Test RMSE on MovieLens 1M with the defaults, as documented.
+
+The split is 90/10 by default_rng(0).
+"""
 
 import pytest
 

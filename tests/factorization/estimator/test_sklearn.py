@@ -101,7 +101,10 @@ def triples():
 
 
 def folds_by_hand(frame, n_factors, splits=3):
-    """Return the score of each fold, with one model per fold, from frames of triples."""
+    """Return the score of each fold, with one model per fold.
+
+    Folds are frames of triples.
+    """
     scores = []
     for train, test in KFold(splits).split(frame):
         model = MatrixFactorization(n_factors, 4, device="cpu", deterministic=True).fit(frame.iloc[train])

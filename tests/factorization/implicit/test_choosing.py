@@ -70,7 +70,7 @@ def test_the_last_draw_is_not_searched_on():
 
 
 def test_many_clicks_decide_after_a_sample(monkeypatch):
-    """The best settings of a sample are the start of the search on all clicks."""
+    """The search on all clicks starts from a sample's best settings."""
     train, _ = clicks()
     monkeypatch.setattr(hold_out, "SAMPLE", len(train) // 3)
     fitted = MatrixFactorization(n_factors=5, solver="ials", device="cpu").fit(train)
@@ -147,7 +147,7 @@ def test_fewer_users_judge_among_many_items(monkeypatch):
 
 
 def exchanged(table, seed):
-    """Return Ratings of the same clicks in another order, whose ids sort in another order."""
+    """Return Ratings of the same clicks in another order of rows and ids."""
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(table)), [random.permutation(size) for size in table.shape]
     columns = {name: column[order] for name, column in table.columns().items()}

@@ -70,7 +70,7 @@ def test_it_goes_on(stop, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("stop", "following"), [((1, 2), (1, FIRST)), ((1, FIRST), (2, 1)), ((2, 1), (2, 2))])
 def test_a_training_on_all_clicks_goes_on(stop, following, tmp_path):
-    """Stopped in the training on all clicks, which follows one on a part of them."""
+    """Stopped in the training on all clicks, after one on a part."""
     everything, path = clicks()[0], tmp_path / "point"
     part, _ = everything.split(0.2, 0)
     whole = LSHMF(**NAMED).fit(part).refit(everything)

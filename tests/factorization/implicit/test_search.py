@@ -37,7 +37,10 @@ class Draw:
 
 
 def contest_of(worth, free=OPEN, limit=1e12):
-    """Return a choosing.Contest on two such draws and one that the search does not use."""
+    """Return a choosing.Contest on two such draws and an unseen one.
+
+    The search does not use the latter.
+    """
     budget = Budget(limit)
     *draws, unseen = [Draw(worth, budget) for _ in range(hold_out.DRAWS)]
     return choosing.Contest(None, set(free), draws, unseen, budget, 0, {}, [], lambda *event: None)
@@ -54,7 +57,10 @@ def far(value, goal):
 
 
 def peak(settings, weight=1.1, decay=0.01):
-    """Return a score that falls with the distance from a ridge and, less steeply, along it."""
+    """Return a score that falls with the distance from a ridge.
+
+    It falls less steeply along the ridge.
+    """
     ridge = settings.regularization * settings.unobserved_weight**0.5
     return 1.0 - 0.1 * far(ridge, decay * weight**0.5) - 0.05 * far(settings.unobserved_weight, weight)
 
@@ -109,7 +115,10 @@ def test_all_draws_but_the_last_decide():
 
 
 def test_steps_that_may_be_luck_are_not_taken():
-    """The defaults stay if other settings are better on average, but not for most users."""
+    """The defaults stay unless others are better for most users.
+
+    Others are better on average here.
+    """
     usual = plan()
     worth = lambda one: LUCKY * (one.regularization != usual.regularization)  # noqa: E731
     found = choosing.search_settings(contest_of(worth), usual).candidate
@@ -214,7 +223,7 @@ def test_popularity_is_added_if_it_is_better(monkeypatch):
 
 
 def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
-    """Its root mean square is a fixed fraction of that of the first model's scores."""
+    """Its root mean square is a fixed fraction of the first model's."""
     worth = lambda change: lambda one: 0.1 * (one.popular < 1) + change * (one.mixed > 0)  # noqa: E731
     for change in (0.1, -LUCKY):
         mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]

@@ -30,7 +30,7 @@ def spread_out(pool, vectors, n, diversity):
 
 
 def solved(V, clicks, regularization, unobserved, exponent):
-    """Return the row u that minimizes the iALS loss with the other side V fixed.
+    """Return the row u with the least iALS loss for fixed V.
 
     clicks {row of V: weight}.
     """

@@ -1,4 +1,4 @@
-"""The ranking head: users are solved for from items, also new users; stored and validated."""
+"""The ranking head: users are solved for from items; stored and validated."""
 
 import copy
 import threading

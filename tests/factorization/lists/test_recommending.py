@@ -18,7 +18,7 @@ def fitted(request):
 
 
 def scores_of(fitted, user, by="lists"):
-    """Return {item id: unclipped score} of a user, and the items that the user has rated."""
+    """Return {item id: unclipped score} of a user, and the rated items."""
     ids, scores = fitted.recommend([user], 30, exclude_seen=False, by=by)
     left, _ = fitted.recommend([user], 30, by=by)
     return dict(zip(ids[0].tolist(), scores[0].tolist())), set(ids[0]) - set(left[0])

@@ -1,4 +1,7 @@
-"""Chosen settings in a model file, used by updates and lists: forged ones are rejected."""
+"""Forged chosen settings in a model file: rejected.
+
+Updates and lists use these settings.
+"""
 
 import numpy as np
 import pytest

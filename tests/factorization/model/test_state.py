@@ -137,7 +137,10 @@ def test_start_state(biases):
 
 
 def test_a_state_that_is_kept_stays_as_it_was():
-    """The best state is a copy: training continues, and 32 neighbours fill their slots without padding."""
+    """The best state is a copy.
+
+    Training continues, and 32 neighbours fill their slots without padding, so that nothing else copies them.
+    """
     layout, rng = cpu_layout(4, 32), np.random.default_rng(0)
     packed = rng.normal(size=(7, 2 * layout.slots)).astype(np.float32)
     kept = states.unpack_influence(packed, layout)
