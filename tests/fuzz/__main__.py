@@ -1,6 +1,4 @@
-"""The command of the fuzzer.
-
-python -m fuzz [--cases N] [--seed S] [--kinds a,b] [--seconds T] [--again] [--replay FOLDER]
+"""The command: python -m fuzz [--cases N] [--seed S] [--kinds a,b] [--seconds T] [--again] [--replay FOLDER]
 
 Progress is stored in a file; the same command continues from it, unless the code has changed since.
 """
