@@ -9,14 +9,17 @@ from gpukit.io import sinks
 from gpukit.parallel import cost_model
 
 PACKED = (".gz", ".bz2", ".xz", ".zip", ".zst")
-A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a file, as files usually are
+A_RATING = {".gkr": 12, ".npz": 12, ".parquet": 5, "packed": 5, "text": 20}  # bytes of a typical file
 A_FEATURE = {".gkl": 4, ".npz": 4, ".parquet": 4, "packed": 2.5, "text": 10}
 A_NUMBER = {".npz": 8, ".npy": 8, ".parquet": 4, "packed": 2.5, "text": 7}
 PRODUCTS = 20  # with the Hessian, of a training
 
 
 def entries(paths, each):
-    """Estimate the number of entries in files or folders; None for a pipe. each: bytes per entry by suffix."""
+    """Estimate the number of entries in files or folders; None for a pipe.
+
+    each: bytes per entry by suffix.
+    """
     total = 0.0
     for path in map(Path, paths):
         if sinks.is_stream(path):
@@ -34,7 +37,7 @@ def kind(file, each):
 
 def size(file):
     """Return the bytes of a file, or of the largest array in an archive."""
-    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these
+    with contextlib.suppress(zipfile.BadZipFile, NotImplementedError, ValueError):  # reading reports these errors
         if file.suffix.lower() == ".npz":
             with zipfile.ZipFile(file) as archive:
                 return max(member.file_size for member in archive.infolist())
@@ -42,7 +45,10 @@ def size(file):
 
 
 def of_ratings(path, estimator):
-    """Return the cost_model.Workload of a training on a file; None if it is unknown or ranks are not supported."""
+    """Return the cost_model.Workload of a training on a file.
+
+    None if it is unknown or ranks are not supported.
+    """
     from gpukit.factorization.shared.begin import check_parameters
 
     settings, count = estimator.check(), entries([path], A_RATING)
@@ -54,7 +60,10 @@ def of_ratings(path, estimator):
 
 
 def of_documents(paths, grid):
-    """Return the cost_model.Workload of RankSVMs on training files, with all weights of a grid (None: one weight)."""
+    """Return the cost_model.Workload of RankSVMs on training files.
+
+    It includes all weights of a grid (None: one weight).
+    """
     values = entries(paths, A_FEATURE)
     return None if values is None else cost_model.ranksvm_workload(values, PRODUCTS * len(grid or [1]))
 

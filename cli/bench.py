@@ -1,4 +1,4 @@
-"""`gpukit bench`: run benchmarks, and add rows to the benchmark table."""
+"""`gpukit bench`: run benchmarks and add rows to the benchmark table."""
 
 import os
 
@@ -86,7 +86,7 @@ def bench(names, shapes, scale, workers, output, device):
 
 
 def reason(conditions):
-    """Return the possible reasons for a benchmark without rows as text."""
+    """Describe the possible reasons for a benchmark without rows."""
     causes = [f"it has no shape {' or '.join(conditions.shapes)}"] if conditions.shapes else []
     causes += [] if conditions.device.is_cuda else ["it needs a GPU (--device cuda)"]
     causes += [] if conditions.data else ["it needs real data in the folder GPUKIT_DATA"]

@@ -1,4 +1,4 @@
-"""`gpukit convert`: ratings or documents of queries in any format in, a binary copy (or another format) out."""
+"""`gpukit convert`: convert ratings or documents to a binary copy or another format."""
 
 import contextlib
 from pathlib import Path
@@ -56,14 +56,17 @@ def convert(source, output, null, force, as_json, quiet, **request):
 
 
 def _opened(path):
-    """The open Source of a file or a pipe, which is looked at and then read; a folder's name as it is."""
+    """Open the Source of a file or a pipe.
+
+    The name of a folder is returned unchanged.
+    """
     from gpukit.io import sources
 
     return contextlib.nullcontext(path) if Path(path).is_dir() else sources.opened(path)
 
 
 def _are_documents(source, output, file_format):
-    """True when the output's name, or what the source holds, says documents."""
+    """Return True if the output's name or the source's content indicates documents."""
     from gpukit.documents.copies import SUFFIXES
     from gpukit.documents.read import is_letor
     from gpukit.io.sources import Source
@@ -75,7 +78,7 @@ def _are_documents(source, output, file_format):
 
 
 def _convert_documents(source, output, stages, null, quiet):
-    """The Documents read from source and written to output."""
+    """Read Documents from the source and write them to the output."""
     from gpukit.documents import read_letor, write_letor
     from gpukit.documents.copies import check_copy
 
@@ -90,7 +93,7 @@ def _convert_documents(source, output, stages, null, quiet):
 
 
 def _convert_ratings(source, output, stages, quiet, **request):
-    """The Ratings read from source, by the words of read_ratings, and written to output."""
+    """Read Ratings with the options of read_ratings and write them to the output."""
     from gpukit.ratings import read_ratings, write_ratings
     from gpukit.ratings.copies import check_copy
 
@@ -111,7 +114,7 @@ def _convert_ratings(source, output, stages, quiet, **request):
 
 
 def written(data, output, stages):
-    """(facts, line for people) of ratings that were written to a file."""
+    """Return (facts, line of text) of ratings that were written to a file."""
     from gpukit.ratings.clicks import are_pairs
 
     low, high = data.scale
@@ -136,7 +139,7 @@ def written(data, output, stages):
 
 
 def written_documents(documents, output, stages):
-    """(facts, line for people) of documents that were written to a file or a folder."""
+    """Return (facts, line of text) of documents written to a file or folder."""
     l, n = documents.X.shape
     low, high = float(documents.y.min()), float(documents.y.max())
     facts = {
@@ -154,7 +157,10 @@ def written_documents(documents, output, stages):
 
 
 def show(facts, line, stages, as_json, quiet, rate):
-    """Print the facts: JSON, or lines for people; rate: (a stage, what is counted a second of it)."""
+    """Print the facts as JSON or as lines.
+
+    rate: (stage, name of the items counted per second of the stage).
+    """
     stage, things = rate
     speed = facts[things] / max(stages.seconds[stage], 1e-9)
     if as_json:

@@ -1,4 +1,4 @@
-"""`gpukit doctor`: versions, devices, what is missing for what, and the command that installs it."""
+"""`gpukit doctor`: versions, devices, missing packages and the command that installs them."""
 
 import ctypes
 import fnmatch
@@ -15,16 +15,16 @@ from gpukit.cli import options, report
 from gpukit.runtime.thread_count import get_num_threads
 
 PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib")
-COMPILERS = ("nvidia-nvvm", "nvidia-nvjitlink")  # what makes GPU code, shown with the other versions
-NAMES = {  # under which a package may be installed
+COMPILERS = ("nvidia-nvvm", "nvidia-nvjitlink")  # packages that generate GPU code, shown with the other versions
+NAMES = {  # alternative names of a package
     "cupy": ("cupy-cuda13x", "cupy-cuda12x", "cupy"),
     "nvidia-nvjitlink": ("nvidia-nvjitlink", "nvidia-nvjitlink-cu12"),
     "nvidia-nvvm": ("nvidia-nvvm", "nvidia-cuda-nvcc-cu12"),
 }
 OF_CUDA_13 = ("nvidia-nvjitlink", "cupy-cuda13x")
-OLDEST_CUDA = (12, 0)  # that a driver must support; 13.0 for GPUs of compute capability NEW_GPUS or later
+OLDEST_CUDA = (12, 0)  # minimum CUDA version of a driver; 13.0 for GPUs of compute capability NEW_GPUS or later
 NEW_GPUS = (10, 0)  # NVVM of CUDA 12 rejects atomic additions of floats for these
-# What a feature needs and how to get it: (feature, packages, extra), the extra of None is that of extra_for.
+# Requirements of a feature: (feature, packages, extra); extra None: the one of extra_for.
 NEEDS = (
     ("GPU kernels", ("numba-cuda", "nvidia-nvjitlink"), None),
     ("imputation on a GPU", ("cupy",), None),
@@ -50,7 +50,7 @@ def doctor(as_json):
 
 
 def examine():
-    """The findings as a dict: versions, problems, gpus, driver, cpu_threads, missing, cache."""
+    """Return the findings: versions, problems, gpus, driver, cpu_threads, missing, cache."""
     versions, cuda = installed(), supported_cuda()
     gpus, trouble = probe_gpus()
     problems = known_problems(versions) + driver_problems(cuda, gpus) + kernel_problems(gpus, versions)
@@ -67,18 +67,18 @@ def examine():
 
 
 def installed():
-    """{package: version or None}, python and gpukit first. Nothing is imported."""
+    """Return {package: version or None}, python and gpukit first. Nothing is imported."""
     versions = {"python": sys.version.split()[0], "gpukit": __version__}
     return versions | {name: version(name) for name in (*PACKAGES, *COMPILERS)}
 
 
 def version(package):
-    """The installed version of a package, under any of its names, or None."""
+    """Return the installed version of a package under any of its names, or None."""
     return next(filter(None, map(version_of, NAMES.get(package, (package,)))), None)
 
 
 def version_of(name):
-    """The installed version of the package of exactly this name, or None."""
+    """Return the installed version of exactly this package, or None."""
     try:
         return metadata.version(name)
     except metadata.PackageNotFoundError:
@@ -86,7 +86,7 @@ def version_of(name):
 
 
 def known_problems(versions):
-    """Sentences about versions that are known not to work together, each with its cure."""
+    """Return messages about incompatible versions, each with its fix."""
     found = []
     if numbers(versions["numpy"]) >= (2, 5):
         found.append(f"numpy {versions['numpy']} breaks numba-cuda 0.30.4 (no np.row_stack): pip install 'numpy<2.5'")
@@ -105,7 +105,7 @@ def known_problems(versions):
 
 
 def supported_cuda():
-    """(major, minor) of the newest CUDA that the driver supports; None without a driver."""
+    """Return (major, minor) of the driver's newest CUDA; None without a driver."""
     found = ctypes.c_int()
     try:
         failed = ctypes.CDLL("libcuda.so.1").cuDriverGetVersion(ctypes.byref(found))
@@ -115,12 +115,15 @@ def supported_cuda():
 
 
 def extra_for(cuda):
-    """The extra that suits a driver: supported_cuda's answer."""
+    """Return the extra for a driver, given the result of supported_cuda."""
     return "cuda12" if cuda and cuda < (13, 0) else "cuda"
 
 
 def driver_problems(cuda, gpus):
-    """Sentences about a driver that is too old: for gpukit, for the GPU, or for the packages that are installed."""
+    """Return messages about a driver that is too old.
+
+    The driver is compared with the requirements of gpukit, of the GPU and of the installed packages.
+    """
     if cuda is None or cuda >= (13, 0):
         return []
     support, newer = f"the driver supports CUDA {cuda[0]}.{cuda[1]}", "a driver from 580 on supports CUDA 13"
@@ -134,7 +137,7 @@ def driver_problems(cuda, gpus):
 
 
 def kernel_problems(gpus, versions):
-    """Sentences about GPUs on which a kernel of one line does not run."""
+    """Return messages about GPUs on which a one-line kernel fails."""
     made = ", ".join(f"{name} {versions.get(name)}" for name in (*COMPILERS, "numba", "numba-cuda", "cupy"))
     return [
         f"cuda:{gpu['index']} ({gpu['name']}) does not run a kernel of one line: {gpu['kernel']} ({made})"
@@ -144,13 +147,13 @@ def kernel_problems(gpus, versions):
 
 
 def numbers(text):
-    """(major, minor) of a version text; (0, 0) for None."""
+    """Return (major, minor) of a version text; (0, 0) for None."""
     parts = [part for part in (text or "0.0").split(".")[:2]]
     return tuple(int(p) if p.isdecimal() else 0 for p in parts)
 
 
 def probe_gpus():
-    """([{index, name, compute_capability, memory, free, kernel} ...], what is wrong or None)."""
+    """Return ([{index, name, compute_capability, memory, free, kernel} ...], error message or None)."""
     if os.environ.get("NUMBA_ENABLE_CUDASIM") == "1":
         return [], "NUMBA_ENABLE_CUDASIM=1 is set: the simulator stands in for the GPU. Unset it for real work."
     try:
@@ -159,12 +162,12 @@ def probe_gpus():
         if not cuda.is_available():
             return [], None
         return [describe_gpu(cuda, index) for index in range(len(cuda.gpus))], None
-    except Exception as error:  # whatever is wrong with driver or toolkit is what the user came to read
+    except Exception as error:  # any fault of the driver or the toolkit is a finding
         return [], f"the GPU cannot be used: {type(error).__name__}: {error}".splitlines()[0]
 
 
 def describe_gpu(cuda, index):
-    """Describe a GPU; memory in bytes; kernel: RUNS, or why a one-line kernel fails."""
+    """Describe a GPU; memory in bytes; kernel: RUNS, or the reason of its failure."""
     from gpukit.device.smoke_test import failure
 
     with cuda.gpus[index]:
@@ -183,7 +186,10 @@ def describe_gpu(cuda, index):
 
 
 def driver_version(cuda):
-    """'580.65.06, CUDA 13.0': the driver and the newest CUDA it supports, as far as they are known, or None."""
+    """Return the driver and its newest CUDA, as '580.65.06, CUDA 13.0', or None.
+
+    An unknown part is omitted.
+    """
     module = Path("/proc/driver/nvidia/version")
     found = re.search(r"\b\d{3}\.\d+(\.\d+)?\b", module.read_text()) if module.exists() else None
     parts = [found.group()] if found else []
@@ -208,7 +214,7 @@ def missing_features(gpus, gpu_extra="cuda"):
 def code_cache():
     """Return {path, bytes, other_bytes} of the compiled code; other_bytes counts other versions.
 
-    None when numba cannot be imported: then nothing is compiled.
+    None if numba cannot be imported, because then nothing is compiled.
     """
     try:
         from gpukit._cache import cache_folder
@@ -221,12 +227,12 @@ def code_cache():
 
 
 def folder_size(folder):
-    """Bytes of all files below a folder; 0 when it is not there."""
+    """Return the bytes of all files below a folder, 0 without one."""
     return sum(file.stat().st_size for file in Path(folder).rglob("*") if file.is_file())
 
 
 def show(found):
-    """Print the findings for people."""
+    """Print the findings as text."""
     rows = [{"what": name, "version": text or "not installed"} for name, text in found["versions"].items()]
     report.print_table(rows, {"what": "package", "version": "version"})
     report.echo()
@@ -246,7 +252,7 @@ def show(found):
 
 
 def show_findings(found):
-    """Print problems, what is missing, and the cache."""
+    """Print problems, missing packages and the cache."""
     report.echo()
     for problem in found["problems"]:
         report.echo(f"Problem: {problem}")

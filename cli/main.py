@@ -1,4 +1,4 @@
-"""`gpukit`: the table of verbs. A verb's file is imported when the verb runs, so that --help costs no heavy import."""
+"""`gpukit`: the table of verbs, whose files are imported on use."""
 
 import contextlib
 import difflib
@@ -24,7 +24,7 @@ __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived
 notes.listener = report.hear_reader
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
-# verb: (short help, file of cli/, name of the click command in it). --help reads this table and nothing else.
+# verb: (short help, file of cli/, name of its click command). --help reads only this table.
 VERBS = {
     "train-lshmf": (
         "Learn to predict ratings: neighbourhood matrix factorization.",
@@ -50,14 +50,14 @@ VERBS = {
 
 
 class LazyGroup(click.Group):
-    """A click group that knows its verbs by name and imports one when it is run or its own help is asked for."""
+    """A click group that imports a verb on use."""
 
     def list_commands(self, ctx):
-        """The verbs, in the table's order."""
+        """Return the verbs in the table's order."""
         return list(VERBS)
 
     def get_command(self, ctx, name):
-        """The click command of a verb, or None for a name that is not in the table."""
+        """Return the click command of a verb, or None for an unknown name."""
         if name not in VERBS:
             return None
         _, module, attribute = VERBS[name]
@@ -67,7 +67,7 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx, args):
         """Resolve a command name; suggest the closest verb if it is unknown."""
-        matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, and not rank
+        matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, not rank
         near = matches or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:
             ctx.fail(f"No such command {args[0]!r}. Did you mean {near[0]!r}?")
@@ -77,7 +77,7 @@ class LazyGroup(click.Group):
         return name, command, left
 
     def format_commands(self, ctx, formatter):
-        """The list of verbs in --help, from the table."""
+        """Write the list of verbs in --help from the table."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, help_line) for name, (help_line, _, _) in VERBS.items()])
 
@@ -103,8 +103,11 @@ def is_shared(command):
 
 
 def check_alone(name):
-    """ParameterError where mpiexec or srun has started several processes, each of which would do all of a verb's work
-    and write the same files. The first one says it; the others leave when it has."""
+    """Raise ParameterError for several processes of a verb that is not distributed.
+
+    They were started by mpiexec or srun and would write the same files. The first one reports it; the others exit
+    later.
+    """
     size, rank = launched_ranks()
     if size > 1 and rank:
         time.sleep(REPORT_SECONDS)
@@ -118,23 +121,26 @@ def check_alone(name):
 
 
 def check_limit():
-    """Raise MemoryError where `ulimit -v` leaves too little to load what verbs work with: BLAS then waits for ever."""
+    """Raise MemoryError if `ulimit -v` is too small: BLAS would wait forever."""
     most, _ = resource.getrlimit(resource.RLIMIT_AS)
     if most != resource.RLIM_INFINITY and most < LEAST_MEMORY:
         raise MemoryError(f"ulimit -v allows {most / 2**20:,.0f} MiB, and starting takes {LEAST_MEMORY >> 20:,}")
 
 
 def survived(ctx, what):
-    """Let a verb say what an interrupt leaves, e.g. survived(ctx, "The checkpoint ck.gpukit can be resumed.")."""
+    """Set the message of a verb for an interrupt.
+
+    Example: survived(ctx, "The checkpoint ck.gpukit can be resumed.").
+    """
     ctx.find_root().meta["gpukit.survived"] = what
 
 
 def run_alone(arguments=None):
-    """`run` in a process of its own, whatever its standard streams are."""
+    """Call `run` as a process of its own, with any standard streams."""
     standard.fill()
     standard.word_warnings()
-    with contextlib.suppress(ParameterError):  # which `run` reports
-        if launched_ranks()[1]:  # the first of ranks speaks for all, help too
+    with contextlib.suppress(ParameterError):  # reported by `run`
+        if launched_ranks()[1]:  # only the first rank prints, also help
             standard.shut_output()
     code = run(arguments)
     standard.leave()
@@ -142,9 +148,11 @@ def run_alone(arguments=None):
 
 
 def run(arguments=None):
-    """Run the command line; its exit code: 0 done, 1 failed, 2 wrong request or data, 128 + n stopped by signal n.
+    """Run the command line and return its exit code.
 
-    Errors gpukit raises on purpose become one line on stderr.
+    0: completed; 1: failed; 2: invalid request or data; 128 + n: stopped by signal n. gpukit's own errors are one line
+    on
+    stderr.
     """
     ctx = None
     try:
@@ -175,7 +183,7 @@ def run(arguments=None):
     except click.UsageError as error:
         hint = f"{error.ctx.command_path if error.ctx else 'gpukit'} --help lists the options"
         return _complain(f"Error: {error.format_message()} ({hint})", error.exit_code)
-    except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has seen enough
+    except BrokenPipeError:  # `gpukit recommend ... | head`: the reader has finished
         return 0
     except (MemoryError, ImportError, OSError, RuntimeError, SystemError) as error:
         line = importlib.import_module("gpukit.device.memory").describe_out_of_memory(error)
@@ -185,7 +193,10 @@ def run(arguments=None):
 
 
 def tell_others(stop):
-    """Report a stop to ranks that this one has not joined yet; they would take it for killed."""
+    """Report a stop to ranks that are not joined yet.
+
+    They would otherwise report a kill.
+    """
     if TEAM_VARIABLE in os.environ:
         with contextlib.suppress(BaseException), interrupt.deferred():
             with importlib.import_module("gpukit.parallel.current_team").join_team():
@@ -193,13 +204,16 @@ def tell_others(stop):
 
 
 def left_alone():
-    """Return the message of a rank that its launcher ended, "" if the launcher prints it, None for other ranks."""
+    """Return the message of a rank that its launcher ended.
+
+    "" if the launcher prints it, None for other ranks.
+    """
     why = getattr(sys.modules.get("gpukit.parallel.current_team"), "exit_reasons", None)
     return why[0] if why else None
 
 
 def _complain(line, code):
-    with contextlib.suppress(OSError, KeyboardInterrupt):  # the first rank of mpiexec says for all what all find alike
+    with contextlib.suppress(OSError, KeyboardInterrupt):  # the first rank of mpiexec reports errors common to all
         if line:
             if "gpukit.cli.teams" in sys.modules:
                 sys.modules["gpukit.cli.teams"].let_first_speak()

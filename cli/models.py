@@ -1,4 +1,4 @@
-"""What the verbs that use a trained model share."""
+"""Loading and remarks of verbs that use a trained model."""
 
 import click
 
@@ -6,7 +6,7 @@ from gpukit.cli import report
 from gpukit.device import resolve
 from gpukit.errors import ModelError
 
-RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # what a model may be of
+RATINGS, RANKING = ("LSHMF", "MatrixFactorization"), ("RankSVM",)  # the possible kinds of data of a model
 USES = {
     **dict.fromkeys(RATINGS, "gpukit update, predict, evaluate, recommend, similar, explain and export"),
     **dict.fromkeys(RANKING, "gpukit rank"),
@@ -22,7 +22,7 @@ EVIDENCE = ("user_ratings", "item_ratings")  # these columns
 
 
 def open_model(path, device, stages, kinds=RATINGS):
-    """(fitted estimator in the file path, Device that it will work on); ModelError when it is of none of the kinds."""
+    """Return (fitted estimator, its Device); ModelError for another kind of model."""
     from gpukit.persist import load_header, load_model
 
     chosen = resolve(device)
@@ -36,7 +36,7 @@ def open_model(path, device, stages, kinds=RATINGS):
 
 
 def read_title_of(path):
-    """{item id as text: title} of a titles file; empty without one."""
+    """Return {item id as text: title} of a titles file; empty without a file."""
     if path is None:
         return {}
     from gpukit.ratings import read_titles
@@ -45,5 +45,5 @@ def read_title_of(path):
 
 
 def closing_remark(device, stages, quiet):
-    """Which device did the work and how long its parts took, on stderr."""
+    """Print the device and the seconds on stderr."""
     report.remark(f"On {device}. {stages.line()}", quiet)

@@ -1,4 +1,4 @@
-"""Options that several verbs share, and the renaming of parameters to options in messages."""
+"""Options of several verbs, and option names in messages of the library."""
 
 import contextlib
 import re
@@ -9,18 +9,18 @@ from gpukit.errors import GpukitError
 from gpukit.factorization.objective import FEEDBACK, LOSSES, ROW_SOLVERS
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
-AUTO = "auto"  # as many ranks as are faster than one
+AUTO = "auto"  # the number of ranks with the shortest estimated time
 FROM_DATA = "default: by the ratings"
 METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 
 
 class Count(click.ParamType):
-    """How many processes: a number from 1 on, or 'auto'."""
+    """Number of processes: a positive integer or 'auto'."""
 
     name = "count"
 
     def convert(self, value, param, ctx):
-        """int or 'auto'."""
+        """Return an int or 'auto'."""
         if value == AUTO or isinstance(value, int):
             return value
         if str(value).isdecimal() and int(value):
@@ -123,7 +123,7 @@ relevant = click.option(
 
 
 def shared(command):
-    """--device --seed --json --quiet: parameters device, seed, as_json, quiet."""
+    """Add --device --seed --json --quiet: parameters device, seed, as_json, quiet."""
     return device(seed(as_json(quiet(command))))
 
 
@@ -137,12 +137,12 @@ ties = click.option(
 
 
 def scoring(command):
-    """--ndcg --relevant --ties: parameters ndcg, relevant, ties."""
+    """Add --ndcg --relevant --ties: parameters ndcg, relevant, ties."""
     return ndcg(relevant(ties(command)))
 
 
 def table_file(command):
-    """--format --columns --sep: parameters file_format, columns, sep."""
+    """Add --format --columns --sep: parameters file_format, columns, sep."""
     return file_format(columns(sep(command)))
 
 
@@ -177,15 +177,21 @@ OF_CLICKS = (
 
 
 def implicit(command):
-    """--feedback --positive-from --loss --negatives --unobserved-weight --row-solver: parameters of these names."""
+    """Add the options of implicit feedback.
+
+    --feedback --positive-from --loss --negatives --unobserved-weight --row-solver, with parameters of these names.
+    """
     for option in reversed(OF_CLICKS):
         command = option(command)
     return command
 
 
 class Naming:
-    """Options in place of parameters. options {parameter: option}; quoted: those that are words of their own as well,
-    and parameters where they are said as hash='minhash', or what they must be."""
+    """Names of options for parameters in messages.
+
+    options: {parameter: option}. quoted: parameters whose names are also ordinary words; they are replaced only in
+    forms such as hash='minhash', or before a requirement.
+    """
 
     def __init__(self, options, quoted=None):
         quoted = quoted or {}
@@ -194,7 +200,7 @@ class Naming:
         self.pattern = re.compile(rf"\b({'|'.join(named)})(?:\b|(?<=True))(?:(=)(?:'([\w,-]+)')?)?")
 
     def spoken(self, text):
-        """A message with options in place of parameters: `loss='bpr'` is `--loss bpr`."""
+        """Return a message with options for parameters: `loss='bpr'` is `--loss bpr`."""
         return self.pattern.sub(lambda match: self.options[match[1]] + " " * bool(match[2]) + (match[3] or ""), text)
 
     @contextlib.contextmanager

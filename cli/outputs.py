@@ -1,4 +1,4 @@
-"""Check output files before any computation, and write csv files whole."""
+"""Check output files before any computation, and write csv files atomically."""
 
 import importlib.util
 from pathlib import Path
@@ -8,9 +8,10 @@ from gpukit.io import sinks
 
 
 def check_output(path, option, inputs=(), force=False, text=False):
-    """Raise DataError if path cannot be written, is an input, or exists without force; None passes.
+    """Raise DataError for an invalid output path; None passes.
 
-    An empty file does not count as existing: makers of temporary names create such files.
+    It cannot be written, is an input, or exists without force. An empty file does not count as existing, because makers
+    of temporary names create such files.
 
     text: a table or text is written, which '-' sends to standard output; ParameterError for '-' otherwise.
     """
@@ -30,19 +31,21 @@ def check_output(path, option, inputs=(), force=False, text=False):
 
 
 def size_of(path):
-    """Bytes of a file or of all in a folder; 0 of a stream."""
+    """Return the bytes of a file or folder; 0 for a stream."""
     files = [] if sinks.is_standard(path) else [Path(path), *Path(path).rglob("*")]
     return sum(file.stat().st_size for file in files if file.is_file())
 
 
 def spelled_size(size):
-    """Bytes in words."""
+    """Format a number of bytes."""
     return f"{size / 1e6:,.1f} MB" if size >= 1e5 else f"{size / 1e3:.3g} kB"
 
 
 def takes_stdout(path, as_json=False):
-    """True when path sends a table to standard output, so that remarks must not go there; ParameterError where --json
-    prints there too."""
+    """Return True if a table goes to standard output; remarks then go to stderr.
+
+    ParameterError if --json also prints there.
+    """
     taken = path is not None and sinks.is_standard(path)
     if taken and as_json:
         raise ParameterError(f"--json prints on standard output, where {path} goes too: leave one out.")
@@ -50,7 +53,7 @@ def takes_stdout(path, as_json=False):
 
 
 def check_plot(path):
-    """Raise ParameterError when a picture cannot be made: no matplotlib, or an ending unknown to it."""
+    """Raise ParameterError if matplotlib is missing or the suffix is unsupported."""
     if path is None:
         return
     if Path(path).suffix.lower() not in (".png", ".pdf", ".svg"):
@@ -60,7 +63,7 @@ def check_plot(path):
 
 
 def write_csv(path, names, blocks):
-    """Write blocks of rows (see io/tables.py) to the file path, whole or not at all; None is standard output too."""
+    """Write blocks of rows (see io/tables.py) to a file atomically; None: standard output."""
     from gpukit.io import tables
 
     with sinks.opened(path or "-") as file:

@@ -1,4 +1,4 @@
-"""Pictures that several verbs draw. matplotlib is imported when one is drawn."""
+"""Plots of several verbs. matplotlib is imported on first use."""
 
 import contextlib
 from pathlib import Path
@@ -7,14 +7,14 @@ import numpy as np
 
 from gpukit.persist import atomic_write
 
-ROUNDING = 1e-6  # of the largest number: a range that is smaller is float32's rounding
+ROUNDING = 1e-6  # of the largest number: a smaller range is float32 rounding
 
 
 @contextlib.contextmanager
 def picture(path, width, height=3.6, **subplots):
-    """The axes of a figure that is written to path (png, pdf or svg), whole or not at all.
+    """Yield the axes of a figure that is written to path atomically.
 
-    width, height: inches; subplots: arguments of Figure.subplots.
+    path: png, pdf or svg; width, height: inches; subplots: arguments of Figure.subplots.
     """
     with canvas(path, width, height) as figure:
         yield figure.subplots(**subplots)
@@ -22,7 +22,10 @@ def picture(path, width, height=3.6, **subplots):
 
 @contextlib.contextmanager
 def canvas(path, width, height):
-    """An empty figure that is written to path (png, pdf or svg), whole or not at all; width, height: inches."""
+    """Yield an empty figure that is written to path atomically.
+
+    path: png, pdf or svg; width, height: inches.
+    """
     from matplotlib.figure import Figure
 
     figure = Figure(figsize=(width, height), layout="constrained")
@@ -32,9 +35,10 @@ def canvas(path, width, height):
 
 
 def limits_of(values):
-    """Return the (least, greatest) value of a scale, and whether the finite values differ by more than rounding.
+    """Return the (least, greatest) value of a scale, and whether values differ.
 
-    A scale of values that do not differ reaches a tenth of their size, or 1, to either side of them.
+    Differences within rounding do not count. A scale of equal values extends by a tenth of their size, or 1, to both
+    sides.
     """
     known = np.asarray(values, np.float64)
     known = known[np.isfinite(known)]
@@ -47,9 +51,9 @@ def limits_of(values):
 
 
 def curves(points, labels, bases, path):
-    """Draw {name: [(x, y)]} as curves and write them to path (png, pdf or svg).
+    """Draw {name: [(x, y)]} as curves and write them to path.
 
-    labels: of both axes; bases: of their logarithms, None for a plain axis.
+    path: png, pdf or svg; labels: of both axes; bases: of their logarithms, None for a linear axis.
     """
     with picture(path, 6) as axis:
         for name, curve in points.items():

@@ -1,4 +1,4 @@
-"""What commands print: tables and JSON on stdout, remarks and the progress bar on stderr."""
+"""Output of commands: tables and JSON, remarks and the progress bar."""
 
 import contextlib
 import json
@@ -17,18 +17,21 @@ EVERY = 0.1  # seconds between two drawings
 
 
 class Figure(str):
-    """A number that is spelled already; it stands flush right in a table."""
+    """A formatted number, right-aligned in a table."""
 
 
 def echo(text="", err=False):
-    """Print a line on stdout, or on stderr, with what does not print escaped. Bytes to keep exact go to io/sinks.py."""
+    """Print a line on stdout or stderr with unprintable characters escaped.
+
+    Exact bytes are written by io/sinks.py.
+    """
     click.echo(printable(text), err=err)
 
 
 def print_table(rows, columns, title=(), err=False):
-    """Print rows (dicts) under the headings of columns {key: heading}; numbers flush right, a missing value as '-'.
+    """Print rows (dicts) under the headings of columns {key: heading}.
 
-    title: a line or a list of lines; err: on stderr instead of stdout.
+    Numbers are right-aligned, a missing value is '-'. title: a line or a list of lines; err: on stderr.
     """
     columns = {key: printable(heading) for key, heading in columns.items()}
     cells = [[_cell(row.get(key)) for key in columns] for row in rows]
@@ -48,9 +51,9 @@ def _cell(value):
 
 
 def print_json(result):
-    """Print one JSON object in ASCII; numpy values become plain ones, NaN and infinity null.
+    """Print one JSON object in ASCII.
 
-    reading: merged and skipped lines, {"file", "ratings", "merged", ...} for each file that has any.
+    numpy values are converted; NaN and infinity become null.
     """
     read = read_notes()
     result = {**result, "reading": [{"file": name, **facts} for name, facts in read.items()]} if read else result
@@ -58,7 +61,7 @@ def print_json(result):
 
 
 def plain(value):
-    """value with numpy scalars and arrays, tuples, NaN and infinity turned into what JSON has."""
+    """Convert numpy scalars, arrays, tuples, NaN and infinity to JSON values."""
     if hasattr(value, "tolist"):
         value = value.tolist()
     if isinstance(value, dict):
@@ -71,14 +74,14 @@ def plain(value):
 
 
 def remark(text, quiet=False):
-    """A line for people on stderr, unless quiet; that it cannot be written there is no reason to stop."""
+    """Print a line on stderr unless quiet; write errors are ignored."""
     if not quiet:
         with contextlib.suppress(OSError):
             echo(text, err=True)
 
 
 def hear_reader(file, text, facts):
-    """Take a note of a reader: print its line, unless the command is quiet, and keep its facts for print_json."""
+    """Print a reader's note unless quiet, and store its facts for print_json."""
     context = click.get_current_context(silent=True)
     if context is None:
         return
@@ -97,7 +100,7 @@ def read_notes():
 
 @contextlib.contextmanager
 def warnings_told(quiet=False, spoken=str):
-    """Collect the texts of UserWarnings in a list, each once; print them as remarks unless quiet.
+    """Collect the texts of UserWarnings, each once; print them unless quiet.
 
     spoken: a function that rewrites a text for the command line.
     """
@@ -112,10 +115,10 @@ def warnings_told(quiet=False, spoken=str):
 
 
 class Progress:
-    """The `progress` argument of fit: draws `stage [####....] 3/20 rmse 0.8512` on stderr.
+    """Progress callback of fit: draws `stage [####....] 3/20 rmse 0.8512` on stderr.
 
-    Silent when stderr is not a terminal or when quiet. As a context manager it clears its line at the end, so that an
-    error or the closing table starts on a line of its own.
+    Silent if stderr is not a terminal or if quiet. As a context manager it clears its line at the end, so that an error
+    or the closing table starts on a new line.
     """
 
     def __init__(self, quiet=False, stream=None):
@@ -124,7 +127,7 @@ class Progress:
         self.drawn, self.stage = 0.0, None
 
     def __call__(self, stage, done, total, info=None):
-        """fit reports: `done` of `total` (None: unknown) of a stage; info: {name: number} to show."""
+        """Draw `done` of `total` (None: unknown) of a stage; info: {name: number}."""
         now = time.monotonic()
         if self.on and (now - self.drawn > EVERY or done == total or stage != self.stage):
             self.drawn, self.stage = now, stage
@@ -140,12 +143,12 @@ class Progress:
 
     def _write(self, text):
         with contextlib.suppress(OSError):
-            self.stream.write("\r\x1b[K" + text)  # to the line's start, clear it
+            self.stream.write("\r\x1b[K" + text)  # return to the line's start and clear it
             self.stream.flush()
 
 
 def bar_line(stage, done, total, info):
-    """The text of the progress line."""
+    """Return the text of the progress line."""
     stage = printable(stage)
     facts = "  ".join(f"{name} {_cell(value)}" for name, value in info.items() if value is not None)
     if not total:
@@ -155,9 +158,9 @@ def bar_line(stage, done, total, info):
 
 
 def compile_ahead(ask, team, *jobs, is_cuda=False):
-    """Start to compile what jobs share, one of which follows, if little of it is in the cache; say so once.
+    """Start to compile the functions of some jobs if few are in the cache.
 
-    A rank leaves the cores to the others.
+    It prints this once. A rank leaves the cores to the others.
     """
     from gpukit import _jit
     from gpukit.compilation import helpers

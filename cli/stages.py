@@ -1,4 +1,4 @@
-"""Where the wall time of a command goes: every second, from the start of the process, belongs to a named part."""
+"""Wall time of a command by part, from the process start."""
 
 import os
 import time
@@ -8,9 +8,9 @@ from gpukit.timing import COMPILING, compile_seconds
 
 
 class Stages:
-    """Seconds by part, in the order of their first use. `done(name)` gives the time since the last call to a part.
+    """Seconds by part, in order of first use.
 
-    Compiling and loading code are a part of their own, "compiling", wherever they happen.
+    `done(name)` books the time since the last call. Compiling and loading of code are always booked as "compiling".
     """
 
     def __init__(self):
@@ -18,7 +18,7 @@ class Stages:
         self._mark, self._compiled = time.perf_counter() - process_age(), compile_seconds()
 
     def done(self, name, parts=None):
-        """End a stretch of work. parts: seconds by name measured inside it, booked apart; name gets what is left."""
+        """Book the time since the last call; parts: seconds by name, booked separately."""
         now, compiled = time.perf_counter(), compile_seconds()
         parts = {**(parts or {}), COMPILING: compiled - self._compiled}
         spent, self._mark, self._compiled = now - self._mark, now, compiled
@@ -30,13 +30,16 @@ class Stages:
         self.seconds[name] = self.seconds.get(name, 0.0) + float(seconds)
 
     def line(self):
-        """One line for people: the parts and their sum."""
+        """Format the parts and their sum in a line."""
         parts = ", ".join(f"{name} {seconds:.2f}" for name, seconds in self.seconds.items())
         return f"Seconds: {parts}; {sum(self.seconds.values()):.2f} in all."
 
 
 def process_age():
-    """Return the seconds since the process started, to 10 ms on Linux; 0 if the system does not report it."""
+    """Return the seconds since the process started.
+
+    The resolution is 10 ms on Linux. It is 0 if the system does not report the time.
+    """
     try:
         begun = int(Path("/proc/self/stat").read_text().rpartition(")")[2].split()[19]) / os.sysconf("SC_CLK_TCK")
         return max(time.clock_gettime(time.CLOCK_BOOTTIME) - begun, 0.0)

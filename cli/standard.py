@@ -8,13 +8,16 @@ import warnings
 from gpukit.errors import GpukitError
 
 NAMES = ("stdin", "stdout", "stderr")
-# What a closed stream's number stands for: no file that is opened later may get it. Nothing can be read; what is
-# written on stdout fails, as it should; what is written on stderr is gone.
+# A closed stream's number is reopened so that no later file gets it: reading returns nothing, writing to stdout
+# fails, and writing to stderr is discarded.
 PLACES = ((os.O_RDONLY, "r"), (os.O_RDONLY, "w"), (os.O_WRONLY, "w"))
 
 
 class Output(io.FileIO):
-    """Standard output that raises GpukitError if it cannot be written; a closed pipe is not an error."""
+    """Standard output that raises GpukitError on write errors.
+
+    A closed pipe is not an error.
+    """
 
     def write(self, content):
         """See io.FileIO."""

@@ -198,7 +198,7 @@ def synth_graph(output, like, vertices, edges, slice_shape, rank, missing, entri
 
 
 def _written_graph(data, output, stages):
-    """(facts, line for people) of a graph tensor that was written to a file."""
+    """Return (facts, line of text) of a written graph tensor."""
     N, m, n = data.tensor.shape
     share = data.missing_share
     kind = "slices" if data.mask.ndim == 1 else "entries"

@@ -1,4 +1,4 @@
-"""Verbs that ranks share: started here (--ranks, --gpus), or by mpiexec and srun."""
+"""Verbs over several ranks, started here (--ranks, --gpus) or by mpiexec and srun."""
 
 import contextlib
 import os
@@ -21,7 +21,7 @@ from gpukit.parallel.launch import launch
 from gpukit.runtime.launcher_env import REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
 
 hushed = []  # not empty once this process discards its output
-GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which another rank has not, or has for something else
+GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which differ or are missing in other ranks
 READ = (  # options that name input files, in addition to all arguments
     *("edges", "tensor", "coordinates", "distances", "validation", "test", "given"),
     *("without", "only", "categories", "titles", "protocol"),
@@ -30,9 +30,12 @@ READ = (  # options that name input files, in addition to all arguments
 
 @contextlib.contextmanager
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
-    """Within it, the parallel.Team of this process. Where --ranks or --gpus asks for several, this process starts them,
-    waits, and leaves by their exit code. sources: the files that every rank opens for itself; work(): the
-    cost_model.Workload that auto goes by."""
+    """Yield the parallel.Team of this process.
+
+    With --ranks or --gpus, this process starts the ranks, waits, and exits with their code. sources: the files that
+    every
+    rank opens; work(): the cost_model.Workload for auto.
+    """
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     by_others = TEAM_VARIABLE not in os.environ
@@ -55,7 +58,10 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
 
 
 def wished(ask, work):
-    """Return the number of ranks that --ranks or --gpus requests; print the choice of auto."""
+    """Return the number of ranks of --ranks or --gpus.
+
+    The choice of auto is printed.
+    """
     name, asked = ("--gpus", ask.gpus) if ask.gpus else ("--ranks", ask.ranks)
     if asked != AUTO:
         return asked or 1
@@ -65,7 +71,7 @@ def wished(ask, work):
 
 
 def chosen(device, work):
-    """(how many GPUs auto takes, why) for a --device."""
+    """Return (number of GPUs for auto, reason) for a --device."""
     if device not in ("auto", "cuda"):
         return 1, f"--device {device} names one place"
     found = gpu_count()
@@ -73,7 +79,7 @@ def chosen(device, work):
 
 
 def check_launched_once(ask):
-    """ParameterError, on all ranks, where mpiexec has started them and each is to start some more."""
+    """Raise ParameterError on all ranks if both mpiexec and an option start ranks."""
     asked = ask.ranks or ask.gpus
     if asked not in (None, 1, AUTO):
         name = "--ranks" if ask.ranks else "--gpus"
@@ -81,14 +87,19 @@ def check_launched_once(ask):
 
 
 def let_first_speak():
-    """Return at once, but of a rank of mpiexec's that has something to say before it was hushed, later: once the first
-    has said the same and ended, mpiexec ends all."""
+    """Delay an error message of a later rank of mpiexec.
+
+    The first rank prints the same error and exits, and mpiexec then ends all. Other processes return at once.
+    """
     if launched_ranks()[1] and not hushed:
         time.sleep(REPORT_SECONDS)
 
 
 def hush():
-    """Discard output, because the first rank reports for all; return a descriptor of standard error."""
+    """Discard output; return a descriptor of standard error.
+
+    The first rank reports for all.
+    """
     hushed.append(True)
     before, nowhere = os.dup(2), os.open(os.devnull, os.O_WRONLY)
     for stream in (1, 2):
@@ -98,13 +109,15 @@ def hush():
 
 
 def started(ctx, size, gpus):
-    """The exit code of ranks that run the same command line."""
+    """Start ranks with the same command line; return the exit code."""
     return launch(ctx.find_root().meta["gpukit.arguments"], size, make_rank_settings(size, gpus))
 
 
 def check_standard_input(ctx):
-    """ParameterError for data on standard input where mpiexec has started the ranks: Open MPI's does not end once a
-    rank has read all of it, and may hand on more than there was."""
+    """Raise ParameterError for standard input if mpiexec started the ranks.
+
+    Under Open MPI it does not end after a rank has read all, and may contain additional data.
+    """
     for parameter in filter(is_read, ctx.command.params):
         given = ctx.params.get(parameter.name)
         for name in given if isinstance(given, tuple) else (given,):
@@ -121,7 +134,7 @@ def is_read(parameter):
 
 
 def check_sources(sources):
-    """ParameterError for a file that can be read only once."""
+    """Raise ParameterError for a file that can be read only once."""
     for source in sources:
         if str(source) in STANDARD_INPUT or str(source).startswith(GIVEN) or sinks.is_stream(source):
             raise ParameterError(f"Several ranks each read {source}, which can be read once. Give them a file.")

@@ -63,7 +63,10 @@ def explain(**values):
 
 
 def alike_of(fitted, found, count):
-    """Return [dict] of the user's ratings of the most similar items, for models without neighbours."""
+    """Return [dict] of the user's ratings of the most similar items.
+
+    Only for models without neighbours.
+    """
     if found.by == "lists" or fitted.neighbors_.shape[1] or not (found.known_user and found.known_item):
         return []
     columns = fitted.rated_alike(found.user, found.item, count)
@@ -83,7 +86,10 @@ def facts_of(found, alike, title_of):
 
 
 def show(found, alike, count, title_of, learned):
-    """Print the parts as a table, the sum last, and whether it was cut off; learned: 'ratings' or 'clicks'."""
+    """Print the parts as a table with the sum last, and any clipping.
+
+    learned: 'ratings' or 'clicks'.
+    """
     rows = parts_of(found, count, title_of, learned)
     columns = ["rating", "weight"] if found.by == "lists" else ["rating", "expected", "weight"]
     keys = ["part", *(columns if found.rated else []), "share"]
@@ -98,7 +104,10 @@ def show(found, alike, count, title_of, learned):
 
 
 def parts_of(found, count, title_of, learned):
-    """[dict] (part, share and, of rated neighbours, rating, expected, weight) that add up to the total."""
+    """Return [dict] of the parts that add up to the total.
+
+    Keys: part, share; for rated neighbours also rating, expected, weight.
+    """
     done = DONE[learned]
     user, item = (f"{found.user_ratings:,}", f"{found.item_ratings:,}")
     if found.by == "lists":

@@ -1,4 +1,4 @@
-"""`gpukit export`: a model's factors and biases as arrays, as a table, or as vectors for an index."""
+"""`gpukit export`: factors and biases as arrays, as a table or as vectors."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""Ids typed on the command line, matched to a model's ids whether those are integers or text."""
+"""Ids typed on the command line, matched to integer or text ids."""
 
 import numpy as np
 
@@ -6,9 +6,10 @@ from gpukit.errors import DataError
 
 
 def check_known(typed, known, what):
-    """The ids of known that the typed texts mean, or DataError naming the first unknown one and the id nearest to it.
+    """Return the ids of `known` that the typed texts denote.
 
-    typed: texts; known: (n,) ids of the model, int64 or str; what: "user" or "item", for the message.
+    typed: texts; known: (n,) ids of the model, int64 or str; what: "user" or "item", for the message. Raises DataError
+    with the first unknown id and the nearest known id.
     """
     from gpukit.io.ids import rows_of
 
@@ -23,7 +24,7 @@ def check_known(typed, known, what):
 
 
 def _nearest(text, known):
-    """The known id closest in value when ids are integers, else the one that sorts next to the text."""
+    """Return the nearest id: by value for integers, else the next in sorted order."""
     if known.dtype.kind not in "iu":
         return known[min(np.searchsorted(known, text), len(known) - 1)]
     try:

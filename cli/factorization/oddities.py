@@ -9,7 +9,7 @@ OFTEN = 0.001  # least fraction of an outlier: the largest of many numbers occur
 
 
 def alike(ask, ratings):
-    """Return the reason why ratings are read as clicks without an option, or an empty text."""
+    """Return the reason why ratings are read as clicks, or ''."""
     low, high = ratings.scale
     if ask.feedback != "auto" or ask.positive_from is not None or low < high or low == 1:
         return ""
@@ -17,7 +17,7 @@ def alike(ask, ratings):
 
 
 def unlike_ratings(ask, ratings):
-    """Return a remark on ratings that look like times or clicks, or an empty text."""
+    """Return a remark on ratings that look like times or clicks, or ''."""
     low, high = ratings.scale
     if ask.feedback != "auto":
         return ""
@@ -29,7 +29,10 @@ def unlike_ratings(ask, ratings):
 
 
 def no_rating(values):
-    """Return a remark on a value that looks like a mark of no rating; values (n,): ratings."""
+    """Return a remark on a value that looks like a missing rating.
+
+    values (n,): ratings. The text is empty without such a value.
+    """
     few = len(values) <= LOOKED_AT
     sign = sign_of_none(values if few else values[np.random.default_rng(0).integers(0, len(values), LOOKED_AT)])
     if sign is None:

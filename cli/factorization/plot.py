@@ -4,9 +4,10 @@ from gpukit.cli.pictures import picture
 
 
 def training_curve(history, name, references, path):
-    """Draw RMSE after each epoch, against epochs and against seconds, and write it to path (png, pdf or svg).
+    """Draw RMSE by epoch and by seconds, and write it to path.
 
-    history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references: {label: RMSE} as lines.
+    path: png, pdf or svg; history: dicts with epoch, seconds, rmse; name: the curve's, for the legend; references:
+    {label: RMSE} as lines.
     """
     with picture(path, 9, ncols=2, sharey=True) as axes:
         for axis, key, label in zip(axes, ("epoch", "seconds"), ("epochs", "seconds of training")):
@@ -22,10 +23,10 @@ def training_curve(history, name, references, path):
 
 
 def tuning_picture(table, means, path):
-    """Draw what `gpukit tune` has tried: RMSE by regularization, a line for each model, and by epoch for the best five;
-    written to path.
+    """Draw the trials of `gpukit tune` and write the picture to path.
 
-    table: rows of search.Tuned, the best first; means: RMSE of user and item means, or None.
+    RMSE by regularization, a line per model, and by epoch for the best five. table: rows of search.Tuned, best first;
+    means: RMSE of user and item means, or None.
     """
     named = [row for row in table if row["n_factors"] is not None and row["rmse"] < float("inf")]
     left_open = next((row["rmse"] for row in table if row["n_factors"] is None), None)
@@ -50,7 +51,7 @@ def tuning_picture(table, means, path):
 
 
 def lines(rows):
-    """{name of a model: its rows by regularization} of rows that name one."""
+    """Return {model name: its rows by regularization}."""
     found = {}
     for row in sorted(rows, key=lambda row: row["regularization"]):
         found.setdefault(model_name(row), []).append(row)
@@ -58,6 +59,6 @@ def lines(rows):
 
 
 def model_name(row):
-    """F, K and the learning rate where it is named, of a row of the table."""
+    """Name the model of a row: F, K and any named learning rate."""
     rate = "" if row["learning_rate"] is None else f" rate={row['learning_rate']:g}"
     return f"F={row['n_factors']} K={row['n_neighbors']}{rate}"

@@ -1,4 +1,4 @@
-"""`gpukit predict`: a model and pairs in, their predicted ratings out."""
+"""`gpukit predict`: predicted ratings of pairs."""
 
 from functools import partial
 
@@ -43,11 +43,14 @@ def predict(model, pairs, output, force, file_format, columns, sep, evidence, de
 
 
 def predicted(fitted, users, items, evidence, stages):
-    """Yield blocks of rows (user, item, prediction and, with evidence, numbers of ratings), see io/tables.py."""
+    """Yield blocks of rows (user, item, prediction); see io/tables.py.
+
+    With --evidence, rows also have the numbers of ratings.
+    """
     from gpukit.io import tables
 
     spell = partial(tables.spell_rounded, places=4)
-    if fitted.feedback_ == "implicit":  # a score may be as small as it likes
+    if fitted.feedback_ == "implicit":  # scores have no fixed number of decimals
         spell = partial(tables.spell_each, spell="{:.6g}".format)
     for start in range(0, len(users), TILE):
         tile = slice(start, start + TILE)
@@ -62,7 +65,7 @@ def predicted(fitted, users, items, evidence, stages):
 
 
 def remark_unknown(fitted, users, items, quiet):
-    """Say how many pairs name a user or an item that the model does not know."""
+    """Report how many pairs have an unknown user or item."""
     from gpukit.io.ids import rows_of
 
     no_user = int((rows_of(users, fitted.user_ids_) < 0).sum())

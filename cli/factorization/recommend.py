@@ -72,7 +72,10 @@ def recommend(ctx, **values):
 
 
 def run(ask, stages, team):
-    """Run one rank: the first prints and writes; the others compute lists of all users."""
+    """Run one rank: the first one prints and writes.
+
+    The others compute lists of all users.
+    """
     if team.rank and not ask.everyone:
         return
     found = kept.stamp(ask.model)
@@ -107,7 +110,7 @@ def run(ask, stages, team):
 
 
 def check(ask):
-    """Raise unless it is clear for whom to recommend and where to."""
+    """Raise ParameterError if the users or the output are ambiguous."""
     if bool(ask.users) + ask.everyone + (ask.ratings is not None) != 1:
         raise ParameterError(
             "Say for whom: --user ID (several times if need be), --ratings FILE, or --all, and one of these alone."
@@ -120,13 +123,15 @@ def check(ask):
 
 
 def read_by(ask):
-    """The files that the command reads; None for one that is not named."""
+    """Return the files that the command reads; None for those not given."""
     return ask.model, ask.titles, ask.ratings, *filters.files_of(ask)
 
 
 def answers(ask, fitted, team):
-    """(how many users, a generator of their answers as recommend_batches gives them, a function that counts what they
-    rest on as `evidence` does)."""
+    """Return (number of users, generator of tiles, evidence function).
+
+    Tiles are those of recommend_batches; the function counts ratings as `evidence` does.
+    """
     shown = filters.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
         from gpukit.factorization.update.inputs import bounds_of
@@ -149,7 +154,7 @@ def answers(ask, fitted, team):
 
 
 def remark_unknown(fitted, lists, quiet):
-    """Say how many ratings are of items that the model does not know; returns how many of each user are not."""
+    """Report ratings of unknown items; return the known ratings per user."""
     from gpukit.io.ids import rows_of
 
     known = rows_of(lists.item_ids, fitted.item_ids_)[lists.items] >= 0
@@ -161,14 +166,14 @@ def remark_unknown(fitted, lists, quiet):
 
 
 def remark_without_clicks(fitted, lists, quiet):
-    """Say how many users of a file have no rating that the model takes for a click: they get no list."""
+    """Report how many users of a file have no click and so no list."""
     total, clicking = len(np.unique(lists.users)), len(np.unique(clicks_after(lists, fitted.positive_from).users))
     if clicking < total:
         report.remark(f"Without a click, and so without a list: {total - clicking:,} of {total:,} users.", quiet)
 
 
 def remark_strangers(fitted, wanted, quiet):
-    """Say how many of the users wanted (None: all) nothing was learned of."""
+    """Report how many wanted users (None: all) have no training rating."""
     from gpukit.io.ids import rows_of
 
     counts = fitted.rating_counts()[0]
@@ -181,7 +186,10 @@ def remark_strangers(fitted, wanted, quiet):
 
 
 def counted_in(lists, counts, fitted):
-    """As the model's `evidence`, with users' ratings counted in a file of lists: counts, one for each of its users."""
+    """Return a function like `evidence` that counts users' ratings in a file.
+
+    counts: the number of ratings of each user of the file.
+    """
     from gpukit.io.ids import rows_of
 
     of_items = fitted.rating_counts()[1]
@@ -192,10 +200,10 @@ def counted_in(lists, counts, fitted):
 
 
 def ranked(tiles, total, stages, progress, remark):
-    """Yield [users, ranks, items, scores] (n,) of the recommendations of each tile; at the end remark(text) if some of
-    `total` users have none.
+    """Yield [users, ranks, items, scores] (n,) of each tile's recommendations.
 
-    tiles: (user ids, item ids, scores) as recommend_batches yields them.
+    tiles: (user ids, item ids, scores) as recommend_batches yields them. At the end remark(text) is called if some of
+    `total` users have none.
     """
     done = filled = 0
     for users, items, scores in tiles:
@@ -217,7 +225,7 @@ def ranked(tiles, total, stages, progress, remark):
 
 
 def rows_of(tiles, names, title_of):
-    """[dict] of the recommendations, for JSON and the table."""
+    """Return [dict] of the recommendations for JSON and the table."""
     rows = []
     for tile in tiles:
         values = [column.tolist() for column in tile]
@@ -228,13 +236,13 @@ def rows_of(tiles, names, title_of):
 
 
 def blocks_of(tiles, title_of):
-    """Yield blocks of rows of csv of the recommendations, see io/tables.py."""
+    """Yield blocks of csv rows of the recommendations; see io/tables.py."""
     for tile in tiles:
         yield from blocks_of_tile(*tile, title_of=title_of)
 
 
 def blocks_of_tile(users, ranks, items, scores, *counts, title_of):
-    """Yield the blocks of one tile, with numbers of ratings and titles where there are any."""
+    """Yield the blocks of one tile, with any numbers of ratings and titles."""
     from gpukit.io import tables
 
     takes = [users.__getitem__, ranks.__getitem__, items.__getitem__]
@@ -245,6 +253,6 @@ def blocks_of_tile(users, ranks, items, scores, *counts, title_of):
 
 
 def columns(titled, evidence):
-    """The columns of the table and of the csv."""
+    """Return the columns of the table and of the csv."""
     more = models.EVIDENCE if evidence else ()
     return ["user", "rank", "item", "score", *more, *(["title"] if titled else [])]

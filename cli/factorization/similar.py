@@ -1,4 +1,4 @@
-"""`gpukit similar`: the items most like one item, the users most like one user."""
+"""`gpukit similar`: items similar to an item, users similar to a user."""
 
 import click
 
@@ -58,7 +58,7 @@ def similar(model, item, user, count, by, titles, device, as_json, quiet):
 
 
 def rows_of(what, found, title_of):
-    """A dict (rank, item or user, score, common, ratings and, with titles, title) for each that was found."""
+    """Return a dict per result: rank, id, score, common, ratings and any title."""
     names = ("rank", what, "score", "common", "ratings")
     columns = (column.tolist() for column in found)
     rows = [dict(zip(names, values)) for values in zip(range(1, len(found[0]) + 1), *columns)]
@@ -68,7 +68,7 @@ def rows_of(what, found, title_of):
 
 
 def show(rows, what, wanted, title, quiet):
-    """Print the table, or say that there is nothing to be shown."""
+    """Print the table, or a message if it is empty."""
     if rows:
         heading = f"{what.capitalize()}s most like {wanted}" + (f" ({title})" if title else "")
         report.print_table(rows, {key: key for key in rows[0]}, heading)

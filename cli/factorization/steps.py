@@ -21,7 +21,7 @@ from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.handed import read_by_first
 
-BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # ways of --split
+BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 REFIT = "refit"  # the stage of a second training, on all ratings
 COLUMNS = {"predictor": "", "train_rmse": "train RMSE", "train_mae": "MAE", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
@@ -63,7 +63,7 @@ def load(ask, stages, described, times=False, team=ALONE):
 
 
 def check_parts(ask, train, test):
-    """DataError where all ratings are on one side of the split."""
+    """Raise DataError if all ratings are on one side of the split."""
     if not len(test) and ask.split in ONE_EACH:
         raise DataError(f"--split {ask.split} holds nothing out: no user has two ratings. Split in another way.")
     whose = {"user-time": "each user's ratings", "users": "the users"}.get(
@@ -79,19 +79,19 @@ def check_parts(ask, train, test):
 
 
 def check_test(ask, train, test):
-    """DataError for a file of clicks to test on where ratings are learned."""
+    """Raise DataError for a test file of clicks if the training is on ratings."""
     if ask.test is not None and are_pairs(test):
         with options_named():
             check_kind(resolved(build(ask), train)[0], test)
 
 
 def times_wanted(ask):
-    """Whether times are read where they are there: of clicks the latest judge."""
+    """Return 'auto' for clicks, whose latest are held out, else False."""
     return "auto" if ask.feedback == "implicit" or ask.positive_from is not None else False
 
 
 def of_ratings(ask, ratings):
-    """What was read, for what takes ratings alone; DataError for clicks."""
+    """Describe input that must be ratings; DataError for clicks."""
     if are_pairs(ratings):
         raise DataError(
             f"{ask.ratings} holds {len(ratings):,} pairs without ratings, and settings are judged by RMSE here. gpukit "
@@ -102,7 +102,7 @@ def of_ratings(ask, ratings):
 
 
 def of_either(ask, ratings):
-    """What was read, and whether it is taken as ratings or as clicks."""
+    """Describe the input, and its use as ratings or as clicks."""
     with options_named():
         feedback, clicks = resolved(build(ask), ratings)
     if feedback == "implicit":
@@ -133,7 +133,7 @@ def since(ask, test):
 
 
 def when(seconds):
-    """Return a time of Ratings as a date, or unchanged if it is not one."""
+    """Return a time of Ratings as a date, if it is one."""
     try:
         return f"{np.datetime64(int(seconds), 's').astype('datetime64[D]')}"
     except (OverflowError, ValueError):
@@ -141,7 +141,7 @@ def when(seconds):
 
 
 def build(ask):
-    """The estimator that the options describe, not fitted."""
+    """Return the unfitted estimator of the options."""
     from gpukit.factorization import LSHMF, MatrixFactorization
 
     params = {
@@ -178,7 +178,7 @@ def build(ask):
 
 
 def check_shared(ask):
-    """ParameterError for options that ranks do not train by, before anything is read."""
+    """Raise ParameterError for options that ranks do not support, before reading."""
     from gpukit.factorization.shared.begin import check_parameters
 
     model = build(ask)
@@ -187,9 +187,9 @@ def check_shared(ask):
 
 
 def fit(ctx, ask, train, test, stages, team=ALONE):
-    """(fitted estimator, warnings as texts). Ctrl-C leaves the checkpoint, and says so."""
+    """Return (fitted estimator, warning texts). Ctrl-C keeps the checkpoint and reports it."""
     model = build(ask)
-    quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # stopping by the test set flatters it
+    quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # the test set must not stop it
     with report.warnings_told(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
         try:
             kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
@@ -203,12 +203,12 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
 
 
 def refits(ask):
-    """Return True where the saved model is trained again on all ratings, because a part was held out."""
+    """Return True if the saved model is retrained on all ratings."""
     return bool(ask.model is not None and ask.test_fraction and not ask.no_refit)
 
 
 def refit(ctx, ask, model, ratings, stages, team=ALONE):
-    """Return a model trained on all Ratings with the settings of one that was fitted to a part of them."""
+    """Return a model trained on all Ratings with a fitted model's settings."""
     kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
     with report.warnings_told(True, spoken), report.Progress(ask.quiet) as progress, options_named():
         try:
@@ -227,7 +227,10 @@ def together(one, other):
 
 
 def save(ask, run, saved):
-    """Save the model: the one that was trained again, or the reported one, which leaves held-out items out of lists."""
+    """Save the refitted model, or the reported one.
+
+    Lists of the reported model omit the held-out items.
+    """
     if ask.test_fraction and saved is run.model:
         saved.mark_seen(run.test)
     if ask.lists:
@@ -238,8 +241,10 @@ def save(ask, run, saved):
 
 
 def refit_line(ask, train, test, stages):
-    """Return which ratings the saved model was trained on and which model the errors belong to; None without a part
-    held out."""
+    """Describe the training of the saved model and the source of the errors.
+
+    None without a held-out part.
+    """
     if ask.model is None or not ask.test_fraction:
         return None
     if REFIT not in stages.seconds:
@@ -253,14 +258,14 @@ def refit_line(ask, train, test, stages):
 
 
 def refit_facts(train, test, stages):
-    """Return what --json prints of the second training: {'ratings', 'seconds'}, or None."""
+    """Return the --json entry of the second training: {'ratings', 'seconds'}, or None."""
     if REFIT not in stages.seconds:
         return None
     return {"ratings": len(train) + len(test), "seconds": stages.seconds[REFIT]}
 
 
 def what_is_left(checkpoint, error=None):
-    """What to say after Ctrl-C; error: why the checkpoint could not be written."""
+    """Describe the checkpoint after Ctrl-C; error: why it could not be written."""
     if checkpoint is None:
         return "Nothing was kept; --checkpoint FILE keeps the state of training."
     if error is not None:
@@ -272,7 +277,7 @@ def what_is_left(checkpoint, error=None):
 
 
 def table_of(ask, model, train, test):
-    """The closing table: rows of errors, or of clicks a report of lists."""
+    """Return the closing table: rows of errors, or the report of lists for clicks."""
     if model.feedback_ == "implicit":
         return judged.closing_table(model, test, ask.positive_from, ask.split, ask.seed)
     return closing_table(model, train, test)
@@ -289,12 +294,12 @@ def draw(ask, run):
 
 
 def best_trial(trials):
-    """The row of estimator.trials_ that predicted best."""
+    """Return the row of estimator.trials_ with the lowest RMSE."""
     return min((row for row in trials if row["curve"]), key=lambda row: row["rmse"])
 
 
 def show_table(ask, run):
-    """Print the closing table; with --json nothing yet."""
+    """Print the closing table, unless --json is given."""
     if ask.as_json:
         return
     if run.model.feedback_ == "implicit":
@@ -319,7 +324,7 @@ def show_rest(ask, run):
 
 
 def remarks(ask, run, unknown):
-    """Yield what else to say: the settings and why, unknown users and items of the test set, files written."""
+    """Yield the settings, unknown users and items of the test, and written files."""
     yield chosen_line(run.model.chosen_)
     if unknown and any(unknown):
         yield (
@@ -335,7 +340,7 @@ def remarks(ask, run, unknown):
 
 
 def what_next(ask, run):
-    """Yield what the saved model was trained on and what to do with it."""
+    """Yield the training data of the saved model and the next command."""
     if (line := refit_line(ask, run.train, run.test, run.stages)) is not None:
         yield line
     if ask.model is not None:
@@ -345,7 +350,7 @@ def what_next(ask, run):
 
 
 def result(ask, run, unknown):
-    """What --json prints."""
+    """Return the --json output."""
     model, (users, items) = run.model, run.train.shape
     return {
         "command": "train-lshmf",

@@ -1,4 +1,4 @@
-"""The closing table of a training run: the model compared with the global mean and the bias-only predictor."""
+"""The closing table: the model, the global mean and damped biases."""
 
 import numpy as np
 
@@ -7,10 +7,10 @@ from gpukit.factorization.choose.rule import BIASES
 
 
 def closing_table(model, train, test):
-    """A row a predictor: dicts of predictor, train_rmse, train_mae and, with a test set, test_rmse, test_mae.
+    """Return a row per predictor: global mean, damped biases and the model.
 
-    model: estimator fitted on train, whose mean and damped biases stand for the other two rows; train: Ratings; test:
-    Ratings, ids of its own allowed, or None.
+    Keys: predictor, train_rmse, train_mae; with a test set also test_rmse, test_mae. model: estimator fitted on train;
+    train: Ratings; test: Ratings, with its own ids if needed, or None.
     """
     user_bias, item_bias = (biases.astype(np.float64) for biases in (model.user_baseline_, model.item_baseline_))
     name, won = type(model).__name__, model.chosen_["predictor"]
@@ -30,7 +30,7 @@ def closing_table(model, train, test):
 
 
 def _biased(model, ratings, user_bias, item_bias):
-    """Return the function from a slice of ratings to their damped biases, within the model's scale."""
+    """Return a function: slice of ratings -> damped biases, within the scale."""
     of_users = _known_values(ratings.user_ids, model.user_ids_, user_bias)
     of_items = _known_values(ratings.item_ids, model.item_ids_, item_bias)
 
@@ -41,7 +41,7 @@ def _biased(model, ratings, user_bias, item_bias):
 
 
 def mean_of(model):
-    """The mean of the ratings that a model has learned from; mean_ is what it predicts where nothing is known."""
+    """Return the mean of a model's training ratings; mean_ is the cold-start prediction."""
     if not model.chosen_.get("trend"):
         return model.mean_
     rated = model._rated
@@ -49,7 +49,7 @@ def mean_of(model):
 
 
 def count_unknown(train, test):
-    """(ratings of test whose user has no training rating, ... whose item has none)."""
+    """Return the numbers of test ratings with an unknown user, an unknown item."""
     from gpukit.io.ids import used_rows
 
     users = _known_values(test.user_ids, train.user_ids, used_rows(train.users, train.shape[0]))[test.users]
@@ -58,7 +58,10 @@ def count_unknown(train, test):
 
 
 def _known_values(ids, known, values):
-    """(n,) values of ids (n,), 0 for those that are not among the known, which values belong to."""
+    """Return (n,) values of ids (n,), 0 for unknown ids.
+
+    values: of the known ids.
+    """
     from gpukit.io.ids import rows_of
 
     return np.append(values, values.dtype.type(0))[rows_of(ids, known)]  # -1, unknown, is the appended 0

@@ -1,4 +1,4 @@
-"""`gpukit train-lshmf`: ratings in; a model, a closing table and the seconds of every part out."""
+"""`gpukit train-lshmf`: train a model on ratings or clicks."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -149,7 +149,7 @@ def train_lshmf(ctx, **values):
 
 
 def check(ask):
-    """Raise for options that contradict each other and for files that cannot be written, before any work."""
+    """Raise for contradictory options and unwritable files, before the computation."""
     if ask.no_neighbors:
         ask.neighbors = 0
     if ask.solver in ("hogwild", "als"):
@@ -176,7 +176,7 @@ def check(ask):
 
 
 def check_files(ask):
-    """Raise for a file that cannot be written, or is there already and may not be replaced."""
+    """Raise DataError for files that are unwritable or exist without --force."""
     reads = [path for path in (ask.ratings, ask.test) if path is not None]
     for option in ("model", "plot"):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)

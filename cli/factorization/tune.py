@@ -1,4 +1,4 @@
-"""`gpukit tune`: ratings in; which factors, neighbours, regularization and epochs suit them, and how surely, out."""
+"""`gpukit tune`: choose factors, neighbours, regularization and epochs by cross-validation."""
 
 from types import SimpleNamespace
 
@@ -87,7 +87,7 @@ def tune(ctx, **values):
 
 
 def check(ask):
-    """Raise for a grid that cannot be and for files that cannot be written; ask.grid becomes a dict, or None."""
+    """Raise for invalid grids and unwritable files; parse ask.grid to a dict or None."""
     ask.grid = parsed(" ".join(ask.grid)) if ask.grid else None
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")
@@ -100,7 +100,10 @@ def check(ask):
 
 
 def parsed(text):
-    """{name of the estimators: [values]} of 'factors=16,32 regularization=0.1'; ParameterError for what is none."""
+    """Return {estimator parameter: [values]} of 'factors=16,32 regularization=0.1'.
+
+    ParameterError for invalid text.
+    """
     found = {}
     for word in text.split():
         name, equals, values = word.partition("=")
@@ -116,7 +119,7 @@ def parsed(text):
 
 
 def number(name, text):
-    """The number that a value of a grid spells, or ParameterError."""
+    """Return the number of a grid value; ParameterError if invalid."""
     for kind in (int, float):
         try:
             return kind(text)

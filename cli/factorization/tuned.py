@@ -1,4 +1,4 @@
-"""What `gpukit tune` does and prints. ask: its options, by name."""
+"""Steps and output of `gpukit tune`. ask: its options, by name."""
 
 import shlex
 from typing import NamedTuple
@@ -11,7 +11,7 @@ from gpukit.cli.factorization.plot import tuning_picture
 from gpukit.cli.factorization.words import spoken
 from gpukit.cli.main import survived
 
-SHOWN = 15  # rows of the table for people
+SHOWN = 15  # rows of the printed table
 COLUMNS = {
     "n_factors": "factors",
     "n_neighbors": "neighbors",
@@ -35,7 +35,10 @@ PASSED = {"file_format": ("--format", "auto"), "columns": ("--columns", None), "
 
 
 class Done(NamedTuple):
-    """Result of tuning: search.Tuned, {'rmse', 'mae'} on the test set or None, training and test Ratings, texts."""
+    """Result of tuning.
+
+    search.Tuned, {'rmse', 'mae'} on the test set or None, training and test Ratings, texts.
+    """
 
     found: object
     tested: dict | None
@@ -45,7 +48,7 @@ class Done(NamedTuple):
 
 
 def run(ctx, ask, train, test, stages):
-    """The Done of Ratings to learn from and to test the winner on (or None)."""
+    """Return the Done of training ratings and test ratings (or None)."""
     with report.warnings_told(ask.quiet or ask.as_json, spoken) as messages:
         found = search(ctx, ask, train)
         stages.done("tuning")
@@ -57,7 +60,7 @@ def run(ctx, ask, train, test, stages):
 
 
 def search(ctx, ask, train):
-    """The search.Tuned of Ratings; Ctrl-C shows what was found until then."""
+    """Return the search.Tuned of Ratings; Ctrl-C prints the results so far."""
     from gpukit.factorization import LSHMF
     from gpukit.factorization.tuning.search import Rules, Search
 
@@ -74,7 +77,7 @@ def search(ctx, ask, train):
 
 
 def so_far(ask, work):
-    """What to say after Ctrl-C."""
+    """Describe the results so far after Ctrl-C."""
     if not any(entry.curves and np.isfinite(entry.rmse) for entry in work.entries):
         return "Nothing had been tried yet."
     found = work.found()
@@ -86,7 +89,10 @@ def so_far(ask, work):
 
 
 def finish(ask, found, train, test, stages):
-    """Train the winner, test it and save it, as asked; {'rmse', 'mae'} on the test set, or None."""
+    """Train, test and save the best setting as requested.
+
+    Returns {'rmse', 'mae'} on the test set, or None.
+    """
     if test is None and ask.model is None:
         return None
     with report.Progress(ask.quiet) as progress:
@@ -104,7 +110,7 @@ def finish(ask, found, train, test, stages):
 
 
 def command(ask, parameters):
-    """The command line that trains with parameters of a Tuned."""
+    """Return the command line that trains with the parameters of a Tuned."""
     words = ["gpukit", "train-lshmf", ask.ratings]
     for name, option in OPTIONS.items():
         if parameters[name] is not None:
@@ -135,7 +141,7 @@ def show(ask, done, stages):
 
 
 def marked(found):
-    """The table's rows with the choice marked."""
+    """Return the table's rows with the choice marked."""
     rows = []
     for row in found.table:
         setting = {name: row[name] for name in found.best}

@@ -77,7 +77,7 @@ def update(**values):
 
 
 def check_target(ask):
-    """Raise unless --model names a file that may be written."""
+    """Raise unless --model names a writable file."""
     if ask.target is None:
         raise ParameterError(
             f"Say where the updated model goes: --model FILE, or --model {ask.model} --force to replace what is read."
@@ -86,14 +86,17 @@ def check_target(ask):
 
 
 def read(ask, path, bounds=None):
-    """The Ratings in a file; bounds: (low, high) that they must be within."""
+    """Return the Ratings of a file; bounds: their permitted (low, high)."""
     from gpukit.ratings import read_ratings
 
     return read_ratings(path, ask.file_format, ask.columns, ask.duplicates, ask.sep, bounds=bounds)
 
 
 def read_new(ask, fitted):
-    """The new Ratings, None where a header says that there are none today; DataError for one outside the scale."""
+    """Return the new Ratings; None for an empty table with a header.
+
+    DataError for a rating outside the scale.
+    """
     from gpukit.factorization.update.inputs import bounds_of
 
     try:

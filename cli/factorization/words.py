@@ -1,4 +1,4 @@
-"""What the library says of a training, in the words of the command line."""
+"""The library's description of a training in terms of the command line."""
 
 from gpukit.cli.options import Naming
 
@@ -27,13 +27,13 @@ OPTIONS_TOO = {
     "hash": "--hash",
     "search": "--search",
     "columns": "--columns",
-}  # words of their own, but as hash='minhash'
+}  # options of their own, except hash='minhash'
 NAMING = Naming(OPTIONS, OPTIONS_TOO)
 spoken, options_named = NAMING.spoken, NAMING.named
 
 
 def chosen_line(chosen):
-    """The settings of a training and why they were taken, as a line."""
+    """Describe the settings of a training and their reason in a line."""
     users, items = chosen["damping"]
     biases = f"biases damped by {users:g} ratings a user, {items:g} an item"
     if any(chosen["trend"]):

@@ -1,4 +1,4 @@
-"""`gpukit impute`: a tensor on a graph in; the tensor with what is missing filled in, and how far to trust it, out."""
+"""`gpukit impute`: impute the missing values of a tensor on a graph."""
 
 from types import SimpleNamespace
 
@@ -204,9 +204,9 @@ def impute(ctx, **values):
     check(ask)
     resume.check(ctx, ask)
     with NAMING.named():
-        steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+        steps.build(ask).check()  # raises for invalid parameters before anything is read
     start_warm_up(ask.device)  # raises if the device does not exist
-    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # the first alone reads
+    with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
         if ask.model is not None:
             return None if team.rank else resume.run(ctx, ask, stages)
         if team.rank:  # the first rank reads, reports and writes
@@ -221,7 +221,7 @@ def impute(ctx, **values):
 
 
 def check(ask):
-    """Raise for options that contradict each other and for files that cannot be written, before any work."""
+    """Raise for contradictory options and unwritable files, before the computation."""
     reads = steps.sources(ask)
     for option in ("output", "plot"):
         outputs.check_output(getattr(ask, option), f"--{option}", reads, ask.force)

@@ -44,7 +44,10 @@ def order_of(done):
 
 
 def draw_series(axis, done, gap):
-    """Draw observed and imputed values around a gap, with the 90 % band and any truth."""
+    """Draw observed, imputed and true values around a gap, with the band.
+
+    The band contains 90 %.
+    """
     data, model, (vertex, first, end) = done.data, done.model, gap
     order, T = order_of(done), shape_of(done)[2]
     margin = max(int(AROUND * (end - first)), LEAST // 2)
@@ -70,9 +73,9 @@ def draw_series(axis, done, gap):
 
 
 def draw_band(axis, at, value, band):
-    """Draw value - band to value + band: an area, or a bar at an isolated position.
+    """Draw value - band to value + band.
 
-    Nothing is drawn where the band has no width.
+    It is an area, or a bar at an isolated position. Nothing is drawn if the band has no width.
     """
     wide = band > ROUNDING * max(np.abs(value).max(), band.max())
     padded = np.pad(wide, 1)
@@ -86,7 +89,10 @@ def draw_band(axis, at, value, band):
 
 
 def draw_methods(axis, rows):
-    """Draw errors on hidden values with their spread over the folds; selected methods in colour."""
+    """Draw errors on hidden values with their spread over the folds.
+
+    Selected methods are in colour.
+    """
     rows = rows[::-1]
     errors, spread = [row.error for row in rows], [0.0 if row.spread != row.spread else row.spread for row in rows]
     colors = ["C1" if row.share else "0.7" for row in rows]

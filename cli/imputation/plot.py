@@ -1,4 +1,4 @@
-"""The picture of `gpukit impute --plot`: errors by method, and lines or slices of a few vertices."""
+"""Plot of `gpukit impute --plot`: errors, series or slices."""
 
 import numpy as np
 
@@ -9,7 +9,7 @@ from gpukit.imputation.centering import mean_of
 
 FREQUENCIES = 200  # of the spectrum, evenly spaced over the slices
 LEADING = 5  # singular values of a slice
-HEIGHT = 2.4  # inches a row
+HEIGHT = 2.4  # inches per row
 
 
 def draw(path, done, coordinates=None):
@@ -48,7 +48,7 @@ def panels(done, coordinates=None):
 
 
 def has_spectrum(done):
-    """Return True if there are slices and a Fourier basis, whose spectrum can be drawn."""
+    """Return True if there are slices with a Fourier basis."""
     return not lines.are_series(done) and done.confidence is not None
 
 
@@ -78,7 +78,7 @@ def draw_changes(axis, history):
 
 
 def draw_errors(axis, done):
-    """Draw the hold-out error by iteration: of the run on hidden data, or of all trials."""
+    """Draw the hold-out error by iteration of the run or all trials."""
     model = done.model
     curves = {"hidden": model.holdout_history_.error} if model.holdout_history_ is not None else trial_curves(model)
     for name, errors in curves.items():
@@ -133,7 +133,10 @@ def spectrum(done):
 
 
 def draw_slices(axes, done, vertex):
-    """Draw the observed, completed and any true slice of a vertex on one colour scale."""
+    """Draw the slices of a vertex on one colour scale.
+
+    Observed, completed and, if known, true values.
+    """
     data, model = done.data, done.model
     seen = np.broadcast_to(data.mask[vertex], data.tensor.shape[1:])
     completed = model.completed_.reshape(data.tensor.shape)[vertex]

@@ -1,4 +1,4 @@
-"""`gpukit impute --model`: fill in new readings with a fitted imputer, without a new fit."""
+"""`gpukit impute --model`: impute new readings with a fitted imputer."""
 
 import click
 import numpy as np
@@ -10,7 +10,7 @@ from gpukit.graphs.completed import is_table
 from gpukit.graphs.tensor import Graph
 from gpukit.persist import atomic_write
 
-TAKEN = {  # options that say what is read and written, and where
+TAKEN = {  # options for input and output
     *("path", "tensor", "times", "layout", "columns", "missing_value", "slice_shape", "output", "force", "model"),
     *("save_model", "window", "device", "quiet", "as_json", "seed"),
 }

@@ -26,7 +26,10 @@ TENTH = 10
 
 
 class Errors(NamedTuple):
-    """Error sums of each vertex: |error| and error^2, (N,) float64, and counts (N,) int64."""
+    """Error sums of each vertex.
+
+    |error| and error^2, (N,) float64, and counts (N,) int64.
+    """
 
     absolute: np.ndarray
     square: np.ndarray
@@ -143,7 +146,7 @@ def run(ctx, ask, stages, team):
     team: ranks that share the computation.
     """
     data = load(ask)
-    sample = take_sample(ask, data)  # before the work: it raises where too little is observed to hide any
+    sample = take_sample(ask, data)  # first, because it raises if too few values are observed
     stages.done("reading")
     model, warnings = fit(ask, data, stages, team)
     if ask.confidence:
@@ -192,9 +195,12 @@ def has_arrays(path):
 
 
 def without(data, value):
-    """Return a GraphTensor with all entries of a value missing; DataError if none is left."""
+    """Return a GraphTensor with all entries of a value missing.
+
+    DataError if no value is left.
+    """
     mask = data.mask if data.mask.ndim == 3 else np.broadcast_to(data.mask[:, None, None], data.tensor.shape)
-    with np.errstate(over="ignore"):  # what float32 does not hold is nowhere
+    with np.errstate(over="ignore"):  # values beyond the range of float32 do not occur
         mask = mask & (data.tensor != data.tensor.dtype.type(value))
     if not mask.any():
         raise DataError(f"Nothing is observed: all values are missing, or {value:g} (--missing-value).")
@@ -357,9 +363,9 @@ def hidden_errors(basis, sample, estimate):
 
 
 def errors_by_vertex(estimate, truth, where):
-    """Return Errors of an estimate (N, m, n) where a mask, (N,) or (N, m, n), is True.
+    """Return Errors of an estimate (N, m, n) under a mask.
 
-    Vertices are processed one by one to save memory.
+    The mask is (N,) or (N, m, n). Vertices are processed one by one to save memory.
     """
     sums = np.zeros((len(truth), 3))
     for vertex in np.flatnonzero(where.reshape(len(where), -1).any(axis=1)):

@@ -139,14 +139,17 @@ def spelled(value):
 
 
 def winner(done):
-    """Return the compare.Standing of a baseline with a lower error than the imputation, or None."""
+    """Return the compare.Standing of a better baseline, or None."""
     if done.model.plan_ is not None:
         return None
     return done.rows[0] if done.rows and done.rows[0].name != OURS else None
 
 
 def verdict(done):
-    """Yield a line that compares the selected method with others, or names a better baseline."""
+    """Yield a line that compares the selected method with others.
+
+    It names a baseline with a lower error.
+    """
     if done.model.plan_ is not None and done.rows:
         yield served(done.model.method_, {row.name: row.error for row in done.rows}, done.rows[0].name)
     best = winner(done)

@@ -1,4 +1,4 @@
-"""What `gpukit ranksvm` trains on and where the results go: a job for each fold, or for a file."""
+"""Jobs of `gpukit ranksvm`: one per fold, or one for a file."""
 
 import re
 from pathlib import Path
@@ -12,7 +12,10 @@ FIELD = "{fold}"
 
 
 class Job(NamedTuple):
-    """One training: its name, the files it reads (validation and test may be None), the files it writes or None."""
+    """A training with its input and output files.
+
+    Validation, test and outputs may be None.
+    """
 
     name: str
     train: Path
@@ -23,16 +26,17 @@ class Job(NamedTuple):
 
     @property
     def sources(self):
-        """The files that are read, by part."""
+        """Return the input files by part."""
         parts = {"train": self.train, "validation": self.validation, "test": self.test}
         return {part: path for part, path in parts.items() if path is not None}
 
 
 def jobs(ask):
-    """[Job] of the options: every fold of a LETOR folder, or one; or a file with --validation and --test beside it.
+    """Return the [Job] of the options.
 
-    Raises DataError for a folder without folds and a fold that is not there, ParameterError for options that do not fit
-    what PATH is.
+    PATH is a LETOR folder of all folds, one fold, or a file with --validation and --test. DataError for a folder
+    without
+    folds or a missing fold; ParameterError for options that do not fit PATH.
     """
     if not Path(ask.path).is_dir():
         return [_file_job(ask)]
@@ -74,7 +78,7 @@ def _file_job(ask):
 
 
 def _chosen(folds, ask):
-    """The fold whose name ends in the number --fold."""
+    """Return the fold whose name ends in the number --fold."""
     numbers = {int(found[0]): fold for fold in folds if (found := re.search(r"\d+$", fold.name))}
     if ask.fold not in numbers:
         there = ", ".join(map(str, numbers)) or "no numbered fold"
@@ -83,9 +87,10 @@ def _chosen(folds, ask):
 
 
 def named(path, fold, several):
-    """path with {fold} replaced by the fold's name; with several folds and no {fold}, .NAME before the suffix.
+    """Return path with {fold} replaced by the fold's name.
 
-    A pipe or a device (/dev/stdout) takes what all folds write.
+    With several folds and no {fold}, .NAME is inserted before the suffix. A pipe or a device (/dev/stdout) receives the
+    output of all folds.
     """
     if path is None or FIELD in path:
         return path and path.replace(FIELD, fold)
@@ -96,7 +101,7 @@ def named(path, fold, several):
 
 
 def check_outputs(ask, found):
-    """Raise for files that cannot be written, that are read, or that two outputs share."""
+    """Raise for output files that are unwritable, are inputs, or occur twice."""
     outputs.takes_stdout(ask.scores, ask.as_json)
     reads, writes = [path for job in found for path in job.sources.values()], {}
     targets = [(option, getattr(job, option)) for job in found for option in ("model", "scores")]

@@ -1,4 +1,4 @@
-"""`gpukit rank`: a ranking model and documents in, a score for each out."""
+"""`gpukit rank`: scores of documents by a ranking model."""
 
 from types import SimpleNamespace
 
@@ -51,7 +51,7 @@ def rank(**values):
 
 
 def show(ask, documents, scores, metrics, stages):
-    """Print what is asked for beside the scores: metrics, where the scores are, and the seconds."""
+    """Print the metrics, the file of the scores and the seconds."""
     facts = {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
         kept = {"output": ask.output} if ask.output is not None else {"scores": scores}

@@ -1,4 +1,4 @@
-"""`gpukit ranksvm`: documents of queries in; models, scores, a table and the seconds of every part out."""
+"""`gpukit ranksvm`: train on documents of queries; models, scores, a table and seconds."""
 
 import contextlib
 import math
@@ -93,10 +93,10 @@ def ranksvm(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     jobs = check(ask)
-    if ask.device != "auto":  # which needs no GPU, and for small sets asks for none
+    if ask.device != "auto":  # no GPU is needed, and small sets do not use one
         resolve(ask.device)
     with NAMING.named():
-        steps.build(ask).check()  # raises for a parameter out of bounds, before anything is read
+        steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
     with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
         report.compile_ahead(ask, team, "documents")
@@ -105,7 +105,7 @@ def ranksvm(ctx, **values):
         for job in jobs:
             done.append(steps.run(ask, job, stages, team))
             steps.keep_in_mind(ctx, done, len(jobs))
-    if team.rank:  # the first one tells and writes
+    if team.rank:  # the first rank prints and writes
         return
     if ask.plot is not None:
         table.draw(ask, done)
@@ -114,7 +114,7 @@ def ranksvm(ctx, **values):
 
 
 def check(ask):
-    """The jobs; raises for options that contradict each other and for files that cannot be written, before any work."""
+    """Return the jobs; raise for contradictory options and unwritable files."""
     if ask.c is not None and ask.c_grid is not None:
         raise ParameterError("--c and --c-grid exclude each other: give C, or a grid to choose it from.")
     if ask.metric is not None and ask.c_grid is None and ask.c not in (None, "auto"):
@@ -129,14 +129,14 @@ def check(ask):
 
 
 def numbers(grid):
-    """The values of a grid of C, ascending."""
+    """Return the values of a grid of C, ascending."""
     from gpukit.ranking.solvers.path import parse_grid
 
     return parse_grid(grid).tolist()
 
 
 def one_number(text):
-    """C, written plainly or as a power (2^-3); ParameterError for anything else."""
+    """Return C from a number or a power (2^-3), or raise ParameterError."""
     with contextlib.suppress(ParameterError):
         if len(values := numbers(text)) == 1:
             return values[0]

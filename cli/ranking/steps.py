@@ -1,4 +1,4 @@
-"""The steps of `gpukit ranksvm`, and what `gpukit rank` shares with it. ask: the options, by name."""
+"""Steps of `gpukit ranksvm`, some shared with `gpukit rank`. ask: options by name."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,12 @@ from gpukit.timing import COMPILING
 
 
 class Trained(NamedTuple):
-    """What became of a Job: fitted RankSVM; (documents, queries, queries that are short) and metrics of each part;
-    warnings as texts; constant: the features that differ within no query, as text."""
+    """Result of a Job.
+
+    The fitted RankSVM; (documents, queries, short queries) and metrics of each part; warnings as texts; constant:
+    features
+    that are constant within every query, as text.
+    """
 
     job: object
     model: object
@@ -22,31 +26,33 @@ class Trained(NamedTuple):
 
     @property
     def path(self):
-        """A dict a value of C, or None where C was given."""
+        """Return a dict per value of C, or None if C was given."""
         return getattr(self.model, "path_", None)
 
     @property
     def steps(self):
-        """{newton, cg}: steps of training, for all values of C together."""
+        """Return {newton, cg}: steps of training, summed over all values of C."""
         fits = self.path or [{"newton": self.model.n_iter_, "cg": self.model.n_cg_}]
         return {kind: sum(one[kind] for one in fits) for kind in ("newton", "cg")}
 
     @property
     def seconds(self):
-        """What training took, from the documents in memory to the model; judging on the validation set apart."""
+        """Return the seconds of training, without reading and validation."""
         return sum(seconds for stage, seconds in self.model.timings_.items() if stage != COMPILING)
 
 
 def build(ask):
-    """The estimator that the options describe, not fitted."""
+    """Return the unfitted estimator of the options."""
     from gpukit.ranking import RankSVM
 
     return RankSVM(C=ask.c, solver=ask.solver, eps=ask.eps, scale=ask.scale, device=ask.device)
 
 
 def run(ask, job, stages, team):
-    """Trained: one job read, trained, evaluated and its files written; by the first rank of a parallel.Team, the others
-    help to train."""
+    """Read, train, evaluate and write one job; return Trained.
+
+    The first rank of a parallel.Team writes; all ranks train.
+    """
     silent = ask.quiet or ask.as_json
     with report.warnings_told(silent) as of_reading:
         parts = load(ask, job)
@@ -69,7 +75,7 @@ def run(ask, job, stages, team):
 
 
 def constant_features(documents, model):
-    """Return the features that have one value within each query of the training set, as text."""
+    """Return the features that are constant within every training query, as text."""
     from gpukit.ranking import serve
     from gpukit.ranking.run import named_columns
     from gpukit.ranking.scaling import constant_features as constant
@@ -79,7 +85,7 @@ def constant_features(documents, model):
 
 
 def fit(ask, job, parts, stages, team):
-    """(fitted RankSVM, warnings as texts): with the C given, or chosen on the validation set."""
+    """Return (fitted RankSVM, warning texts); C given or chosen on validation data."""
     model = build(ask)
     with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
@@ -106,7 +112,7 @@ def fit(ask, job, parts, stages, team):
 
 
 def validation_of(ask, job, parts):
-    """Return the validation set, or None where there is none or its labels do not define the metric."""
+    """Return the validation set, or None if missing or without a defined metric."""
     documents = parts.get("validation")
     if documents is None:
         return None
@@ -120,14 +126,14 @@ def validation_of(ask, job, parts):
 
 
 def question(ask):
-    """Return the metric by which C is chosen, with its rules."""
+    """Return the metric for the choice of C, with its rules."""
     from gpukit.ranking.solvers.path import Question
 
     return Question(ask.metric, ask.ndcg, ask.relevant, ask.ties)
 
 
 def follow(progress, name, metric):
-    """The progress of one job among several, with the metric at each C."""
+    """Return the progress callback of one job, with the metric at each C."""
 
     def tell(stage, done, total, info=None):
         if stage == "path":
@@ -138,7 +144,7 @@ def follow(progress, name, metric):
 
 
 def load(ask, job):
-    """{part: Documents} of a job; the other parts have the features of the training set."""
+    """Return {part: Documents} of a job with the features of the training set."""
     from gpukit.documents import read_letor
     from gpukit.documents.read import read_like
     from gpukit.ranking.inputs import is_wide
@@ -155,27 +161,30 @@ def load(ask, job):
 
 
 def evaluate(ask, documents, scores):
-    """evaluation.ranking.Metrics of scores (l,) for Documents."""
+    """Return the evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
     return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant, ties=ask.ties)
 
 
 def short(documents):
-    """How many queries have too few documents for the last of the NDCG@k that are shown."""
+    """Count queries with fewer documents than the last displayed NDCG@k needs."""
     from gpukit.evaluation.ranking import CUTS
 
     return int((documents.offsets[1:] - documents.offsets[:-1] < CUTS[-1]).sum())
 
 
 def write_scores(scores, path):
-    """Write scores (l,), one a line, to a file (whole or not at all), or to standard output when path is None."""
+    """Write scores (l,), one per line, to a file or stdout.
+
+    path None: standard output.
+    """
     with sinks.opened_text(path or "-") as file:
         file.writelines(f"{plain_decimal(score)}\n" for score in scores.tolist())
 
 
 def plain_decimal(number):
-    """A float in the fewest digits that give it back, without an exponent, which not every script reads."""
+    """Format a float exactly in the fewest digits, without an exponent."""
     import numpy as np
 
     text = repr(number)
@@ -183,7 +192,7 @@ def plain_decimal(number):
 
 
 def keep_in_mind(ctx, done, total):
-    """Say after Ctrl-C which jobs' files are there already."""
+    """Set the message after Ctrl-C: the jobs whose files are complete."""
     names = [one.job.name for one in done if one.job.model or one.job.scores]
     if names and total > 1:
         survived(ctx, f"The files of {', '.join(names)} are whole; there are none of the others.")

@@ -1,6 +1,6 @@
-"""How the result of `gpukit ranksvm` is shown: tables, JSON, pictures.
+"""Output of `gpukit ranksvm`: tables, JSON, pictures.
 
-done: [ranking.Trained]; ask: the options, by name.
+done: [ranking.Trained]; ask: options by name.
 """
 
 import math
@@ -61,7 +61,7 @@ def show(ask, done, stages):
 
 
 def undefined(found):
-    """Yield a line for each reason for which a metric of evaluation.ranking.Metrics is shown as "-"."""
+    """Yield a line per reason why a metric of evaluation.ranking.Metrics is "-"."""
     reasons = {}
     for metrics in found:
         for name, reason in metrics.reasons.items():
@@ -71,7 +71,7 @@ def undefined(found):
 
 
 def tied(ties, part, found):
-    """Return how many pairs of a part have equal scores, and what that means for its metrics; "" if none has."""
+    """Describe the number of tied pairs of a part and the effect; "" if none."""
     pairs, queries = (sum(metrics.ties[key] for metrics in found) for key in ("pairs", "queries"))
     if not pairs:
         return ""
@@ -83,8 +83,10 @@ def tied(ties, part, found):
 
 
 def zeros(ndcg, sizes):
-    """What LETOR's rules make of short queries, where most are; else "". sizes: [(documents, queries, queries that are
-    short)]."""
+    """Describe the effect of LETOR's rules if most queries are short, else "".
+
+    sizes: [(documents, queries, short queries)].
+    """
     queries, few = (sum(size[place] for size in sizes) for place in (1, 2))
     if ndcg != "letor" or 2 * few <= queries:
         return ""
@@ -95,7 +97,7 @@ def zeros(ndcg, sizes):
 
 
 def title(ask, done):
-    """Yield the lines above the table: what was trained where, and how C came about."""
+    """Yield the lines above the table: data, device and the choice of C."""
     devices, solvers = (
         ", ".join(dict.fromkeys(getattr(one.model, name) for one in done)) for name in ("device_", "solver_")
     )
@@ -113,13 +115,16 @@ def title(ask, done):
 
 
 def given(ask, done):
-    """C as the title names it where there is no grid: that of all, or auto."""
+    """Describe C without a grid: the common value, or auto."""
     found = {one.model.C_ for one in done}
     return spelled(found.pop()) if len(found) == 1 else ask.c
 
 
 def settings(one):
-    """What was chosen for one fold or file, and why; None where nothing was left open."""
+    """Describe the chosen settings of one job and the reason.
+
+    None if all were given.
+    """
     chosen = getattr(one.model, "chosen_", None)
     if chosen is None:
         return None
@@ -134,12 +139,12 @@ def settings(one):
 
 
 def named(trial):
-    """C and scale of a trial in words."""
+    """Describe C and scale of a trial."""
     return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}"
 
 
 def rows_by_part(one):
-    """A row for each of train, validation and test."""
+    """Return a row for each of train, validation and test."""
     return [
         {"part": part, "documents": one.sizes[part][0], "queries": one.sizes[part][1], **defined(metrics)}
         for part, metrics in one.metrics.items()
@@ -147,7 +152,7 @@ def rows_by_part(one):
 
 
 def rows_by_fold(done, part):
-    """A row a fold, with metrics of its part, and the row of the means."""
+    """Return a row per fold with metrics, and the row of means."""
     rows = [row_of_fold(one, part) for one in done]
     mean = means(rows)
     steps = {key: short(mean[key], 1) for key in ("newton", "cg")}
@@ -155,7 +160,7 @@ def rows_by_fold(done, part):
 
 
 def row_of_fold(one, part):
-    """The numbers of one fold, with metrics of its part."""
+    """Return the numbers of one fold, with metrics of its part."""
     return {
         "fold": one.job.name,
         "C": report.Figure(spelled(one.model.C_)),
@@ -166,31 +171,34 @@ def row_of_fold(one, part):
 
 
 def defined(metrics):
-    """metrics with None for what is not defined (PA without pairs, NDCG of labels that are no grades)."""
+    """Return metrics with None for undefined ones.
+
+    PA without pairs and NDCG of labels that are not grades are undefined.
+    """
     return {name: None if value != value else value for name, value in metrics.items()}
 
 
 def means(rows):
-    """{key: mean} of the numbers of rows; None where one is."""
+    """Return {key: mean} over rows; None if a value is None."""
     numbers = [key for key, value in rows[0].items() if not isinstance(value, str)]
     columns = {key: [row[key] for row in rows] for key in numbers}
     return {key: None if None in column else sum(column) / len(column) for key, column in columns.items()}
 
 
 def spelled(C):
-    """C in few characters: 0.5, 10, 2^-10."""
+    """Format C briefly: 0.5, 10, 2^-10."""
     plain, exponent = f"{C:.4g}", math.frexp(C)[1] - 1
     power = f"2^{exponent}"
     return power if C == 2.0**exponent and len(power) < len(plain) else plain
 
 
 def short(number, decimals):
-    """A number with so many decimals below 10, one below 1,000, none above."""
+    """Format a number with several decimals below 10, one below 1,000, none above."""
     return report.Figure(f"{number:.{decimals if number < 10 else int(number < 1000)}f}")
 
 
 def remarks(ask, done):
-    """Yield what else to say: files written, what to do next."""
+    """Yield the written files and the next command."""
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
     yield from filter(None, map(settings, done))
@@ -206,7 +214,7 @@ def remarks(ask, done):
 
 
 def result(ask, done, stages):
-    """What --json prints."""
+    """Return the --json output."""
     model = done[0].model
     parts = done[0].metrics
     return {
@@ -227,7 +235,7 @@ def result(ask, done, stages):
 
 
 def fold_result(one):
-    """What --json prints of one fold or file."""
+    """Return the --json output of one fold or file."""
     model = one.model
     return {
         "name": one.job.name,
@@ -259,7 +267,10 @@ def fold_result(one):
 
 
 def draw(ask, done):
-    """The picture that --plot asks for: the metric by C, or the gradient by CG step where there is a single C."""
+    """Draw the --plot picture: the metric by C, or the gradient by CG step.
+
+    The gradient is drawn for a single C.
+    """
     if ask.grid is not None:
         paths = {one.job.name: [(point["C"], point["validation"][ask.metric]) for point in one.path] for one in done}
         curves(paths, ("C", f"{ask.metric} on the validation set"), (2, None), ask.plot)
@@ -269,5 +280,5 @@ def draw(ask, done):
 
 
 def convergence(history):
-    """[(CG steps so far, length of the gradient)] after each Newton step."""
+    """Return [(cumulative CG steps, gradient norm)] after each Newton step."""
     return list(zip(accumulate(row["cg_steps"] for row in history), (row["gradient"] for row in history)))

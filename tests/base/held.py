@@ -1,4 +1,4 @@
-"""A stand-in for cupy's or torch's arrays in the kernel tier: `held.there` is passed to kernels."""
+"""Substitute for cupy's or torch's arrays; `held.there` is passed to kernels."""
 
 from support import SIMULATED
 

@@ -1,4 +1,4 @@
-"""Stand-ins for arrays of libraries that the tests do not install."""
+"""Substitutes for arrays of libraries that the tests do not install."""
 
 import numpy as np
 
@@ -17,7 +17,7 @@ class OnDevice:
 
 
 class Capsule:
-    """An array with DLPack only, on a device of a given kind (1 the host, 2 a GPU)."""
+    """An array with DLPack only, on a device kind (1 host, 2 GPU)."""
 
     def __init__(self, array, kind):
         self.array, self.kind = array, kind
@@ -30,7 +30,7 @@ class Capsule:
 
 
 class Cupy:
-    """A stand-in for the library: asarray of a numpy array, on the current device."""
+    """Substitute for cupy: asarray of a numpy array, on the current device."""
 
     def __init__(self):
         self.made, self.current = [], None

@@ -21,7 +21,7 @@ SMALL = {"n_factors": 4, "n_epochs": 3, "device": "cpu"}
 
 
 class Case(NamedTuple):
-    """An estimator, the arguments of fit, and a function that returns results of the fitted one."""
+    """An estimator, the arguments of fit, and a function of its results."""
 
     estimator: Estimator
     data: tuple

@@ -1,4 +1,7 @@
-"""Difficult arguments of every public function: a GpukitError in one line, or a result; no other exception or crash."""
+"""Difficult arguments of every public function.
+
+The result is valid or a GpukitError of one line, never another exception or a crash.
+"""
 
 import copy
 
@@ -17,7 +20,7 @@ from gpukit.ratings import Ratings, as_ratings
 
 
 def broken_csr(indices=(0, 1, 9), indptr=(0, 2, 1, 3)):
-    """Return a CSR matrix (3, 3) with indices or pointers that scipy did not check."""
+    """Return a CSR matrix (3, 3) with unchecked indices or pointers."""
     matrix = scipy.sparse.csr_matrix(np.eye(3))
     matrix.indices, matrix.indptr = np.array(indices, np.int32), np.array(indptr, np.int32)
     return matrix

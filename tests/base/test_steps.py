@@ -1,4 +1,7 @@
-"""Each room's cpu.py and gpu.py have the names of its steps.py, with the same arguments."""
+"""Agreement of the cpu.py and gpu.py of packages with their steps.py.
+
+Names and arguments are equal.
+"""
 
 import importlib
 import inspect
@@ -10,7 +13,10 @@ SIDES = ("cpu", "gpu")
 
 
 def told(protocol):
-    """Return {name: number of arguments without self} of the methods of a Protocol; -1 for a plain attribute."""
+    """Return {name: number of arguments without self} of a Protocol.
+
+    -1 for a plain attribute.
+    """
     own = {name: part for name, part in vars(protocol).items() if getattr(part, "__name__", "") == name}
     own = {name: part for name, part in own.items() if not name.startswith("_") or name == "__init__"}
     attributes = dict.fromkeys(vars(protocol).get("__annotations__", {}), -1)
@@ -18,7 +24,7 @@ def told(protocol):
 
 
 def faults(owner, protocol, of_class=False):
-    """Return the names of a Protocol that a module or class lacks or defines with other arguments."""
+    """Return the names that a module or class defines differently than a Protocol."""
     found = []
     for name, count in told(protocol).items():
         part = getattr(owner, name, None)

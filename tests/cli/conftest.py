@@ -1,4 +1,4 @@
-"""Shared fixtures of the verbs' tests: running a verb in this process, small planted ratings, a trained model."""
+"""Fixtures of the verbs' tests: runs, planted ratings, trained models."""
 
 from types import SimpleNamespace
 
@@ -23,7 +23,10 @@ def verb(capsys):
 
 @pytest.fixture
 def refused(verb):
-    """refused("predict", ...) -> the one line of the error; exit code 2, or the code given."""
+    """Return refused("predict", ...) -> the one line of the error.
+
+    The exit code is 2 unless another is passed.
+    """
 
     def check(*arguments, code=2):
         result = verb(*arguments)

@@ -11,7 +11,7 @@ ROW = Row("sorting", "random", "generated", [1.0, 2.0, 3.0], "ms", "a note")
 
 @pytest.fixture
 def measuring(monkeypatch, verb):
-    """Return a function run(names, *words): the result of bench if only the named benchmarks have rows."""
+    """Return run(names, *words): bench where only these benchmarks have rows."""
 
     def run(measured, *words):
         monkeypatch.delenv("GPUKIT_DATA", raising=False)

@@ -64,7 +64,7 @@ def test_without_a_checkpoint_it_is_said_that_nothing_was_kept(verb, ratings_fil
 @pytest.mark.parametrize("solver", [(), ("--solver", "als")], ids=str)
 @pytest.mark.parametrize("before", [True, False])
 def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_c_at, monkeypatch, before, solver):
-    """One line with both, and the exit code of a stop request."""
+    """Both errors in one line, with the exit code of a stop."""
     checkpoint = tmp_path / "ck"
     if before:
         checkpoint.write_text("an earlier one")
@@ -73,7 +73,7 @@ def test_a_checkpoint_that_cannot_be_written(verb, ratings_file, tmp_path, ctrl_
         raise DataError(f"cannot write {path}: No space left on device.")
 
     monkeypatch.setattr("gpukit.factorization.run.saving.save_checkpoint", full)
-    monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # whatever the time of compilation
+    monkeypatch.setattr("gpukit.factorization.run.CHECKPOINT_SECONDS", 1e9)  # for any time of compilation
     ctrl_c_at("training", 2)
     result = verb(
         "train-lshmf", ratings_file, "--checkpoint", checkpoint, *SMALL, "--no-neighbors", "-q", "--force", *solver

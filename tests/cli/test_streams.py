@@ -1,4 +1,7 @@
-"""Commands in a pipeline: - is standard input for input and standard output for a table; messages go to stderr."""
+"""Commands in a pipeline: - is standard input or standard output.
+
+Messages go to stderr.
+"""
 
 import os
 import subprocess
@@ -14,7 +17,10 @@ ROWS = "".join(f"{row % 97},{row % 89},{row % 5 + 1}\n" for row in range(60_000)
 
 @pytest.fixture
 def given():
-    """given(text): send text to standard input through a pipe; the writer is joined when the test ends."""
+    """Return given(text), which sends text to standard input through a pipe.
+
+    The writer is joined at the end of the test.
+    """
     before, threads = os.dup(0), []
 
     def feed(text):
@@ -54,7 +60,7 @@ def test_convert(verb, given, tmp_path):
 
 @pytest.mark.slow
 def test_convert_in_a_shell(tmp_path):
-    """60,000 rows through cat, process substitution and a FIFO: none is lost in any combination."""
+    """60,000 rows through cat, process substitution and a FIFO, without loss."""
     (tmp_path / "in.csv").write_text(ROWS)
     line = (
         '"$0" -P -m gpukit convert in.csv whole.csv -q; mkfifo pipe; '

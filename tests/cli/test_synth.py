@@ -31,7 +31,10 @@ def test_refused(tmp_path, capsys):
 
 
 def lines_of(root, tmp_path):
-    """Return the arguments of each command in data/README.md that makes a sample, with tmp_path in place of data."""
+    """Return the arguments of each command in data/README.md that makes a sample.
+
+    tmp_path replaces data.
+    """
     lines = [line.strip() for line in (root / "data" / "README.md").read_text().splitlines()]
     return [
         [word.replace("data/", f"{tmp_path}/") for word in line.split()[1:]]

@@ -1,4 +1,4 @@
-"""Ids and titles from files are escaped in tables and messages, and exact in csv and JSON."""
+"""Ids and titles from files: escaped on terminals, exact in csv and JSON."""
 
 import csv
 import io

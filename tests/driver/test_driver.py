@@ -169,7 +169,7 @@ def test_numbers_of_arguments():
     "shape, strides", [((7,), None), ((5, 3), None), ((0,), None), ((4, 3), (8, 2)), ((4, 3), (0, 1))]
 )
 def test_the_type_of_an_array_is_numbas(dtype, shape, strides):
-    """Also for arrays with unusual layouts, and for a second array of the same type."""
+    """Also for unusual layouts, and for a second array of a type."""
     size, dtype = np.dtype(dtype).itemsize, np.dtype(dtype)
     strides = tuple(size * step for step in strides) if strides else np.empty(shape, dtype).strides
     for _ in range(2):

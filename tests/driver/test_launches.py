@@ -51,7 +51,10 @@ def test_every_launch_takes_its_own_arguments():
 
 @pytest.mark.kernel
 def test_launches_that_are_repeated():
-    """Each reads the current content of its arrays, whatever was launched in between, also of the same kernel."""
+    """Each launch reads the current content of its arrays.
+
+    Other launches in between have no effect, also of the same kernel.
+    """
     x, by = np.arange(32, dtype=np.float32), cuda.to_device(np.ones(32, np.float32))
     line, outs = Line(cuda.to_device(x), by), [cuda.device_array(32, np.float32) for _ in range(2)]
     streams = None, cuda.stream()
@@ -125,7 +128,10 @@ def test_numba_launches_the_first_time_alone(monkeypatch):
 
 @pytest.mark.gpu
 def test_memory_goes_back_when_nothing_is_taken(monkeypatch):
-    """Released memory is kept for the next request, and goes to the driver with the last array or on request."""
+    """Released memory is reused, and freed with the last array.
+
+    It is also freed on request.
+    """
     _driver.release()
     context = cuda.current_context()
     monkeypatch.setitem(context.extras, "gpukit", _driver.Pool(context))  # without further references
@@ -147,7 +153,10 @@ def test_memory_goes_back_when_nothing_is_taken(monkeypatch):
 
 
 class Loads:
-    """A kernel whose code is loaded at its first launch, as in numba-cuda: not by two threads at the same time."""
+    """A kernel whose code is loaded at its first launch.
+
+    As in numba-cuda, two threads do not load it at the same time.
+    """
 
     def __init__(self):
         self.loading, self.twice, self.launched = threading.Semaphore(1), 0, []

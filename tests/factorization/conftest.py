@@ -1,11 +1,11 @@
-"""Fixtures of this room."""
+"""Fixtures for factorization tests."""
 
 import pytest
 
 
 @pytest.fixture
 def one_thread():
-    """One thread: with several, training does not repeat to the bit."""
+    """Run with one thread, because training with several is not bit-identical."""
     from gpukit.runtime.thread_count import limited
 
     with limited(1):
@@ -14,7 +14,10 @@ def one_thread():
 
 @pytest.fixture
 def as_of_many(monkeypatch):
-    """Updates of few ratings as of many: trained anew when these have doubled, not whenever all would be walked."""
+    """Treat updates of few ratings as of many.
+
+    A model is retrained when its ratings have doubled, and not whenever the whole history would be replayed.
+    """
     from gpukit.factorization.update import retrain
 
     monkeypatch.setattr(retrain, "FEW", 0)

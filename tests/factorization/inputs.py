@@ -1,4 +1,4 @@
-"""Small awkward problems that the twin tier and the kernel tier share."""
+"""Small difficult problems for tests of CPU twins and kernels."""
 
 from typing import NamedTuple
 
@@ -23,8 +23,10 @@ TURN = np.uint32(0x1234567)
 
 
 class Problem(NamedTuple):
-    """Ratings of a tiny model in the middle of its training. rated {(i, j): level in Z}; walk: 'users' or 'items';
-    weight {(i, j): how often it counts} or None."""
+    """Ratings of a very small model during its training.
+
+    rated {(i, j): level in Z}; walk: the major side, 'users' or 'items'; weight {(i, j): weight of a rating} or None.
+    """
 
     shape: tuple
     walk: str
@@ -34,7 +36,10 @@ class Problem(NamedTuple):
 
 
 def problem(n_factors, n_neighbors, shape=(9, 40), n_ratings=150, seed=0, walk=None):
-    """A Problem; the last user and item number 1 have no ratings; walk defaults to the estimators' choice."""
+    """Return a Problem; the last user and item 1 have no ratings.
+
+    walk: the major side, by default that of the estimators.
+    """
     rng = np.random.default_rng([seed, n_factors, n_neighbors])
     n_users, n_items = shape
     pairs = [(i, j) for i in range(max(1, n_users - 1)) for j in range(n_items) if j != 1]
@@ -53,26 +58,29 @@ def problem(n_factors, n_neighbors, shape=(9, 40), n_ratings=150, seed=0, walk=N
 
 
 def with_weights(problem):
-    """The Problem whose ratings count differently, from hardly at all to three times."""
+    """Return the Problem with weights of ratings from 0.01 to 3."""
     drawn = np.random.default_rng(len(problem.rated)).uniform(0.01, 3.0, len(problem.rated)).astype(np.float32)
     return problem._replace(weight=dict(zip(problem.rated, drawn)))
 
 
 def stored(problem):
-    """The Problem with its minor side's factors rounded to float16."""
+    """Return the Problem with its minor side's factors rounded to float16."""
     name = "item_factors" if problem.walk == "users" else "user_factors"
     halves = getattr(problem.state, name).astype(np.float16).astype(np.float32)
     return problem._replace(state=problem.state._replace(**{name: halves}))
 
 
 def rates(kind="adaptive", biases=True):
-    """Large rates, all different, so that an error shows; 'paper': no row's rate falls with its squared errors."""
+    """Return large, distinct rates, so that an error shows.
+
+    kind 'paper': rates do not fall with squared errors of rows.
+    """
     gains = (0.03, 0.9) if kind == "adaptive" else (0.0, 0.0)
     return Rates(*map(np.float32, (0.25, gains[0], 0.09, 0.17 if biases else 0.0, gains[1], 0.05, 0.03, 0.21)))
 
 
 def oracle(problem, dtype):
-    """The Problem as a naive.Model."""
+    """Return the Problem as a naive.Model."""
     state = problem.state
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     r = {pair: Z[level] for pair, level in problem.rated.items()}
@@ -95,13 +103,13 @@ def oracle(problem, dtype):
 
 
 def predictions(problem, dtype, pairs):
-    """What the oracle predicts for pairs."""
+    """Return the oracle's predictions for pairs."""
     model = oracle(problem, dtype)
     return [naive.predict(model, *pair) for pair in pairs]
 
 
 def lanes_layout(n_factors, n_neighbors, lanes, half=False):
-    """A Layout for so many lanes, whatever the library would choose."""
+    """Return a Layout with a given number of lanes."""
     factors, near = (4 * -(-size // (4 * lanes)) for size in (n_factors, n_neighbors))
     major, minor = (
         Rows(n_factors, -(-(lanes * factors // (1 + kind) + EXTRA) // 4) * 4, kind) for kind in (False, half)
@@ -110,14 +118,14 @@ def lanes_layout(n_factors, n_neighbors, lanes, half=False):
 
 
 def levels():
-    """(256,) float32: code 1 + level -> rating; what must not be read is NaN."""
+    """Return (256,) float32: code 1 + level -> rating; unused codes are NaN."""
     table = np.full(LEVELS, np.nan, np.float32)
     table[1 : 1 + len(Z)] = Z
     return table
 
 
 def code_lines(problem, layout, pairs):
-    """(len(pairs), slots) uint8 by looking every neighbour up."""
+    """Return code lines (len(pairs), slots) uint8 by looking up every neighbour."""
     lines = np.full((len(pairs), layout.slots), NO_NEIGHBOR, np.uint8)
     for line, (i, j) in zip(lines, pairs):
         for k, other in enumerate(problem.state.neighbors[j] if j < problem.shape[1] else []):
@@ -126,9 +134,9 @@ def code_lines(problem, layout, pairs):
 
 
 def pack(problem, layout):
-    """(Parameters, neighbors) of a Problem in a layout, as kernels take them."""
+    """Return (Parameters, neighbors) of a Problem in a layout, as arguments of kernels."""
     sides = states.pack_sides(problem.state, layout, problem.walk)
-    if not layout.slots:  # not read, but an array of no bytes cannot be sent to a GPU
+    if not layout.slots:  # unused, but an empty array cannot be sent to a GPU
         return Parameters(*sides, *(np.zeros((1, 1), np.float32) for _ in range(2))), np.zeros((1, 1), np.int32)
     state = problem.state
     base = state.item_extras[:, BASE]
@@ -137,8 +145,10 @@ def pack(problem, layout):
 
 
 class Walk(NamedTuple):
-    """Ratings by major row: chunks (n, 3) int64, minor (nnz,) int32, values (nnz,) float32, pairs [(i, j)]; weights
-    (nnz,) float32 or None."""
+    """Ratings of an epoch by major row.
+
+    chunks (n, 3) int64, minor (nnz,) int32, values (nnz,) float32, pairs [(i, j)]; weights (nnz,) float32 or None.
+    """
 
     chunks: np.ndarray
     minor: np.ndarray
@@ -147,18 +157,21 @@ class Walk(NamedTuple):
     weights: np.ndarray | None
 
     def batch(self, codes):
-        """The Batch that an epoch reads, with lines of codes; a WeightedBatch of a Problem with weights."""
+        """Return the Batch of an epoch with lines of codes; a WeightedBatch for weights."""
         read = self.minor, self.values, codes, levels()
         return Batch(*read) if self.weights is None else WeightedBatch(*read, self.weights)
 
     def visits(self):
-        """[(i, j)] in the order in which one worker learns them."""
+        """Return [(i, j)] in the order of one worker."""
         shifts = [int(below(TURN, c, length)) for c, length in enumerate(self.chunks[:, 2].tolist())]
         return naive.walk(self.chunks.tolist(), shifts, self.pairs)
 
 
 def walk(problem, longest=7, seed=0):
-    """Every rating once, rows cut into chunks of up to `longest`; chunks in random order, one without ratings."""
+    """Return a Walk with rows cut into chunks of up to `longest`.
+
+    Every rating occurs once. Chunks are in random order, one of them without ratings.
+    """
     rng = np.random.default_rng(seed)
     side = 0 if problem.walk == "users" else 1
     pairs = list(problem.rated)
@@ -178,13 +191,13 @@ def walk(problem, longest=7, seed=0):
 
 
 def empty_tables(n_users, n_items):
-    """Tables for so many users, full of what must not be read."""
+    """Return Tables for some users, filled with values that must not be read."""
     shape = -(-n_users // 32), n_items + 1
     return Tables(np.full(shape, 0xDEADBEEF, np.uint32), np.full((*shape, 32), 77, np.uint8))
 
 
 def tables_of(case, users):
-    """The Tables of some users of a Problem, by looking every item up."""
+    """Return the Tables of some users of a Problem by looking up every item."""
     tables = empty_tables(len(users), case.shape[1])
     tables.rated[:] = 0
     for place, user in enumerate(users):
@@ -196,14 +209,14 @@ def tables_of(case, users):
 
 
 def assert_same_tables(tables, expected):
-    """What may be read of two Tables is the same."""
+    """Check that the readable parts of two Tables are equal."""
     np.testing.assert_array_equal(tables.rated, expected.rated)
     bits = (expected.rated[..., None] >> np.arange(32, dtype=np.uint32)) & 1 == 1
     np.testing.assert_array_equal(tables.codes[bits], expected.codes[bits])
 
 
 def assert_right_keys(keys, case, users, worth, hide):
-    """Keys of scores against the oracle's, within budget; the last key for what is left out."""
+    """Check keys of scores against the oracle's, within budget; LAST for hidden items."""
     n_items = case.shape[1]
     out = np.array([[(hide and (i, j) in case.rated) or np.isnan(worth[j]) for j in range(n_items)] for i in users])
     np.testing.assert_array_equal(keys == LAST, out)
@@ -216,14 +229,14 @@ def assert_right_keys(keys, case, users, worth, hide):
 
 
 def worths(n_items):
-    """(N,) float32 worths of items, of which some are left out."""
+    """Return (N,) float32 worths of items; NaN for items left out."""
     worth = np.random.default_rng(n_items).normal(size=n_items).astype(np.float32)
     worth[::7] = np.nan
     return worth
 
 
 def history(case):
-    """The History of what each user rated."""
+    """Return the History of each user's ratings."""
     pairs = sorted(case.rated)
     counts = np.bincount([i for i, _ in pairs], minlength=case.shape[0] + 1)
     indptr = np.concatenate([[0], np.cumsum(counts)]).astype(np.int64)
@@ -232,27 +245,30 @@ def history(case):
 
 
 def query(case, pairs):
-    """(Query of sorted pairs whose lines go to random places, one user more than there are)."""
+    """Return a Query of sorted pairs with random output positions and one extra user."""
     indptr = np.searchsorted([i for i, _ in pairs], np.arange(case.shape[0] + 2)).astype(np.int64)
     places = np.random.default_rng(0).permutation(len(pairs)).astype(np.uint32)
     return Query(indptr, np.array([j for _, j in pairs], np.int32), places)
 
 
 def asked(case, pairs, codes):
-    """The Pairs of a Problem, with lines of codes."""
+    """Return the Pairs of a Problem, with lines of codes."""
     users, items = np.array(pairs, np.int32).T.copy()
     major, minor = (users, items) if case.walk == "users" else (items, users)
     return Pairs(major, minor, codes, levels())
 
 
 def without_conflicts(problem, workers):
-    """The Problem with only the ratings whose user and item are equal modulo workers."""
+    """Return the Problem with only ratings whose user and item are equal modulo workers."""
     kept = {(i, j): level for (i, j), level in problem.rated.items() if i % workers == j % workers}
     return problem._replace(rated=kept)
 
 
 def dealt(chunks, workers):
-    """Chunks in an order that gives worker w the rows that are w modulo workers; free places have length 0."""
+    """Return chunks in an order that assigns worker w the rows w modulo workers.
+
+    Unused positions have length 0.
+    """
     rows = [chunks[chunks[:, 0] % workers == w] for w in range(workers)]
     table = np.zeros((workers * max(map(len, rows)), 3), np.int64)
     for w, mine in enumerate(rows):
@@ -261,7 +277,7 @@ def dealt(chunks, workers):
 
 
 def assert_unused_is_zero(table, rows):
-    """Padding and the row of the unknown, in parameter rows."""
+    """Check that padding and the unknown row of parameter rows are zero."""
     numbers = table.view(np.float16) if rows.half else table
     behind = rows.stride - EXTRA
     assert not numbers[:, rows.n_factors : (1 + rows.half) * behind].any()
@@ -269,7 +285,7 @@ def assert_unused_is_zero(table, rows):
 
 
 def unpack(problem, layout, parameters):
-    """The State in Parameters; checks that padding and the rows of the unknown are as they were: zero."""
+    """Return the State in Parameters; check that padding and unknown rows are zero."""
     for table, rows in (parameters.P, layout.major), (parameters.Q, layout.minor):
         assert_unused_is_zero(table, rows)
     P, Q = states.unpack_rows(parameters.P, layout.major), states.unpack_rows(parameters.Q, layout.minor)
@@ -281,13 +297,14 @@ def unpack(problem, layout, parameters):
     return states.State(*sides, influence, problem.state.neighbors)
 
 
-HALF = 2 * 2**13  # units of the last place of a float32 number that are two of a float16 number
+HALF = 2 * 2**13  # units in the last place of float32 that equal two of float16
 
 
 def assert_learned(problem, state, visits, rates, half=False):
-    """State within the error budget of the oracle's after the visits; half: the minor side's factors are float16.
+    """Check a State against the oracle after the visits, within budget.
 
-    A sum that falls near the middle of two float16 numbers goes to either, and so two units more are allowed there.
+    half: the minor side's factors are float16. A sum near the midpoint of two float16 numbers may be rounded to either,
+    so two more units are permitted there.
     """
     minor = ("V" if problem.walk == "users" else "U") if half else ""
     exact, plain = (naive.epoch(oracle(problem, dtype), visits, rates, minor) for dtype in (np.float64, np.float32))
@@ -295,7 +312,7 @@ def assert_learned(problem, state, visits, rates, half=False):
 
 
 def assert_near(state, plain, exact, units=4):
-    """A State within the error budget of two naive.Models."""
+    """Check that a State is within the error budget of two naive.Models."""
     (b, s, base), (b_hat, s_hat, base_hat) = state.user_extras.T, state.item_extras.T
     found = {
         "U": state.user_factors,
@@ -317,7 +334,7 @@ def assert_near(state, plain, exact, units=4):
 
 
 def planted(n_users=60, n_items=30, density=0.5, rank=3, seed=0, scale=(1, 5)):
-    """Ratings with whole stars around a planted low rank, ids with gaps."""
+    """Return Ratings with whole stars around a planted low rank; ids have gaps."""
     rng = np.random.default_rng(seed)
     users, items = np.nonzero(rng.random((n_users, n_items)) < density)
     taste = rng.normal(size=(n_users, rank)) @ rng.normal(size=(rank, n_items)) / rank**0.5
@@ -329,7 +346,7 @@ def planted(n_users=60, n_items=30, density=0.5, rank=3, seed=0, scale=(1, 5)):
 
 
 def ratings_of(values, n_users=40, n_items=25, seed=0):
-    """Ratings with these values in random places, users 0 and 7 without any."""
+    """Return Ratings with these values at random pairs; users 0 and 7 have none."""
     rng = np.random.default_rng(seed)
     pairs = rng.choice(
         [i * n_items + j for i in range(n_users) if i not in (0, 7) for j in range(n_items)], len(values), replace=False
@@ -344,24 +361,24 @@ def ratings_of(values, n_users=40, n_items=25, seed=0):
 
 
 def ordered(ratings, device=None):
-    """The Orders of Ratings, on the CPU if no device is given."""
+    """Return the Orders of Ratings, by default on the CPU."""
     return order_ratings(ratings, device or cpu())
 
 
 def make(model, **parameters):
-    """A small MatrixFactorization or LSHMF on the CPU, with nothing left to choose."""
+    """Return a small MatrixFactorization or LSHMF on the CPU with all settings named."""
     if model is LSHMF:
         parameters = {"n_neighbors": 4, "lsh_q": 20, **parameters}
     return model(**{"n_factors": 4, "n_epochs": 5, "regularization": 0.06, "device": "cpu", **parameters})
 
 
 def same_state(one, other):
-    """Whether two fitted models are equal to the bit."""
+    """Return True if two fitted models are bit-identical."""
     return all(np.array_equal(a, b) for a, b in zip(one._state, other._state))
 
 
 def bias_predictor(ratings):
-    """(mean, user biases (M,), item biases (N,)) float64 of a Ratings: what a model is compared with."""
+    """Return (mean, user biases (M,), item biases (N,)) float64, a baseline predictor."""
     mean, (users, items) = ratings.values.mean(dtype=np.float64), (ratings.users, ratings.items)
     bias, counts = (
         np.zeros(ratings.shape[0]),

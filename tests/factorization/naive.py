@@ -1,6 +1,7 @@
-"""Oracle of CUSGD++ and CULSH-MF: Eq. (1) and (5) of Li et al. 2022, plain loops over ratings in the paper's notation.
+"""Oracle of CUSGD++ and CULSH-MF: Eq. (1) and (5) of Li et al. 2022.
 
-In float64 it is the oracle; the same loops in float32 are the plain computation that the error budget is measured by.
+Plain loops over ratings in the paper's notation. In float64 it is the oracle; in float32 it is the plain computation
+that defines the error budget.
 """
 
 import copy
@@ -10,9 +11,11 @@ import numpy as np
 
 
 class Model:
-    """U (M, F), V (N, F); b (M,), b_hat (N,); s, s_hat: sums of squared errors; base, base_hat: the fixed biases of the
-    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}; weight {(i, j): how
-    often a rating counts}, 1 where it says nothing. Numbers have one dtype.
+    """Model parameters in the paper's notation, all of one dtype.
+
+    U (M, F), V (N, F); b (M,), b_hat (N,); s, s_hat: sums of squared errors; base, base_hat: fixed biases of the
+    residuals; W, C (N, K); S (N, K): the neighbours S^K(j), -1 for none; r {(i, j): rating}; weight {(i, j): weight of
+    a rating}, default 1.
     """
 
     ARRAYS = ("U", "V", "b", "b_hat", "s", "s_hat", "base", "base_hat", "W", "C")
@@ -26,19 +29,22 @@ class Model:
 
 
 def explicit_and_implicit(m, i, j):
-    """(R^K(i;j), N^K(i;j)) as places k in S^K(j): the neighbours that i rated, and the others."""
+    """Return (R^K(i;j), N^K(i;j)) as positions k in S^K(j).
+
+    The neighbours that i rated, and the others.
+    """
     R = [k for k, other in enumerate(m.S[j]) if other >= 0 and (i, other) in m.r]
     return R, [k for k, other in enumerate(m.S[j]) if other >= 0 and (i, other) not in m.r]
 
 
 def residual(m, i, j, k):
-    """r - b of user i for the k-th neighbour of item j."""
+    """Return r - b of user i for the k-th neighbour of item j."""
     other = m.S[j][k]
     return m.r[i, other] - m.base_hat[other] - m.base[i]
 
 
 def predict(m, i, j):
-    """Eq. (1); mu is 0."""
+    """Return Eq. (1) with mu = 0."""
     R, N = explicit_and_implicit(m, i, j)
     value = m.b[i] + m.b_hat[j] + (m.U[i] * m.V[j]).sum()
     if R:
@@ -49,18 +55,20 @@ def predict(m, i, j):
 
 
 def scale(m, places):
-    """|S|^-1/2."""
+    """Return |S|^-1/2."""
     return m.dtype(1) / np.sqrt(m.dtype(len(places)))
 
 
 def learn(m, i, j, rates):
-    """Eq. (5) for one rating."""
+    """Apply Eq. (5) for one rating."""
     step(m, i, j, m.r[i, j] - predict(m, i, j), rates)
 
 
 def step(m, i, j, e, rates):
-    """Eq. (5) for an error e; every right-hand side is the old value. Rates fall with a row's own squared errors. What
-    counts w times has its steps, and its squared error, times w."""
+    """Apply Eq. (5) for an error e; right-hand sides use old values.
+
+    Rates fall with a row's own squared errors. A rating of weight w has its steps and its squared error times w.
+    """
     f = {name: m.dtype(value) for name, value in rates._asdict().items()}
     R, N = explicit_and_implicit(m, i, j)
 
@@ -85,12 +93,15 @@ def step(m, i, j, e, rates):
 
 
 def moved(m, name, row, change):
-    """row + change; float16 numbers added as such where m.half says that the row is stored so."""
+    """Return row + change, as float16 numbers if m.half names the array."""
     return row.astype(np.float16) + change.astype(np.float16) if name == m.half else row + change
 
 
 def epoch(m, visits, rates, half=""):
-    """The Model after Eq. (5) for each (i, j) of visits in turn; m stays as it is. half: 'U' or 'V' is float16."""
+    """Return the Model after Eq. (5) for each (i, j) of visits.
+
+    m is unchanged. half: 'U' or 'V' is float16.
+    """
     m = copy.deepcopy(m)
     m.half = half
     if half:
@@ -101,9 +112,12 @@ def epoch(m, visits, rates, half=""):
 
 
 def batch(m, major_steps, minor_steps, sides, rates):
-    """The Model after a batch: steps are lists of pairs (i, j) of one row, of which it learns at once, each as if the
-    others were not there. First the major rows learn, with the minor ones as they were; then the minor rows, of each
-    rating from the major row as it was before that rating's step. sides: names of the arrays of the two sides."""
+    """Return the Model after a batch.
+
+    Steps are lists of pairs (i, j) of one row; the changes of a step are computed independently and added. First the
+    major rows learn with the old minor rows. Then the minor rows learn, for each rating from the major row before that
+    rating's step. sides: names of the arrays of the two sides.
+    """
     found, frozen = {}, copy.deepcopy(m)
     m = copy.deepcopy(m)
     for names, steps in zip(sides, (major_steps, minor_steps)):
@@ -120,7 +134,7 @@ def batch(m, major_steps, minor_steps, sides, rates):
 
 
 def mixed(m, other, names):
-    """A Model with the arrays of m that are named, and the others of another."""
+    """Return a Model with the named arrays of m, and the others of `other`."""
     m = copy.deepcopy(m)
     for name in set(Model.ARRAYS) - set(names):
         setattr(m, name, getattr(other, name).copy())
@@ -128,7 +142,10 @@ def mixed(m, other, names):
 
 
 def walk(chunks, shifts, pair_at):
-    """[(i, j)]: chunk (row, first, length) is walked from its shift on, around; pair_at[t] is the pair of rating t."""
+    """Return [(i, j)] of chunks (row, first, length), each rotated by its shift.
+
+    pair_at[t] is the pair of rating t.
+    """
     return [
         pair_at[first + (step + shift) % length]
         for (_, first, length), shift in zip(chunks, shifts)
@@ -137,7 +154,7 @@ def walk(chunks, shifts, pair_at):
 
 
 def biases(users, items, values, n_users, n_items, damping, sweeps):
-    """(b, b_hat): alternating damped means of what the other side leaves, items first."""
+    """Return (b, b_hat): alternating damped means of the remainders, items first."""
     b, b_hat = np.zeros(n_users), np.zeros(n_items)
     triples = list(zip(users, items, values))
     for _ in range(sweeps):
@@ -151,8 +168,11 @@ def biases(users, items, values, n_users, n_items, damping, sweeps):
 
 
 def biases_to_a_line(ratings, shape, damping, shares, sweeps):
-    """(level, b, b_hat): damped to c + s log(1 + n / 5), n the weight of a row's ratings, c and s by weighted least
-    squares; ratings [(user, item, rating, weight)]; a pair for users and items each of shape, damping, shares."""
+    """Return (level, b, b_hat) damped to c + s log(1 + n / 5).
+
+    n: the weight of a row's ratings; c and s by weighted least squares; ratings [(user, item, rating, weight)]; shape,
+    damping and shares are pairs for users and items.
+    """
     found, levels = [np.zeros(rows) for rows in shape], [0.0, 0.0]
     for _ in range(sweeps):
         for own, other in ((1, 0), (0, 1)):
@@ -172,12 +192,15 @@ def biases_to_a_line(ratings, shape, damping, shares, sweeps):
 
 
 def ranking(scores, seen, n):
-    """[(item, score)]: the n best of {item: score} without those seen, larger score first, then the lower item."""
+    """Return [(item, score)]: the n best of {item: score} without seen items.
+
+    Larger scores are first, then lower items.
+    """
     left = [(item, score) for item, score in scores.items() if item not in seen]
     return sorted(left, key=lambda entry: (-entry[1], entry[0]))[:n]
 
 
 def cosine(x, y):
-    """The cosine of two vectors, 0 if one has no length."""
+    """Return the cosine of two vectors, 0 if one is zero."""
     lengths = math.sqrt((x * x).sum() * (y * y).sum())
     return float((x * y).sum() / lengths) if lengths else 0.0

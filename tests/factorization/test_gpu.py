@@ -1,4 +1,4 @@
-"""The estimators on a real GPU: against the CPU in batches, learning as well where workers meet."""
+"""The estimators on a real GPU against the CPU, in accuracy and bits."""
 
 import contextlib
 
@@ -36,7 +36,7 @@ def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
     loaded = model.load(tmp_path / "model")
     loaded.device = "cpu"
     np.testing.assert_allclose(loaded.predict(test), fitted.predict(test), atol=1e-4)
-    for n in (10, 1500):  # more than the 1,024 that the selection kernel takes
+    for n in (10, 1500):  # more than the 1,024 of the selection kernel
         ids, scores = fitted.recommend(n=n)
         expected = loaded.recommend(n=n)
         np.testing.assert_allclose(scores, expected[1], atol=1e-3)
@@ -44,7 +44,7 @@ def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
 
 
 def device_arrays():
-    """{library: a function that puts a numpy array on the GPU as an array of its} of those that are installed."""
+    """Return {library: function that copies a numpy array to the GPU} of installed libraries."""
     found = {"numba": cuda.to_device}
     with contextlib.suppress(ImportError):
         import cupy

@@ -1,6 +1,6 @@
-"""The kernels against the oracle (learning, predictions: within the error budget) and looking up (codes: exact).
+"""The kernels against the oracle: learning and predictions within the error budget, codes exact.
 
-With one worker, or without conflicts between workers, an epoch has one result; that is what is compared.
+With one worker, or without conflicts between workers, an epoch has one result, which is compared.
 """
 
 import numpy as np
@@ -46,17 +46,17 @@ from gpukit.factorization.twins import codes as twins_of_codes
 
 
 def words(codes):
-    """Lines of codes as kernels take them: four to a word."""
+    """Return lines of codes as arguments of kernels: four per word."""
     return codes.view(np.uint32) if codes.size else np.zeros((1, 1), np.uint32)
 
 
 def has_quad_additions():
-    """Whether this machine can run vector=True: the simulator, or compute capability 9.0."""
+    """Return True if vector=True is supported: the simulator, or compute capability 9.0."""
     return SIMULATED or gpu_count() and tuple(cuda.get_current_device().compute_capability) >= (9, 0)
 
 
 def learned(case, layout, trail, steps, vector=False, block=32, grid=1, workers=1):
-    """The Problem's State after sgd_epoch over a Walk."""
+    """Return the Problem's State after sgd_epoch over a Walk."""
     parameters, _ = pack(case, layout)
     if vector and not has_quad_additions():
         pytest.skip("vector additions need compute capability 9.0")
@@ -131,7 +131,10 @@ def test_other_rates(kind, biases):
 @pytest.mark.parametrize("grid, block", [(1, 32), (1, 64), (3, 96)])
 @pytest.mark.parametrize("n_neighbors", [0, 3])
 def test_workers_without_conflicts(n_neighbors, grid, block):
-    """Worker w has the users and items that are w modulo 3; chunks differ in length, so groups of a warp wait."""
+    """Worker w has the users and items that are w modulo 3.
+
+    Chunk lengths differ, so groups of a warp wait.
+    """
     case = problem(5, n_neighbors, shape=(7, 12), n_ratings=70, seed=6)
     case = without_conflicts(case, 3)
     trail = walk(case, longest=3)
@@ -175,7 +178,7 @@ def test_predict_pairs(n_factors, n_neighbors, lanes, grid, block, half):
 
 @kernel
 def places(starts, groups, count, out, there):
-    """place_of for each start and group.
+    """Store place_of for each start and group.
 
     starts, groups (n,) uint64; count uint64; out (n,) uint64, there (n,) uint8.
     """
@@ -185,7 +188,10 @@ def places(starts, groups, count, out, there):
 
 @pytest.mark.parametrize("pairs", [5, 2**31 - 1, 2**31 + 7, 2**32 + 3])
 def test_places_of_pairs_do_not_wrap(pairs):
-    """Rounds of 100 groups, the last ones of them: each pair is some group's, and none comes twice."""
+    """Each pair belongs to one group and occurs once.
+
+    Rounds of 100 groups, at the end.
+    """
     starts = range(max(0, pairs // 100 - 2) * 100, pairs, 100)
     asked_for = [(done, group) for done in starts for group in range(100)]
     given = np.array(asked_for, np.uint64).T.copy()
@@ -201,7 +207,7 @@ def test_places_of_pairs_do_not_wrap(pairs):
     "n_factors, n_neighbors, grid, block", [(3, 0, 1, 32), (33, 5, 3, 96), (8, 3, 2, 64), (4, 35, 1, 128)]
 )
 def test_score_rows(n_factors, n_neighbors, grid, block, hide):
-    """With 35 neighbours a lane has two slots of them."""
+    """With 35 neighbours a lane has two of their slots."""
     n_items = 36 if n_neighbors else 65
     case = problem(n_factors, n_neighbors, shape=(34, n_items), n_ratings=400, walk="items")
     (parameters, near), worth = pack(case, gpu_layout(n_factors, n_neighbors)), worths(n_items)
@@ -230,7 +236,7 @@ def test_clear_tables(block, blocks):
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
 def test_look_up_codes(block, blocks):
-    """As neighbor_codes, of fewer pairs: some users ask for none."""
+    """As neighbor_codes, for fewer pairs: some users have no query."""
     case = problem(2, 5, shape=(9, 33), n_ratings=110)
     layout = lanes_layout(2, 5, 2)
     pairs = sorted((i, j) for i in (0, 3, 4, 8, 9) for j in (0, 1, 17, 32, 33))
@@ -245,7 +251,10 @@ def test_look_up_codes(block, blocks):
 
 @pytest.mark.parametrize("block, blocks", [(32, 1), (64, 3), (96, 20)])
 def test_neighbor_codes(block, blocks):
-    """Nine users and the unknown one, on fewer blocks or more; the unknown item 33; three padded slots."""
+    """More and fewer blocks than users.
+
+    Nine users and the unknown one; item 33 is unknown; three slots are padding.
+    """
     case = problem(2, 5, shape=(9, 33), n_ratings=110)
     layout = lanes_layout(2, 5, 2)
     pairs = sorted((i, j) for i in range(10) for j in (0, 1, 17, 32, 33))

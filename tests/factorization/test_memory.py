@@ -1,6 +1,6 @@
-"""What `require_memory` is asked for, against the bytes of the device's arrays that are there at once.
+"""Memory required by `require_memory`, against the bytes of existing device arrays.
 
-Arrays are counted in the simulator. No kernel runs: how large arrays are hangs on their results in four places alone.
+Arrays are counted in the simulator. Kernels do not run, except four whose results determine array sizes.
 """
 
 import numpy as np
@@ -18,7 +18,7 @@ from gpukit.ratings.orders import order
 
 GPU = Device("cuda", 0, "a GPU", (9, 0))
 NAMED = {"n_factors": 32, "n_epochs": 1, "regularization": 0.02, "device": GPU}
-MOST = 1.3  # times what was asked for
+MOST = 1.3  # times the required memory
 
 
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
@@ -44,21 +44,21 @@ RUN = {one.__name__: one for one in (pack_keys, enter_values, scatter_digits, ro
 
 
 def launch(kernel, grid, block, *arguments, stream=None):
-    """The results that sizes hang on, by numpy."""
+    """Compute the results that determine array sizes, by numpy."""
     if run := RUN.get(kernel.fn.__name__):
         run(*map(held, arguments))
 
 
 @pytest.fixture
 def counter(monkeypatch):
-    """The Counter of a GPU with room enough, where kernels do nothing else."""
+    """Counter of a GPU with enough memory, on which other kernels do nothing."""
     monkeypatch.setattr(gpu, "most_workers", lambda layout: 6000)
     with counting(monkeypatch, launch) as found:
         yield found
 
 
 def table(shape, n, levels=5):
-    """Ratings of distinct pairs."""
+    """Return Ratings of distinct pairs."""
     rng = np.random.default_rng(0)
     users, items = np.divmod(np.sort(rng.choice(shape[0] * shape[1], n, replace=False)), shape[1])
     values = rng.integers(0, levels, n).astype(np.float32) / 8

@@ -19,12 +19,15 @@ BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 @pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])
 def fitted(request):
-    """A model that knows the rows of planted()."""
+    """A model of the rows of planted()."""
     return make(request.param, n_epochs=10, learning_rate=0.4).fit(planted())
 
 
 def by_hand(model, user, item):
-    """Eq. (1) for one pair of rows, in the ratings' units, from the fitted arrays."""
+    """Return Eq. (1) of one pair of rows, in rating units.
+
+    It uses the fitted arrays only.
+    """
 
     s, scale = model._state, model._scale
     ratings = planted()
@@ -55,7 +58,7 @@ def test_predictions_are_equation_1(fitted):
     predicted = fitted.predict((ratings.user_ids[rows[:, 0]], ratings.item_ids[rows[:, 1]]))
     expected = np.array([by_hand(fitted, *row) for row in rows.tolist()])
     np.testing.assert_allclose(predicted, np.clip(expected, 1, 5), atol=2e-5)
-    assert predicted.dtype == np.float32 and (expected > 5).any() and predicted.max() == 5  # clipping is seen
+    assert predicted.dtype == np.float32 and (expected > 5).any() and predicted.max() == 5  # clipping has an effect
 
 
 def test_kinds_of_input_agree(fitted):
@@ -98,13 +101,13 @@ def test_unknown_users_and_items(fitted):
     assert no_item == pytest.approx(np.clip(expected, 1, 5), abs=1e-5)
     item_bias = fitted._state.item_extras[3, 0]
     if fitted.neighbors_.shape[1]:
-        item_bias += fitted._state.influence[3, 1].sum() / 2  # four neighbours, none of them rated
+        item_bias += fitted._state.influence[3, 1].sum() / 2  # four neighbours, all unrated
     assert no_user == pytest.approx(np.clip(fitted.mean_ + deviation * item_bias, 1, 5), abs=1e-5)
     assert fitted.predict((["nobody", "7"], [str(item)] * 2))[0] == no_user
 
 
 def test_pairs_are_done_a_tile_at_a_time(fitted, monkeypatch):
-    """More pairs than there is memory for: in tiles, whose answers are those of the whole."""
+    """More pairs than memory: tiles, with the results of the whole."""
     ratings, sizes = planted().take(slice(0, 50)), []
     predicted, judged = fitted.predict(ratings), fitted.evaluate(ratings)
     monkeypatch.setattr(serve, "JUDGED_AT_ONCE", 7)

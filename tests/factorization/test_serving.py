@@ -21,7 +21,7 @@ def seen_items(user):
 
 
 def scores_of(fitted, user, exclude_seen=True):
-    """{item id: score} by predict; the scale is opened so that nothing is clipped."""
+    """Return {item id: score} by predict, without clipping."""
     scale = fitted._scale
     fitted._scale = scale._replace(low=-1e9, high=1e9)
     predicted = fitted.predict((np.full(30, user), fitted.item_ids_))

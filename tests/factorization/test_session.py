@@ -1,5 +1,7 @@
-"""The host steps of the GPU against those of the CPU: what is prepared, one epoch, predictions, recommendations, and
-the State back."""
+"""Host steps of the GPU against those of the CPU.
+
+Preparation, epoch, predictions, lists, State.
+"""
 
 import numpy as np
 import pytest
@@ -28,7 +30,7 @@ ASKED = np.array([0, 8, 3, 0, 8], np.int32), np.array([1, 2, 7, 6, 7], np.int32)
 
 @pytest.fixture(autouse=True)
 def few_threads(monkeypatch):
-    """Grids of a few warps."""
+    """Use grids of a few warps."""
     small_launches(monkeypatch)
     monkeypatch.setattr(gpu, "CODE_BLOCKS", 3)
     monkeypatch.setattr(gpu_steps, "PARTS", 3)
@@ -39,12 +41,12 @@ def few_threads(monkeypatch):
 
 @pytest.fixture(params=[(5, 0, "users"), (9, 3, "items")], ids=["plain", "neighbours"])
 def kind(request):
-    """F, K and the walk."""
+    """F, K and the major side."""
     return request.param
 
 
 def ordered_on(steps, ratings=None):
-    """(Ratings, Orders, Scale, History) on cpu or gpu."""
+    """Return (Ratings, Orders, Scale, History) on cpu or gpu."""
     ratings = planted(*SHAPE, 0.5) if ratings is None else ratings
     orders = ordered(ratings, GPU if steps is gpu else None)
     scale = training_data.scale_of(orders, ratings.values)
@@ -52,7 +54,7 @@ def ordered_on(steps, ratings=None):
 
 
 def beginning(kind, orders, scale, steps, biases=True):
-    """The Beginning of a training."""
+    """Return the Beginning of a training."""
     n_factors, n_neighbors, _ = kind
     neighbors = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state.neighbors
     baseline = training_data.baseline_of(orders, scale, steps.preparing)
@@ -60,14 +62,20 @@ def beginning(kind, orders, scale, steps, biases=True):
 
 
 def begun(kind, steps, half=False, biases=True):
-    """(Ratings, Session) on cpu or gpu as training begins. kind: F, K and the walk."""
+    """Return (Ratings, Session) on cpu or gpu at the start of training.
+
+    kind: F, K and the major side.
+    """
     ratings, orders, scale, rated = ordered_on(steps)
     layout = steps.layout(*kind[:2], half)
     return ratings, steps.begin(beginning(kind, orders, scale, steps, biases), layout, kind[2], rated)
 
 
 def trained(kind, steps, half=False, of_state=True):
-    """(Ratings, Session) ready to train without conflicts: of a small State in the middle of its training, or begun."""
+    """Return (Ratings, Session) ready for training without conflicts.
+
+    The State is a small one during its training, or the initial one.
+    """
     n_factors, n_neighbors, walk = kind
     ratings, orders, scale, rated = ordered_on(steps)
     layout = steps.layout(n_factors, n_neighbors, half)
@@ -85,7 +93,7 @@ def trained(kind, steps, half=False, of_state=True):
 
 
 def on_host(array):
-    """An array of either device."""
+    """Return an array of either device on the host."""
     return array if isinstance(array, np.ndarray) else array.copy_to_host()
 
 
@@ -94,7 +102,10 @@ def on_host(array):
     [("few", "users", False), ("few", "items", True), ("many", "users", True), ("many", "items", False)],
 )
 def test_the_same_is_prepared(values, walk, deterministic):
-    """History, sides and queries to the bit; biases, and z where levels do not tell, to the last places."""
+    """Equal preparation on both devices.
+
+    History, sides and queries are bit-identical; biases, and z without levels, to the last places.
+    """
     ratings = planted(*SHAPE, 0.5)
     if values == "many":
         ratings = planted(25, 23, 0.6)
@@ -115,7 +126,7 @@ def test_the_same_is_prepared(values, walk, deterministic):
     assert scale == other_scale
     for expected, array in zip(mine, other, strict=True):
         assert expected.dtype == array.dtype
-        if array is other[VALUES] and values == "many":  # z of ratings that are no levels is divided on the device
+        if array is other[VALUES] and values == "many":  # z of ratings without levels is divided on the device
             np.testing.assert_allclose(array, expected, rtol=3e-7)
         else:
             np.testing.assert_array_equal(array, expected)
@@ -124,12 +135,12 @@ def test_the_same_is_prepared(values, walk, deterministic):
         np.testing.assert_allclose(array, expected, atol=1e-12)
 
 
-VALUES = 4 + Side._fields.index("values")  # behind the history's four arrays
+VALUES = 4 + Side._fields.index("values")  # after the history's four arrays
 
 
 @pytest.mark.parametrize("biases", [True, False])
 def test_training_begins_alike(kind, biases):
-    """The State of a beginning, and what is predicted from it, to the bit but for the biases' last places."""
+    """The initial State and its predictions, bit-identical except for the last places of biases."""
     (_, mine), (_, other) = (begun(kind, steps, biases=biases) for steps in (cpu, gpu))
     for name, expected, found in zip(mine.state()._fields, mine.state(), other.state(), strict=True):
         assert expected.shape == found.shape and expected.dtype == found.dtype
@@ -140,7 +151,7 @@ def test_training_begins_alike(kind, biases):
 
 
 def test_training_begins_with_halves(kind):
-    """The side that is not walked begins with the numbers of single precision, rounded."""
+    """The minor side has the initial numbers of single precision, rounded."""
     single, half = (begun(kind, gpu, precision)[1].state() for precision in (False, True))
     rounded = "item_factors" if kind[2] == "users" else "user_factors"
     for name, expected, found in zip(single._fields, single, half, strict=True):
@@ -169,7 +180,7 @@ def test_epochs_predictions_and_recommendations(kind, of_state):
 
 
 def test_errors(kind):
-    """Sums over more pairs than a block has threads; the unknown among them."""
+    """Sums over more pairs than a block has threads, also of unknown ids."""
     (ratings, mine), (_, other) = (trained(kind, steps) for steps in (cpu, gpu))
     rng = np.random.default_rng(0)
     users, items = rng.integers(0, 9, 230).astype(np.int32), rng.integers(0, 8, 230).astype(np.int32)
@@ -182,7 +193,7 @@ def test_errors(kind):
 
 @pytest.mark.slow
 def test_half_precision(kind):
-    """As single precision to a float16 number's last places; the side that is walked stays float32."""
+    """As single precision, to the last places of float16; the major side stays float32."""
     (_, single), (_, half) = (trained(kind, gpu, precision) for precision in (False, True))
     for epoch in range(2):
         for session in (single, half):
@@ -200,7 +211,7 @@ def test_half_precision(kind):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_memory_on_paper(kind, half):
-    """What run.check_memory asks a GPU for is what a Session's arrays take."""
+    """run.check_memory requires the bytes of a Session's arrays."""
     ratings, session = trained(kind, gpu, half)
     (P, Q, influence, offsets), (minor, values, codes, _) = session.parameters, session.batch
     arrays = [P, Q, minor, values, session.history.items, session.history.codes]

@@ -1,4 +1,4 @@
-"""The CPU twins against the oracle: learning and predicting within the error budget, integers exactly."""
+"""CPU twins against the oracle: learning and predictions within the error budget, integers exact."""
 
 import numpy as np
 import pytest
@@ -38,7 +38,7 @@ FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
 
 
 def learned(case, layout, trail, rates, workers=1):
-    """(Problem's State after sgd_epoch over a Walk)."""
+    """Return the Problem's State after sgd_epoch over a Walk."""
     parameters, _ = pack(case, layout)
     batch = trail.batch(code_lines(case, layout, trail.pairs))
     sgd_epoch(trail.chunks, batch, parameters, rates, TURN, workers)
@@ -121,7 +121,10 @@ def test_predict_pairs(n_factors, n_neighbors):
 
 
 def test_predictions_for_the_unknown():
-    """The row behind the last of either side adds nothing: what is left is the other side's bias, or 0."""
+    """The unknown row of a side adds nothing.
+
+    The other side's bias remains, or 0.
+    """
     case = problem(4, 3)
     layout, pairs = cpu_layout(4, 3), [(9, 2), (3, 40), (9, 40)]
     predicted = np.empty(3, np.float32)

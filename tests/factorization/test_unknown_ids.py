@@ -1,4 +1,4 @@
-"""Ids that a model does not know, and what are no ids: refused by name, unless a fallback is asked for."""
+"""Unknown ids and invalid ids: rejected by name, unless a fallback is requested."""
 
 import warnings
 
@@ -15,7 +15,7 @@ NO_IDS = [b"1050", None, {}, {"a": 1}, 3.5, np.nan, [[1, 2]], True, object(), 1j
 
 
 def spelled(one):
-    """The name of a case: the same in every process, which an address is not."""
+    """Return the name of a case, equal in every process, unlike an address."""
     return type(one).__name__ if type(one) is object else repr(one)
 
 
@@ -34,13 +34,13 @@ def fitted(frame):
 
 @pytest.fixture(scope="module")
 def worded(frame):
-    """A model whose ids are text."""
+    """A model with text ids."""
     options = {"n_factors": 4, "n_epochs": 2, "device": "cpu", "random_state": 0}
     return MatrixFactorization(**options).fit(frame.assign(user="u" + frame.user.astype(str)))
 
 
 def in_list(one):
-    """An id as a list, where it is no list of lists itself."""
+    """Return an id as a list, unless it is a list of lists."""
     return one if isinstance(one, list) else [one]
 
 
@@ -104,7 +104,7 @@ def test_predicting_the_unknown_warns_once_with_counts(fitted):
 
 @pytest.mark.slow
 def test_cross_validation_goes_on(frame):
-    """Folds have users of whom nothing was learned: scores do not warn, predictions do."""
+    """Folds have users without training ratings: scores do not warn, predictions do."""
     model = MatrixFactorization(4, n_epochs=2, device="cpu", random_state=0)
     few = frame.iloc[:60]
     with warnings.catch_warnings():

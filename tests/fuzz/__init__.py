@@ -1,4 +1,6 @@
-"""The fuzzer: every kind of input is mutated, read and used in a child with a memory limit; each result is evaluated.
+"""The fuzzer: mutated inputs, read and used in a limited child.
+
+Every kind of input is mutated. The child has a memory limit, and each result is evaluated.
 
     PYTHONPATH=tests python -m fuzz --cases 200000        (make fuzz CASES=200000)
 

@@ -1,4 +1,4 @@
-"""A campaign: units of cases distributed over children, progress that can be resumed, the table."""
+"""A campaign: units of cases over children, resumable progress, the table."""
 
 import contextlib
 import json
@@ -31,7 +31,10 @@ class Unit(NamedTuple):
 
 
 def units(cases, seed, only=None):
-    """Return [Unit] of a number of mutations, plus CUTS and FLIPS, divided over kinds; adjacent for a kind."""
+    """Return [Unit] of mutations, CUTS and FLIPS over kinds.
+
+    The units of a kind are adjacent.
+    """
     chosen = [kind for kind in kinds().values() if not only or kind.name in only]
     shares = sum(kind.share for kind in chosen)
     planned = []
@@ -55,7 +58,10 @@ class Campaign:
                     self.done[Unit(*unit)] = counts
 
     def run(self, processes, seconds=None):
-        """Run the remaining units in parallel children up to a time limit; return True when all are done."""
+        """Run the remaining units in parallel children; return True if done.
+
+        It ends at a time limit.
+        """
         left, begun = queue.SimpleQueue(), time.monotonic()
         for unit in self.planned:
             if unit not in self.done:
@@ -127,7 +133,10 @@ def table(done):
 
 
 def code():
-    """Return a checksum of the library and of the fuzzer: results of other code do not count."""
+    """Return a checksum of the library and the fuzzer.
+
+    Results of other code do not count.
+    """
     import gpukit
 
     files = [file for home in (gpukit.__file__, __file__) for file in sorted(Path(home).parent.rglob("*.py"))]

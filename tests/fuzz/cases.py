@@ -1,4 +1,4 @@
-"""(kind, mode, seed, index) -> the files of a case and their use: the same bytes on every machine."""
+"""Cases by (kind, mode, seed, index), equal on every machine."""
 
 import functools
 from typing import NamedTuple

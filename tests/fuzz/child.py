@@ -1,4 +1,4 @@
-"""A process that runs cases: a line of JSON in requests a range of them, a line out reports each.
+"""A process that runs cases, requested and reported in lines of JSON.
 
 In: {"kind", "mode", "seed", "first", "count"}, or {"folder"} of a finding. Out, for each case: [index, verdict,
 detail]; before the first use of a kind, ["ready", kind] after its samples have been read. Memory is limited to theirs
@@ -42,7 +42,10 @@ def _answers(job):
 
 
 def _warm_up(name):
-    """Read every unmodified sample of a kind without a limit, and allow ROOM more memory afterwards."""
+    """Read every unmodified sample of a kind without a limit.
+
+    Afterwards the limit is ROOM above the used memory.
+    """
     import numpy as np
 
     from fuzz import cases, verdicts
@@ -71,7 +74,10 @@ def _tell(told, answer):
 
 
 def main():
-    """Communicate through the original stdin and stdout; the library gets an empty stdin and stderr."""
+    """Communicate through the original stdin and stdout.
+
+    The library gets an empty stdin and stderr.
+    """
     faulthandler.enable()
     asked, told = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)

@@ -1,4 +1,6 @@
-"""Findings: a folder for each, with the files of the case and case.json; replayed by a test.
+"""Findings, stored in folders and replayed by a test.
+
+A folder has the files of the case and case.json.
 
 found/<name>/case.json   {"kind", "mode", "use", "path", "sample", "verdict", "detail"}; the files are in files/
 """
@@ -17,7 +19,10 @@ EACH = 2  # stored findings of one cause
 
 
 def keep(case, verdict, detail, folder=FOUND):
-    """Write a finding; return its folder, or None if EACH of its cause exist already or it is too large."""
+    """Write a finding; return its folder or None.
+
+    None if EACH of its cause exist already or it is too large.
+    """
     made = cases.made(case)
     name = _name(case.kind, verdicts.Verdict(verdict, detail))
     target = next((folder / f"{name}-{k}" for k in range(EACH) if not (folder / f"{name}-{k}").exists()), None)

@@ -63,7 +63,7 @@ class Kind:
 
 
 def kinds(rooms=ROOMS):
-    """Return {name: Kind} of rooms, files of kinds/."""
+    """Return {name: Kind} of files of kinds/."""
     found = {}
     for room in rooms:
         for kind in importlib.import_module(f"fuzz.kinds.{room}").KINDS:

@@ -1,4 +1,7 @@
-"""The fuzzer with a fixed seed, for seconds and for a minute; all findings replayed. `make fuzz` does more."""
+"""The fuzzer with a fixed seed, and all findings replayed.
+
+It runs for seconds and for a minute; `make fuzz` does more.
+"""
 
 import json
 

@@ -1,4 +1,7 @@
-"""One case, run and evaluated. The child and its parent handle the memory limit and crashes."""
+"""Run and evaluate a case.
+
+The child and its parent handle the memory limit and crashes.
+"""
 
 import contextlib
 import os
@@ -30,7 +33,10 @@ LONGEST = 1200  # characters of a message: a line, not a page
 
 
 class Verdict(NamedTuple):
-    """verdict, one of VERDICTS; detail: the exception and its place, or the fault of the answer."""
+    """The verdict, one of VERDICTS, with its detail.
+
+    detail: the exception and its place, or the fault of the answer.
+    """
 
     verdict: str
     detail: str = ""
@@ -55,7 +61,10 @@ def verdict_on(name, made, mode):
 
 @contextlib.contextmanager
 def laid_out(sample, what="case"):
-    """Yield the path of a Sample's files, which exist meanwhile; a new folder costs more than a case."""
+    """Yield the path of a Sample's files, which exist within the context.
+
+    The folder is reused, because a new one costs more than a case.
+    """
     folder = Path(tempfile.gettempdir()) / f"fuzz-{what}-{os.getpid()}"
     for name, data in sample.files.items():
         target = folder / name
@@ -119,7 +128,10 @@ def _whole(name, made):
 
 
 def _through_a_pipe(kind, path, use, from_file, answer):
-    """Compare with the same file through a pipe: the same answer, or an error for both."""
+    """Compare with the same file through a pipe.
+
+    The answer is the same, or both are errors.
+    """
     with piped(path, use["pipe"]) as pipe:
         found, other = _run(kind, pipe, use)
     if found.verdict not in GOOD:
@@ -132,7 +144,10 @@ def _through_a_pipe(kind, path, use, from_file, answer):
 
 @contextlib.contextmanager
 def piped(path, how):
-    """Yield a path to read the bytes of a file from: /dev/fd/N of a pipe, as in <(command), or a named pipe."""
+    """Yield a path to read the bytes of a file from a pipe.
+
+    /dev/fd/N of a pipe, as in <(command), or a named pipe.
+    """
     data = path.read_bytes()
     if how == "fifo":
         path = path.with_name("pipe-" + path.name)
@@ -182,7 +197,10 @@ def _equal(one, other):
 
 
 def told(error):
-    """Return an exception in a line: its type, message, and the innermost place in gpukit."""
+    """Return an exception in a line.
+
+    Its type, message, and the innermost place in gpukit.
+    """
     text = str(error).splitlines()
     return f"{type(error).__name__}: {(text[0] if text else '')[:300]} {where(error)}"
 
@@ -197,7 +215,10 @@ def where(error):
 
 
 def signature(kind, found):
-    """Return the common part of findings of one cause: kind, verdict, type and place, without numbers."""
+    """Return the common part of findings of one cause.
+
+    Kind, verdict, type and place, without numbers.
+    """
     place = re.search(r"\[(\S+?):\d+ (\S+)\]", found.detail)
     head = found.detail.split(":")[0] if place else re.sub(r"[\d.]+|'[^']*'", "", found.detail)[:60]
     return "-".join(word for word in (kind, found.verdict, head, *(place.groups() if place else ())) if word)

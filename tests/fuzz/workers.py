@@ -24,7 +24,10 @@ class Worker:
         self.seconds, self.process, self.known = seconds, None, set()
 
     def run(self, job):
-        """Yield (index, verdict, detail) of the cases of a job; after a crash or a hang the next child continues."""
+        """Yield (index, verdict, detail) of the cases of a job.
+
+        After a crash or a hang the next child continues.
+        """
         job = dict(job)
         while job["count"] > 0:
             for index, verdict, detail in self._stretch(job):
@@ -56,7 +59,7 @@ class Worker:
             self.process = None
 
     def _stretch(self, job, seconds=None):
-        """Yield answers to a job up to its end, or up to a crash or a hang."""
+        """Yield answers to a job up to its end, crash or hang."""
         if self.process is None:
             self._start()
         self._send(job)
@@ -92,7 +95,7 @@ class Worker:
         self.process.stdin.flush()
 
     def _answer(self, seconds):
-        """Return the next line, or None if the child is dead or takes too long."""
+        """Return the next line; None if the child is dead or slow."""
         with selectors.DefaultSelector() as selector:
             selector.register(self.process.stdout, selectors.EVENT_READ)
             while b"\n" not in self.lines:

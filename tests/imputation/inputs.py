@@ -1,4 +1,4 @@
-"""Small graph tensors of every kind of missing, for tests of the session, the iterations and the estimator."""
+"""Small graph tensors with all kinds of missing values."""
 
 from typing import NamedTuple
 
@@ -12,7 +12,10 @@ SHAPES = ((5, 4), (3, 7), (1, 6), (6, 1), (1, 1), (2, 2))
 
 
 class Problem(NamedTuple):
-    """A (N, N) dense, U (N, N), mu (N,), truth (N, m, n) float64, mask (N,) or (N, m, n) bool."""
+    """Data of a test.
+
+    A (N, N) dense, U (N, N), mu (N,), truth (N, m, n) float64, mask (N,) or (N, m, n) bool.
+    """
 
     A: np.ndarray
     U: np.ndarray

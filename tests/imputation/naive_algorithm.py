@@ -4,19 +4,28 @@ import numpy as np
 
 
 def basis(A):
-    """(mu (N,), U (N, N)) of the normalized Laplacian of a dense A without isolated vertices."""
+    """Return (mu (N,), U (N, N)) of the normalized Laplacian.
+
+    A is dense and has no isolated vertices.
+    """
     root = np.sqrt(A.sum(axis=1))
     return np.linalg.eigh(np.eye(len(A)) - A / np.outer(root, root))
 
 
 def low_rank(U, m, n, rank, rng):
-    """Return (N, m, n): the inverse transform of slices of that rank, each a product of two Gaussian matrices."""
+    """Return (N, m, n): the inverse transform of slices of a rank.
+
+    Each slice is a product of two Gaussian matrices.
+    """
     Z = rng.normal(size=(U.shape[1], m, rank)) @ rng.normal(size=(U.shape[1], rank, n))
     return np.einsum("ik,kab->iab", U, Z)
 
 
 def shrunk(X, lam, cap=None):
-    """Return U (S - lam)+ V' of one matrix with at most cap singular vectors, and its rank."""
+    """Return U (S - lam)+ V' of one matrix, and its rank.
+
+    At most cap singular vectors are used.
+    """
     U, s, Vt = np.linalg.svd(X, full_matrices=False)
     s = np.maximum(s - lam, 0)
     s[len(s) if cap is None else cap :] = 0

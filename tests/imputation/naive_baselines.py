@@ -43,7 +43,10 @@ def mean(tensor, mask, how):
 
 
 def tikhonov(L, tensor, mask, tau):
-    """Minimize sum over observed (x - g)^2 + tau x'L x by a dense solve; keep observed values."""
+    """Minimize sum over observed (x - g)^2 + tau x'L x by a dense solve.
+
+    Observed values are kept.
+    """
     seen, out = whole(mask, tensor.shape), np.array(tensor, np.float64)
     for a, b in np.ndindex(tensor.shape[1:]):
         s = seen[:, a, b]

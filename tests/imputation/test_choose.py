@@ -31,7 +31,10 @@ def place_of(adjacency):
 
 
 def road(entries, seed=0):
-    """Return a ring with smooth signals, far from zero, with noise: (place, adjacency, truth, tensor, mask)."""
+    """Return (place, adjacency, truth, tensor, mask) of a ring.
+
+    Signals are smooth, far from zero, with noise.
+    """
     rng, N = np.random.default_rng(seed), 60
     A = np.zeros((N, N))
     A[np.arange(N), (np.arange(N) + 1) % N] = 1.0
@@ -147,7 +150,10 @@ def test_a_phase_of_ranks_that_ends_well_stays_and_one_that_does_not_is_stopped(
 
 
 def test_paths_are_as_deep_as_their_laws_need():
-    """'common' ends at DEEP of its start; 'frequency' equally far below the start of its smoothest slice."""
+    """Paths end at DEEP of the start of the law.
+
+    'common' ends at DEEP of its start; 'frequency' equally far below the start of its smoothest slice.
+    """
     for weights, exponent, end in (("common", 1.0, choose.DEEP), ("frequency", 2.0, choose.DEEP * choose.FLOOR**2)):
         options = choose.with_path(Setting(weights, exponent, "none", Options(iterations=7))).options
         assert options.decay**7 == pytest.approx(end) and not options.accelerate and not options.rank_phase
@@ -223,7 +229,10 @@ def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
 @pytest.mark.data
 @pytest.mark.parametrize("entries", [False, True])
 def test_road_sensors_are_filled_better_than_by_any_baseline(entries):
-    """METR-LA, every 24th time: whole sensors or single entries missing; baselines use their best settings."""
+    """METR-LA, every 24th time, without whole sensors or single entries.
+
+    Baselines use their best settings.
+    """
     speed = np.loadtxt(support.data("metr-la/speed.csv"), delimiter=",", skiprows=1, dtype=np.float32)
     adjacency = as_adjacency(np.loadtxt(support.data("metr-la/adjacency.csv"), delimiter=","))
     truth = np.ascontiguousarray(speed.T[:, ::24]).reshape(207, 7, 12)

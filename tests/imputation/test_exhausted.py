@@ -1,4 +1,4 @@
-"""A GPU that runs out of memory in a fit: a message with the sizes."""
+"""Message with sizes for a GPU out of memory in fit."""
 
 import numpy as np
 import pytest

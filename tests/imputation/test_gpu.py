@@ -1,4 +1,4 @@
-"""The session on a GPU against the one on the CPU, and the imputer on both."""
+"""The session and the imputer on a GPU against the CPU."""
 
 import gc
 import tracemalloc
@@ -79,9 +79,10 @@ def fitted(seed, device, vertices=60, shape=(11, 6)):
 
 
 def test_a_fit_gives_its_memory_back():
-    """Six fits of tensors of 8 MB keep less than one of them: what is loaded once, kernels and cuBLAS.
+    """Six fits of tensors of 8 MB keep less than one.
 
-    The driver's count of free memory varies by some MB for any number of fits, so this is the best of three.
+    The remainder is loaded once: kernels and cuBLAS. The driver's count of free memory varies by some MB for any number
+    of fits, so this is the best of three.
     """
     from gpukit.device import free_memory, resolve
 
@@ -119,7 +120,10 @@ def test_the_basis_of_both_devices_spans_the_same():
 
 @pytest.mark.parametrize("library", ["cupy", "numba"])
 def test_an_array_on_a_gpu_comes_back_as_one(library):
-    """cupy's and numba's, from fit and from transform, with the values for a host array."""
+    """cupy's and numba's arrays, from fit and from transform.
+
+    The values are those for a host array.
+    """
     tensor = np.where(GRAPH.mask[:, None, None], GRAPH.truth, np.nan)
     given = array_library().asarray(tensor) if library == "cupy" else cuda.to_device(tensor)
     model, host = (GraphImputer(device="cuda").fit(GRAPH.adjacency, one) for one in (given, tensor))
@@ -130,7 +134,10 @@ def test_an_array_on_a_gpu_comes_back_as_one(library):
 
 
 def test_methods_in_two_threads_are_those_in_one(monkeypatch):
-    """On a GPU the long method runs in parallel; results are bitwise those of one thread."""
+    """On a GPU the long method runs in parallel.
+
+    Results are bitwise those of one thread.
+    """
     from gpukit.imputation.auto import judging
 
     rng, t = np.random.default_rng(2), np.arange(400)
@@ -176,7 +183,10 @@ def agree(found, expected, dtype):
     ids=str,
 )
 def test_the_paper_s_method_takes_a_tensor_where_it_lies(settings, library, mask):
-    """Results of fit, transform, a model file and extend equal those of a host tensor."""
+    """Results equal those of a host tensor.
+
+    For fit, transform, a model file and extend.
+    """
     for dtype in (np.float32, np.float64):
         tensor = missing_in(mask, dtype)
         given = there(tensor, library)
@@ -232,9 +242,9 @@ def test_a_model_of_a_tensor_on_the_gpu_is_kept_and_extended(tmp_path):
 
 @pytest.mark.parametrize("settings", [{"center": "none"}, {"center": "entry", "holdout": 0.1}], ids=str)
 def test_a_tensor_on_the_gpu_is_not_copied_to_the_host(settings):
-    """During the fit the host needs less memory than half of it (means of its 40,000 entries).
+    """The host needs less than half the tensor's memory in the fit.
 
-    For a tensor on the host, it needs at least a copy.
+    It stores means of the 40,000 entries. For a tensor on the host, fit needs at least a copy.
     """
     graph = synth_graph(vertices=40, shape=(200, 200), rank=2, missing=0.2, seed=3)
     tensor = np.where(graph.mask[:, None, None], graph.truth, np.nan)

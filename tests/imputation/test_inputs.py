@@ -67,7 +67,7 @@ def test_rows_are_matched_with_the_mask_and_the_graph(case, expected):
     mixed.add_nodes_from(np.array(NAMES)[turned].tolist())
     mixed.add_weighted_edges_from(named.edges(data="weight"))
     np.testing.assert_allclose(imputer().fit_transform(mixed, tensor, mask), expected, atol=1e-8)
-    np.testing.assert_array_equal(imputer().fit_transform(case.A, tensor, mask), expected)  # A goes by position
+    np.testing.assert_array_equal(imputer().fit_transform(case.A, tensor, mask), expected)  # A is matched by position
 
 
 @pytest.mark.parametrize("kind", ["mask", "frame", "columns", "networkx"])
@@ -94,7 +94,10 @@ def test_masked_and_nullable_and_device_arrays(case, expected):
 
 
 def test_an_array_on_a_gpu_comes_back_as_one(case, expected, monkeypatch):
-    """Results are on the tensor's device, copied once; labels and files are on the host."""
+    """Results are on the tensor's device, copied once.
+
+    Labels and files are on the host.
+    """
     cupy = Cupy()
     monkeypatch.setitem(sys.modules, "cupy", cupy)
     given = cupy.array(with_nan(case.truth, case.mask), 1)

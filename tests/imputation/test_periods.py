@@ -18,7 +18,10 @@ def drift(count, stay, seed=0):
 
 
 def daily(count, day, seed=0):
-    """A sharp peak and a broad one each day, with sizes that differ by vertex, and noise."""
+    """Return series with a sharp peak and a broad one each day.
+
+    Sizes differ by vertex; noise is added.
+    """
     hour, size = np.arange(count) % day / day, np.random.default_rng(seed).uniform(0.5, 2, (VERTICES, 1))
     shape = np.exp(-(((hour - 0.3) / 0.04) ** 2)) + 0.8 * np.exp(-(((hour - 0.7) / 0.1) ** 2))
     return 4 * size * shape + 0.5 * drift(count, 0.8, seed)
@@ -102,7 +105,10 @@ def test_an_order_is_told_from_values_alone():
 
 
 def autoregress(coefficients, shape, seed=0):
-    """Return series (N, T) of an autoregression with coefficients at lags 1, 2, ..., from noise."""
+    """Return series (N, T) of an autoregression from noise.
+
+    The coefficients are at lags 1, 2, ...
+    """
     values = np.random.default_rng(seed).normal(size=shape)
     for t in range(len(coefficients), shape[1]):
         values[:, t] += sum(one * values[:, t - lag] for lag, one in enumerate(coefficients, 1))

@@ -21,7 +21,10 @@ def table(shape, share):
 
 
 def around(seen):
-    """Return (left, right) (n, T): the nearest observed columns at or before, and at or after; -1 and T for none."""
+    """Return (left, right) (n, T): the nearest observed columns.
+
+    At or before, and at or after; -1 and T for none.
+    """
     places, count = np.arange(seen.shape[1]), seen.shape[1]
     left = np.maximum.accumulate(np.where(seen, places, -1), axis=1)
     return left, np.minimum.accumulate(np.where(seen, places, count)[:, ::-1], axis=1)[:, ::-1]

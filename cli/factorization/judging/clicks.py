@@ -1,4 +1,4 @@
-"""A training on clicks, told: what was read, the closing table, the settings."""
+"""Messages of a training on clicks: input, closing table, settings."""
 
 import numpy as np
 
@@ -7,12 +7,15 @@ from gpukit.cli.factorization.judging import lists
 from gpukit.errors import DataError
 from gpukit.ratings.clicks import clicks_after
 
-CUT = 10  # length of the lists that are judged
+CUT = 10  # length of the evaluated lists
 KEPT = {"predictor": "", "hr": "HR", "recall": "recall", "ndcg": "NDCG", "coverage": "coverage"}
 
 
 def read_line(path, clicks, ratings):
-    """What was read, and that it is taken as clicks; ratings: Ratings of which they are those that are any."""
+    """Describe the input and that it is taken as clicks.
+
+    ratings: the Ratings whose clicks these are.
+    """
     users, items = clicks.shape
     counts = clicks.counts if clicks.counts is not None else np.ones(1, np.int32)
     often = f", counted up to {counts.max():g} times" if counts.max() > 1 else ""
@@ -21,8 +24,11 @@ def read_line(path, clicks, ratings):
 
 
 def closing_table(model, test, positive_from=None, split="random", seed=0):
-    """The judging.Report of a model's lists on the clicks of a test, popularity and item kNN beside it; None without a
-    test, or where there is nothing in it to judge by. split: 'users' where the test's users are new to the model."""
+    """Return the judging.Report of a model's lists on the clicks of a test.
+
+    It includes popularity and item kNN. None without a test, or if the test cannot be evaluated. split: 'users' if the
+    test's users are new to the model.
+    """
     if test is None:
         return None
     try:
@@ -47,13 +53,13 @@ def show_table(run):
 
 
 def remarks(run):
-    """Yield what else to say: the settings, and how the lists of steps.Done compare."""
+    """Yield the settings and the comparison of the lists of steps.Done."""
     yield chosen_line(run.model.chosen_)
     yield from () if run.table is None else lists.remarks(run.table)
 
 
 def chosen_line(chosen):
-    """The settings of a training on clicks and why they were taken, as a line."""
+    """Describe the settings of a training on clicks and their reason in a line."""
     facts = [f"{chosen['solver']} ({chosen['loss']})", f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
     facts.append(f"lambda {chosen['regularization']:.3g}")
     if chosen["solver"] == "ials":

@@ -1,4 +1,4 @@
-"""Two models beside each other: the difference over users, its interval, its p."""
+"""Comparison of two models: the difference over users, its interval, its p."""
 
 import numpy as np
 
@@ -9,12 +9,12 @@ COLUMNS = {"metric": "", "difference": "difference", "interval": "95 % interval"
 
 
 def line(metric, found):
-    """A row of significance.Difference for tables and JSON."""
+    """Return the row of a significance.Difference for tables and JSON."""
     return {"metric": metric, **found._asdict()}
 
 
 def of_lists(found, ask, label=""):
-    """Rows for the metrics that people compare lists by: the model less the other one."""
+    """Return rows of HR, recall and NDCG: the model less the other one."""
     metrics = [name for name in ("hr", "recall", "ndcg") if name in found.judged[0].values[found.cuts[0]]]
     return [
         line(f"{label}{name.upper() if name != 'recall' else name}@{k}", found.difference(name, k, seed=ask.seed))
@@ -24,14 +24,17 @@ def of_lists(found, ask, label=""):
 
 
 def of_ratings(users, errors, ask):
-    """The row for a user's mean squared error: the other model's less the model's, so that above 0 is better."""
+    """Return the row of the mean squared error per user.
+
+    The difference is the other model's error less the model's: positive if the model is better.
+    """
     counts = np.bincount(users)
     ours, theirs = (np.bincount(users, one)[counts > 0] / counts[counts > 0] for one in errors)
     return line("squared error a user, less", compare(theirs, ours, ask.seed))
 
 
 def show(rows, ask):
-    """Print the rows of the differences, where there are any."""
+    """Print the rows of the differences, if any."""
     if rows:
         texts = [
             {**row, "difference": signed(row["mean"]), "interval": interval(row), "p": spelled(row["p"])}
@@ -41,15 +44,15 @@ def show(rows, ask):
 
 
 def signed(value):
-    """A difference with its sign."""
+    """Format a difference with its sign."""
     return report.Figure(f"{value:+.4f}")
 
 
 def interval(row):
-    """The interval of a row as text."""
+    """Format the interval of a row."""
     return report.Figure(f"{row['low']:+.4f} to {row['high']:+.4f}")
 
 
 def spelled(p):
-    """p as it can be told."""
+    """Format p; very small values as an upper bound."""
     return report.Figure("< 0.0002" if p < 0.0002 else f"{p:.4f}")

@@ -1,4 +1,4 @@
-"""`gpukit evaluate`: a model and a test in; how good its predictions and its lists are, beside what costs nothing."""
+"""`gpukit evaluate`: evaluate a model's predictions and lists on a test, with baselines."""
 
 from types import SimpleNamespace
 
@@ -63,7 +63,7 @@ def evaluate(ctx, **values):
 
 
 def run(ask, stages, team):
-    """What a rank of a Team does: all judge, the first one tells."""
+    """Run one rank of a Team: all evaluate, the first one prints."""
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     other = models.open_model(ask.against, ask.device, stages)[0] if ask.against else None
     of_clicks = getattr(fitted, "feedback_", "explicit") == "implicit"
@@ -82,7 +82,7 @@ def run(ask, stages, team):
 
 
 def check(ask):
-    """Raise for options that ask for lists where ratings are judged, and for a protocol that new users have not."""
+    """Raise for list options without --lists, and for a protocol with --given."""
     if ask.of_lists:
         if ask.given and ask.protocol:
             raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")

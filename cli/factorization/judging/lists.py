@@ -1,4 +1,4 @@
-"""Lists, judged for `gpukit evaluate` and for the closing table of `gpukit train-lshmf`."""
+"""Evaluation of lists for `gpukit evaluate` and the closing table of `gpukit train-lshmf`."""
 
 from typing import NamedTuple
 
@@ -23,12 +23,15 @@ COLUMNS = {
     "few": "few",
 }
 SAMPLED = {"predictor": "", "hr": "HR", "ndcg": "NDCG"}
-WINNER = "ndcg"  # what names the best
+WINNER = "ndcg"  # the metric that selects the best
 
 
 def closing(model, test, split="random", seed=0, k=10):
-    """The judging.Report of a model just trained, for its closing table: test, Ratings that it was not trained on; of
-    users that it does not know (split 'users') the first four fifths are given."""
+    """Return the judging.Report of a trained model for its closing table.
+
+    test: Ratings that the model was not trained on. If its users are new (split 'users'), the first four fifths of
+    their ratings are given.
+    """
     from gpukit.factorization.answers.recommenders import given_and_later
 
     if split != "users":
@@ -38,7 +41,7 @@ def closing(model, test, split="random", seed=0, k=10):
 
 
 class Found(NamedTuple):
-    """judging.Reports: over the full ranking; among negatives, or None; rows of differences."""
+    """Reports over the full ranking and among negatives (or None); rows of differences."""
 
     full: object
     sampled: object
@@ -46,7 +49,7 @@ class Found(NamedTuple):
 
 
 def judged(ask, fitted, other, stages, team):
-    """The Found of a test file; lists are made by the ranks of a Team."""
+    """Return the Found of a test file, computed by all ranks."""
     from gpukit.factorization.answers import judging
 
     pairs = read_clicks(ask, least_of(ask, fitted))
@@ -66,15 +69,20 @@ def judged(ask, fitted, other, stages, team):
 
 
 def least_of(ask, fitted):
-    """From which rating on a test's are clicks: as named, else, but for a protocol's, as in the model's training; None
-    where all are."""
+    """Return the least rating that is a click of the test.
+
+    None if all are. Given by --positive-from; otherwise that of the model's training, except with a protocol.
+    """
     if ask.positive_from is not None or ask.protocol or fitted.feedback_ != "implicit":
         return ask.positive_from
     return fitted.positive_from
 
 
 def read_clicks(ask, least):
-    """(user ids, item ids) of the clicks of ask.test, in its order: of ratings those from `least` on."""
+    """Return (user ids, item ids) of the clicks of ask.test, in file order.
+
+    Of ratings, those of at least `least` are clicks.
+    """
     from gpukit.ratings import read_pairs, read_ratings
 
     if least is None:
@@ -92,7 +100,7 @@ def read_clicks(ask, least):
 
 
 def read_given(ask):
-    """The Ratings of --given, None without it."""
+    """Return the Ratings of --given, or None."""
     from gpukit.ratings import read_ratings
 
     if ask.given is None:
@@ -101,7 +109,10 @@ def read_given(ask):
 
 
 def read_tests(ask, pairs):
-    """The negatives.Negatives of --protocol, whose lines must name the clicks of the test, in its order."""
+    """Return the negatives.Negatives of --protocol.
+
+    Their lines must have the clicks of the test in the same order.
+    """
     tests = read_negatives(ask.protocol[1])
     if len(tests.users) != len(pairs[0]):
         raise DataError(
@@ -140,7 +151,7 @@ def show_report(full, title):
 
 
 def remarks(full):
-    """Yield what else to say of a full ranking: who is best, and what could not be judged."""
+    """Yield the best predictor of a full ranking, and the clicks left out."""
     k = full.cuts[0]
     if len(full.judged) > 1:
         yield best_line(full, k)
@@ -158,7 +169,7 @@ def remarks(full):
 
 
 def best_line(full, k):
-    """Who ranks best by WINNER, and how sure that is beside the model."""
+    """Describe the best predictor by WINNER and its difference from the model."""
     place = full.best(WINNER, k)
     rival = place or max(range(1, len(full.judged)), key=lambda one: full.judged[one].values[k][WINNER].mean())
     found, name = full.difference(WINNER, k, 0, rival), full.judged[place].predictor
@@ -171,7 +182,7 @@ def best_line(full, k):
 
 
 def sampled_remarks(sampled):
-    """Yield what was dropped of the candidates, and why."""
+    """Yield the number of dropped candidates and the reasons."""
     dropped = sampled.dropped
     if dropped.itself:
         yield f"In {dropped.itself:,} lines the click itself is among the negatives; it is dropped there."
@@ -183,7 +194,7 @@ def sampled_remarks(sampled):
 
 
 def result(ask, found):
-    """What --json prints of it."""
+    """Return the --json output."""
     return {
         "judged": "lists",
         "lists": as_json(found.full),
@@ -193,7 +204,7 @@ def result(ask, found):
 
 
 def as_json(one):
-    """A judging.Report for JSON."""
+    """Return a judging.Report for JSON."""
     return {
         "users": len(one.users),
         "results": {k: one.rows(k) for k in one.cuts},

@@ -1,4 +1,4 @@
-"""Predicted ratings, judged for `gpukit evaluate`."""
+"""Evaluation of predicted ratings for `gpukit evaluate`."""
 
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import difference
@@ -10,7 +10,10 @@ COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
 
 
 def judged(ask, fitted, other, stages, team):
-    """{rows, ratings, unknown: how many are of unknown users and items, differences} of the test."""
+    """Return {rows, ratings, unknown, differences} of the test.
+
+    unknown: numbers of ratings of unknown users and of unknown items.
+    """
     if team.size > 1:
         raise ParameterError(
             "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
@@ -37,7 +40,7 @@ def judged(ask, fitted, other, stages, team):
 
 
 def known(fitted, pairs):
-    """((what, rows of it, ids that the model knows)) for users and items."""
+    """Return ((name, rows, known ids)) for users and items."""
     return (("users", pairs.users, fitted.user_ids_), ("items", pairs.items, fitted.item_ids_))
 
 
@@ -55,5 +58,5 @@ def show(ask, found):
 
 
 def result(ask, found):
-    """What --json prints of it."""
+    """Return the --json output."""
     return {"judged": "ratings", **found}

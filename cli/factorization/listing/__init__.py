@@ -1,1 +1,1 @@
-"""What `gpukit recommend` reads: ratings of users that a model need not know, what lists may show."""
+"""Inputs of `gpukit recommend`: ratings of users unknown to the model, and filters."""

@@ -1,4 +1,4 @@
-"""What lists may show, from the command line: options and the Filters that they mean."""
+"""Options that filter lists, and their Filters."""
 
 import os
 from pathlib import Path
@@ -39,33 +39,38 @@ OPTIONS = (
 
 
 def options(command):
-    """--only --without --categories --only-category --without-category --min-support --popularity --diversity:
-    parameters of these names."""
+    """Add the options that filter lists to a command.
+
+    --only --without --categories --only-category --without-category --min-support --popularity --diversity, with
+    parameters of these names.
+    """
     for option in reversed(OPTIONS):
         command = option(command)
     return command
 
 
 def check(ask):
-    """Raise for categories without their file."""
+    """Raise ParameterError for categories without their file."""
     if (ask.only_category or ask.without_category) and ask.categories is None:
         raise ParameterError("--only-category and --without-category need --categories FILE, a file of item,category.")
 
 
 def files_of(ask):
-    """The files that the options read."""
+    """Return the files that the options read."""
     return [ask.categories, *(one for one in (*ask.only, *ask.without) if is_file(one))]
 
 
 def is_file(one):
-    """Whether IDS of an option is a file, a pipe, or the name of one in some folder."""
+    """Return True if IDS of an option is a file or pipe."""
     path = Path(one)
     return one == "-" or path.is_file() or path.is_fifo() or path.is_char_device() or (os.sep in one and "," not in one)
 
 
 def filters_of(ask, item_ids):
-    """The gpukit.factorization.Filters of the options; says on stderr how many of the items named are not among
-    item_ids. DataError for a category that the file does not have."""
+    """Return the gpukit.factorization.Filters of the options.
+
+    Reports on stderr how many named items are not among item_ids. DataError for a category that is not in the file.
+    """
     quiet = ask.quiet or ask.as_json
     only, without = named(ask.only, "--only", item_ids, quiet), named(ask.without, "--without", item_ids, quiet)
     if ask.categories is not None:
@@ -78,7 +83,10 @@ def filters_of(ask, item_ids):
 
 
 def named(asked, option, item_ids, quiet):
-    """The ids among item_ids that an option names, in files or by themselves; None where it is not given."""
+    """Return the ids of item_ids that an option names; None without the option.
+
+    They are named in files or directly.
+    """
     if not asked:
         return None
     parts = [read_items(one) if is_file(one) else [item.strip() for item in one.split(",")] for one in asked]
@@ -86,7 +94,7 @@ def named(asked, option, item_ids, quiet):
 
 
 def known(texts, item_ids, source, quiet):
-    """Those of some texts that are ids among item_ids; says how many are not."""
+    """Return the texts that are ids of item_ids; report the number of others."""
     from gpukit.io.ids import rows_of
 
     texts = np.unique(texts)
@@ -98,7 +106,7 @@ def known(texts, item_ids, source, quiet):
 
 
 def known_categories(ask, item_ids, quiet):
-    """{category: ids among item_ids} for the categories that are asked for."""
+    """Return {category: ids among item_ids} of the requested categories."""
     items_of = read_categories(ask.categories)
     for name in (*ask.only_category, *ask.without_category):
         if name not in items_of:
@@ -110,5 +118,5 @@ def known_categories(ask, item_ids, quiet):
 
 
 def union(items_of, names):
-    """The ids in any of some categories; None for no categories."""
+    """Return the ids in any of the categories; None for no categories."""
     return np.unique(np.concatenate([items_of[name] for name in names])) if names else None

@@ -1,4 +1,7 @@
-"""Ratings of users that a model need not know, from a file: item,rating of one user, or user,item,rating of several."""
+"""Ratings of users unknown to the model, from a file.
+
+Lines are item,rating of one user, or user,item,rating of several.
+"""
 
 import numpy as np
 
@@ -14,13 +17,16 @@ from gpukit.ratings.headers import COUNT, ITEM, RATING, by_name
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
-SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # separators as people name them
+SPELLED = {"tab": "\t", "\\t": "\t", "space": " "}  # names of separators
 SEPARATORS = ("::", "\t", ";", ",", " ")
 
 
 def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bounds=None):
-    """The Ratings in a file; the one user of a file of two columns has the id 'new'. of_clicks: pairs user,item, or the
-    items of one user, with ratings or counts where a header names them. bounds: (low, high) of the ratings."""
+    """Return the Ratings of a file; the user of two columns has id 'new'.
+
+    of_clicks: pairs user,item, or the items of one user, with ratings or counts if a header names them. bounds: (low,
+    high) of the ratings.
+    """
     from gpukit.ratings import read_ratings
 
     with sources.opened(path, NEEDED) as source:
@@ -33,13 +39,15 @@ def read_lists(path, file_format, columns, duplicates, sep, of_clicks=False, bou
 
 
 def names_ratings(words):
-    """Whether the fields of a first line name items and what one user gave them."""
+    """Return True if a header names items and their ratings or counts."""
     return len(words) == 2 and {plain(words[0]) in ITEM, plain(words[1]) in RATING | COUNT} == {True}
 
 
 def read_two(source, sep):
-    """(line numbers (n,), items (n,), ratings (n,)) of a Source with two fields a line, as they are spelled; DataError
-    naming a line that has others."""
+    """Return (line numbers (n,), items (n,), ratings (n,)) of a Source with two fields.
+
+    Items and ratings are unconverted texts. DataError for a line without two fields.
+    """
     lines = lines_of(source, NEEDED, separator(source.head, sep))
     for number, words in lines:
         if len(words) != 2 or not all(words):
@@ -55,7 +63,10 @@ def read_two(source, sep):
 
 
 def clicked_by_one(source):
-    """The Ratings of the one user of a file of items, a line each, under a heading or none."""
+    """Return the Ratings of one user from a file of one item per line.
+
+    The header is optional.
+    """
     from gpukit.ratings import as_ratings
     from gpukit.ratings.read import noted
 
@@ -72,25 +83,28 @@ def clicked_by_one(source):
 
 
 def fields_of(head, sep):
-    """How many fields the first line of a file has that begins so."""
+    """Return the number of fields in the first line of a file."""
     return len(first_line(head).split(separator(head, sep)))
 
 
 def first_line(head):
-    """The first line that is not blank of a file that begins so."""
+    """Return the first nonblank line of the beginning of a file."""
     lines = head.decode("utf-8", "replace").removeprefix("\ufeff").splitlines()
     return next((line.strip() for line in lines if line.strip()), "")
 
 
 def separator(head, sep):
-    """What stands between fields: as it is named, else what the first line has."""
+    """Return the field separator: the given one, or that of the first line."""
     line = first_line(head)
     return SPELLED.get(sep, sep) or next((one for one in SEPARATORS if one in line), ",")
 
 
 def of_one(lines, items, texts, name, duplicates, bounds=None):
-    """Ratings of one user: line numbers (n,), item ids (n,), ratings as they are spelled (n,); a first line that is a
-    heading is left out. bounds: see read_lists."""
+    """Return the Ratings of one user.
+
+    lines (n,): line numbers; items (n,): ids; texts (n,): unconverted ratings. A header is skipped. bounds: see
+    read_lists.
+    """
     from gpukit.ratings import as_ratings
     from gpukit.ratings.read import noted
     from gpukit.ratings.repeats import without_repeats
@@ -111,7 +125,7 @@ def of_one(lines, items, texts, name, duplicates, bounds=None):
 
 
 def number(text):
-    """What a rating spells, None for no finite number."""
+    """Return a rating as a number, None if it is not finite."""
     try:
         value = float(text)
     except ValueError:

@@ -1,4 +1,4 @@
-"""What ranks lists, learned when it is first asked for and kept in the model's file."""
+"""The ranking of lists, learned on first use and stored in the model's file."""
 
 import os
 
@@ -9,7 +9,7 @@ from gpukit.parallel import ALONE
 
 
 def stamp(path):
-    """What tells a file from another that takes its place; None where there is none."""
+    """Return an identification of a file that changes if it is replaced, or None."""
     try:
         found = os.stat(path)
     except OSError:
@@ -18,9 +18,12 @@ def stamp(path):
 
 
 def learn_lists(fitted, ask, found, stages, team=ALONE):
-    """Learn what ranks a fitted model's lists, unless it has it, and keep it in ask.model, if that may be written and
-    is still the file that the model was read from: found is its stamp. All ranks of a Team learn the same, the first
-    one keeps it."""
+    """Learn the ranking of a fitted model's lists, unless present, and store it.
+
+    It is stored in ask.model if that is writable and still has the stamp `found` of the loaded file. All ranks of a
+    Team
+    learn the same ranking, and the first one stores it.
+    """
     stages.done("reading")
     if fitted.has_lists:
         return
@@ -34,7 +37,7 @@ def learn_lists(fitted, ask, found, stages, team=ALONE):
 
 
 def written(fitted, path, found):
-    """Write the model, or say why not."""
+    """Write the model; return the end of the remark, with any error."""
     if stamp(path) != found:
         return f"; {path} is another by now, and stays as it is"
     if not os.access(path, os.W_OK):

@@ -1,4 +1,4 @@
-"""Lists for all users of a model by the ranks of a parallel.Team: each makes those of some users at a time."""
+"""Lists for all users over ranks: each computes some users at a time."""
 
 import numpy as np
 
@@ -6,8 +6,10 @@ SPAN = 1 << 13  # users
 
 
 def tiles_of(fitted, team, **asked):
-    """The tiles of fitted.recommend_batches for all users, in their order, on the first rank; the others hand theirs to
-    it and have none. asked: its arguments."""
+    """Yield the tiles of fitted.recommend_batches for all users, in order, on the first rank.
+
+    The other ranks send theirs and yield none. asked: arguments of recommend_batches.
+    """
     users = fitted.user_ids_
     for number, first in enumerate(range(0, len(users), SPAN)):
         its, rank = users[first : first + SPAN], number % team.size
@@ -23,7 +25,7 @@ def tiles_of(fitted, team, **asked):
 
 
 def hand_over(items, scores, fitted, team):
-    """Send lists to the first rank, items by their numbers, which are shorter than their ids; -1: none."""
+    """Send lists to the first rank as item numbers, shorter than ids; -1: none."""
     from gpukit.io.ids import rows_of
 
     there = ~np.isnan(scores)
@@ -34,5 +36,5 @@ def hand_over(items, scores, fitted, team):
 
 
 def ids_of(rows, fitted):
-    """The ids of items by their numbers; of -1 any."""
+    """Return the ids of item numbers; an arbitrary id for -1."""
     return fitted.item_ids_[rows]

@@ -40,7 +40,7 @@ def model(verb, files):
 
 
 def kin(listed):
-    """Return True if most of the first items of a list are of the group of item 0."""
+    """Return True if most first items are in item 0's group."""
     return sum(row["item"] % 4 == 0 for row in listed[:5]) >= 3
 
 

@@ -23,7 +23,7 @@ def train():
 
 @pytest.fixture
 def test():
-    """Own ids in another order of rows; user 7 and item new are not in train."""
+    """Own ids in another order; user 7 and item new are unknown."""
     ids = np.array([7, 100, 101]), np.array(["a03", "a39", "new"])
     places = np.array([0, 1, 1, 2, 2], np.int32), np.array([0, 0, 2, 1, 2], np.int32)
     return Ratings(*places, np.array([5, 1, 2, 4, 3], np.float32), *ids)
@@ -50,7 +50,10 @@ def test_the_three_rows(train, test):
 
 
 def test_predictions_stay_on_the_scale(train):
-    """A user and an item with high means: mean and biases together exceed the scale."""
+    """Mean and biases together exceed the scale.
+
+    A user and an item have high means.
+    """
     users, items = np.nonzero(np.ones((30, 30)))
     loved = (users < 5) | (items < 5)
     ids = np.arange(30), np.arange(30)

@@ -1,4 +1,4 @@
-"""The csv output of a model's commands is read back exactly for all ids and titles except surrogates."""
+"""Exact csv output for all ids and titles except surrogates."""
 
 import numpy as np
 import pytest

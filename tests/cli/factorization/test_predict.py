@@ -12,7 +12,10 @@ from gpukit.persist import load_arrays, load_model, save_arrays
 
 @pytest.fixture
 def pairs(tmp_path):
-    """Known pairs, one with an unknown item, one with an unknown user; an ignored third column."""
+    """Known pairs, and two with an unknown item or user.
+
+    A third column is ignored.
+    """
     return write_rows(tmp_path / "pairs.csv", [(100, "a01", 9), (104, "a39", 9), (101, "new", 9), (7, "a02", 9)])
 
 

@@ -82,7 +82,7 @@ def test_what_they_rest_on(verb, model_file, tmp_path):
 
 
 def test_what_lists_rest_on(verb, model_file, tmp_path):
-    """On the ratings of known items in the file, also for a user of the model."""
+    """Ratings of known items in the file, also for a known user."""
     listed = [("ann", "a01", 5), ("ann", "a02", 1), ("ann", "new", 3), (103, "a05", 4)]
     file = write_rows(tmp_path / "lists.csv", listed)
     found = json.loads(verb("recommend", model_file, "--ratings", file, "-n", 3, "--evidence", "--json").out)

@@ -1,4 +1,7 @@
-"""The saved model contains all ratings; the errors are those of the model without the held-out ones."""
+"""Refit of the saved model on all ratings.
+
+The errors are those of the model without the held-out ones.
+"""
 
 import csv
 import json

@@ -1,4 +1,7 @@
-"""Every command that reads ratings reports the number of merged pairs, in a line and in --json."""
+"""The number of merged pairs, reported by every command with ratings.
+
+It is in a line and in --json.
+"""
 
 import json
 
@@ -51,7 +54,10 @@ def test_ratings_of_one_user(verb, model_file, tmp_path):
 
 @pytest.mark.slow
 def test_estimators_take_the_later_rating(ratings_file):
-    """fit, partial_fit and recommend_for with a DataFrame with a column of times, in any order of lines."""
+    """DataFrames with a column of times, in any order of lines.
+
+    For fit, partial_fit and recommend_for.
+    """
     pandas = pytest.importorskip("pandas")
     from gpukit.factorization import MatrixFactorization
 

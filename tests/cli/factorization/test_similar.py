@@ -51,7 +51,7 @@ def test_by_factors_alone(verb, model_file):
 
 
 def test_nothing_is_alike(verb, tmp_path):
-    """Items 1 and 2 have one rater each, who rated nothing else, in training or elsewhere."""
+    """Items 1 and 2 have one rater each, without other ratings."""
     rows = [*((user, item, 1 + user % 5) for user in range(9) for item in range(10, 16)), (50, 1, 4), (51, 2, 3)]
     made = verb(
         "train-lshmf",

@@ -1,4 +1,4 @@
-"""`gpukit tune`: the table, the command that trains the best settings, their test, and errors."""
+"""`gpukit tune`: the table, the command, the test and errors."""
 
 import json
 import os

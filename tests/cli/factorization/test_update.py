@@ -12,7 +12,7 @@ from gpukit.ratings import read_ratings, write_ratings
 
 @pytest.fixture
 def new(tmp_path):
-    """One or two known pairs, new users, a new item."""
+    """Known pairs, new users and a new item."""
     rows = [(100, f"a{i:02d}", 1 + i % 5) for i in range(6)] + [(900, f"a{i:02d}", 5) for i in range(12)]
     return write_rows(tmp_path / "new.csv", [*rows, (901, "a03", 2), (101, "zz", 4), (102, "zz", 5)])
 

@@ -39,7 +39,10 @@ def bases(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def graph(tmp_path):
-    """graph(entries=True, ...) -> an .npz of a graph tensor of rank 1 that synth_graph makes, and the tensor."""
+    """Return graph(entries=True, ...) -> (an .npz, the tensor).
+
+    A graph tensor of rank 1 by synth_graph.
+    """
 
     def make(name="g.npz", **request):
         data = synth_graph(**{"vertices": 30, "shape": (6, 5), "rank": 1, "seed": 1, **request})
@@ -73,7 +76,7 @@ def written(path):
 
 
 def smooth(count=30, shape=(6, 5), seed=0):
-    """(N, m, n) near 50 everywhere, so that the mean is hard to beat without centering."""
+    """Values (N, m, n) near 50, which need centering to beat the mean."""
     return 50 + np.random.default_rng(seed).normal(size=(count, *shape))
 
 
@@ -275,7 +278,10 @@ def test_holdout_stops_where_the_error_was_least(verb, graph, tmp_path):
 
 
 def test_what_an_archive_may_hold(verb, arrays, tmp_path):
-    """Edges with weights, a tensor (N, n), a mask, ids: equal to the same data in other forms."""
+    """Edges with weights, a tensor (N, n), a mask, ids.
+
+    The result equals that of the same data in other forms.
+    """
     tensor, seen = smooth(shape=(8,)), np.ones(30, bool)
     seen[[2, 9]] = False
     ids = np.array([f"v{i}" for i in range(30)])
@@ -429,7 +435,10 @@ def test_ctrl_c_after_writing_says_that_the_file_is_whole(verb, graph, tmp_path,
 
 @pytest.mark.slow
 def test_metr_la(verb, data, tmp_path):
-    """Half a day of road speeds, ten of 207 sensors missing: ids kept, better than the mean."""
+    """Half a day of road speeds without ten of 207 sensors.
+
+    Ids are kept, and the error is below the mean's.
+    """
     lines = data("metr-la/speed.csv").read_text().splitlines()[:145]
     words = [line.split(",") for line in lines]
     for row in words[1:]:

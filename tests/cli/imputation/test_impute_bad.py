@@ -1,4 +1,7 @@
-"""Errors of `gpukit impute`: one line, exit code 2, nothing written, before the computation if possible."""
+"""Errors of `gpukit impute`: one line, exit code 2, no output.
+
+They are raised before the computation if possible.
+"""
 
 import os
 import pickle
@@ -21,7 +24,10 @@ def bases(tmp_path_factory, monkeypatch):
 
 @pytest.fixture
 def untouched(refused, tmp_path):
-    """Return untouched(arguments) -> the one line of the error; no file has appeared or changed."""
+    """Return untouched(arguments) -> the one line of the error.
+
+    No file has appeared or changed.
+    """
 
     def check(*arguments):
         before = {path: path.read_bytes() for path in tmp_path.rglob("*") if path.is_file()}

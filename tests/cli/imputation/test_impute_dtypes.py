@@ -1,4 +1,7 @@
-"""`gpukit impute` keeps the types of columns: whole numbers, booleans, Parquet's and an archive's dtypes, bounds."""
+"""Types of columns after `gpukit impute`.
+
+Whole numbers, booleans, Parquet's and an archive's dtypes, bounds.
+"""
 
 import numpy as np
 import pandas

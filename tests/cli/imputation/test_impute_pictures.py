@@ -1,4 +1,7 @@
-"""The picture of series: the displayed gaps, lines, bands, errors and map; slices without an empty third panel."""
+"""The picture of series: gaps, lines, bands, errors and map.
+
+Slices have no empty third panel.
+"""
 
 import contextlib
 
@@ -30,7 +33,10 @@ def figure(monkeypatch):
 
 
 def done(truth=False, order=None, **how):
-    """A steps.Done of a small week; sensor 2 has no values, 5 and 3 have long gaps."""
+    """A steps.Done of a small week.
+
+    Sensor 2 has no values, 5 and 3 have long gaps.
+    """
     rng = np.random.default_rng(0)
     values = np.sin(np.arange(T) / 4) + rng.normal(size=(N, 1)) + 0.1 * rng.normal(size=(N, T))
     given = values.copy()
@@ -116,7 +122,7 @@ def test_a_picture_of_a_table_that_misses_nothing(verb, tmp_path):
 
 @pytest.mark.parametrize("noise", [0.0, 1e-16, 1e-9])
 def test_no_colour_bar_over_rounding(figure, noise):
-    """Slices and deviations that differ only by rounding have one colour and a label, not a scale."""
+    """Differences within rounding give one colour and a label, not a scale."""
     rng = np.random.default_rng(0)
     tensor = 5 * (1 + noise * rng.normal(size=(N, 3, 4)))
     A = np.eye(N, k=1) + np.eye(N, k=2)
@@ -140,7 +146,10 @@ def test_a_colour_bar_over_what_differs(figure):
 
 
 def test_bands_of_single_places_are_bars(figure):
-    """No polygon narrows to the observed neighbours of a single value, or has no width."""
+    """Every polygon has a width.
+
+    None narrows to the observed neighbours of a single value.
+    """
     axis, at = figure.subplots(), np.arange(8)
     lines.draw_band(axis, at, np.zeros(8), np.array([0, 1, 0, 0, 1e-17, 0, 0, 2.0]))
     (bars,) = axis.collections

@@ -1,4 +1,4 @@
-"""`gpukit impute` on tables: every layout is written in its own form, with imputed values."""
+"""`gpukit impute` on tables: each layout is written in its form."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Tables with named columns: matched by name by every command; files next to the data."""
+"""Tables with named columns, matched by name; files next to data."""
 
 import json
 
@@ -25,7 +25,10 @@ def write_table(path, X, y, qid, names, order):
 
 @pytest.fixture
 def tables(tmp_path):
-    """{name: path}: documents with columns f0 to f4 in order, in another order, without f2, with f9 more."""
+    """Return {name: path} of documents with columns f0 to f4.
+
+    In order, in another order, without f2, and with f9.
+    """
     rng = np.random.default_rng(0)
     X = rng.normal(size=(200, 6)) * [1, 5, 0.2, 3, 1, 1]
     qid = np.repeat(np.arange(10), 20)

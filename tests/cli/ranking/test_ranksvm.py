@@ -21,7 +21,7 @@ def as_json(verb, *arguments):
 
 
 def rows_of(out, first):
-    """Return the words of each line of a table from the one that begins with `first`, up to the seconds."""
+    """Return the words of table lines from `first` to the seconds."""
     lines = out.split(f"  {first}", 1)[1].split("Seconds:")[0].split("The same")[0].splitlines()
     return [line.split() for line in [first + lines[0], *lines[1:]]]
 
@@ -351,7 +351,7 @@ def test_a_grid_leaves_features_as_they_are(verb, letor_folder):
 
 @pytest.mark.slow
 def test_mq2008(verb, data):
-    """MQ2008, C = 1: f* and PA of the reference program, means as in LETOR's script."""
+    """MQ2008, C = 1: the reference's f* and PA, LETOR's means."""
     result = as_json(verb, data("MQ2008"), "--eps", "1e-7", "--c", 1)
     objectives = [fold["objective"] for fold in result["folds"]]
     wanted = [29566.522846, 26650.339392, 22576.419192, 24334.240528, 28285.101148]

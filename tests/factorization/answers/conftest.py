@@ -9,7 +9,10 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 
 @pytest.fixture(scope="package", params=[MatrixFactorization, LSHMF], ids=["plain", "neighbours"])
 def fitted(request):
-    """A model of half of all pairs of 60 users and 30 items; ids have gaps."""
+    """A model of half of all pairs; ids have gaps.
+
+    60 users and 30 items.
+    """
     return make(request.param).fit(planted())
 
 

@@ -1,12 +1,15 @@
-"""Likeness by its definition, in float64, pair by pair; imports nothing of gpukit."""
+"""Oracle of similarity by its definition, in float64, pair by pair.
+
+It imports nothing from gpukit.
+"""
 
 import math
 
 
 def likeness(rated, bases, factors, of_items, damping=50.0, weight=0.25):
-    """{(one, other): (likeness, common)} of all pairs of items, or of users.
+    """Return {(one, other): (similarity, common)} of all pairs of one side.
 
-    rated {(user, item): z}; bases ((M,), (N,)): baseline biases; factors: of the side that is compared.
+    rated {(user, item): z}; bases ((M,), (N,)): baseline biases; factors: of the compared side.
     """
     vectors = [{} for _ in factors]
     for (user, item), z in rated.items():
@@ -23,10 +26,10 @@ def likeness(rated, bases, factors, of_items, damping=50.0, weight=0.25):
 
 
 def length(numbers):
-    """The Euclidean norm, 1 of nothing."""
+    """Return the Euclidean norm; 1 for a zero vector."""
     return math.sqrt(sum(number * number for number in numbers)) or 1.0
 
 
 def cosine(a, b):
-    """The cosine of two vectors, 0 where one is zero."""
+    """Return the cosine of two vectors, 0 if one is zero."""
     return sum(float(x) * float(y) for x, y in zip(a, b)) / length(map(float, a)) / length(map(float, b))

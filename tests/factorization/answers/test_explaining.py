@@ -1,4 +1,4 @@
-"""Explanations: their parts add up to the prediction, and each is what Eq. (1) says."""
+"""Explanations: parts add up to the prediction and follow Eq. (1)."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ PARTS = ("mean", "user_bias", "item_bias", "factors", "unrated")
 
 
 def pairs(fitted):
-    """Some known pairs, and pairs with an unknown user, item and both."""
+    """Return known pairs, and pairs with an unknown user, item and both."""
     rng = np.random.default_rng(0)
     users, items = rng.choice(fitted.user_ids_, 60).tolist(), rng.choice(fitted.item_ids_, 60).tolist()
     return [*zip(users, items), (-1, items[0]), (users[0], -1), (-1, -2)]
@@ -98,7 +98,7 @@ def test_evidence_counts_ratings(fitted):
 
 @pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
 def test_after_new_ratings_the_answers_are_of_all(kind):
-    """A new user, whose id lies between the known ones, and a new item."""
+    """A new user with an id between the known ones, and a new item."""
     model = make(kind).fit(planted())
     before = model.evidence([7], [1])
     model.similar_items(1, 3, with_evidence=True)
@@ -115,7 +115,10 @@ def test_after_new_ratings_the_answers_are_of_all(kind):
 
 @pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
 def test_the_score_of_lists_by_default(kind):
-    """The parts add up to the score that recommend shows; each rating's share is what the score loses without it."""
+    """The parts add up to the score of recommend.
+
+    A rating's share is the change of the score without it.
+    """
     model = make(kind).fit(planted())
     users = model.user_ids_[:20]
     items, scores = model.recommend(users, n=5)

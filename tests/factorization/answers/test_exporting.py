@@ -1,4 +1,4 @@
-"""Exports: read again they are the model's own numbers, and vectors multiply to predictions."""
+"""Exports: they contain the model's numbers, and vectors multiply to predictions."""
 
 import csv
 
@@ -71,7 +71,7 @@ def test_vectors_of_neighbours_lack_their_part_alone(fitted, tmp_path):
 
 
 def test_text_beside_numbers(tmp_path):
-    """Users are numbers and items text: in one column all are text."""
+    """Users are numbers and items are text: a common column is text."""
     ratings = planted()
     named = np.array([f"it,em{item}" for item in ratings.item_ids])
     ratings = Ratings(ratings.users, ratings.items, ratings.values, ratings.user_ids, named)

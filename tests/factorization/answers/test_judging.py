@@ -1,4 +1,4 @@
-"""Lists of fitted models, judged on the clicks that all of them can be judged by."""
+"""Evaluation of lists on clicks that all models can rank."""
 
 import copy
 
@@ -18,7 +18,7 @@ K = (3, 10)
 
 @pytest.fixture(scope="module")
 def halves():
-    """(train, test) of a few generated ratings."""
+    """Return (train, test) of a few generated ratings."""
     ratings = synth_ratings("ml-10m", 0.0003, seed=4)
     return ratings.split(0.3, 1)
 
@@ -30,7 +30,7 @@ def model(halves):
 
 
 def later(model, test):
-    """{user id: ids of test items} of the pairs that the model can be judged by."""
+    """Return {user id: ids of test items} that the model can rank."""
     seen = {}
     known = Lister(model).learned
     for user, item in zip(test.user_ids[test.users].tolist(), test.item_ids[test.items].tolist()):
@@ -108,13 +108,16 @@ def test_nothing_to_judge_by(model, halves):
 
 @pytest.fixture(scope="module")
 def tests(model, halves):
-    """Negatives: the first later click of each user, with 20 items drawn, unknown ones and the click itself too."""
+    """Negatives: the first later click of each user and 20 sampled items.
+
+    Unknown items and the click itself are among them.
+    """
     random, clicks = np.random.default_rng(0), later(model, halves[1])
     users = np.array(sorted(clicks))
     items = random.choice(np.append(model.item_ids_, [10**8, 10**8 + 1]), (len(users), 20))
     first = np.array([min(clicks[user]) for user in users.tolist()])
     items[0, 3] = first[0]
-    first[1] = 10**8 + 5  # an unknown click counts, and is missed
+    first[1] = 10**8 + 5  # an unknown click counts as a miss
     return Negatives(users, first, items, random.random(items.shape) < 0.9)
 
 
@@ -136,7 +139,7 @@ def test_the_sampled_protocol(model, tests):
 
 
 def scored(model, user, item):
-    """What a model ranks an item by; the least for one that it does not know."""
+    """Return the model's score of an item; -inf if it is unknown."""
     return float(model.pair_scores(([user], [item]))[0]) if item in model.item_ids_ else -np.inf
 
 
@@ -150,7 +153,10 @@ def test_pair_scores_are_those_of_recommend(model):
 
 @pytest.mark.slow
 def test_new_users_are_judged_by_what_is_given(model, halves):
-    """Every second user is new: lists are those of recommend_for, known clicks those given."""
+    """Every second user is new.
+
+    Lists are those of recommend_for, known clicks the given ones.
+    """
     train, test = halves
     old = train.take(train.users % 2 == 0)
     other = copy.copy(model).fit((old.user_ids[old.users], old.item_ids[old.items]), old.values)

@@ -1,4 +1,4 @@
-"""What is like films that everybody knows, on MovieLens 1M."""
+"""Films similar to well-known ones, on MovieLens 1M."""
 
 import pytest
 from support import data
@@ -22,7 +22,7 @@ MATRIX = "Matrix, The (1999)"
 
 @pytest.fixture(scope="module")
 def fitted():
-    """Places beyond the first change with the order of two threads' steps, so there is one order."""
+    """A model trained deterministically, because two threads change the order of similar items."""
     model = LSHMF(n_factors=32, n_neighbors=32, n_epochs=5, device="cpu", deterministic=True, random_state=0)
     return model.fit(read_ratings(data("ml-1m/ratings.dat")))
 
@@ -44,7 +44,10 @@ def test_the_first_three_are_its_kin(fitted, titles, title):
 
 
 def test_the_matrix_is_among_films_of_action_and_science_fiction(fitted, titles):
-    """Of all films 13 % are of action and 7 % science fiction. Three seeds, 5 to 12 epochs each: 6 to 8 and 5 to 7."""
+    """The nearest films are mostly action and science fiction.
+
+    They are 13 % and 7 % of all films. Three seeds, 5 to 12 epochs each: 6 to 8 and 5 to 7 of eight.
+    """
     categories = read_categories(data("ml-1m/movies.dat"))
     near = alike(fitted, titles, MATRIX, 8)
     assert "Terminator 2: Judgment Day (1991)" in [titles[item] for item in near]

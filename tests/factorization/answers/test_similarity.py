@@ -1,4 +1,4 @@
-"""Similar items and users against their definition, pair by pair."""
+"""Similar items and users against the definition, pair by pair."""
 
 import pickle
 
@@ -14,7 +14,7 @@ from gpukit.ratings import Ratings
 
 
 def expected(fitted, what):
-    """naive.likeness of a fitted model's items or users."""
+    """Return naive.likeness of a fitted model's items or users."""
     history, state = fitted._rated, fitted._state
     users = np.repeat(np.arange(len(history.indptr) - 1), np.diff(history.indptr))
     rated = dict(zip(zip(users.tolist(), history.items.tolist()), history.levels[history.codes].tolist()))
@@ -37,7 +37,7 @@ def test_they_are_the_most_alike(fitted, what):
 
 
 def test_who_shares_no_rater_is_left_out():
-    """Two groups of users and items that never meet."""
+    """Two groups of users and items without common ratings."""
     users, items = np.nonzero(np.kron(np.eye(2), np.ones((6, 5))))
     values = (1 + (users + 3 * items) % 5).astype(np.float32)
     ids = np.arange(12), np.arange(10)
@@ -47,7 +47,10 @@ def test_who_shares_no_rater_is_left_out():
 
 
 def test_few_common_raters_say_little():
-    """Item 1 agrees with item 0 wherever both are rated, by 3; item 2 mostly, by 60."""
+    """Item 1 has 3 common users with item 0; item 2 has 60.
+
+    All of the 3 agree, most of the 60.
+    """
     rng, rows = np.random.default_rng(0), []
     for user in range(80):
         taste = int(rng.integers(1, 6))

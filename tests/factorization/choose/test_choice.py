@@ -1,4 +1,4 @@
-"""What is chosen where ratings are few, what is left alone, and that what is named is obeyed."""
+"""Choice of settings for few ratings; named settings are unchanged."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
 def sparse(seed=0, noise=1.0):
-    """(train, test): four ratings a user of taste in one direction, and noise."""
+    """Return (train, test): about five ratings per user of biases and noise."""
     rng = np.random.default_rng(seed)
     users, items = np.repeat(np.arange(400), 6), rng.integers(0, 150, 2400)
     once = np.unique(users * 1000 + items, return_index=True)[1]
@@ -31,7 +31,7 @@ def sparse(seed=0, noise=1.0):
 
 
 def make(model, **parameters):
-    """An estimator with all left open, but for `parameters`."""
+    """Return an estimator with open settings except for `parameters`."""
     return model(**{"device": "cpu", "lsh_q": 20, **parameters} if model is LSHMF else {"device": "cpu", **parameters})
 
 
@@ -87,7 +87,7 @@ def test_all_ratings_train_in_the_end():
     ids=str,
 )
 def test_what_is_named_is_obeyed(named):
-    """Where damped biases are best, so that nothing named would be chosen."""
+    """Damped biases are best here, so an ignored parameter would show."""
     fitted = make(LSHMF, **named).fit(sparse()[0])
     assert {name: fitted.chosen_[name] for name in named} == named
     assert fitted.chosen_["predictor"] == "LSHMF" and len(fitted.history_) == fitted.chosen_["n_epochs"] > 0
@@ -110,8 +110,11 @@ def test_nothing_is_tried_where_all_is_named_or_ratings_are_plenty(monkeypatch):
 
 
 def test_density_counts_the_longer_side():
-    """MovieLens 1M's, Netflix's and Yahoo's shapes have plenty; as many ratings of more users or items have not, nor
-    has a hundred items' worth of seventy ratings a user."""
+    """Density depends on the larger number of rows.
+
+    The shapes of MovieLens 1M, Netflix and Yahoo are dense. The same number of ratings with more users or items is not,
+    nor is a table of a hundred items with seventy ratings per user.
+    """
     plenty = [(899_942, (6040, 3706)), (99_072_112, (480_189, 17_770)), (252_800_275, (1_000_990, 624_961))]
     few = [
         (899_942, (60_400, 3706)),
@@ -185,11 +188,11 @@ def test_a_forged_choice_is_refused(tmp_path, name, value):
         model.fit(train, checkpoint=path, resume=True)
 
 
-# Tiny and odd ratings
+# Very small and unusual ratings
 
 
 def grid(values):
-    """Ratings of a dense table."""
+    """Return the Ratings of a dense table."""
     from gpukit.ratings import as_ratings
 
     return as_ratings(np.asarray(values, float))
@@ -236,7 +239,7 @@ def test_judges_are_many_and_nobody_judges_twice():
 
 
 def test_candidates_share_what_is_prepared(monkeypatch):
-    """Ratings are put in order and neighbours are searched once a part, not once a candidate."""
+    """Ordering of ratings and neighbour search run once per part, not per candidate."""
     from gpukit.factorization.choose import evaluator
 
     calls = []
@@ -248,7 +251,7 @@ def test_candidates_share_what_is_prepared(monkeypatch):
 
 
 def test_many_epochs_that_are_named_are_trained_and_not_tried():
-    """A candidate has 50 epochs at most where nothing stops it earlier."""
+    """A candidate has 50 epochs at most, unless it stops earlier."""
     fitted = MatrixFactorization(n_factors=3, n_epochs=60, device="cpu").fit(planted(60, 40, 0.5))
     assert fitted.chosen_["n_epochs"] == 60 == len(fitted.history_)
     assert {len(trial["curve"]) for trial in fitted.trials_ if trial["n_factors"]} == {50}
@@ -256,7 +259,10 @@ def test_many_epochs_that_are_named_are_trained_and_not_tried():
 
 @pytest.mark.slow
 def test_no_bias_is_taken_that_predicts_worse_than_the_level():
-    """Of noise what is usual would be: the judges say so."""
+    """The default damping is worse than the mean on noise.
+
+    The choice detects this.
+    """
     usual_is_worse = 0
     for seed in range(5):
         rng = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""Of very many ratings candidates that lag behind the best one are given up, those that promise more are not."""
+"""Trials on very many ratings: candidates that lag behind the best are stopped early."""
 
 import numpy as np
 import pytest
@@ -10,26 +10,26 @@ from gpukit.factorization.choose.evaluator import Outcome, lags, reach
 
 
 def outcome(*curve):
-    """An Outcome with this curve of RMSE."""
+    """Return an Outcome with this curve of RMSE."""
     errors = np.full(4, min(curve))
     return Outcome(None, [{"epoch": n + 1, "rmse": rmse} for n, rmse in enumerate(curve)], errors)
 
 
 def test_reach_goes_on_as_a_curve_falls():
-    assert reach([1.0, 0.9]) == -np.inf  # nobody can tell yet
+    assert reach([1.0, 0.9]) == -np.inf  # too few epochs to extrapolate
     assert reach([1.0, 0.9, 0.85]) == pytest.approx(0.8)  # 0.05, 0.025, 0.0125, ... lower
     assert reach([1.0, 0.9, 0.95]) == 0.95 and reach([0.9, 1.0, 0.95]) == 0.95
-    assert reach([1.0, 0.9, 0.8]) < 0.0  # as good as for ever
+    assert reach([1.0, 0.9, 0.8]) < 0.0  # no limit in sight
 
 
 @pytest.mark.parametrize(
     "errors, given_up",
     [
-        ([1.1, 1.05, 1.04], True),  # behind, and on its way to 1.0375
-        ([1.1, 1.05], False),  # too early to tell
-        ([1.1, 1.0, 0.95], False),  # behind, and on its way to 0.9: worth it
-        ([0.99, 0.93, 0.919], False),  # ahead of the leader at the same epoch, though on its way to 0.9165 alone
-        ([1.2, 1.1, 1.005, 0.92, 0.88], False),  # better than the leader has ever been
+        ([1.1, 1.05, 1.04], True),  # behind, with an estimated limit of 1.0375
+        ([1.1, 1.05], False),  # too early to estimate
+        ([1.1, 1.0, 0.95], False),  # behind, with an estimated limit of 0.9, which is better
+        ([0.99, 0.93, 0.919], False),  # ahead of the leader at the same epoch, with an estimated limit of 0.9165
+        ([1.2, 1.1, 1.005, 0.92, 0.88], False),  # better than the leader's best
         ([1.1, 1.0, 0.96, 0.945, 0.94, 0.938], True),  # beyond the leader's last epoch
     ],
 )
@@ -39,7 +39,7 @@ def test_who_lags(errors, given_up):
 
 @pytest.mark.slow
 def test_candidates_are_given_up_where_ratings_are_many(monkeypatch):
-    """The model is as good; only the trials are shorter."""
+    """The model is as accurate with shorter trials."""
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     spent, scores = [], []
     for many in (10**9, 10):
@@ -47,7 +47,7 @@ def test_candidates_are_given_up_where_ratings_are_many(monkeypatch):
         fitted = MatrixFactorization(device="cpu").fit(train)
         spent.append(sum(len(row["curve"]) for row in fitted.trials_))
         scores.append(-fitted.score(test))
-        assert len(fitted.trials_[1]["curve"]) > 3  # the first is up against none
+        assert len(fitted.trials_[1]["curve"]) > 3  # the first candidate has no leader
     assert spent[1] < spent[0] and scores[1] < 1.01 * scores[0]
 
 
@@ -61,8 +61,10 @@ def test_epochs_that_are_named_are_tried_whole(monkeypatch):
 
 
 def limited(monkeypatch, trainings, **named):
-    """A model, fitted with a budget of so many trainings of 20 epochs at F = K = 32, and how many units its trials were
-    beside that."""
+    """Return (model, used fraction of the budget) of a fit with a limited budget.
+
+    The budget is a number of trainings of 20 epochs at F = K = 32.
+    """
     monkeypatch.setattr(budget, "LITTLE", 0)
     monkeypatch.setattr(budget, "TRAININGS", trainings)
     ratings = planted(100, 40, 0.5, seed=1)
@@ -73,7 +75,7 @@ def limited(monkeypatch, trainings, **named):
 
 @pytest.mark.slow
 def test_choosing_ends_where_its_budget_is_spent(monkeypatch):
-    """Within an epoch of it; with what was best so far."""
+    """Choosing ends within an epoch of the budget, with the best so far."""
     whole, part = limited(monkeypatch, 40)
     short, all_of_it = limited(monkeypatch, 3)
     assert part < 0.9 and "too long" not in whole.chosen_["why"]
@@ -94,7 +96,7 @@ def test_stopping_early_is_what_was_asked_for(monkeypatch):
 
 
 def test_work_of_a_rating():
-    """The unit is F = K = 32; more of either is more."""
+    """The unit is F = K = 32; larger F or K costs more."""
     assert budget.weight(32, 32) == 1 and budget.weight(128, 0) > budget.weight(32, 32) > 2 * budget.weight(32, 0)
     assert budget.budget_of(1000, False).left == budget.LITTLE < budget.budget_of(10**7, True).left
     assert budget.budget_of(10**6, True).left < budget.budget_of(10**6, False).left

@@ -1,4 +1,4 @@
-"""What is usual for plenty of ratings is relied on where a sample of users says that there is a taste to learn."""
+"""Defaults for dense ratings are used if a sample of users has learnable structure."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from gpukit.ratings import Ratings
 
 
 def noise(users=60, items=50, seed=0):
-    """A full table of ratings that say nothing but their mean."""
+    """Return a full table of ratings of pure noise."""
     i, j = (side.ravel().astype(np.int32) for side in np.indices((users, items)))
     values = np.random.default_rng(seed).integers(1, 6, len(i)).astype(np.float32)
     return Ratings(i, j, values, np.arange(users), np.arange(items))
@@ -19,14 +19,17 @@ def noise(users=60, items=50, seed=0):
 
 @pytest.fixture
 def plenty(monkeypatch):
-    """Whoever has 40 ratings a row has plenty, and two fifths of 60 users are a sample."""
+    """Make 40 ratings per row dense, and two fifths of users a sample.
+
+    There are 60 users.
+    """
     monkeypatch.setattr(rule, "FEW", 0)
     monkeypatch.setattr(rule, "RATINGS_A_ROW", 40)
     monkeypatch.setattr(sample, "SIZE", 1200)
 
 
 def suits(ratings, **named):
-    """Whether what is usual suits."""
+    """Return True if the defaults suit the ratings."""
     model = MatrixFactorization(device="cpu", **named)
     return sample.usual_suits(model, ratings, model.check(len(ratings)), cpu())
 
@@ -48,7 +51,7 @@ def test_plenty_of_noise_is_damped_biases(plenty):
 
 @pytest.mark.slow
 def test_few_ratings_are_always_chosen_for():
-    """However many a row has."""
+    """For any number of ratings per row."""
     fitted = LSHMF(device="cpu", lsh_q=8).fit(planted(250, 12, 1.0))
     assert len(fitted.trials_) > 3 and rule.is_doubtful(rule.FEW, (2, 2)) and not rule.is_doubtful(rule.FEW + 1, (2, 2))
 

@@ -1,4 +1,7 @@
-"""How much of what a candidate adds to damped biases is kept: what is certain, never what is luck."""
+"""Shrinkage of a candidate towards damped biases.
+
+Certain gains are kept, random ones are not.
+"""
 
 import math
 
@@ -14,7 +17,10 @@ BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
 def errors_of(strength, seed, n=4000):
-    """(errors of a candidate, of damped biases): the candidate adds noise, and `strength` of what it adds is true."""
+    """Return (errors of a candidate, of damped biases).
+
+    The candidate adds noise; the fraction `strength` of it is true.
+    """
     rng = np.random.default_rng(seed)
     added = 0.1 * rng.normal(size=n)
     than = strength * added + rng.normal(size=n)
@@ -27,7 +33,7 @@ def errors_of(strength, seed, n=4000):
         ([0.9, 0.1, 0.9, 0.1], 1, 0.5 * (1 - 1 / 6.25)),  # 0.5 is 2.5 of its standard errors of 0.2
         ([0.9, 0.1, 0.9, 0.1], 2, 0.5 * (1 - 1.3862944 / 6.25)),
         ([0.9, 0.1, 0.9, 0.1], 22, 0.5 * (1 - 6.1820849 / 6.25)),
-        ([0.9, 0.1, 0.9, 0.1], 23, 0.0),  # the best of so many is as good by luck
+        ([0.9, 0.1, 0.9, 0.1], 23, 0.0),  # expected by chance for the best of 23 candidates
         ([-0.9, -0.1, -0.9, -0.1], 1, 0.0),
         ([0.5, 0.5, 0.5, 0.5], 99, 0.5),  # certain
         ([2.0, 2.0, 2.0, 2.0], 1, 1.0),
@@ -36,7 +42,10 @@ def errors_of(strength, seed, n=4000):
     ids=str,
 )
 def test_shares_worked_out_by_hand(than, tried, share):
-    """The candidate adds 1 to each prediction, so that what fits best is the mean, with its usual error."""
+    """The best fit is the mean with its standard error.
+
+    The candidate adds 1 to each prediction.
+    """
     than = np.array(than)
     for unit in (1.0, 1e-3):
         assert share_of(unit * (than - 1), unit * than, tried) == pytest.approx(share, abs=1e-7)
@@ -44,7 +53,7 @@ def test_shares_worked_out_by_hand(than, tried, share):
 
 @pytest.mark.parametrize("tried", [1, 6])
 def test_errors_that_are_larger_where_more_is_added_are_less_certain(tried):
-    """The error of what fits best is that of a bootstrap."""
+    """The standard error of the best fit equals that of a bootstrap."""
     rng = np.random.default_rng(0)
     added = rng.normal(size=1500)
     than = 0.5 * added + 1.5 * added * rng.normal(size=1500) + rng.normal(size=1500)
@@ -100,7 +109,7 @@ def test_a_share_of_what_factors_and_neighbours_add(model, one_thread, monkeypat
 @BOTH
 @pytest.mark.parametrize("seed", range(3))
 def test_where_there_is_nothing_to_learn_it_is_as_good_as_damped_biases(model, seed):
-    """Ratings of nothing but biases and noise: within 0.2 % of the best that is to be had of them."""
+    """Ratings of biases and noise only: the error is within 0.2 % of damped biases."""
     rng = np.random.default_rng(seed)
     users, items = rng.integers(0, 300, 6000), rng.integers(0, 150, 6000)
     values = 3 + 0.5 * rng.normal(size=300)[users] + 0.5 * rng.normal(size=150)[items] + rng.normal(size=6000)
@@ -116,7 +125,7 @@ def test_where_there_is_nothing_to_learn_it_is_as_good_as_damped_biases(model, s
 
 
 def test_biases_that_were_learned_keep_the_share_too():
-    """Predictions lie that share of the way from the baseline to the whole."""
+    """Predictions are interpolated between the baseline and the full model."""
     rng, base, bias = np.random.default_rng(0), 2, 0
     extras = [rng.normal(size=(rows, 3)).astype(np.float32) for rows in (7, 5)]
     sides = [rng.normal(size=(rows, 4)).astype(np.float32) for rows in (7, 5)]

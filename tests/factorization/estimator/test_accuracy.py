@@ -1,4 +1,7 @@
-"""Test RMSE on MovieLens 1M with the defaults, split 90/10 by default_rng(0): what the documentation promises."""
+"""Test RMSE on MovieLens 1M with the defaults, as documented.
+
+The split is 90/10 by default_rng(0).
+"""
 
 import pytest
 
@@ -7,7 +10,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 
 @pytest.fixture(scope="module")
 def rmse():
-    """{model: test RMSE}."""
+    """Return {model: test RMSE}."""
     from support import data
 
     from gpukit.ratings import read_ratings

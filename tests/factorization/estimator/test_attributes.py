@@ -1,4 +1,4 @@
-"""Fitted attributes add up to the predictions, as the docstrings say; pairs and their ratings in every form."""
+"""Fitted attributes add up to the predictions; pairs and ratings in every form."""
 
 import numpy as np
 import pandas
@@ -14,7 +14,7 @@ BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
 def by_attributes(model, ratings, i, j):
-    """The prediction of rows (i, j) from what the docstrings name alone, in float64."""
+    """Predict rows (i, j) from documented attributes only, in float64."""
     rated = {(u, k): float(r) for u, k, r in zip(ratings.users.tolist(), ratings.items.tolist(), ratings.values)}
     found = float(model.mean_) + float(model.user_bias_[i]) + float(model.item_bias_[j])
     found += model.user_factors_[i].astype(np.float64) @ model.item_factors_[j].astype(np.float64)
@@ -61,7 +61,7 @@ def test_more_factors_after_fit_do_not_break_predict(model):
 
 
 def ways(ratings):
-    """{name: (X, y)} of the same ratings; labelled ones in mixed orders."""
+    """Return {name: (X, y)} of the same ratings; labelled ones in mixed orders."""
     users, items, values = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items], ratings.values
     frame = pandas.DataFrame({"when": 0, "movieId": items, "userId": users}, [f"r{n}" for n in range(len(values))])
     mixed = pandas.Series(values, frame.index).sample(frac=1, random_state=0)

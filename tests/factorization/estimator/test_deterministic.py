@@ -1,4 +1,4 @@
-"""deterministic=True: one result whoever does the work, about as good as plain training's."""
+"""deterministic=True: bit-identical results for any threads, as accurate as plain training."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ for threads in (1, 2, 4, 16):
 @pytest.mark.slow
 @BOTH
 def test_any_number_of_threads(model):
-    """1, 2, 4 and 16 threads, more than there are blocks, give the same bits."""
+    """1, 2, 4 and 16 threads, more than blocks, give the same bits."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     code = ON_THREADS.format(model=model.__name__)
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True)
@@ -55,7 +55,7 @@ def test_a_function_of_the_seed():
 
 
 def test_little_work_takes_one_thread(monkeypatch):
-    """As many threads as an epoch has work for, whatever there are."""
+    """The number of threads is limited by the size of an epoch."""
     taken, ratings = [], planted(300, 120, 0.3)
     monkeypatch.setattr(cpu, "sgd_epoch", lambda *arguments: taken.append(get_num_threads()))
     for few in (10**9, 1):

@@ -1,4 +1,4 @@
-"""MatrixFactorization and LSHMF from outside: learning, repeating, predicting, refusing."""
+"""MatrixFactorization and LSHMF from outside: learning, reproducibility, predictions, errors."""
 
 import os
 import signal
@@ -91,7 +91,7 @@ def test_early_stopping_keeps_the_best():
 
 
 def test_the_best_epoch_is_kept_at_the_end_too():
-    """n_epochs ends the run while it waits for a better epoch."""
+    """n_epochs ends the run during the patience of early stopping."""
     train, test = planted(200, 60, 0.2, seed=1).split(0.2, 0)
     model = make(
         MatrixFactorization, n_factors=16, n_epochs=25, learning_rate=0.5, regularization=0.0, early_stopping=50
@@ -123,7 +123,7 @@ def test_validation_with_unknown_ids():
     assert model.history_[-1]["rmse"] == pytest.approx(-model.score(other), rel=1e-6)
 
 
-# Refusals
+# Errors
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_training_that_diverges():
         make(MatrixFactorization, learning_rate=50, rates="paper", n_epochs=20).fit(planted())
 
 
-# Odd ratings
+# Unusual ratings
 
 
 @BOTH
@@ -226,7 +226,7 @@ def test_explicit_zeros_are_ratings():
     assert model.scale_ == (0, 4) and model.mean_ == 2
     low, high = model.predict(([0, 1], [0, 0]))
     assert low < 1.2 < 2.8 < high
-    assert model.recommend([0], 1)[0][0, 0] is None  # user 0 has rated all
+    assert model.recommend([0], 1)[0][0, 0] is None  # user 0 has rated everything
 
 
 @BOTH
@@ -264,7 +264,7 @@ def test_ids_may_be_text():
 
 
 def press_ctrl_c(stage, done, total, info):
-    """A progress callback that interrupts the run during its third epoch."""
+    """Return a progress callback that interrupts the run during its third epoch."""
     if stage == "training" and done == 3:
         os.kill(os.getpid(), signal.SIGINT)
 

@@ -1,4 +1,4 @@
-"""scikit-learn's own checks of estimators; every exception is named and has a reason."""
+"""scikit-learn's estimator checks; every exception is named and has a reason."""
 
 import warnings
 
@@ -91,7 +91,7 @@ def test_clone_and_model_selection():
 
 @pytest.fixture(scope="module")
 def triples():
-    """A DataFrame of ratings in random order, ids that are text."""
+    """Return a DataFrame of ratings in random order with text ids."""
     import pandas
 
     ratings = planted()
@@ -101,7 +101,10 @@ def triples():
 
 
 def folds_by_hand(frame, n_factors, splits=3):
-    """The score of each fold, each by a model of its own, from frames of triples."""
+    """Return the score of each fold, with one model per fold.
+
+    Folds are frames of triples.
+    """
     scores = []
     for train, test in KFold(splits).split(frame):
         model = MatrixFactorization(n_factors, 4, device="cpu", deterministic=True).fit(frame.iloc[train])
@@ -110,7 +113,7 @@ def folds_by_hand(frame, n_factors, splits=3):
 
 
 def as_pairs(frame, how):
-    """(X, y) of a frame of triples."""
+    """Return (X, y) of a frame of triples."""
     if how == "triples":
         return frame, None
     pairs, ratings = frame[["user", "item"]], frame["rating"]

@@ -1,4 +1,4 @@
-"""Clicks with something to find in them."""
+"""Clicks with planted structure."""
 
 import numpy as np
 
@@ -6,8 +6,11 @@ from gpukit.ratings import Ratings
 
 
 def clicks(n_users=120, n_items=60, groups=4, each=12, seed=0):
-    """(train, held out): Ratings of 1; a user of a group clicks items of the group, popular ones more often, and one
-    of each user's is held out. Ids are not rows."""
+    """Return (train, held out) as Ratings of 1.
+
+    Users of a group click items of the group, popular ones more often. One click per user is held out. Ids differ from
+    rows.
+    """
     rng = np.random.default_rng(seed)
     users, items, held = [], [], []
     for user in range(n_users):
@@ -26,5 +29,8 @@ def clicks(n_users=120, n_items=60, groups=4, each=12, seed=0):
 
 
 def hits(lists, held_out):
-    """Share of users whose held-out item is in their list; lists (M, n) of item ids."""
+    """Return the share of users with their held-out item in their list.
+
+    lists (M, n): item ids.
+    """
     return float(np.mean([item in row for item, row in zip(held_out.items, lists)]))

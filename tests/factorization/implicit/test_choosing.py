@@ -1,4 +1,4 @@
-"""What is chosen for clicks, who judges, and what candidates are made of."""
+"""Choice of settings for clicks: held-out clicks, candidates and their parts."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ from gpukit.ratings import Ratings, as_ratings
 
 
 def timed(seed=3):
-    """Planted clicks at times of their own, counted."""
+    """Return planted clicks with distinct times and with counts."""
     train, _ = clicks()
     rng = np.random.default_rng(seed)
     more = {"times": rng.permutation(len(train)).astype(np.int64), "counts": rng.integers(1, 9, len(train), np.int32)}
@@ -24,7 +24,7 @@ def timed(seed=3):
 
 
 def plan(**changes):
-    """settings.Settings of least squares."""
+    """Return settings.Settings of least squares."""
     return check(MatrixFactorization(solver="ials"), 100, "implicit")._replace(**changes)
 
 
@@ -70,7 +70,7 @@ def test_the_last_draw_is_not_searched_on():
 
 
 def test_many_clicks_decide_after_a_sample(monkeypatch):
-    """The settings that are best on a sample are where the search on all clicks begins."""
+    """The search on all clicks starts from a sample's best settings."""
     train, _ = clicks()
     monkeypatch.setattr(hold_out, "SAMPLE", len(train) // 3)
     fitted = MatrixFactorization(n_factors=5, solver="ials", device="cpu").fit(train)
@@ -147,7 +147,7 @@ def test_fewer_users_judge_among_many_items(monkeypatch):
 
 
 def exchanged(table, seed):
-    """Ratings of the same clicks in another order, whose ids sort in another order."""
+    """Return Ratings of the same clicks in another order of rows and ids."""
     random = np.random.default_rng(seed)
     order, names = random.permutation(len(table)), [random.permutation(size) for size in table.shape]
     columns = {name: column[order] for name, column in table.columns().items()}
@@ -157,7 +157,7 @@ def exchanged(table, seed):
 
 
 def varied(seed=0):
-    """Clicks of users and items that all differ."""
+    """Return clicks of users and items that all differ."""
     random = np.random.default_rng(seed)
     users, items = np.nonzero(random.random((90, 50)) < np.linspace(0.05, 0.5, 50))
     return as_ratings((users, items, np.ones(len(users), np.float32)))
@@ -214,7 +214,7 @@ def test_what_clicks_weigh():
 def test_what_lists_are_worth():
     random = np.random.default_rng(0)
     lists = np.stack([random.permutation(40)[:DEPTH] for _ in range(7)])
-    lists[2, 5:] = -1  # a user has clicked all else
+    lists[2, 5:] = -1  # a user has clicked everything else
     held = [(user, item) for user in range(7) for item in random.permutation(40)[: 1 + 2 * user]]
     users, items = random.permutation(held).T
     found = measure_lists(lists, hold_out.Judges(users, items, False))
@@ -233,7 +233,7 @@ def test_the_deviation_of_scores():
 
 
 def random_state(shape, n_factors, k, seed):
-    """A State of random numbers."""
+    """Return a State of random numbers."""
     from gpukit.factorization.model.state import State
 
     rng = np.random.default_rng(seed)
@@ -246,7 +246,7 @@ def random_state(shape, n_factors, k, seed):
 
 
 def scores(state, history):
-    """(M, N) float64: Eq. (1) of all pairs, without baselines."""
+    """Return (M, N) float64: Eq. (1) of all pairs, without baselines."""
     found = state.user_factors.astype(float) @ state.item_factors.T.astype(float)
     found += state.user_extras[:, :1] + state.item_extras[:, 0]
     for user in range(len(found)):
@@ -293,12 +293,12 @@ def test_a_neighbourhood_beside_the_factors(share):
 
 
 def pairs_of(ratings):
-    """Ids of all pairs, user by user."""
+    """Return ids of all pairs, user by user."""
     return np.repeat(ratings.user_ids, ratings.shape[1]), np.tile(ratings.item_ids, ratings.shape[0])
 
 
 def ids_of(ratings):
-    """The ids of both sides."""
+    """Return the ids of both sides."""
     return ratings.user_ids, ratings.item_ids
 
 
@@ -315,7 +315,7 @@ def test_cosines_of_who_clicked():
 
 
 def noise(users=200, items=40, each=8):
-    """Clicks of some items more than of others, the same for everybody, as Ratings."""
+    """Return clicks by item popularity only, equal for all users, as Ratings."""
     rng = np.random.default_rng(1)
     worth = 1.5 * rng.normal(size=items) + rng.gumbel(size=(users, items))
     found = np.argsort(-worth, axis=1)[:, :each]

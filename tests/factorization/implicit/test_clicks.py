@@ -1,4 +1,4 @@
-"""Models of clicks from outside: what is recognised, learned, served, kept and refused."""
+"""Models of clicks from outside: recognition, learning, serving, files, errors."""
 
 import numpy as np
 import pytest
@@ -11,12 +11,15 @@ from gpukit.ratings import Ratings
 
 
 def make(kind=MatrixFactorization, **parameters):
-    """An estimator of few factors on the CPU."""
+    """Return an estimator with few factors on the CPU."""
     return kind(**{"n_factors": 8, "n_epochs": 6, "device": "cpu", **parameters})
 
 
 def graded():
-    """(all ratings, those of 4 and more) of the planted clicks: these are rated 4 or 5, as many others 1 to 3."""
+    """Return (all ratings, those of at least 4) of the planted clicks.
+
+    The clicks have ratings 4 or 5; the same number of other pairs have 1 to 3.
+    """
     train, _ = clicks()
     rng = np.random.default_rng(5)
     taken = np.unique(train.users * np.int64(train.shape[1]) + train.items)
@@ -131,7 +134,7 @@ def test_data_that_do_not_fit():
 
 @pytest.fixture(scope="module", params=["ials", "sampled"])
 def half(request):
-    """(a model of the first half of the planted clicks' users and items, all clicks, held out)."""
+    """Return (model of the first half of users and items, all clicks, held out)."""
     train, held_out = clicks()
     some = (train.users < 90) & (train.items < 56)
     more = {"n_epochs": 12} if request.param == "sampled" else {}
@@ -139,7 +142,7 @@ def half(request):
 
 
 def part(ratings, which):
-    """Ratings at a mask as pairs of ids."""
+    """Return Ratings at a mask as pairs of ids."""
     return ratings.user_ids[ratings.users[which]], ratings.item_ids[ratings.items[which]]
 
 

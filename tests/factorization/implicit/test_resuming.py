@@ -1,4 +1,4 @@
-"""Two models that are mixed, stopped in either of them: training goes on where it was, to the same bits."""
+"""Resumed training of an ensemble of two models, stopped in either: bit-identical."""
 
 import os
 import signal
@@ -20,7 +20,7 @@ NAMED = {"n_neighbors": 4, "lsh_q": 8, "deterministic": True, "device": "cpu"}
 
 @pytest.fixture(autouse=True)
 def mixed(monkeypatch):
-    """What is chosen is a mixed model, and checkpoints are due after every epoch; one thread."""
+    """Choose an ensemble, write checkpoints after every epoch and use one thread."""
 
     def chosen(estimator, train, checked, device, progress):
         plan = checked._replace(solver="ials", loss="squared", epochs=FIRST, n_factors=6, mixed=0.2, n_neighbors=4)
@@ -34,7 +34,7 @@ def mixed(monkeypatch):
 
 
 def stopping(seen, stop=None):
-    """A progress callback that adds (part, epoch) to seen and asks to stop after one of them."""
+    """Return a progress callback that records (part, epoch) and sends SIGINT after `stop`."""
 
     def progress(stage, done, total, info):
         if stage == "training":
@@ -46,7 +46,7 @@ def stopping(seen, stop=None):
 
 
 def fit(path=None, stop=None, resume=False):
-    """(the estimator, the epochs it went through); stop: (part, epoch) after which somebody asks it to stop."""
+    """Return (estimator, processed epochs); stop: (part, epoch) of the stop request."""
     seen, model = [], LSHMF(**NAMED)
     try:
         model.fit(clicks()[0], checkpoint=path, resume=resume, progress=stopping(seen, stop))
@@ -70,7 +70,7 @@ def test_it_goes_on(stop, tmp_path):
 @pytest.mark.slow
 @pytest.mark.parametrize(("stop", "following"), [((1, 2), (1, FIRST)), ((1, FIRST), (2, 1)), ((2, 1), (2, 2))])
 def test_a_training_on_all_clicks_goes_on(stop, following, tmp_path):
-    """Stopped in the training on all clicks that follows one on a part of them."""
+    """Stopped in the training on all clicks, after one on a part."""
     everything, path = clicks()[0], tmp_path / "point"
     part, _ = everything.split(0.2, 0)
     whole = LSHMF(**NAMED).fit(part).refit(everything)

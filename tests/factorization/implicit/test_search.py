@@ -1,4 +1,4 @@
-"""The search for settings, over candidates whose worth is made up."""
+"""The search for settings, over candidates with prescribed scores."""
 
 from types import SimpleNamespace
 
@@ -11,11 +11,14 @@ from gpukit.factorization.settings import check
 from gpukit.model_selection.budget import Budget
 
 OPEN = {"n_factors", "n_epochs", "regularization", "unobserved_weight"}
-USERS = np.linspace(0.0, 0.5, 100)  # what users differ by, whatever the settings
+USERS = np.linspace(0.0, 0.5, 100)  # differences between users, equal for all settings
 
 
 class Draw:
-    """An evaluator whose candidates are worth what a function of settings.Settings says; asked: all, in order."""
+    """An evaluator whose scores are a function of settings.Settings.
+
+    asked: all trained settings, in order.
+    """
 
     def __init__(self, worth, budget, shape=(6000, 4000)):
         self.worth, self.budget, self.asked = worth, budget, []
@@ -34,24 +37,30 @@ class Draw:
 
 
 def contest_of(worth, free=OPEN, limit=1e12):
-    """A choosing.Contest on two such draws and one that the search does not use."""
+    """Return a choosing.Contest on two such draws and an unseen one.
+
+    The search does not use the latter.
+    """
     budget = Budget(limit)
     *draws, unseen = [Draw(worth, budget) for _ in range(hold_out.DRAWS)]
     return choosing.Contest(None, set(free), draws, unseen, budget, 0, {}, [], lambda *event: None)
 
 
 def plan(**changes):
-    """settings.Settings of least squares as they are usual."""
+    """Return the default settings.Settings of least squares."""
     return check(MatrixFactorization(solver="ials"), 100, "implicit")._replace(**changes)
 
 
 def far(value, goal):
-    """How far a number is from another, in factors."""
+    """Return the absolute logarithm of the ratio of two numbers."""
     return abs(np.log(value / goal))
 
 
 def peak(settings, weight=1.1, decay=0.01):
-    """Worth that falls with the distance from a ridge and, less steeply, along it."""
+    """Return a score that falls with the distance from a ridge.
+
+    It falls less steeply along the ridge.
+    """
     ridge = settings.regularization * settings.unobserved_weight**0.5
     return 1.0 - 0.1 * far(ridge, decay * weight**0.5) - 0.05 * far(settings.unobserved_weight, weight)
 
@@ -66,7 +75,7 @@ def test_the_search_comes_near():
     ("free", "best", "asked"), [(OPEN, 8, {4, 8, 12}), (OPEN, 4, {4, 8}), ({*choosing.AXES}, 4, {4})]
 )
 def test_more_epochs_are_tried_and_then_finer_steps(free, best, asked):
-    """With more epochs other regularization is better."""
+    """With more epochs another regularization is better."""
     decay = {4: 0.01, 8: 0.02, 12: 0.02}
     worth = lambda one: peak(one, decay=decay[one.epochs]) + 0.3 * (one.epochs == best)  # noqa: E731
     contest = contest_of(worth, free)
@@ -77,7 +86,7 @@ def test_more_epochs_are_tried_and_then_finer_steps(free, best, asked):
 
 
 def test_the_mean_decides_on_epochs():
-    """Whether that is luck or not."""
+    """Both for significant and for random differences."""
     contest = contest_of(lambda one: LUCKY * (one.epochs == 8))
     assert choosing.add_epochs(contest, contest.run(plan(epochs=4))).candidate.epochs == 8
 
@@ -95,7 +104,7 @@ def test_settings_are_trained_once():
 
 
 def test_all_draws_but_the_last_decide():
-    """And the score of a user is the mean over them."""
+    """The score of a user is the mean over the draws."""
     contest = contest_of(peak)
     contest.evaluators[0].worth = lambda settings: -3 * peak(settings)
     for draw in (contest.unseen, *contest.evaluators[2:]):
@@ -106,7 +115,10 @@ def test_all_draws_but_the_last_decide():
 
 
 def test_steps_that_may_be_luck_are_not_taken():
-    """The usual settings stay where others are better on average, but not for most users."""
+    """The defaults stay unless others are better for most users.
+
+    Others are better on average here.
+    """
     usual = plan()
     worth = lambda one: LUCKY * (one.regularization != usual.regularization)  # noqa: E731
     found = choosing.search_settings(contest_of(worth), usual).candidate
@@ -131,7 +143,7 @@ def test_what_is_not_clicked_and_the_regularization_hold_parameters_together():
 
 
 def grown_of(worth, limit=1e12, shape=(6000, 4000), spent=0.0):
-    """(numbers of factors that are tried after 64, the number that is chosen) if settings are worth so much."""
+    """Return (tried numbers of factors after 64, the chosen number)."""
     contest = contest_of(worth, limit=limit)
     for draw in (*contest.evaluators, contest.unseen):
         draw.prepared.clicks.__class__.shape = shape
@@ -151,7 +163,10 @@ def test_more_factors_are_taken_if_they_are_better():
 
 
 def test_luck_does_not_decide_on_factors():
-    """The mean is higher by 0.001, the standard error ten times as much; 128 are taken unless they are worse."""
+    """128 factors are taken unless they are worse.
+
+    The mean is 0.001 higher, the standard error ten times as large.
+    """
     assert grown_of(lambda one: LUCKY * (one.n_factors > 128)) == ([128, 256], 128)
     assert grown_of(lambda one: -LUCKY * (one.n_factors == 128))[1] >= 128
 
@@ -165,7 +180,7 @@ def test_no_more_factors_than_half_the_users_or_items(shape):
 
 
 def test_no_more_factors_than_the_budget_allows():
-    """Whatever the search before has left of it."""
+    """For any remaining budget of the search."""
     units = [choosing.units(plan(n_factors=size), 50_000, (6000, 4000)) for size in (128, 256)]
     work = 2 * 4 * np.array(units)  # on two draws, four epochs
     for limit, sizes in ((work.sum(), [128, 256]), (0.99 * work.sum(), [128]), (1.0, [])):
@@ -176,7 +191,10 @@ LUCKY = np.random.default_rng(1).permutation(np.tile([0.101, -0.099], 50))
 
 
 def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
-    """The contest and the settings that additions worth so much lead to; sizes: of the scores of both models."""
+    """Return the contest and the chosen settings for prescribed scores of additions.
+
+    sizes: of the scores of both models.
+    """
     monkeypatch.setattr(choosing.mix, "deviation", lambda state: sizes[state == "partner"])
     monkeypatch.setattr(choosing.mix, "partner", lambda estimator, plan, *size: plan._replace(solver="sampled"))
     contest = contest_of(worth)
@@ -188,14 +206,14 @@ def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
 
 
 def test_popularity_alone_unless_something_is_better(monkeypatch):
-    """By more than luck; then no second model is trained."""
+    """An improvement has to be significant; otherwise no second model is trained."""
     contest, alone = added_to(lambda settings: LUCKY * (settings.popular < 1), monkeypatch)
     assert (alone.popular, alone.mixed) == (1.0, 0.0) and len(contest.unseen.asked) == 1
     assert added_to(lambda settings: 0.01 * (settings.popular < 1), monkeypatch)[1].popular == 0.0
 
 
 def test_popularity_is_added_if_it_is_better(monkeypatch):
-    """Its root mean square is a fixed share of that of the scores."""
+    """Its root mean square is a fixed fraction of that of the scores."""
     for size in (1.0, 0.5):
         better = lambda one: 0.1 * (one.popular < 1) + 0.1 * (0 < one.popular < 1)  # noqa: E731
         popular = added_to(better, monkeypatch, False, (size, 1.0))[1].popular
@@ -205,7 +223,7 @@ def test_popularity_is_added_if_it_is_better(monkeypatch):
 
 
 def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
-    """As large as a fixed share of the first one's scores."""
+    """Its root mean square is a fixed fraction of the first model's."""
     worth = lambda change: lambda one: 0.1 * (one.popular < 1) + change * (one.mixed > 0)  # noqa: E731
     for change in (0.1, -LUCKY):
         mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]
@@ -220,7 +238,7 @@ def test_the_search_ends_where_its_budget_is_spent():
     for contest in (whole, short):
         choosing.add_factors(contest, choosing.search_settings(contest, plan()))
     few, many = (len(one.evaluators[0].asked) for one in (short, whole))
-    assert few <= 4 < many  # two draws spend it; one more trial is of 64 factors
+    assert few <= 4 < many  # two draws use the budget; one more trial has 64 factors
 
 
 def test_every_candidate_is_reported():

@@ -1,4 +1,4 @@
-"""Lists as their definitions have them, in float64."""
+"""Oracle of lists by their definitions, in float64."""
 
 import math
 
@@ -6,13 +6,16 @@ import numpy as np
 
 
 def cosine(x, y):
-    """The cosine of two vectors, 0 if one has no length."""
+    """Return the cosine of two vectors, 0 if one is zero."""
     lengths = math.sqrt(sum(a * a for a in x) * sum(b * b for b in y))
     return sum(a * b for a, b in zip(x, y)) / lengths if lengths else 0.0
 
 
 def spread_out(pool, vectors, n, diversity):
-    """[item]: n of a pool [(item, score)], best first, by maximal marginal relevance."""
+    """Return [item]: n items of a pool [(item, score)] by maximal marginal relevance.
+
+    The pool is best first.
+    """
     scores = [score for _, score in pool]
     low, high = min(scores), max(scores)
     relevance = {item: (score - low) / (high - low) if high > low else 1.0 for item, score in pool}
@@ -27,7 +30,10 @@ def spread_out(pool, vectors, n, diversity):
 
 
 def solved(V, clicks, regularization, unobserved, exponent):
-    """The row u that minimizes the weighted squares of iALS, the other side V held: clicks {row of V: weight}."""
+    """Return the row u with the least iALS loss for fixed V.
+
+    clicks {row of V: weight}.
+    """
     n, d = V.shape
     left, right = unobserved * V.T @ V, np.zeros(d)
     for row, weight in clicks.items():
@@ -38,5 +44,5 @@ def solved(V, clicks, regularization, unobserved, exponent):
 
 
 def weight(rating, mean, deviation, share=0.15, least=0.1):
-    """What a rating weighs."""
+    """Return the weight of a rating."""
     return max(least, 1 + share * (rating - mean) / deviation)

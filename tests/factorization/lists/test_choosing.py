@@ -1,4 +1,4 @@
-"""What a head of few ratings is held by is chosen from them; of plenty of ratings it stays as it is."""
+"""Regularization of the ranking head: chosen for few ratings, the default for many."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,10 @@ PLENTY = [learning.REGULARIZATION, learning.UNOBSERVED, learning.EXPONENT]
 
 
 def tastes(seed=0, share=0.12):
-    """Ratings that are noise, of items that are not: each user rates mostly one kind of them, the first ones more."""
+    """Return Ratings of random values on nonrandom items.
+
+    Each user rates mostly one kind of items, the first ones more often.
+    """
     random = np.random.default_rng(seed)
     likes = np.arange(USERS)[:, None] % KINDS == np.arange(ITEMS) % KINDS
     known = np.linspace(1.8, 0.2, ITEMS) * np.where(likes, 2.5, 0.5)

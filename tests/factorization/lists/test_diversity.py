@@ -1,4 +1,4 @@
-"""Unlike items first: against the definition, and what it does to lists."""
+"""Diversity of lists: against the definition, and its effect."""
 
 import numpy as np
 import pytest
@@ -8,7 +8,7 @@ from gpukit.factorization.lists.diversity import directions, diversified, pool_s
 
 
 def pools(users, size, n_items, seed=0):
-    """(items, scores) of pools best first, the last of them with fewer than the others."""
+    """Return (items, scores) of pools, best first; the last pool is shorter."""
     rng = np.random.default_rng(seed)
     items = np.array([rng.permutation(n_items)[:size] for _ in range(users)], np.int32)
     scores = -np.sort(-rng.normal(size=(users, size)), axis=1).astype(np.float32)
@@ -34,7 +34,7 @@ def test_lists_are_those_of_the_definition(n, size, n_factors, diversity):
 
 
 def test_none_is_the_ranking_and_all_avoids_what_is_alike():
-    factors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)  # items 0 to 3 are alike, and so on
+    factors = np.repeat(np.eye(3, dtype=np.float32), 4, axis=0)  # items 0 to 3 are similar, and so on
     items, scores = np.arange(12, dtype=np.int32)[None], np.linspace(2, 1, 12, dtype=np.float32)[None]
     vectors = directions(factors)
     assert diversified(items, scores, 3, vectors, 0.0)[0][0].tolist() == [0, 1, 2]

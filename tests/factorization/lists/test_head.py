@@ -1,4 +1,4 @@
-"""What ranks lists: users solved for by the items, new ones too; learned once, kept, checked where it is loaded."""
+"""The ranking head: users are solved for from items; stored and validated."""
 
 import copy
 import threading
@@ -23,13 +23,13 @@ def fitted():
 
 
 def rated_by(user):
-    """{item row: rating}."""
+    """Return {item row: rating}."""
     mine = RATINGS.users == user
     return dict(zip(RATINGS.items[mine].tolist(), RATINGS.values[mine].astype(float).tolist()))
 
 
 def solved(fitted, ratings):
-    """A user's factors by the oracle."""
+    """Return a user's factors by the oracle."""
     mean, deviation = fitted._scale.mean, fitted._scale.deviation
     clicks = {row: naive.weight(rating, mean, deviation) for row, rating in ratings.items()}
     return naive.solved(fitted._head.item_factors.astype(np.float64), clicks, *fitted._head.numbers)

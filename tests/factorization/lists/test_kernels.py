@@ -1,4 +1,4 @@
-"""What ranks lists, learned on a GPU: as on the CPU, from ratings that lie on the device or on the host."""
+"""The ranking head on a GPU against the CPU, for ratings on either."""
 
 import numpy as np
 import pytest
@@ -20,7 +20,7 @@ from gpukit.model_selection.trial import Trial
 @pytest.mark.parametrize("judges", [2, hold_out.FEW])
 @pytest.mark.parametrize("resident", [False, True])
 def test_as_on_the_cpu(resident, judges, monkeypatch):
-    """With settings that are chosen, as every step is taken, and with the usual ones if too few users have clicks."""
+    """With chosen settings, and with the defaults if too few users have clicks."""
     small_launches(monkeypatch)
     monkeypatch.setattr(learning, "FACTORS", 3)
     monkeypatch.setattr(learning, "EPOCHS", 2)

@@ -1,4 +1,4 @@
-"""Lists of a model of MovieLens 1M's ratings: what a user rated last, held out, among 99 films."""
+"""Lists for MovieLens 1M: a user's held-out last rating among 99 films."""
 
 import numpy as np
 import pytest
@@ -14,14 +14,14 @@ FEW = 10  # ratings
 
 @pytest.fixture(scope="module")
 def fitted():
-    """What ranks lists hangs on the ratings alone, so the model beside it may be a small one."""
+    """A small model, because the ranking head depends on the ratings only."""
     train = read_ratings(data("ncf/ml-1m.train.rating"))
     assert len(np.unique(train.values)) == 5
     return MatrixFactorization(n_factors=4, n_epochs=2, device="cpu").fit(train)
 
 
 def hits_and_gains(fitted, by):
-    """HR@10 and NDCG@10."""
+    """Return HR@10 and NDCG@10."""
     tests = read_negatives(data("ncf/ml-1m.test.negative"))
     items = np.column_stack((tests.clicks, tests.items))
     users = np.repeat(tests.users, items.shape[1])
@@ -39,7 +39,7 @@ def test_lists_hit_what_users_rated_next(fitted):
 
 @pytest.mark.slow
 def test_lists_hold_what_is_known(fitted):
-    """And are many users' own: they name more films than popularity would."""
+    """Listed films have enough ratings, and the lists together contain many films."""
     rows = np.searchsorted(fitted.item_ids_, fitted.recommend(n=10)[0])
     assert (fitted.rating_counts()[1][rows] < FEW).mean() < 0.02
     assert len(np.unique(rows)) > 800

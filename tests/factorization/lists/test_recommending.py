@@ -1,4 +1,4 @@
-"""recommend with filters, against scoring everything, leaving out and sorting."""
+"""recommend with filters, against scoring everything, filtering and sorting."""
 
 import numpy as np
 import pytest
@@ -18,14 +18,14 @@ def fitted(request):
 
 
 def scores_of(fitted, user, by="lists"):
-    """{item id: score not clipped} of a user, and the items that the user has rated."""
+    """Return {item id: unclipped score} of a user, and the rated items."""
     ids, scores = fitted.recommend([user], 30, exclude_seen=False, by=by)
     left, _ = fitted.recommend([user], 30, by=by)
     return dict(zip(ids[0].tolist(), scores[0].tolist())), set(ids[0]) - set(left[0])
 
 
 def counts_of(fitted):
-    """{item id: ratings}."""
+    """Return {item id: ratings}."""
     return dict(zip(fitted.item_ids_.tolist(), fitted.rating_counts()[1].tolist()))
 
 
@@ -35,7 +35,7 @@ KINDS = (list, set, np.array, lambda ids: [str(item) for item in ids])  # of ids
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("only, without", [(None, [4, 29]), ([3, 4, 5, 11, 12, 29], []), ([3, 4, 5, 6, 7], [4, 29])])
 def test_only_and_without(fitted, only, without, kind):
-    """Those that are not known, too: -1 and 10**9."""
+    """Unknown ids are accepted: -1 and 10**9."""
     user, ids = fitted.user_ids_[5], fitted.item_ids_.tolist()
     scores, seen = scores_of(fitted, user)
     only, without = (rows if rows is None else {ids[row] for row in rows} for rows in (only, without))

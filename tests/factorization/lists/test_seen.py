@@ -1,4 +1,4 @@
-"""Pairs that were held out: lists leave them out, predictions and counts do not know them."""
+"""Held-out pairs: lists omit them; predictions and counts ignore them."""
 
 import numpy as np
 import pytest
@@ -13,7 +13,7 @@ BOTH = pytest.mark.parametrize("kind", [MatrixFactorization, LSHMF])
 
 
 def shown(model, **how):
-    """{(user, item)} of lists that are as long as there are items."""
+    """Return {(user, item)} of lists of full length."""
     ids, scores = model.recommend(n=len(model.item_ids_), **how)
     users = np.repeat(model.user_ids_, ids.shape[1]).reshape(ids.shape)
     there = ~np.isnan(scores)

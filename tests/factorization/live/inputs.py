@@ -27,7 +27,10 @@ class Case(NamedTuple):
 
 
 def case(n_old, n_new, shape=(7, 9), before=(5, 6), seed=0, known=0.3):
-    """Old ratings in the first rows and new ones anywhere, a share `known` of them of old pairs."""
+    """Old ratings in the first rows and new ones in any.
+
+    A share `known` of the new ones are of old pairs.
+    """
     rng = np.random.default_rng([seed, n_old, n_new])
     pairs = [(i, j) for i in range(before[0]) for j in range(before[1])]
     old = {pairs[p]: int(rng.integers(LEVELS)) for p in rng.permutation(len(pairs))[:n_old]}

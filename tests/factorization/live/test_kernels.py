@@ -151,7 +151,10 @@ def test_rows_of_tables(shape):
 
 @pytest.mark.parametrize("biased", [True, False])
 def test_rows_that_begin(shape, biased):
-    """Flagged rows have initial parameters, row 4 at the mean; the others are fixed; the unknown row is zero."""
+    """Flagged rows have initial parameters, row 4 at the mean.
+
+    The others are fixed; the unknown row is zero.
+    """
     rng = np.random.default_rng(2)
     table, work = (rng.normal(size=(6, 36 + EXTRA)).astype(np.float32) for _ in range(2))
     flags, starts = np.array([0, 1, 0, 0, 1], np.uint8), np.array([0, 3, 8, 8, 9, 30], np.int64)
@@ -168,7 +171,10 @@ def test_rows_that_begin(shape, biased):
 
 
 def test_fresh_means(shape):
-    """Damped means of flagged rows, more rows than a block checks at once; other biases stay."""
+    """Damped means of flagged rows; other biases are unchanged.
+
+    There are more rows than a block checks at once.
+    """
     rng = np.random.default_rng(4)
     counts = rng.integers(0, 40, 150)
     starts, n = np.concatenate(([0], np.cumsum(counts), [counts.sum()])), int(counts.sum())
@@ -237,7 +243,10 @@ def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
 
 @pytest.mark.parametrize("rows", [1, 40, 1500])
 def test_rows_are_cut_as_the_host_cuts_them(shape, rows):
-    """Pieces of rows, few of them learning: those of schedule.chunk_lengths, none for rows without ratings."""
+    """Pieces of rows, few of them learning, are those of schedule.chunk_lengths.
+
+    Rows without ratings have none.
+    """
     rng = np.random.default_rng(rows)
     counts, flags = rng.poisson(rng.exponential(8, rows)), (rng.random(rows) < 0.2).astype(np.uint8)
     counts[-1], flags[-1] = 3000, 1

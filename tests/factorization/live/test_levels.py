@@ -1,4 +1,7 @@
-"""A live model against code of its own, which partial_fit with frozen rows does not share."""
+"""A live model against code that partial_fit does not share.
+
+partial_fit has frozen rows.
+"""
 
 import copy
 
@@ -66,7 +69,10 @@ def test_new_rows_begin_by_the_seed():
 
 
 def test_a_row_ends_where_the_next_begins():
-    """A pair is not in the history because the next user has rated its item."""
+    """A pair is not in the history.
+
+    The next user has rated its item.
+    """
     keys, marked, at = np.array([3 << 4], np.uint64), np.empty(1, np.uint64), np.empty(1, np.uint32)
     indptr, items, known = np.array([0, 2, 3, 3]), np.array([0, 1, 3], np.int32), np.zeros(1, np.int64)
     twins.find_pairs(keys, 8, 4, 4, indptr, items, at, marked, known)

@@ -1,4 +1,4 @@
-"""A live model on the CPU: the same as partial_fit with frozen rows, part by part."""
+"""A live model on the CPU against partial_fit with frozen rows."""
 
 import copy
 
@@ -20,8 +20,10 @@ KNOWN = 60, 25
 
 
 def whole_and_parts(n_parts=3):
-    """Return (all ratings, those of the first rows, the others in parts): new users, new items, new pairs of known
-    ones."""
+    """Return (all ratings, those of the first rows, the others in parts).
+
+    The parts have new users, new items and new pairs of known ones.
+    """
     whole = planted(80, 30, 0.4, seed=3)
     draw = np.random.default_rng(0)
     late = (whole.users >= KNOWN[0]) | (whole.items >= KNOWN[1]) | (draw.random(len(whole)) < 0.1)
@@ -87,7 +89,10 @@ def test_parts_give_what_partial_fit_gives(model):
 
 @pytest.mark.parametrize("shift", [0, 10**12])
 def test_ids_in_an_order_of_their_own(shift):
-    """Parts with ids in an order of their own, some of them repeated: the same as partial_fit."""
+    """Parts with ids in their own order: the same as partial_fit.
+
+    Some ids are repeated.
+    """
     whole, old, parts = whole_and_parts()
     old = Ratings(old.users, old.items, old.values, old.user_ids * 3 + shift, old.item_ids * 7)
     before = make(LSHMF, n_epochs=1, n_factors=5).fit(old)

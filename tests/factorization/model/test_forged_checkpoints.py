@@ -1,4 +1,4 @@
-"""Checkpoints that somebody forged, with sound checksums: refused in one line before training begins."""
+"""Forged checkpoints with valid checksums: rejected in one line before training."""
 
 import numpy as np
 import pytest
@@ -11,7 +11,7 @@ from gpukit.errors import ModelError
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.model import saving
 
-PARAMETERS = {"early_stopping": 3}  # the best state is kept where ratings of the user's own judge
+PARAMETERS = {"early_stopping": 3}  # the best state is stored if the user passes validation ratings
 VALIDATION = planted().split(0.2, 0)
 
 
@@ -23,7 +23,7 @@ def point(tmp_path_factory):
 
 
 def refused(path, data):
-    """The message with which a checkpoint is refused; None where training goes on to its end."""
+    """Return the error message for a checkpoint; None if the training completes."""
     try:
         model = make(MatrixFactorization, **PARAMETERS)
         saving.load_checkpoint(path, model, data, VALIDATION[0].shape, model.check())
@@ -34,7 +34,7 @@ def refused(path, data):
 
 
 def resumed(path):
-    """As `refused`, on the way that users take."""
+    """As `refused`, through fit."""
     try:
         model = make(MatrixFactorization, **PARAMETERS)
         model.fit(VALIDATION[0], validation=VALIDATION[1], checkpoint=path, resume=True)

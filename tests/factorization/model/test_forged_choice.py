@@ -1,4 +1,7 @@
-"""What a model file says was chosen for it: updates and lists for new users rely on it, so a forged one is refused."""
+"""Forged chosen settings in a model file: rejected.
+
+Updates and lists use these settings.
+"""
 
 import numpy as np
 import pytest
@@ -39,7 +42,7 @@ OF_CLICKS = {
 
 @pytest.fixture(scope="module")
 def models(tmp_path_factory):
-    """{kind of feedback: (header, arrays)} of model files."""
+    """Return {kind of feedback: (header, arrays)} of model files."""
     folder, ratings = tmp_path_factory.mktemp("models"), planted()
     clicks = LSHMF(solver="ials", n_factors=4, n_epochs=2, device="cpu", unobserved_weight=0.1, regularization=0.01)
     made = {"explicit": make(MatrixFactorization), "implicit": clicks}
@@ -50,7 +53,7 @@ def models(tmp_path_factory):
 
 
 def forged(header, **changes):
-    """The header with other facts among those that were chosen; `...`: without them."""
+    """Return the header with other chosen facts; `...` deletes them."""
     kept = header["facts"]["kept"]
     chosen = {name: value for name, value in {**kept["chosen"], **changes}.items() if value is not ...}
     return {**header, "facts": {**header["facts"], "kept": {**kept, "chosen": chosen}}}

@@ -1,4 +1,4 @@
-"""Model files and checkpoints: the same model back, training that goes on where it stopped, files that are refused."""
+"""Model files and checkpoints: the same model, resumed training, rejected files."""
 
 import os
 import signal
@@ -86,7 +86,7 @@ def test_a_file_of_another_format(saved, tmp_path, monkeypatch):
 
 
 class Stop:
-    """A progress callback that presses Ctrl-C after so many epochs."""
+    """A progress callback that interrupts after a number of epochs."""
 
     def __init__(self, epochs):
         self.epochs = epochs
@@ -116,7 +116,7 @@ def test_going_on_is_as_if_never_stopped(model, tmp_path, one_thread):
 
 
 def test_going_on_with_early_stopping(tmp_path, one_thread):
-    """The best epoch lies before the interruption."""
+    """The best epoch is before the interruption."""
     train, test = planted(200, 60, 0.2, seed=1).split(0.2, 0)
     parameters = {"n_factors": 16, "n_epochs": 60, "learning_rate": 0.5, "regularization": 0.0, "early_stopping": 6}
     whole = make(MatrixFactorization, **parameters).fit(train, validation=test)

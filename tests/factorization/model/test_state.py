@@ -1,4 +1,4 @@
-"""How a model lies in memory, and what it starts from."""
+"""Memory layout of a model, and its initial state."""
 
 import numpy as np
 import pytest
@@ -25,7 +25,7 @@ SIZES = [(1, 0), (1, 1), (32, 32), (33, 5), (128, 31), (130, 0), (1024, 200)]
 
 
 def neighborhood(state, layout):
-    """states.pack_neighborhood of a State."""
+    """Return states.pack_neighborhood of a State."""
     return states.pack_neighborhood(state.neighbors, state.influence, state.item_extras[:, BASE], layout)
 
 
@@ -71,7 +71,7 @@ def test_gpu_layout(n_factors, n_neighbors, half):
 
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_sides_and_back(walk):
-    """Only the side that is not walked is rounded."""
+    """Only the minor side is rounded."""
     state = problem(5, 3, shape=(6, 9)).state
     layout = gpu_layout(5, 3, True)
     P, Q = states.pack_sides(state, layout, walk)
@@ -96,7 +96,7 @@ def test_precision():
 
 
 def test_first_factors_do_not_repeat_after_2_to_the_32():
-    """A number of 64 bits: 2**25 rows of 128 factors have as many."""
+    """A 64-bit counter: 2**25 rows of 128 factors need 2**32 numbers."""
     own = key(4, Keyed.FIRST_FACTORS[0])
     first, second = ([float(first_factor(own, np.uint64(high + n))) for n in range(64)] for high in (0, 2**32))
     assert len({*first, *second}) == 128
@@ -110,7 +110,7 @@ def test_start_factors_do_not_depend_on_their_number():
     other = np.empty((900, 5), np.float32)
     states.start_factors(key(5, Keyed.FIRST_FACTORS[0]), other)
     assert (other != many).mean() > 0.99
-    assert len(np.unique(many)) > 0.99 * many.size  # no two numbers share their bits
+    assert len(np.unique(many)) > 0.99 * many.size  # no two numbers have equal bits
     assert abs(many.mean()) < 0.1 * SPREAD and abs(many.std() / SPREAD - 1) < 0.03
     assert np.abs(many).max() <= 1.7321 * SPREAD and abs(np.corrcoef(many.T)[0, 1]) < 0.15
 
@@ -133,11 +133,14 @@ def test_start_state(biases):
     for none_yet, packed in zip((near, influence, offsets), neighborhood(state, gpu_layout(4, 1))):
         np.testing.assert_array_equal(none_yet, packed)
         assert none_yet.dtype == packed.dtype
-    assert (state.user_factors[2] != state.item_factors[1]).all()  # streams of their own
+    assert (state.user_factors[2] != state.item_factors[1]).all()  # separate random streams
 
 
 def test_a_state_that_is_kept_stays_as_it_was():
-    """The best one so far, while training goes on: 32 neighbours fill their slots, so nothing would copy them."""
+    """The best state is a copy.
+
+    Training continues, and 32 neighbours fill their slots without padding, so that nothing else copies them.
+    """
     layout, rng = cpu_layout(4, 32), np.random.default_rng(0)
     packed = rng.normal(size=(7, 2 * layout.slots)).astype(np.float32)
     kept = states.unpack_influence(packed, layout)

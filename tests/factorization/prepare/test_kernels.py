@@ -1,4 +1,7 @@
-"""Kernels of the preparation against their twins and plain loops: exact, sums within the budget."""
+"""Kernels of the preparation against their twins and plain loops.
+
+Results are exact, sums within the budget.
+"""
 
 import numpy as np
 import pytest
@@ -35,7 +38,10 @@ def starts(request):
 
 
 def both(name, shape, *arguments):
-    """Outputs of the kernel and of the twin: the last arguments, lists of the same number of arrays."""
+    """Return the outputs of the kernel and of the twin.
+
+    Outputs are the last arguments, lists of the same number of arrays.
+    """
     given, outputs = arguments[:-1], arguments[-1]
     made = [[np.full_like(array, 77) for array in outputs] for _ in range(2)]
     launch(getattr(kernels, name), *shape, *given, *made[0])
@@ -178,7 +184,10 @@ def test_error_sums(n, shape):
 @pytest.mark.parametrize("half", [False, True])
 @pytest.mark.parametrize("rows, n_factors, stride", [(1, 1, 12), (6, 5, 16), (40, 8, 16), (3, 30, 40)])
 def test_start_rows(rows, n_factors, stride, half, biased, shape):
-    """Factors and bias of rows with a bias; zeros in other rows, in padding and in the unknown row."""
+    """Factors and bias of rows with a bias; zeros elsewhere.
+
+    Other rows, padding and the unknown row are zero.
+    """
     from gpukit._cuda import cuda
 
     base = np.random.default_rng(rows).normal(size=rows)
@@ -224,7 +233,10 @@ def test_count_keys(counts, shape):
 @pytest.mark.parametrize("rows, step", [(1, 1), (7, 3), (32, 5), (100, 7)])
 @pytest.mark.parametrize("shape", [(1, 32), (3, 64)])
 def test_rows_in_places(rows, step, shape):
-    """Row k of an order is stored k steps on, modulo the rows; moving and renaming rows are consistent."""
+    """Row k of an order is stored k steps on, modulo the rows.
+
+    Moving and renaming rows are consistent.
+    """
     order = np.random.default_rng(rows).permutation(rows).astype(np.uint32)
     expected = np.arange(rows + 1)
     expected[order] = np.arange(rows) * step % rows

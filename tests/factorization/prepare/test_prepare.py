@@ -33,7 +33,10 @@ def prepared(ratings):
 @pytest.mark.parametrize("walk", ["users", "items"])
 @pytest.mark.parametrize("row_bytes, apart", [(128, 3), (384, 1), (4096, 1), (96, 4)])
 def test_popular_minor_rows_are_spread(walk, row_bytes, apart):
-    """By falling number of ratings, 384 bytes apart or one row, modulo the table; all positions differ."""
+    """Positions by falling number of ratings are apart and differ.
+
+    They are 384 bytes apart or one row, modulo the table.
+    """
     ratings = planted(37, 41, 0.3)
     orders = ordered(ratings)
     side = training_data.side_of(orders, walk, training_data.scale_of(orders, ratings.values), 5, cpu.preparing)
@@ -71,7 +74,10 @@ def test_history(distinct):
 
 @pytest.mark.parametrize("distinct", [254, 255, 256])
 def test_the_highest_levels_differ(distinct):
-    """Two users rated the only neighbour with the two highest levels: Eq. (1) distinguishes them."""
+    """Eq. (1) distinguishes the two highest levels.
+
+    Two users rated the only neighbour with them.
+    """
     values = np.arange(distinct, dtype=np.float32)
     users, items = np.append(values[:-2] + 2, [0, 1]).astype(np.int32), np.zeros(distinct, np.int32)
     ratings = Ratings(users, items, np.append(values[:-2], values[:-3:-1]), np.arange(distinct), np.arange(2))
@@ -89,7 +95,10 @@ SIDES = [(walk, blocks, exact) for walk in ("users", "items") for blocks in (Fal
 
 
 def side_case(exact, seed=0):
-    """Ratings with empty rows on both sides, with few values or more values than levels."""
+    """Ratings with empty rows, and few or many values.
+
+    Both sides have empty rows. Many means more values than levels.
+    """
     ratings = planted(80, 70, 0.3, seed=seed)
     kept = ~np.isin(ratings.users, (0, 33)) & ~np.isin(ratings.items, (7, 69))
     ratings = ratings.take(np.flatnonzero(kept))
@@ -101,7 +110,10 @@ def side_case(exact, seed=0):
 
 @pytest.mark.parametrize("walk, deterministic, exact", SIDES)
 def test_side(walk, deterministic, exact, monkeypatch):
-    """Every rating occurs once, in its row, at position `where`; rows are shuffled or in blocks."""
+    """Every rating occurs once, in its row, at position `where`.
+
+    Rows are shuffled or in blocks.
+    """
     monkeypatch.setattr(steps, "GRAIN", 20)
     ratings = side_case(exact)
     orders, scale, _ = prepared(ratings)
@@ -137,7 +149,7 @@ def test_sides_are_a_function_of_the_seed(walk):
 
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_blocks_keep_the_order_of_the_shuffle(walk, monkeypatch):
-    """The ratings of a row in a block keep the order of the shuffled row."""
+    """Ratings of a row in a block keep the row's shuffled order."""
     monkeypatch.setattr(steps, "GRAIN", 20)
     orders, scale, _ = prepared(side_case(True))
     plain, crossed = (
@@ -222,7 +234,7 @@ def test_scale_of_more_values_than_levels():
 
 
 def test_moments_of_many_values():
-    """Values far from 0, for which a plain sum of squares would lose the deviation."""
+    """Values far from 0, where a sum of squares would lose precision."""
     values = (4000 + np.random.default_rng(0).normal(size=100_003)).astype(np.float32)
     mean, deviation = baseline.moments(values)
     assert mean == pytest.approx(values.mean(dtype=np.float64), rel=1e-12)
@@ -244,7 +256,10 @@ def test_baseline_of_orders():
 
 @pytest.mark.parametrize("n", [1, 15, 16, 17, 1000])
 def test_errors_are_the_metrics(n):
-    """Clipped to the range of the ratings, in their units; also more parts than pairs."""
+    """Errors are clipped to the range, in units of the ratings.
+
+    Also with more parts than pairs.
+    """
     rng = np.random.default_rng(n)
     z, truth = rng.normal(size=n).astype(np.float32), rng.integers(1, 6, n).astype(np.float32)
     scale = Scale(3.1, 1.7, 1.0, 5.0)

@@ -1,4 +1,7 @@
-"""Training on ratings on a GPU: they reach the preparation without a copy, unless a step needs the host."""
+"""Training on ratings on a GPU without copies.
+
+Ratings reach the preparation without a copy, unless a step needs the host.
+"""
 
 from types import SimpleNamespace
 

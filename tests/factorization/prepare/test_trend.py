@@ -1,4 +1,7 @@
-"""Biases damped to a line in the number of ratings: against the oracle, in a fit, in updates."""
+"""Biases damped to a line in the number of ratings.
+
+Against the oracle, in a fit, in updates.
+"""
 
 import numpy as np
 import pytest
@@ -15,7 +18,10 @@ steps = cpu.preparing
 
 
 def popular(seed=0, slope=0.6, users=1500, items=400, n=6000):
-    """Ratings with mean `slope` log(1 + n / 5) for items with n ratings, and noise."""
+    """Return ratings with mean `slope` log(1 + n / 5), and noise.
+
+    n: ratings of the item.
+    """
     rng = np.random.default_rng(seed)
     share = (np.arange(items) + 3.0) ** -0.9
     pairs = np.unique(rng.integers(0, users, n) * items + rng.choice(items, n, p=share / share.sum()))
@@ -70,7 +76,10 @@ def test_rows_without_ratings_stay_at_the_level():
 
 @pytest.mark.slow
 def test_a_trend_is_found_where_there_is_one():
-    """Lower error on new ratings than biases around the mean, above all for items with few ratings."""
+    """Lower error on new ratings than biases around the mean.
+
+    The difference is largest for items with few ratings.
+    """
     train, test = popular().split(0.2, 0)
     fitted = MatrixFactorization(device="cpu").fit(train)
     users, items = fitted.chosen_["trend"]

@@ -10,7 +10,10 @@ from gpukit.ratings import Ratings, synth_ratings
 
 @functools.cache
 def generated(scale=0.02):
-    """Return (train, test) of 200,000 generated ratings, or of another share of ten million."""
+    """Return (train, test) of 200,000 generated ratings.
+
+    Another share of ten million is possible.
+    """
     return synth_ratings("ml-10m", scale, 3).split(0.1, 0)
 
 

@@ -1,5 +1,7 @@
-"""Schedules: each rank processes each block once an epoch, one rank at a time, and blocks are moved to where they are
-needed."""
+"""Schedules of blocks over ranks.
+
+Each rank processes each block once an epoch, one rank at a time, and blocks are moved to where they are needed.
+"""
 
 import numpy as np
 import pytest

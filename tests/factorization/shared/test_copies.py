@@ -85,7 +85,10 @@ def test_add_changes(rows, factors, half, vector):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_copies_exchange_changes(half, monkeypatch):
-    """All ranks have the sum of the additions to their copies, for popular rows sooner."""
+    """All ranks have the sum of the additions to their copies.
+
+    Popular rows have it sooner.
+    """
     talk_by_host(monkeypatch)
     monkeypatch.setattr(gpu, "COPYING", (2, 32))
     let_one_launch(monkeypatch)
@@ -124,9 +127,9 @@ def test_copies_exchange_changes(half, monkeypatch):
 
 @pytest.mark.parametrize("begin", [0, 3])
 def test_every_part_of_an_epoch_is_processed_and_exchanged(begin, monkeypatch):
-    """Any number of workers; both ranks have both ranks' changes after the given number of exchanges.
+    """Both ranks have both ranks' changes after the given exchanges.
 
-    No rank starts before all are ready.
+    For any number of workers. No rank starts before all are ready.
     """
     talk_by_host(monkeypatch)
     for name, value in (("COPYING", (2, 32)), ("MOST_THREADS", 32), ("FIRST", 3), ("LATER", 2)):
@@ -245,7 +248,10 @@ def noted(function, calls, name):
 @pytest.mark.parametrize("blocks", [1, 3])
 @pytest.mark.parametrize("rows, factors", [(1, 1), (5, 7), (70, 33)])
 def test_how_long_factors_are(rows, factors, blocks, every):
-    """Weighted by ratings, over every row or each third; the unknown row has no ratings."""
+    """Weighted by ratings, over every row or each third.
+
+    The unknown row has no ratings.
+    """
     table = np.random.default_rng(0).normal(size=(rows + 1, factors + 3 + EXTRA)).astype(np.float32)
     counts = np.random.default_rng(1).integers(0, 9, rows).astype(np.float32)
     some, weights = table[:rows:every, :factors].astype(float), counts[::every].astype(float)
@@ -271,7 +277,10 @@ def test_damp(rows):
 
 
 def test_ranks_damp_alike(monkeypatch):
-    """By the factors of all users, each from the rank that has it, as on the CPU."""
+    """Damping by the factors of all users, as on the CPU.
+
+    Each factor is from the rank that has it.
+    """
     talk_by_host(monkeypatch)
     for name, value in (("COPYING", (2, 32)), ("MEASURING", (3, 256)), ("exchange_counts", lambda *_: (6, 6))):
         monkeypatch.setattr(gpu, name, value)
@@ -306,21 +315,27 @@ def test_ranks_damp_alike(monkeypatch):
 
 
 def damped(copies, fetch):
-    """Yield the shares of each quarter of the first epoch and of each later one."""
+    """Yield the shares of the first epoch's quarters and of later epochs."""
     for turn in range(len(copies.paces)):
         copies.damp(max(0, turn - 3), turn % 4)
         yield np.array(fetch(copies.shares))
 
 
 def talk_by_host(monkeypatch):
-    """Transfer the ranks' arrays through the host: the ranks of a test have one GPU."""
+    """Transfer the ranks' arrays through the host.
+
+    The ranks of a test have one GPU.
+    """
     monkeypatch.setattr(
         gpu, "lines_of", lambda team, device: HostTransport(team, lambda array: array.copy_to_host(), copy_in)
     )
 
 
 def let_one_launch(monkeypatch):
-    """Serialize the launches of a test's ranks: the simulator supports one launch at a time."""
+    """Serialize the launches of a test's ranks.
+
+    The simulator supports one launch at a time.
+    """
     lock, launched = threading.Lock(), _driver.launch
 
     def waiting(*arguments, **named):

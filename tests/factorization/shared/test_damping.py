@@ -1,4 +1,7 @@
-"""Weights of the ranks' changes: the sum of small ones, the mean of large ones, never an overshoot."""
+"""Weights of the ranks' changes.
+
+The sum of small ones, the mean of large ones, never an overshoot.
+"""
 
 from types import SimpleNamespace
 
@@ -37,7 +40,10 @@ def test_from_the_sum_to_the_mean(ranks):
 @pytest.mark.parametrize("row", range(1, 6))
 @pytest.mark.parametrize("mean", [0.01, 1.5])
 def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks, mean):
-    """From 1 towards 0 by fixed fractions: the weighted changes of all ranks against steps in sequence."""
+    """The weighted changes of all ranks against steps in sequence.
+
+    From 1 towards 0 by fixed fractions.
+    """
     rate = row_rates(PLAN.rates, PLAN.epoch_rates(1).factor, COUNTS[1][row : row + 1])[0]
     steps = COUNTS[1][row] / (4 * ranks)
     own, wanted = (np.expm1(-rate * CURVATURE * mean * steps * n) for n in (1, ranks))
@@ -61,7 +67,10 @@ def test_rows_with_more_exchanges():
 
 
 def test_the_first_epoch_has_quarters():
-    """By the rates of rows after a part of their ratings, and with exchanges of its own."""
+    """Quarters by the rates of rows after a part of their ratings.
+
+    They have exchanges of their own.
+    """
     found = paces(PLAN, "users", COUNTS, 2, 64, 24)
     for quarter in range(QUARTERS):
         seen = (2 * quarter + 1) / 8 * COUNTS[1]

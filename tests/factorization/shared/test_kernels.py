@@ -1,4 +1,7 @@
-"""The kernel that groups a rank's ratings by block, against its twin and a plain loop: exact."""
+"""The kernel that groups a rank's ratings by block, exact.
+
+Against its twin and a plain loop.
+"""
 
 import numpy as np
 import pytest

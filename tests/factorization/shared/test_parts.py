@@ -1,4 +1,7 @@
-"""Partition of users over ranks and of items over blocks: each once, with about equal ratings."""
+"""Partition of users over ranks and of items over blocks.
+
+Each occurs once, with about equal ratings.
+"""
 
 import numpy as np
 import pytest
@@ -37,7 +40,10 @@ def test_too_few_ratings():
 
 @pytest.mark.parametrize("items, size, fails", [(2, 4, True), (3, 4, True), (4, 4, False), (2, 2, False)])
 def test_fewer_items_than_blocks(items, size, fails):
-    """LSHMF, whose items' blocks are in a ring: each rank processes one at a time."""
+    """LSHMF, whose items' blocks are in a ring.
+
+    Each rank processes one at a time.
+    """
     table, way = ratings(n=60, shape=(40, items)), PreparationOptions("items", 1, False, False)
     if fails:
         with pytest.raises(DataError, match=f"and {items} items are too few for {size} ranks"):
@@ -49,7 +55,10 @@ def test_fewer_items_than_blocks(items, size, fails):
 @pytest.mark.parametrize("walk", ["users", "items"])
 @pytest.mark.parametrize("size, owning", [(2, {0, 1}), (3, {0, 1}), (4, {0, 2}), (5, {0, 2})])
 def test_ranks_beyond_the_blocks_of_strata_own_none(walk, size, owning):
-    """The blocks are those of one process; the first rank, which also judges unknown users, has one."""
+    """The blocks are those of one process; the first rank has one.
+
+    The first rank also evaluates unknown users.
+    """
     table, _ = generated(0.004)
     way = PreparationOptions(walk, 1, True, False)
     alone, parts = (parts_of(table, ranks, way, preparing) for ranks in (1, size))

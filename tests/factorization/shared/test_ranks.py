@@ -66,7 +66,10 @@ def test_users_learn_as_well_as_in_one_process(size, a_rank, monkeypatch):
 
 
 def test_ranks_do_not_grow_apart_in_the_first_epoch():
-    """Random initial factors: ranks that each chose their own directions would be an epoch behind."""
+    """Random initial factors are equal on all ranks.
+
+    Ranks that each chose their own directions would be an epoch behind.
+    """
     estimator = MatrixFactorization(**FACTORS, n_epochs=2)
     models, alone = fitted(2, estimator), fitted(None, MatrixFactorization(**estimator.get_params()))
     its, own = (model.history_[1]["rmse"] for model in (models[0], alone))
@@ -98,7 +101,10 @@ def test_neighbours_train_the_same_twice(size, scale):
 
 @pytest.mark.slow
 def test_settings_are_chosen_where_ratings_make_one_block():
-    """Open settings, ratings of the first rank alone; the best epoch is kept, with unknown users and items."""
+    """Open settings, ratings of the first rank alone.
+
+    The best epoch is kept, with unknown users and items.
+    """
     table, others = ratings(), ratings(shape=(70, 40), n=500)
     given = {"device": "cpu", "deterministic": True, "early_stopping": 2, "n_epochs": 30}
     alone = MatrixFactorization(**given).fit(table, validation=others)
@@ -156,7 +162,7 @@ REFUSED = [
 
 @pytest.mark.parametrize("estimator, message", REFUSED, ids=lambda each: "" if isinstance(each, str) else repr(each))
 def test_what_is_refused(estimator, message):
-    """One line, on every rank."""
+    """The message is one line, on every rank."""
     table = ratings()
     for error in together(2, lambda team: type(estimator)(**estimator.get_params()).fit(table, team=team)):
         assert isinstance(error, ParameterError), error

@@ -1,4 +1,7 @@
-"""Least squares over ranks: each solves for some rows; the model is bit-identical to that of one process."""
+"""Least squares over ranks, bit-identical to one process.
+
+Each rank solves for some rows.
+"""
 
 import functools
 import re

@@ -29,7 +29,10 @@ class Slow:
 
 
 def test_an_idle_rank_waits_for_every_epoch():
-    """Waiting ends after ten minutes: the last epoch of the other ranks would be later."""
+    """An idle rank waits for the last epoch of the others.
+
+    Waiting ends after ten minutes; the last epoch would be later.
+    """
     schedule, processed, plan = Strata((0, 1), True, 7), [], check(MatrixFactorization(n_factors=8), 1000)
 
     def counted(team):

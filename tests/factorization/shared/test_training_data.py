@@ -21,7 +21,10 @@ from gpukit.ratings.orders.order import order_ratings
 
 
 def keyed(counts, seed=0):
-    """Return (starts, others, where, blocks, keys) of rows with these counts, in four blocks of nine other rows."""
+    """Return (starts, others, where, blocks, keys) of rows with these counts.
+
+    There are four blocks of nine other rows.
+    """
     rng, starts = np.random.default_rng(seed), np.append(0, np.cumsum(counts)).astype(np.int64)
     n = int(starts[-1])
     others, blocks = rng.integers(0, 9, n).astype(np.int32), rng.integers(0, 4, 9).astype(np.int32)
@@ -103,7 +106,10 @@ def test_levels_mean_and_baselines_are_those_of_all_ratings(size, deterministic,
 
 @pytest.mark.parametrize("deterministic", [False, True])
 def test_values_that_a_rank_alone_has_are_levels_of_all(deterministic):
-    """Also with too many values for levels, on one rank or on all together, and on a rank without ratings."""
+    """Values of one rank are levels of all.
+
+    Also with too many values for levels, on one rank or on all together, and on a rank without ratings.
+    """
     for values in (lambda n: np.arange(n) % 7, lambda n: np.arange(n) % 400, lambda n: np.arange(n) * 1e-3):
         table = ratings(values)
         whole = order_ratings(table, cpu())
@@ -121,7 +127,10 @@ def test_no_ratings_on_any_rank_are_refused():
 
 @pytest.mark.parametrize("walk, blocks, first", [("users", 2, 0.5), ("users", 4, 0.25), ("items", 2, 1.0)])
 def test_workers_share_rows_no_more_than_on_one_gpu(walk, blocks, first):
-    """At Netflix shape, whose most popular item has 0.24% of the ratings: as many workers on a row."""
+    """Workers on a row at Netflix shape, as on one GPU.
+
+    The most popular item has 0.24% of the ratings.
+    """
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0], users[0] = 237_000, 17_000
     parts = Parts(np.zeros(1), (users, items), np.arange(blocks), None, Ring(blocks, blocks))
@@ -134,7 +143,10 @@ def test_workers_share_rows_no_more_than_on_one_gpu(walk, blocks, first):
 
 @pytest.mark.parametrize("ranks, first", [(2, 1.0), (3, 1 / 3), (4, 0.25), (8, 0.125)])
 def test_many_copies_of_a_row_step_as_often_as_one_gpu_at_first(ranks, first):
-    """Two ranks each take as many concurrent steps as one GPU; more ranks do so together."""
+    """Two ranks each take the concurrent steps of one GPU.
+
+    More ranks do so together.
+    """
     items, users = np.full(17_770, 5_600), np.full(480_189, 207)
     items[0] = 237_000
     parts = Parts(np.zeros(1), (users, items), np.zeros(17_770, np.int32), None, Copies(ranks))

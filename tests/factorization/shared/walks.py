@@ -1,4 +1,4 @@
-"""An epoch for tests, in a file of its own: the simulator replaces `cuda` in a kernel's file."""
+"""An epoch for tests, separate because the simulator replaces `cuda` per file."""
 
 import numpy as np
 
@@ -7,7 +7,7 @@ from gpukit._cuda import cuda, kernel
 
 @kernel
 def count_chunks(chunks, batch, parameters, rates, turn, workers):
-    """An epoch that adds each chunk's number of ratings to the first factor of its row."""
+    """Add each chunk's number of ratings to its row's first factor."""
     worker = cuda.grid(1)
     for c in range(worker, chunks.shape[0], workers):
         if worker < workers:

@@ -1,4 +1,7 @@
-"""Trainings of the solvers on the GPU against those on the CPU: arrangement, epochs, resulting State."""
+"""Trainings of the solvers on the GPU against the CPU.
+
+Arrangement, epochs, resulting State.
+"""
 
 import numpy as np
 import pytest

@@ -1,5 +1,4 @@
-"""Choosing parameters by cross-validation: what settings share changes nothing, folds judge everything once, and the
-choice is what the table says."""
+"""Choice of parameters by cross-validation: shared preparation, folds and the choice."""
 
 import numpy as np
 import pytest
@@ -94,11 +93,11 @@ def test_neighbours_of_fewer_are_the_first_of_more(one_thread):
 def test_a_training_ends_when_nothing_comes_of_it():
     assert not enough([0.9]) and enough([0.9, np.inf])
     assert not enough([0.8, 0.9, 0.9, 0.9, 0.9]) and enough([0.8, 0.9, 0.9, 0.9, 0.9, 0.9])
-    assert not hopeless([2.0], 2, 1.0) and not hopeless([2.0, 1.9], 12, 1.0)  # too early to tell
+    assert not hopeless([2.0], 2, 1.0) and not hopeless([2.0, 1.9], 12, 1.0)  # too early to compare
     assert hopeless([2.0, 1.9, 1.9, 1.89], 12, 1.0) and not hopeless([2.0, 1.9, 1.7, 1.5], 12, 1.0)
 
 
-# --- what is tried
+# --- trials
 
 
 def test_the_default_grid_fits_the_density():
@@ -180,7 +179,7 @@ def test_fewer_folds_of_more_ratings():
     assert [checked_rules(Rules(), range(n)).exhaustive for n in (ALL_ON_ALL, ALL_ON_ALL + 1)] == [True, False]
 
 
-# --- what comes of it
+# --- results
 
 
 def entry(setting, *curves):
@@ -188,7 +187,7 @@ def entry(setting, *curves):
 
 
 def test_means_and_spreads_over_folds():
-    one = entry(SETTINGS[0], (1.0, 0.8, 0.9), (1.2, 1.0, 0.6, 0.1))  # judged as far as both go
+    one = entry(SETTINGS[0], (1.0, 0.8, 0.9), (1.2, 1.0, 0.6, 0.1))  # compared over their common epochs
     assert (one.epochs, one.rmse) == (3, pytest.approx(0.75))
     assert one.spread == pytest.approx(np.std([0.9, 0.6], ddof=1))
     assert entry(SETTINGS[0], (1.0, 0.8)).spread is None
@@ -246,7 +245,7 @@ def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert grids.open_settings(TEMPLATE, planted()) == [OPEN]
     assert grids.open_settings(LSHMF(n_factors=4), planted()) == []
     monkeypatch.setattr(rule, "FEW", 0)
-    assert grids.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen of plenty
+    assert grids.open_settings(TEMPLATE, planted(400, 200, 0.9)) == []  # nothing is chosen for many ratings
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
     assert [one.setting for one in search.entries].index(OPEN) == 1
     train, test = planted().split(0.2, 0)
@@ -261,7 +260,7 @@ def test_where_what_is_left_open_is_best_nothing_is_named():
     found = search.found()
     assert set(found.best.values()) == {None} and found.table[0]["n_epochs"] is None and found.table[0]["rmse"] == 0.5
     assert found.estimator().get_params() == TEMPLATE.get_params()
-    assert search.beside(1.25)[0].setting.n_factors  # what is refined is the best that has numbers
+    assert search.beside(1.25)[0].setting.n_factors  # the best setting with numeric values is refined
 
 
 def test_the_budget_ends_the_search():
@@ -289,7 +288,7 @@ def test_a_training_that_diverges_is_no_candidate():
     assert found.best["learning_rate"] == 0.1 and not np.isfinite(found.table[-1]["curve"][-1])
 
 
-# --- scikit-learn's way comes to the same
+# --- the same choice by scikit-learn
 
 
 def test_cross_val_score_and_grid_search_agree(one_thread):

@@ -22,7 +22,10 @@ def merge_history(model):
 
 
 def arriving(model, times, count=400):
-    """A MergedHistory of new pairs whose ratings are biases plus `times` the model's other terms."""
+    """A MergedHistory of new pairs.
+
+    Ratings are biases plus `times` the model's other terms.
+    """
     draw, (facts, trainer) = np.random.default_rng(1), known(model)
     users, items = (draw.integers(0, n, count).astype(np.int32) for n in (len(model.user_ids_), len(model.item_ids_)))
     biases = facts.state.user_extras[users, BIAS] + facts.state.item_extras[items, BIAS]

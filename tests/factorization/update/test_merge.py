@@ -17,7 +17,7 @@ def fitted():
 
 
 def triples(ratings):
-    """{(user id, item id): rating}"""
+    """Return {(user id, item id): rating}."""
     ids = zip(ratings.user_ids[ratings.users].tolist(), ratings.item_ids[ratings.items].tolist())
     return dict(zip(ids, ratings.values.tolist()))
 
@@ -46,7 +46,10 @@ def test_old_and_new_and_corrected(fitted):
 @pytest.mark.parametrize("n_new", [0, 1, 40, 900])
 @pytest.mark.parametrize("seed", range(3))
 def test_many_at_once(fitted, n_new, seed):
-    """Pairs at the ends of rows, of users without ratings, of new users and items; against sorted dictionaries."""
+    """Many pairs at once, against sorted dictionaries.
+
+    Pairs at the ends of rows, of users without ratings, of new users and items.
+    """
     rng, old = np.random.default_rng(seed), triples(planted())
     chosen = rng.choice(70 * 35, n_new, replace=False)
     users, items = 10 * (chosen // 35) + 7, 3 * (chosen % 35) + 1
@@ -100,7 +103,10 @@ def test_text_among_numbers_is_refused():
 
 
 def test_ids_begin_with_the_known_ones():
-    """Parts of one array and equal ids elsewhere; not every second id, nor other ids."""
+    """Parts of one array and equal ids elsewhere match.
+
+    Every second id and other ids do not.
+    """
     ids = np.arange(10)
     for known in (ids[:7], ids[:7].copy(), ids):
         assert inputs.begins_with(ids, known)
@@ -116,7 +122,10 @@ def test_ids_begin_with_the_known_ones():
 
 
 def test_what_is_known_as_it_is_changes_nothing(fitted):
-    """A whole table with one corrected rating and one of a new user: these two remain."""
+    """Only a corrected rating and one of a new user remain.
+
+    All others of the table are known.
+    """
     old = planted()
     new = {**triples(old), (1000, 7): 2.0}
     pair = next(iter(new))

@@ -1,4 +1,7 @@
-"""partial_fit from outside: changed and unchanged parameters, files, errors; agreement with models built by hand."""
+"""partial_fit from outside: parameters, files, errors.
+
+Changed and unchanged parameters; the results agree with explicitly built models.
+"""
 
 import copy
 
@@ -20,7 +23,10 @@ BOTH = pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 
 
 def parts(seed=3):
-    """Return (ratings of the first 340 users and 70 items, the others) of planted ones with 400 x 80."""
+    """Return (ratings of the first rows, the others) of planted ones.
+
+    The first 340 users and 70 items of 400 x 80.
+    """
     whole = planted(400, 80, 0.3, seed=seed)
     late = (whole.users >= 340) | (whole.items >= 70)
     early = whole.take(~late)
@@ -29,7 +35,10 @@ def parts(seed=3):
 
 
 def raised(ratings):
-    """Ratings half a star closer to 3, from below at 3: other values within the scale."""
+    """Return ratings half a star closer to 3.
+
+    Those at 3 become 3.5. The values are new, within the scale.
+    """
     half = np.where(ratings.values > 3, np.float32(-0.5), np.float32(0.5))
     return ratings.with_columns(users=ratings.users, items=ratings.items, values=ratings.values + half)
 

@@ -50,7 +50,10 @@ def test_replay_is_obeyed():
 
 @pytest.mark.parametrize("n_ratings", [10**5, 10**6, 10**7, 10**8, 10**10])
 def test_rows_move_however_many_ratings_anneal(n_ratings):
-    """The rate of an update's first epoch against that of a training: it was 0.007 at a hundred million."""
+    """The rate of an update's first epoch against a training's.
+
+    It was 0.007 at a hundred million.
+    """
     plan = usual("adaptive", n_ratings)
     places = late_epochs(plan["epochs"], plan["annealing"])
     assert len(places) == LATE and plan["annealing"] ** places[0] == pytest.approx(FALLEN, rel=0.03)
@@ -64,7 +67,10 @@ def test_the_last_epochs_where_rates_have_hardly_fallen(epochs, annealing, late)
 
 
 def test_items_whose_neighbours_are_looked_for_again():
-    """Items with a tenth more ratings if rows may move and hashes are recounted; new items always."""
+    """Items with a tenth more ratings, and new items.
+
+    The former only if rows may move and hashes are recounted.
+    """
     before, now = np.array([0, 10, 10, 10, 0]), np.array([3, 11, 10, 12, 0])
     touched, plan = np.array([True, True, True, False, False]), training(12)
     part, whole = plan_replay(None, 1_000_000, 1_010_000, 1_000_000, plan), plan_replay(None, 1000, 1200, 1000, plan)

@@ -1,4 +1,7 @@
-"""A model that has outgrown its settings is retrained by an update, which reports it."""
+"""Retraining by an update of a model that outgrew its settings.
+
+The update reports it.
+"""
 
 import copy
 
@@ -17,7 +20,10 @@ KNOWN = 50, 24
 
 
 def cut(*shares):
-    """Return ratings of the first users and items, and the others in parts, given as multiples of their number."""
+    """Return ratings of the first users and items, and parts.
+
+    Parts are the others, given as multiples of the first number.
+    """
     whole = planted(60, 30, 0.5, seed=2)
     rest = np.random.default_rng(0).permutation(len(whole))
     first = rest[(whole.users[rest] < KNOWN[0]) & (whole.items[rest] < KNOWN[1])][:200]

@@ -1,4 +1,4 @@
-"""Judge of a completed table: observed values are unchanged text, missing ones are filled, nothing is lost."""
+"""Judge of a completed table: observed text unchanged, missing values filled."""
 
 import re
 
@@ -27,7 +27,7 @@ def completed(answer, files):
 
 
 def spelled(answer, files):
-    """Each word of the text is from the input file or is an imputed number."""
+    """Check that each word is from the input or an imputed number."""
     raw = files["v.csv"]
     known = {
         word for code in ("utf-8", "latin-1", "cp1252") for word in BETWEEN.split(bare(raw.decode(code, "replace")))

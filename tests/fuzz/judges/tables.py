@@ -12,7 +12,10 @@ COMMAS = re.compile(rb"(?<![^;|\s\"])[^;|\s\",]*,[^;|\s\",]*(?![^;|\s\"])")  # 3
 
 
 def ratings(answer, files):
-    """Judge users, items, values, user_ids, item_ids, times, weights, counts; and the parts of csr and csc."""
+    """Judge the columns of Ratings, and the parts of csr and csc.
+
+    Columns: users, items, values, user_ids, item_ids, times, weights, counts.
+    """
     users, items, values = answer["users"], answer["items"], answer["values"]
     n, shape = len(values), (len(answer["user_ids"]), len(answer["item_ids"]))
     return (
@@ -96,7 +99,10 @@ def spelled(answer, files):
 
 
 def numbers_stand_in(values, text):
-    """Return True if each value is float32(float(word)) of a word in the text, or of a part of a quoted one."""
+    """Return True if each value is float32(float(word)) of a word.
+
+    The word is in the text, or a part of a quoted one.
+    """
     known = set()
     text = text.replace(b"\0", b" ")
     for word in WORDS.findall(text) + pointed(text):
@@ -116,7 +122,10 @@ FEATURES, FIELDS = rb":([^ \t\n:#]+)", rb"[^,;\t \r\n\"]+"  # words after a colo
 
 
 def features_stand_in(values, text, words=FEATURES):
-    """Return True if each value is float(word) of the words in the text, which a regular expression finds."""
+    """Return True if each value is float(word) of the text's words.
+
+    A regular expression finds the words.
+    """
     known = set()
     for word in re.findall(words, text) + pointed(text):
         try:
@@ -153,7 +162,10 @@ def titles(answer, files):
 
 
 def categories(answer, files):
-    """Judge an answer: categories, items: lists of words of the file; no categories if only items were read."""
+    """Judge an answer: categories and items, lists of words of the file.
+
+    There are no categories if only items were read.
+    """
     words = [*answer["categories"], *answer["items"]]
     if not answer["items"] or not all(isinstance(word, str) and word for word in words):
         return f"{len(answer['items'])} items, or an empty word"
@@ -200,7 +212,10 @@ def _features(answer, l, n):
 
 
 def csr(name, data, indices, indptr, shape):
-    """A compressed matrix: pointers from 0 up, indices in range, finite. Columns may repeat, as in scipy's."""
+    """Judge a compressed matrix: pointers from 0, indices in range, finite.
+
+    Columns may repeat, as in scipy's.
+    """
     if indptr.shape != (shape[0] + 1,) or indptr[0] != 0 or (np.diff(indptr) < 0).any():
         return f"{name}: indptr does not rise from 0"
     stored = int(indptr[-1])

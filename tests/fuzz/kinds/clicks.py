@@ -23,10 +23,10 @@ def clicks():
 
 @functools.lru_cache(None)
 def estimators():
-    """Fitted models: least squares, with item kNN and with popularity; negatives with and without neighbours;
-    ensembles.
+    """Return fitted models of all solvers and ensembles.
 
-    One is updated with further clicks.
+    Least squares, with item kNN and with popularity; negatives with and without neighbours; ensembles. One model is
+    updated with further clicks.
     """
     import gpukit
 
@@ -48,7 +48,7 @@ def estimators():
 
 
 def joined(**how):
-    """Return a model of least squares with a second predictor, as if it had been chosen."""
+    """Return a model of least squares with a second predictor."""
     from unittest import mock
 
     import gpukit

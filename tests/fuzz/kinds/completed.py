@@ -53,7 +53,10 @@ def parquet_samples():
 
 
 def answer(path, use):
-    """Return the data of a table, of the imputed table that is written, and the bytes of the latter."""
+    """Return the data of a table and of its imputed table.
+
+    The bytes of the latter are included.
+    """
     from gpukit.graphs.completed import write_completed
     from gpukit.graphs.read import read_graph
 

@@ -1,4 +1,4 @@
-"""Documents: svmlight text with query ids, with a file of groups, compressed, folders of folds, .gkl, tables."""
+"""Documents: svmlight text, groups, compressed text, folders, .gkl, tables."""
 
 import gzip
 import lzma
@@ -17,7 +17,10 @@ NULLS = ("error", "zero", "min")
 
 
 def lines(qids=True, sparse=False, comments=True, seed=0):
-    """Text of 24 documents in 5 queries with 6 features, or with 300 sparse ones."""
+    """Return text of 24 documents in 5 queries.
+
+    They have 6 features, or 300 sparse ones.
+    """
     rng, out = np.random.default_rng(seed), []
     for row, query in enumerate(np.repeat([10, 3, 77, 8, 9], (6, 1, 9, 5, 3))):
         features = sorted(rng.choice(300, 4, replace=False) + 1) if sparse else range(1, 7)
@@ -177,7 +180,10 @@ def judge(found, files):
 
 
 def text_judge(found, files, words=tables.FEATURES):
-    """Valid, and all content is from the text; words: the places of numbers in a text."""
+    """Judge documents of a text: valid, with content from the text.
+
+    words: the positions of numbers in a text.
+    """
     wrong = judge(found, files)
     if wrong:
         return wrong
@@ -188,7 +194,10 @@ def text_judge(found, files, words=tables.FEATURES):
 
 
 def table_judge(found, files):
-    """Valid, and all content is from the table: fields are numbers, or true and false."""
+    """Judge documents of a table: valid, with content from the table.
+
+    Fields are numbers, or true and false.
+    """
     truth = b" 1 0" if b"true" in b"".join(files.values()).lower() else b""
     return text_judge(found, {**files, "truth": truth}, tables.FIELDS)
 

@@ -1,4 +1,4 @@
-"""Graphs: archives, lists of edges and adjacencies as text and Parquet, each with a table of values."""
+"""Graphs: archives, edges and adjacencies as text and Parquet, with values."""
 
 import gzip
 import io

@@ -26,7 +26,10 @@ PLANS = (
 
 
 def series(seed=11, columns=COLUMNS):
-    """(VERTICES, columns) in time, smooth on the ring, with missing intervals and a missing vertex."""
+    """Return (VERTICES, columns) in time, smooth on the ring.
+
+    Intervals and a vertex are missing.
+    """
     rng = np.random.default_rng(seed)
     time, vertex = np.arange(columns), np.arange(VERTICES)[:, None]
     values = np.sin(0.5 * time + 0.4 * vertex) + 0.2 * np.cos(vertex) + rng.normal(size=(VERTICES, columns)) / 20
@@ -44,8 +47,10 @@ def unordered(seed=13):
 
 @functools.lru_cache(None)
 def fitted():
-    """An imputer per plan: of PLANS on series in time, with bounds, without an order, and one ensemble with
-    calibration."""
+    """Return an imputer per plan.
+
+    Of PLANS on series in time, with bounds, without an order, and one ensemble with calibration.
+    """
     import gpukit
 
     with warnings.catch_warnings():
@@ -91,7 +96,10 @@ def spectral_member():
 
 
 def answer(path, use):
-    """Impute tensors on the same graph: of equal length, shorter, and with too few columns for an order."""
+    """Impute tensors of other lengths on the same graph.
+
+    Equal, shorter, and with too few columns for an order.
+    """
     model, out = models.loaded(path)
     values = {"same": series(5), "short": series(5, 9), "unordered": unordered(5)}[use["data"]]
     with warnings.catch_warnings():

@@ -18,7 +18,10 @@ def samples():
 
 
 def answer(path, use):
-    """Return recommendations for the users of a file, by a model that is updated with it or not."""
+    """Return recommendations for the users of a file.
+
+    The model is updated with the file or not.
+    """
     from gpukit.cli.factorization.listing.given import read_lists
 
     lists, model = read_lists(path, "auto", None, "last", None), models.fitted(use["model"])
@@ -36,14 +39,17 @@ def uses(rng):
 
 
 def filter_samples():
-    """Items that lists may or must not contain, with and without a header, and items with categories."""
+    """Return files of filtered items, with and without a header.
+
+    Lists may or must not contain these items; further files have categories.
+    """
     text = {"allow.txt": b"i1\ni2\ni3\ni4\ni5\n", "headed.csv": b"item,why\ni1,x\ni3,y\ni9,z\n"}
     text |= {"categories.csv": b"item,genre\ni1,Drama\ni2,Comedy\ni2,Drama\ni4,Drama\n"}
     return [single(name, data) for name, data in text.items()]
 
 
 def filtered(path, use):
-    """Return lists with the file's filter, by the options of `recommend` and by the library."""
+    """Return filtered lists by the options of `recommend` and by the library."""
     from types import SimpleNamespace
 
     from gpukit.cli.factorization.listing import filters

@@ -27,7 +27,10 @@ def slices(seed=3):
 
 @functools.lru_cache(None)
 def fitted(name):
-    """Return a small fitted model of a class, equal on every machine: rounded parameters, no times."""
+    """Return a small fitted model, equal on every machine.
+
+    Parameters are rounded, and times are removed.
+    """
     import gpukit
 
     model = {
@@ -105,7 +108,10 @@ def is_saved_alike(model):
 
 
 def exported(model):
-    """Return the contents of an export: the arrays of an .npz, the ids and numbers of a csv."""
+    """Return the contents of an export.
+
+    The arrays of an .npz, the ids and numbers of a csv.
+    """
     with tempfile.TemporaryDirectory() as folder:
         arrays, table = Path(folder, "e.npz"), Path(folder, "e.csv")
         model.export(arrays)

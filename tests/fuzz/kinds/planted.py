@@ -12,7 +12,10 @@ from gpukit.errors import DataError
 
 
 def answer(path, use):
-    """Return the bytes of a file; the first byte of a changed file selects a fault."""
+    """Return the bytes of a file, or fail.
+
+    The first byte of a changed file selects the fault.
+    """
     data = path.read_bytes()
     if data[:6] == b"sample":
         return {"bytes": np.frombuffer(data, np.uint8)}

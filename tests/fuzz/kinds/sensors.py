@@ -1,4 +1,4 @@
-"""Tables of sensors without a graph, long and wide; their completed tables; coordinates and distances."""
+"""Tables of sensors without a graph; coordinates and distances."""
 
 import io
 
@@ -30,7 +30,10 @@ def wide(turned=False):
 
 
 def apart():
-    """Text with times in several columns, columns that are not sensors, and years after the subject of a line."""
+    """Return text with unusual columns.
+
+    Times in several columns, columns that are not sensors, and years after the subject of a line.
+    """
     rows = [line.split(",") for line in wide().decode().splitlines()[1:]]
     clocks = [f"{t[8:10]}.{t[5:7]}.{t[:4]};{t[11:13]}.00.00;{';'.join(row)};NW;" for t, *row in rows]
     calendar = [f"{at},2020,{int(t[5:7])},{t[8:10]},{t[11:13]},{','.join(row)},x" for at, (t, *row) in enumerate(rows)]
@@ -132,7 +135,10 @@ def judge(found, files):
 
 
 def same(found):
-    """Return True if the written values are read again, in any order of the sensors."""
+    """Return True if the written values are read again.
+
+    The order of the sensors may differ.
+    """
     full, again = np.sort(found["full"].ravel()), np.sort(found["again"].ravel())
     return full.shape == again.shape and np.allclose(full, again, rtol=1e-12, atol=0)
 

@@ -100,7 +100,10 @@ def edit_members(data, rng):
 
 
 def edit_npy_header(data, rng):
-    """Change the header of an array in a .npz: its shape, dtype, order, or invalid text."""
+    """Change the header of an array in a .npz.
+
+    Its shape, dtype, order, or invalid text.
+    """
     members = unzip(data)
     at = int(rng.integers(len(members)))
     name, inside = members[at]
@@ -161,7 +164,10 @@ def edit_npy_header(data, rng):
 
 
 def edit_zip_fields(data, rng):
-    """Change a field of a zip's headers: flags (a password), method, checksum, sizes, name lengths, offsets."""
+    """Change a field of a zip's headers.
+
+    Flags (a password), method, checksum, sizes, name lengths, offsets.
+    """
     out = bytearray(data)
     sign = (b"PK\x03\x04", b"PK\x01\x02", b"PK\x05\x06")[rng.choice(3, p=(0.4, 0.5, 0.1))]
     places = []
@@ -192,7 +198,7 @@ def encrypted(data, places=None):
 
 @functools.lru_cache(1)
 def _zeros():
-    """Return a compressed .npy of BOMB bytes: all after the first member is cheap to make."""
+    """Return a .npy of BOMB zero bytes, cached for later use."""
     header = npy(np.zeros(0, np.uint8)).replace(b"(0,)", b"(%d,)" % BOMB)
     return header + b"\0" * BOMB
 
@@ -207,7 +213,10 @@ def _bomb(name):
 
 
 def bomb(data, rng):
-    """Add or replace a member that unpacks to more than the memory. Rare, because it is slow."""
+    """Add or replace a member that unpacks to more than the memory.
+
+    Rare, because it is slow.
+    """
     if rng.random() > 0.03:
         return edit_members(data, rng)
     members = unzip(data)
@@ -220,7 +229,7 @@ def bomb(data, rng):
 
 
 def packed(mutators):
-    """Return mutators of compressed text: of its content, by the mutators of text, and of the compression."""
+    """Return mutators of compressed text and of its compression."""
 
     def inside(data, rng):
         names, unpack, pack = _packing(data)
@@ -236,7 +245,10 @@ def edit_zip_members(data, rng):
 
 
 def edit_gzip(data, rng):
-    """Change flags, add an empty or a second stream, a wrong length or checksum of a .gz; repeat other files."""
+    """Change a .gz; repeat other files.
+
+    Changes: flags, an empty or a second stream, a wrong length or checksum.
+    """
     if data[:2] != b"\x1f\x8b":
         return data + data
     return (
@@ -261,7 +273,10 @@ def edit_banner(data, rng):
 
 
 def all_streams(data):
-    """Return the bytes of all streams of a compressed file; an error for a damaged one or another file."""
+    """Return the bytes of all streams of a compressed file.
+
+    Raises an error for a damaged or another file.
+    """
     if data[:2] == b"\x1f\x8b":
         return gzip.decompress(data)
     text, unpacker = b"", bz2.BZ2Decompressor if data[:2] == b"BZ" else lzma.LZMADecompressor

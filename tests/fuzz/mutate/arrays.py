@@ -1,4 +1,4 @@
-"""Arrays: values out of range, shapes, dtypes, order, repeats; and a set of named arrays."""
+"""Mutators of arrays: values, shapes, dtypes, order, repeats; named arrays."""
 
 import numpy as np
 

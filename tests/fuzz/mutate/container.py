@@ -1,4 +1,6 @@
-"""gpukit's array files (models, checkpoints, .gkr, .gkl): arrays, header and facts edited, with valid checksums.
+"""Mutators of gpukit's array files, with valid checksums.
+
+Array files are models, checkpoints, .gkr and .gkl. Arrays, header and facts are edited.
 
 A file: magic (8 bytes); version, length and CRC-32 of the header, uint32 each, the CRC over everything before it and
 the header; the header in JSON, {"facts": {...}, "arrays": [[name, dtype, shape, checksum], ...]}; each array at the
@@ -64,7 +66,7 @@ def _piece(data):
 
 
 def signed(magic, header, blobs, version=2):
-    """Return a file of a header (bytes) and the arrays' bytes, each in its place."""
+    """Return a file of a header (bytes) and the arrays' bytes."""
     start = struct.pack("<8sII", magic, version, len(header))
     out = start + struct.pack("<I", zlib.crc32(header, zlib.crc32(start))) + header
     for blob in blobs:
@@ -105,7 +107,10 @@ def edit_header(data, rng):
 
 
 def edit_entry(data, rng):
-    """Change the shape or dtype of an array, to one of equal size or larger."""
+    """Change the shape or dtype of an array.
+
+    The result has an equal size or a larger one.
+    """
     magic, facts, held = decode(data)
     listed = [[name, a.dtype.str, list(a.shape), checksum(a.tobytes())] for name, a in held.items()]
     entry = listed[rng.integers(len(listed))]
@@ -134,7 +139,10 @@ def edit_entry(data, rng):
 
 
 def edit_header_text(data, rng):
-    """Replace the header by text that is not JSON, not an object, not UTF-8, very deep, or has a repeated key."""
+    """Replace the header by invalid text.
+
+    Not JSON, not an object, not UTF-8, very deep, or with a repeated key.
+    """
     magic, facts, held = decode(data)
     length = struct.unpack("<I", data[12:16])[0]
     text = data[START : START + length]

@@ -140,7 +140,10 @@ def long_line(data, rng):
 
 
 def only(data, rng):
-    """Keep few lines: the first, a middle one, the header and one, or only blanks."""
+    """Keep few lines.
+
+    The first, a middle one, the header and one, or only blanks.
+    """
     lines = data.split(b"\n")
     at = int(rng.integers(len(lines)))
     return (lines[0], lines[at], lines[0] + b"\n" + lines[at], b"\n" * 5, b" ", b"\n".join(lines[: at + 1]))[

@@ -33,7 +33,7 @@ def token(rng):
 
 
 def number(rng, dtype, size):
-    """Return a difficult value for an array of a dtype in tables of about `size` rows."""
+    """Return a difficult value of a dtype for tables of about `size` rows."""
     dtype = np.dtype(dtype)
     if dtype.kind == "f":
         largest = np.finfo(dtype).max

@@ -22,7 +22,10 @@ N, T = 12, 200
 
 
 def waves(seed=0):
-    """(N, T) series in time: two sines in shares that differ by vertex, a level of each, and noise."""
+    """Return (N, T) series in time.
+
+    Two sines in shares that differ by vertex, a level of each, and noise.
+    """
     rng, t = np.random.default_rng(seed), np.arange(T)
     phases = np.linspace(0, 1, N)[:, None]
     series = 10 + np.sin(2 * np.pi * (t / 40)) * (1 + phases) + 0.5 * np.sin(2 * np.pi * (t / 25 + phases))
@@ -194,7 +197,10 @@ def test_named_weights_mean_the_papers_algorithm():
 
 
 def skewed(seed=0):
-    """Return (estimate, truth): a method of averages, and values that are sometimes far below it."""
+    """Return (estimate, truth) of a method of averages.
+
+    The truth is sometimes far below the estimate.
+    """
     rng = np.random.default_rng(seed)
     level = rng.normal(size=4000)
     return level, level + np.where(rng.random(4000) < 0.15, -0.85 / 0.15, 1.0)
@@ -340,7 +346,10 @@ def test_most_are_zero():
 
 
 def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(monkeypatch):
-    """Results keep their order; on the CPU, and for graphs whose products use all threads, there is one thread."""
+    """Results keep their order with threads.
+
+    On the CPU, and for graphs whose products use all threads, there is one thread.
+    """
     begun, here = [], threading.current_thread()
     monkeypatch.setattr(judging.devices, "gpu", begun.append)
     methods = [SimpleNamespace(long=at == 1, leaves_gpu=at == 3) for at in range(4)]
@@ -365,7 +374,7 @@ def test_methods_that_leave_a_gpu_alone():
 
 @pytest.mark.slow
 def test_side_by_side_answers_are_the_same(monkeypatch):
-    """A fit whose methods run in two threads equals one with one thread, to the bit."""
+    """Two threads give the bits of one thread."""
     rng = np.random.default_rng(5)
     t = np.arange(300)
     series = np.sin(t / 9.0 + rng.random((9, 1))) + 0.1 * rng.normal(size=(9, 300))

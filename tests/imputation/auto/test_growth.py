@@ -1,4 +1,7 @@
-"""Deviations beyond the ends of series: they grow with the distance and with the changes of the series."""
+"""Growth of deviations beyond the ends of series.
+
+They grow with the distance and with the changes of the series.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +25,7 @@ def drifts(seed, count=8, columns=150):
 
 
 def covered(values, missing):
-    """Return (the fraction of missing values within 90 % intervals, deviations) of a fit without growth."""
+    """Return (coverage of 90 % intervals, deviations) of a fit without growth."""
     given = np.where(missing, np.nan, values)
     model = GraphImputer(device="cpu").fit(None, given, times=np.arange(values.shape[1]))
     within = np.abs(model.completed_ - values) <= deviations.WIDE * model.deviation_

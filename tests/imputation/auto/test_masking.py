@@ -69,7 +69,10 @@ def test_what_is_yet_to_come_is_told_from_what_was_before():
 
 
 def begun_late(rows):
-    """Series with a quarter of the rows that start late, one of them with a later gap."""
+    """Series with a quarter of the rows that start late.
+
+    One of them has a later gap.
+    """
     seen = np.ones((rows, 200), bool)
     for row in range(rows // 4):
         seen[row, : 20 + row] = False

@@ -1,4 +1,4 @@
-"""From evaluated methods to a report; parameters learned on some folds and evaluated on others."""
+"""Reports of evaluated methods, learned and evaluated on different folds."""
 
 from types import SimpleNamespace
 
@@ -18,7 +18,10 @@ def fold(columns):
 
 @pytest.mark.parametrize("metric", ["absolute", "squared"])
 def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
-    """One evaluated method has error 1 on the first fold and 3 on the second: twice as much on both as on the first."""
+    """Errors on one fold are scaled by a method evaluated on both.
+
+    That method has error 1 on the first fold and 3 on the second, so its error on both is twice that on the first.
+    """
     trial = lambda name, error: SimpleNamespace(  # noqa: E731
         method=SimpleNamespace(name=name), setting={"options": 7, "lags": 3}, residuals=np.full(6, error)
     )
@@ -34,7 +37,7 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
 def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
-    """Errors of a fold are all of one size, which ends the intervals of the others."""
+    """Errors of a fold have one size, which ends the others' intervals."""
     count, features = 500, np.zeros((500, deviations.FEATURES))
     kinds = np.full(count, gap_kinds.ALWAYS, np.int8)
     parts = [deviations.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]

@@ -1,4 +1,4 @@
-"""Settings of methods in a file: the results of fit are read unchanged; unknown settings are rejected."""
+"""Settings of methods in a file: read unchanged, unknown ones rejected."""
 
 import re
 from types import SimpleNamespace

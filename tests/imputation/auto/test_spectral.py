@@ -1,4 +1,4 @@
-"""The paper's algorithm if it is the best of all methods, although it does not recover the data."""
+"""The paper's algorithm as the best method without recovery."""
 
 import numpy as np
 

@@ -16,7 +16,10 @@ FORMS = {
 
 
 def graph(isolated=True):
-    """Return a connected graph of 13 vertices with weights, and an isolated vertex (or a joined one)."""
+    """Return a weighted graph of 13 connected vertices and one more.
+
+    The last vertex is isolated, or joined.
+    """
     rng = np.random.default_rng(3)
     A = np.triu(rng.random((14, 14)) * (rng.random((14, 14)) < 0.25), 1)
     A[np.arange(13), np.arange(1, 14)] += 0.5

@@ -1,4 +1,4 @@
-"""Kriging against dense solves and leaving out by hand."""
+"""Kriging against dense solves and explicit leave-one-out errors."""
 
 from types import SimpleNamespace
 

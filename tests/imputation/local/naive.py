@@ -12,7 +12,7 @@ def line(row, left, right, t, at):
 
 
 def features(values, seen, at, series, near, v, t):
-    """Return (x, the line's point) of vertex v in column t, if it is missing."""
+    """Return (x, the line's point) of a missing value (v, t)."""
     places = np.flatnonzero(seen[v])
     before, after = list(places[places < t][::-1]), list(places[places > t])
     before, after = before or after[:1], after or before[:1]

@@ -102,7 +102,10 @@ def test_answers_far_beyond_a_series_are_not_believed():
 
 
 def folds(slopes, count, noise, size=1, seed=0):
-    """Return three HiddenValues of one kind: targets are a vertex's slope times the sum of features."""
+    """Return three HiddenValues of one kind.
+
+    Targets are a vertex's slope times the sum of features.
+    """
     rng, out = np.random.default_rng(seed), []
     for _ in range(3):
         vertex = np.repeat(np.arange(len(slopes)), count)
@@ -124,7 +127,10 @@ def test_vertices_are_drawn_together_as_far_as_they_are_alike(metric):
 
 
 def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
-    """Not a random coefficient of its few values, which would be far off for features of the usual size."""
+    """The coefficient is not estimated from its few values.
+
+    Such a coefficient would be random, and far off for features of the usual size.
+    """
     some = folds(np.full(20, 2.0), 60, 0.1)
     for fold in some:
         of_first = fold.group == 2 * 20

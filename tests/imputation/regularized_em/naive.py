@@ -4,7 +4,10 @@ import numpy as np
 
 
 def stacked(x, lags):
-    """Return x (N, T) and, for each lag, the columns before and after it, with repeated ends."""
+    """Return x (N, T) and its neighbouring columns for each lag.
+
+    The columns before and after it, with repeated ends.
+    """
     N, T = x.shape
     out = [row.copy() for row in x]
     for lag in range(1, lags + 1):
@@ -14,7 +17,10 @@ def stacked(x, lags):
 
 
 def completed(start, seen, lags, ridge, limits, rounds, still):
-    """Return start (N, T) imputed at unseen entries, by the formulas of the package's card."""
+    """Return start (N, T) imputed at unseen entries.
+
+    The formulas are those of the package's card.
+    """
     x, (N, T) = np.array(start), start.shape
     lost = np.zeros(N)
     for _ in range(rounds):

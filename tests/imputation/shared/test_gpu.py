@@ -1,4 +1,7 @@
-"""Steps of one Session on a simulated GPU rank, numpy instead of cupy, and a CPU rank."""
+"""Steps of one Session on a simulated GPU rank and a CPU rank.
+
+numpy replaces cupy.
+"""
 
 import numpy as np
 import pytest
@@ -34,7 +37,7 @@ def stand_in(monkeypatch):
 
 
 def both_walked(arguments, on_gpu, device):
-    """Return the results of `walked` in a crew of `device` and a CPU."""
+    """Return the results of `walked` on ranks of `device` and a CPU."""
 
     def work(team):
         with Workspace() as workspace:

@@ -84,7 +84,10 @@ def test_what_is_decided_on_hidden_values(settings):
 
 @pytest.mark.parametrize("factor", [1e-200, 1e200])
 def test_very_large_and_very_small_numbers(factor):
-    """As accurate as float32 permits for poorly determined slices: the factor rounds every number differently."""
+    """As accurate as float32 permits for poorly determined slices.
+
+    The factor rounds every number differently.
+    """
     data = graph(seed=6)
     data = data._replace(tensor=factor * data.tensor.astype(np.float64), truth=None)
     alone = GraphImputer(**WALK).fit(data)

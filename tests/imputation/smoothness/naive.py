@@ -4,8 +4,10 @@ import numpy as np
 
 
 def differences(at, lag):
-    """Return (T, T): x' D x is the sum over columns a lag apart of weight (x_t - x_t+lag)^2; weights of lag 1 by
-    distance."""
+    """Return D (T, T) of squared differences a lag apart.
+
+    x' D x is the sum over columns a lag apart of weight (x_t - x_t+lag)^2; weights of lag 1 by distance.
+    """
     count = len(at)
     D = np.zeros((count, count))
     for t in range(count - lag):
@@ -17,7 +19,10 @@ def differences(at, lag):
 
 
 def matrix(L, seen, at, lags, near, steady, together):
-    """Return (N T, N T) of M + a L + sum b_k D_k + c_k L D_k, row after row."""
+    """Return (N T, N T) of M + a L + sum b_k D_k + c_k L D_k.
+
+    The order is row after row.
+    """
     whole = np.diag(seen.ravel().astype(float)) + near * np.kron(L, np.eye(len(at)))
     for lag, b, c in zip(lags, steady, together):
         D = differences(at, lag)

@@ -1,4 +1,7 @@
-"""Soft-impute on a GPU against the CPU. Small matrices run on the CPU, so none is small here."""
+"""Soft-impute on a GPU against the CPU.
+
+Small matrices run on the CPU, so none is small here.
+"""
 
 import numpy as np
 import pytest

@@ -1,4 +1,7 @@
-"""Soft-impute's session on a GPU in the simulator, with numpy in place of cupy, against the CPU's."""
+"""Soft-impute's session in the simulator against the CPU's.
+
+numpy replaces cupy.
+"""
 
 import numpy as np
 import pytest
@@ -23,7 +26,10 @@ def stand_in(monkeypatch):
 
 @pytest.mark.parametrize("whole", [512, 4])
 def test_sessions_agree(whole, stand_in, monkeypatch):
-    """Products of the whole matrix, and of a part along the largest singular vectors; several steps, with momentum."""
+    """Products of the whole matrix, and of a part along singular vectors.
+
+    The vectors are those of the largest singular values. Several steps, with momentum.
+    """
     monkeypatch.setattr(iteration, "WHOLE", whole)
     monkeypatch.setattr(iteration, "STEPS", 4)
     truth, seen = case(6, 9, 2)

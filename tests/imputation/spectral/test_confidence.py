@@ -58,7 +58,10 @@ def test_more_missing_is_less_confidence():
 
 
 def test_the_errors_are_where_there_is_no_confidence():
-    """Rank 1 in every slice; two triangles are completely missing, and the other missing values are recovered."""
+    """Rank 1 in every slice, with two triangles completely missing.
+
+    The other missing values are recovered.
+    """
     rng, basis = np.random.default_rng(2), parts()
     spectral = rng.normal(size=(N, 8, 1)) @ rng.normal(size=(N, 1, 8))
     truth = np.einsum("ik,kab->iab", basis.vectors, spectral)

@@ -1,4 +1,7 @@
-"""Kernels of the imputation against their CPU twins and numpy; small inputs for the simulator."""
+"""Kernels of the imputation against their CPU twins and numpy.
+
+Inputs are small for the simulator.
+"""
 
 import numpy as np
 import pytest

@@ -52,7 +52,7 @@ def test_clocks_that_are_set_back(step, spring):
 @pytest.mark.parametrize("hour", [-5, -3, -1, 0, 1, 9])
 @pytest.mark.parametrize("step", [600, HOUR])
 def test_a_time_that_repeats_is_no_clock_set_back(hour, step):
-    """At any hour, also at night, because a clock that is set back goes back."""
+    """At any hour, because a clock that is set back goes back."""
     twice = NIGHT + hour * HOUR + step * np.array([*range(-50, 0), *range(-1, 50)])
     found = clock_of(twice)
     assert len(found.notes) == 1 and "repeat" in found.notes[0] and found.at[-1] == twice[-1]
@@ -74,7 +74,7 @@ def test_a_clock_that_is_set_forward_leaves_a_gap():
 
 @pytest.mark.parametrize("kind", ["gaps", "irregular", "repeated", "back"])
 def test_series_at_odd_times_are_filled_in_well(kind):
-    """A slow wave over time: missing values are recovered at any times of the readings."""
+    """Missing values of a slow wave are recovered at any times."""
     rng = np.random.default_rng(1)
     at = START + 3600.0 * np.arange(120)
     if kind == "gaps":

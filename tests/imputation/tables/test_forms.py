@@ -1,4 +1,7 @@
-"""Common forms of series: frames in both directions, long ones, xarray's arrays; matched by label, returned alike."""
+"""Common forms of series: frames, long ones, xarray's arrays.
+
+They are matched by label, and results have the same form.
+"""
 
 import networkx
 import numpy as np

@@ -1,4 +1,7 @@
-"""Rows whose labels are not times: readings with sensors in the index, stations, row numbers, repeated times."""
+"""Rows whose labels are not times.
+
+Readings with sensors in the index, stations, row numbers, repeated times.
+"""
 
 import datetime
 
@@ -23,7 +26,10 @@ def fill(*given, method="interpolation", **more):
 
 @pytest.fixture
 def frame():
-    """Times by sensors of very different series with missing ends, which would show connections between sensors."""
+    """Return times by sensors of very different series.
+
+    Missing ends would show connections between sensors.
+    """
     rng = np.random.default_rng(3)
     values = np.cumsum(rng.normal(size=(T, N)), axis=0) + 100 * np.arange(N)
     values[rng.random((T, N)) < 0.2] = np.nan

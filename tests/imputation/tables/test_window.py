@@ -1,4 +1,7 @@
-"""New readings: imputed by a fitted imputer with its own data, also after a round trip; a moving window."""
+"""New readings, imputed by a fitted imputer; a moving window.
+
+The imputer uses its own data, also after a round trip.
+"""
 
 import numpy as np
 import pandas

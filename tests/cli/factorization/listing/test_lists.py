@@ -1,4 +1,7 @@
-"""The ranking of lists on the command line: trained once, stored in the model's file if it is writable."""
+"""The ranking of lists, trained once and stored in the model file.
+
+It is stored if the file is writable.
+"""
 
 import json
 import os

@@ -1,4 +1,7 @@
-"""Inputs for tests of twins and kernels. The oracle is factorization/naive.py with one rate for all rows."""
+"""Inputs for tests of twins and kernels.
+
+The oracle is factorization/naive.py with one rate for all rows.
+"""
 
 import numpy as np
 from support import assert_within_budget
@@ -30,7 +33,10 @@ def in_random_order(case, seed=0):
 
 
 def without_conflicts(n_factors, workers):
-    """Return (Problem, pairs): batch w of every `workers` has the rows that are w modulo workers."""
+    """Return (Problem, pairs) without conflicts.
+
+    Batch w of every `workers` has the rows that are w modulo workers.
+    """
     case = problem(n_factors, 0, shape=(12, 40), n_ratings=250)
     hands = [[pair for pair in case.rated if pair[0] % workers == pair[1] % workers == w] for w in range(workers)]
     rounds = min(map(len, hands)) // BATCH
@@ -57,7 +63,10 @@ def tables_of(case, layout):
 
 
 def assert_learned(case, tables, pairs):
-    """Factors and biases are within the error budget of the oracle; other numbers are unchanged."""
+    """Check factors and biases against the oracle, within budget.
+
+    Other numbers are unchanged.
+    """
     exact, plain = (naive.epoch(oracle(case, dtype), pairs, RATES) for dtype in (np.float64, np.float32))
     n, state = case.state.user_factors.shape[1], case.state
     for table, factors, bias, extras in (

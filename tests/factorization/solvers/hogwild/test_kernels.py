@@ -56,7 +56,10 @@ def test_workers_without_conflicts(n_factors, workers):
 
 @pytest.mark.gpu
 def test_every_step_of_workers_that_share_rows_is_added():
-    """All workers share four users and items; at a low rate the sum of the steps is that of one worker."""
+    """All steps of workers that share rows are added.
+
+    All workers share four users and items; at a low rate the sum of the steps is that of one worker.
+    """
     layout, rng = gpu_layout(5, 0), np.random.default_rng(0)
     samples = Samples(*rng.integers(0, 4, (2, 20_000)).astype(np.int32), rng.normal(1, 1, 20_000).astype(np.float32))
     rate, start = np.float32(1e-7), np.zeros((5, layout.major.stride), np.float32)

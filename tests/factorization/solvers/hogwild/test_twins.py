@@ -58,9 +58,10 @@ def test_ratings_are_scattered(counts):
 
 @pytest.mark.parametrize("shape", [(2, 3), (40, 30), (700, 5000)])
 def test_workers_seldom_share_rows(shape):
-    """The probability that two ratings share a row, times the other workers, is close to MEETINGS and not above it.
+    """Conflicts are about MEETINGS and not above it.
 
-    Users and items are drawn by their number of ratings; few rows have one worker.
+    The value is the probability that two ratings share a row, times the other workers. Users and items are drawn by
+    their number of ratings; few rows have one worker.
     """
     rng = np.random.default_rng(0)
     counts = [rng.integers(1, 9, rows) ** 2 for rows in shape]

@@ -17,7 +17,10 @@ TERMS = 0.05, 0.3, 0.8  # lambda, alpha0, nu
 
 
 def clicks_of(n_users=23, n_items=14, density=0.3, weighted=False, seed=0):
-    """Return [(user, item, w)]: one user with all items, one item without clicks, distinct pairs."""
+    """Return [(user, item, w)] with distinct pairs.
+
+    One user has all items, one item has no clicks.
+    """
     rng = np.random.default_rng(seed)
     clicked = rng.uniform(size=(n_users, n_items)) < density
     clicked[3], clicked[:, 5], clicked[9] = True, False, False

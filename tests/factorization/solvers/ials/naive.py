@@ -1,4 +1,7 @@
-"""Oracle of iALS: the loss of Rendle et al. 2022, rows solved one by one, float64, plain loops."""
+"""Oracle of iALS: the loss of Rendle et al. 2022.
+
+Rows are solved one by one, float64, plain loops.
+"""
 
 import numpy as np
 
@@ -55,9 +58,10 @@ def mean_decay(clicks, rows, at, others, reg, alpha0, nu):
 
 
 def descended(clicks, U, at, V, reg, alpha0, nu, steps):
-    """Return U (rows, F) after some steps of conjugate gradients from the current rows; 0 without clicks.
+    """Return U (rows, F) after some steps of conjugate gradients.
 
-    Preconditioned by the inverse of alpha0 V'V + the mean lambda.
+    The start is the current rows; rows without clicks are 0. Preconditioned by the inverse of alpha0 V'V + the mean
+    lambda.
     """
     out, V = np.zeros(np.shape(U)), np.asarray(V, float)
     mean = mean_decay(clicks, len(U), at, len(V), reg, alpha0, nu)
@@ -83,7 +87,10 @@ def descended(clicks, U, at, V, reg, alpha0, nu, steps):
 
 
 def by_blocks(clicks, U, at, V, reg, alpha0, nu, size):
-    """Return U (rows, F) after solving for each block of `size` factors with the others fixed; 0 without clicks."""
+    """Return U (rows, F) after solving for each block of factors.
+
+    Blocks have `size` factors; the others are fixed. Rows without clicks are 0.
+    """
     out, V = np.zeros(np.shape(U)), np.asarray(V, float)
     for row in range(len(U)):
         mine = clicks_of(clicks, row, at)

@@ -29,7 +29,10 @@ LAYOUTS = [(8, 4), (16, 12), (32, 4)]
 @pytest.mark.parametrize("lanes, count", LAYOUTS)
 @pytest.mark.parametrize("one_weight", [False, True])
 def test_products_of_pieces(lanes, count, one_weight):
-    """Pieces shorter and longer than the groups of a block; a click of the last row."""
+    """Pieces shorter and longer than the groups of a block.
+
+    Also a click of the last row.
+    """
     rng, width = np.random.default_rng(0), lanes * count
     pieces = np.array([[2, 0, 1], [0, 1, 30], [1, 31, 8]])
     minor, weights = rng.integers(0, 9, 39).astype(np.int32), rng.uniform(0.5, 2, 1 if one_weight else 39)
@@ -51,7 +54,10 @@ def test_products_of_pieces(lanes, count, one_weight):
 @pytest.mark.slow
 @pytest.mark.parametrize("width, rows", [(32, 19), (192, 5), (288, 2)])
 def test_a_step(width, rows, monkeypatch):
-    """More and fewer rows than a block has, several pieces per row; more factors than threads."""
+    """More and fewer rows than a block; several pieces per row.
+
+    Also more factors than threads.
+    """
     rng = np.random.default_rng(width)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
     half = rng.normal(size=(width, width)) / width**0.5
@@ -99,7 +105,10 @@ def test_an_inverse_by_panels(n, decay):
 
 @pytest.mark.parametrize("first, width", [(0, 36), (32, 36)])
 def test_a_block(first, width):
-    """The parts of a step: rows after the last of a block, factors after the last of a row."""
+    """The parts of a step for incomplete blocks and rows.
+
+    Rows after the last of a block, factors after the last of a row.
+    """
     rng, size, rows = np.random.default_rng(width), 32, 19
     shape = shape_of(size)
     owners = np.array([[row + 1, 2 * row, 1 + row % 2, 9] for row in range(rows)])
@@ -145,7 +154,10 @@ def test_a_block(first, width):
 
 @pytest.mark.parametrize("begins", [True, False])
 def test_what_clicks_lack(begins):
-    """Pieces shorter and longer than the groups of a block; clicks of other pieces are unchanged."""
+    """Pieces shorter and longer than the groups of a block.
+
+    Clicks of other pieces are unchanged.
+    """
     rng, width = np.random.default_rng(0), 32
     pieces = np.array([[2, 0, 1], [0, 1, 30], [1, 31, 8]])
     minor = rng.integers(0, 9, 40).astype(np.int32)
@@ -165,7 +177,10 @@ def test_what_clicks_lack(begins):
 
 @pytest.mark.parametrize("clicks, width, one_weight", [(6, 32, False), (20, 36, True)])
 def test_rows_of_few_clicks(clicks, width, one_weight):
-    """One tile and several; factors that are not a multiple of STAGED; a line of one click and a full one."""
+    """Rows of few clicks in one and several tiles.
+
+    Factors that are not a multiple of STAGED; a line of one click and a full one.
+    """
     rng, shape = np.random.default_rng(width), shape_of(clicks)
     lines = np.array([[2, 0, 1], [0, 1, clicks], [3, clicks + 1, clicks - 2]])
     minor, weights = rng.integers(0, 9, 60).astype(np.int32), rng.uniform(0.5, 2, 1 if one_weight else 60)

@@ -27,7 +27,10 @@ def close(found, expected):
 @pytest.mark.parametrize("n_factors", [1, 5, 16])
 @pytest.mark.parametrize("weighted, longest", [(False, 8192), (True, 4)])
 def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
-    """Three epochs by elimination, each half from the current other side; rows in one piece and in several."""
+    """Three epochs by elimination, in one piece and in several.
+
+    Each half uses the current other side.
+    """
     monkeypatch.setattr(cpu.squares, "LONGEST", longest)
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=weighted)
@@ -46,7 +49,10 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
 
 @pytest.mark.parametrize("n_factors, weighted", [(3, True), (16, False), (17, True)])
 def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
-    """The same as other rows: no clicks, one, the limit, one more, more clicks than factors."""
+    """Rows of few clicks have the solution of other rows.
+
+    No clicks, one, the limit, one more, more clicks than factors.
+    """
     monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
     monkeypatch.setattr(plan, "few_of", lambda *facts: 5)
     clicks = clicks_of(weighted=weighted)
@@ -63,7 +69,10 @@ def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
 
 
 def test_clicks_that_are_few():
-    """Rows on both sides of the limit, in batches; the first half of an epoch."""
+    """Rows on both sides of the limit, in batches.
+
+    The first half of an epoch.
+    """
     assert plan.few_of(plan.FEW, 0.1) == plan.few_of(256, 0.0) == 0
     n_factors, counts = 190, [1, plan.FEW - 1, plan.FEW, plan.FEW + 1, 150, 189]
     assert plan.few_of(n_factors, TERMS[0]) == plan.FEW
@@ -100,7 +109,10 @@ def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
 @pytest.mark.parametrize("n_factors, size", [(1, 4), (9, 4), (16, 4), (16, 64)])
 @pytest.mark.parametrize("weighted", [False, True])
 def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
-    """The steps of the oracle: an incomplete last block, one block for all, several pieces and batches."""
+    """Blocks of factors take the steps of the oracle.
+
+    An incomplete last block, one block for all, several pieces and batches.
+    """
     monkeypatch.setattr(plan, "way_of", lambda *facts: "blocks")
     monkeypatch.setattr(plan, "BLOCK", size)
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)

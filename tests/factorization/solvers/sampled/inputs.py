@@ -16,7 +16,10 @@ KEY = 0x9ABCDEF0
 
 
 class Trail(NamedTuple):
-    """Clicks of a Problem by user and chunks of them; pairs [(i, j)] in their order."""
+    """Clicks of a Problem by user, and their chunks.
+
+    pairs [(i, j)] are in the order of the clicks.
+    """
 
     chunks: np.ndarray
     clicks: Clicks
@@ -24,7 +27,10 @@ class Trail(NamedTuple):
 
 
 def clicked_problem(n_factors, n_neighbors, **other):
-    """A Problem with baselines of 0 and users as major side; the levels of its ratings are ignored."""
+    """A Problem with baselines of 0 and users as major side.
+
+    The levels of its ratings are ignored.
+    """
     case = problem(n_factors, n_neighbors, **{"shape": (4, 36), "n_ratings": 40, "walk": "users", **other})
     for extras in case.state.user_extras, case.state.item_extras:
         extras[:, BASE] = 0
@@ -32,9 +38,10 @@ def clicked_problem(n_factors, n_neighbors, **other):
 
 
 def trail_of(case, longest=7, seed=0, workers=1):
-    """Return the Trail of a Problem: clicks in random order, in chunks of up to `longest`, one of them empty.
+    """Return the Trail of a Problem.
 
-    The clicks of user i belong to worker i modulo `workers`.
+    Clicks are in random order, in chunks of up to `longest`, one of them empty. The clicks of user i belong to worker i
+    modulo `workers`.
     """
     rng = np.random.default_rng(seed)
     pairs = list(case.rated)

@@ -1,6 +1,7 @@
-"""Oracle of learning from clicks: the examples of an epoch and Eq. (5) for each, plain loops.
+"""Oracle of learning from clicks by Eq. (5), in plain loops.
 
-The model is that of factorization/naive.py with r = 1 for a click and baselines of 0, so that its Eq. (1) is the score.
+An epoch has a click and its negatives as examples. The model is that of factorization/naive.py with r = 1 for a click
+and baselines of 0, so that its Eq. (1) is the score.
 """
 
 import copy
@@ -28,9 +29,10 @@ def negative(key, number, n, clicked, last):
 
 
 def examples(walked, clicked, n, key, negatives, pairwise):
-    """Return [(i, j, place)] of clicks [(t, i, j)] in order; t: position of the click; clicked[i]: i's items.
+    """Return [(i, j, place)] of clicks [(t, i, j)] in order.
 
-    place 0 is the click, 1 and more are its negatives, -1 is the click again.
+    t: position of the click; clicked[i]: i's items. place 0 is the click, 1 and more are its negatives, -1 is the click
+    again.
     """
     found, last = [], NOBODY
     for t, i, j in walked:

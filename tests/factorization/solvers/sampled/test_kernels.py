@@ -58,7 +58,10 @@ def test_users_with_nearly_all_clicks(pairwise):
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [32, 96])
 def test_several_workers_see_every_click(block):
-    """Rates of 0 except for the sums of squared errors, which equal those of one worker."""
+    """Sums of squared errors equal those of one worker.
+
+    All other rates are 0.
+    """
     case = clicked_problem(3, 2, n_ratings=24, seed=5)
     steps = rates()._replace(factor=np.float32(0), bias=np.float32(0), influence=np.float32(0))
     trail, layout = trail_of(case, workers=3), lanes_layout(3, 2, 8)

@@ -39,7 +39,10 @@ def test_negatives_and_chunks(negatives, longest):
 
 @pytest.mark.parametrize("pairwise", [False, True])
 def test_users_with_nearly_all_clicks(pairwise):
-    """Three users clicked all five items except at most one: few negatives, and never the same twice in a row."""
+    """Few negatives, and never the same twice in a row.
+
+    Three users clicked all five items except at most one.
+    """
     case = clicked_problem(4, 3, shape=(4, 5), n_ratings=11, seed=3)
     trail, draw = trail_of(case), draw_of(4, pairwise)
     seen = visits(case, trail, draw)
@@ -56,7 +59,10 @@ def test_slots_without_a_neighbour():
 
 
 def test_several_workers_see_every_click():
-    """Rates of 0 except for the sums of squared errors, which are equal up to the order of additions."""
+    """Sums of squared errors are equal up to the order of additions.
+
+    All other rates are 0.
+    """
     case = clicked_problem(3, 2, shape=(9, 40), n_ratings=150, seed=5)
     steps = rates()._replace(factor=np.float32(0), bias=np.float32(0), influence=np.float32(0))
     trail = trail_of(case, workers=2)

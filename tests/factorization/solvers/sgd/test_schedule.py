@@ -1,4 +1,7 @@
-"""Chunk tables and conflict-free tables: every rating exactly once, no conflicts, a function of the seed."""
+"""Chunk tables and conflict-free tables.
+
+Every rating occurs once, without conflicts, as a function of the seed.
+"""
 
 import numpy as np
 import pytest
@@ -36,7 +39,10 @@ def table_of(indptr, workers, rate, seed):
 
 
 def covered(chunks, indptr):
-    """Return the count of each rating in chunks; check that each chunk is within its row."""
+    """Return the count of each rating in chunks.
+
+    Each chunk must be within its row.
+    """
     times = np.zeros(indptr[-1], int)
     for row, first, length in chunks:
         assert length == 0 or indptr[row] <= first and first + length <= indptr[row + 1]
@@ -63,7 +69,10 @@ def test_tables_are_a_function_of_the_seed():
 
 @pytest.mark.parametrize("more", range(4))
 def test_quads_of_about_equal_length(more):
-    """The four chunks of a warp have similar lengths; chunks of a row are far from each other."""
+    """The four chunks of a warp have similar lengths.
+
+    Chunks of a row are far from each other.
+    """
     chunks = table_of(indptr_of([*COUNTS["long tail"], *[1] * more]), 300, 0.15, seed=0)
     with np.errstate(divide="ignore"):
         classes = np.ceil(CLASSES * np.log2(chunks[:, 2]))
@@ -87,7 +96,10 @@ def test_warps_have_equal_work_in_orders_of_their_own():
     "workers, rate", [(1, 0.15), (2, 0.15), (256, 0.15), (8448, 0.15), (8448, 1.5), (300, "by row")]
 )
 def test_chunk_lengths_bound_the_stale_steps(workers, rate):
-    """A row with n of all ratings has about workers n / total concurrent chunks, whose steps are bounded."""
+    """A row has about workers n / total concurrent chunks.
+
+    n: its ratings of `total`. The concurrent steps are bounded.
+    """
     counts = np.array([0, 1, 40, 1000, 20000, 10**6])
     rate = rates.row_rates("adaptive", 0.2, counts) if rate == "by row" else rate
     longest = schedule.chunk_lengths(counts, workers, rate)
@@ -102,14 +114,20 @@ def test_chunk_lengths_bound_the_stale_steps(workers, rate):
 
 
 def test_worker_count():
-    """At least 1, at most the device's limit, more with more ratings, whole quads if there are several."""
+    """At least 1, at most the limit, and whole quads.
+
+    The number increases with the ratings.
+    """
     sizes = [0, 1, schedule.RATINGS_A_WORKER, 2 * schedule.RATINGS_A_WORKER, 11 * schedule.RATINGS_A_WORKER, 10**9]
     assert [schedule.worker_count(n, 66) for n in sizes] == [1, 1, 1, 2, 8, 64]
     assert schedule.worker_count(10**9, 3) == 3 and type(schedule.worker_count(np.int64(5000), 64)) is int
 
 
 def test_workers_with_fixed_rows():
-    """Bounded by single ratings of the row with the most steps, and by the given bounds."""
+    """Bounded by the row with the most steps, and by given bounds.
+
+    Chunks of that row are single ratings.
+    """
     few, most = 8, 8448
     assert schedule.still_workers(10**6, np.array([]), (few, most)) == most
     assert schedule.still_workers(10**6, np.array([3.0, 400.0]), (few, most)) == int(1.6 * 10**6 / 400) // 4 * 4
@@ -120,7 +138,10 @@ def test_workers_with_fixed_rows():
 
 
 def test_fewer_workers_with_neighbourhoods():
-    """Half as many up to a million ratings, equal from ten million on, interpolated between."""
+    """Half as many up to a million ratings, equal from ten million.
+
+    Interpolated between.
+    """
     plain, near = ([schedule.worker_count(n, 10**5, near) for n in (10**6, 10**7, 10**8)] for near in (False, True))
     assert plain[0] == 2 * near[0] and plain[1:] == near[1:]
     middle = schedule.worker_count(3_000_000, 10**5, True)
@@ -128,7 +149,10 @@ def test_fewer_workers_with_neighbourhoods():
 
 
 def test_block_count():
-    """At least a grain of ratings per pair of blocks; bounded by `most` and by the rows; at least one."""
+    """At least a grain of ratings per pair of blocks.
+
+    Bounded by `most` and by the rows; at least one.
+    """
     assert [schedule.block_count(n, (20, 999), 10, 16) for n in (0, 9, 39, 40, 2559, 2560, 10**9)] == [
         *(1, 1, 1, 2, 15, 16, 16)
     ]
@@ -137,7 +161,10 @@ def test_block_count():
 
 
 def test_blocks_are_even_and_a_function_of_the_seed():
-    """Each deal gives every block one row; rows of a turn have similar counts; turns are in random order."""
+    """Each deal gives every block one row, in random order.
+
+    Rows of a turn have similar counts.
+    """
     counts = np.array([1000, 1000, 1000, 1000, *range(96)])
     block, turn = schedule.deal_rows(counts, 4, seed=0)
     assert sorted(block[:4]) == [0, 1, 2, 3] and (np.bincount(block) == 25).all()
@@ -164,7 +191,10 @@ def test_strata_take_turns():
 @pytest.mark.parametrize("shape, n_ratings", [((5, 4), 12), ((70, 90), 900), ((200, 66), 5000), ((2, 300), 400)])
 @pytest.mark.parametrize("walk", ["users", "items"])
 def test_strata(shape, n_ratings, walk, monkeypatch):
-    """Every rating once an epoch; blocks of a stratum share no row; a block's ratings are contiguous."""
+    """Every rating once an epoch; blocks of a stratum share no row.
+
+    A block's ratings are contiguous.
+    """
     monkeypatch.setattr(steps, "GRAIN", 20)
     rng = np.random.default_rng(1)
     pairs = rng.choice(shape[0] * shape[1], n_ratings, replace=False)
@@ -197,7 +227,10 @@ def test_epochs_have_keys_of_their_own():
 
 @pytest.mark.parametrize("parts", [2, 4])
 def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
-    """All chunks once, and no workers are idle for long before the end of a part."""
+    """All chunks once, with balanced work for four workers each.
+
+    No workers are idle for long before the end of a part.
+    """
     counts, heavy = np.random.default_rng(0).lognormal(3.0, 1.2, 3000).astype(np.int64), 7
     counts[heavy] = 4000
     starts, pace = np.append(0, np.cumsum(counts)), schedule.Pace(32, np.full(3000, 0.01))
@@ -213,7 +246,10 @@ def test_parts_of_a_table_are_as_much_work_for_every_four_workers(parts):
 
 @pytest.mark.parametrize("rounds, fours", [(1, 1), (1, 7), (5, 1), (3, 40), (9, 116), (24, 5), (31, 5), (300, 2)])
 def test_quads_are_dealt_out_evenly(rounds, fours):
-    """Equal numbers for every four workers, each quad once; the maximum exceeds the mean by at most a median quad."""
+    """Equal numbers for every four workers, each quad once.
+
+    The maximum exceeds the mean by at most a median quad.
+    """
     lengths = np.sort(np.random.default_rng(rounds).lognormal(4.0, 1.0, rounds * fours).astype(np.uint64))[::-1]
     for its in (lengths, 0 * lengths, np.full_like(lengths, 1024)):
         hands = balance_quads(its, rounds, fours)
@@ -223,7 +259,10 @@ def test_quads_are_dealt_out_evenly(rounds, fours):
 
 
 def test_rows_in_one_chunk():
-    """Rows up to the limit are one chunk, longer ones are cut, empty ones have none."""
+    """Rows up to the limit are one chunk, longer ones several.
+
+    Empty ones have none.
+    """
     counts = np.array([0, 300, 1, 700, 701, 5000])
     starts, pace = indptr_of(counts), schedule.Pace(4, 0.15)
     cut, found = (cut_table(counts, starts, each, 1, chunking) for each in (pace, pace._replace(whole=700)))
@@ -239,7 +278,7 @@ def test_rows_in_one_chunk():
 
 @pytest.mark.parametrize("its, each", [(600, 1), (900, 1.5), (450, 2), (350, 2.5), (300, 3)])
 def test_rows_are_in_one_chunk_if_work_is_even(its, each):
-    """Rows of one length, with quads for each four workers that may not divide evenly."""
+    """Rows of one length are in one chunk if the quads divide evenly."""
     workers, parts, fours = 400, 4, 100
     counts, whole = np.full(int(4 * parts * fours * each), its), each == int(each)
     pace = schedule.Pace(workers, np.full(len(counts), 0.02), whole=1000)

@@ -16,9 +16,9 @@ UNTOUCHED = np.float32(7.5)
 
 
 class Problem(NamedTuple):
-    """Rows with given numbers of ratings: indptr, minor, values, weights; V (N, F) and b (N,) of the other side.
+    """Rows with given numbers of ratings.
 
-    S (F, F): shared by the rows; decays (rows,).
+    indptr, minor, values, weights; V (N, F) and b (N,) of the other side. S (F, F): shared by the rows; decays (rows,).
     """
 
     indptr: np.ndarray
@@ -95,7 +95,10 @@ def batch_of(case, longest, most=10**6):
 
 
 def assert_solved(case, table, padded, biased=True, within=0.0):
-    """The table is within the error budget, or `within` of its largest number; empty rows are unchanged."""
+    """Check a table within the error budget; empty rows are unchanged.
+
+    Alternatively, within `within` of its largest number.
+    """
     F = case.V.shape[1]
     facts = case.ratings(), case.V, case.b, case.S, case.decays, DAMPING
     exact, plain = (np.column_stack(naive.half_step(*facts, dtype, biased)) for dtype in (np.float64, np.float32))

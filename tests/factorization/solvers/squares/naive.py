@@ -1,4 +1,4 @@
-"""Oracle of least squares of rows: one side's rows, with the other side fixed, row by row.
+"""Oracle of least squares of rows, with the other side fixed.
 
 In float64 it is the oracle; in float32 it is the plain computation that defines the error budget.
 """
@@ -7,10 +7,10 @@ import numpy as np
 
 
 def half_step(ratings, V, b, S, decays, damping, dtype, biased=True):
-    """Return (U (rows, F), c (rows,)), the minima of sum w (z - b - u v - c)^2 + u' S u + decay |u|^2 + damping c^2.
+    """Return (U (rows, F), c (rows,)), the minima of the squared error.
 
-    ratings [(row, other, z, w)]; V (N, F), b (N,): factors and biases of the other side; S (F, F); decays (rows,). Rows
-    without ratings are NaN.
+    The error is sum w (z - b - u v - c)^2 + u' S u + decay |u|^2 + damping c^2. ratings [(row, other, z, w)]; V (N, F),
+    b (N,): factors and biases of the other side; S (F, F); decays (rows,). Rows without ratings are NaN.
     """
     n_factors, rows = V.shape[1], len(decays)
     found = np.full((rows, n_factors + 1), np.nan, dtype)

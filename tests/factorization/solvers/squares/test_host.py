@@ -1,4 +1,7 @@
-"""Normal equations on the host: with a ridge, and with a ridge that vanishes next to very large numbers."""
+"""Normal equations on the host, with a ridge.
+
+One ridge vanishes next to very large numbers.
+"""
 
 import numpy as np
 

@@ -42,8 +42,10 @@ SIZES = [(1, 4, 100), (3, 4, 20), (8, 32, 100), (33, 36, 40), (62, 64, 100)]
 
 @pytest.mark.parametrize("n_factors, padded, longest", SIZES)
 def test_rows_are_solved(n_factors, padded, longest):
-    """One tile, several slices of a warp, one warp, two warps; rows in one piece and in several; fewer blocks than
-    rows."""
+    """Rows in one piece and in several; fewer blocks than rows.
+
+    With a single tile, several slices of a warp, one warp, two warps.
+    """
     counts = COUNTS if n_factors < 60 else (1, 0, 6)
     case, shape = problem(n_factors, counts), plan.shape_of(n_factors)
     pieces, owners, decays = batch_of(case, longest)

@@ -71,7 +71,10 @@ def test_conjugate_gradients_begin_at_the_current_row():
 
 
 def test_what_nothing_tells_stays_zero():
-    """Without regularization a row with fewer ratings than factors has many solutions; undetermined unknowns are 0."""
+    """Undetermined unknowns are 0.
+
+    Without regularization a row with fewer ratings than factors has many solutions.
+    """
     case = problem(4, (1, 2), weighted=False, shared=False)
     batch = *batch_of(case, 50)[:2], np.zeros(2, np.float32)
     own = solved(case, [batch], 4, damping=np.float32(0))
@@ -92,7 +95,10 @@ def test_batches_solve_the_same_rows():
 
 @pytest.mark.parametrize("n_factors, longest", [(3, 7), (9, 1000)])
 def test_sums_over_a_table(n_factors, longest):
-    """The Gram matrix of all rows, times a weight, in pieces; as a full matrix, with zeros beyond the factors."""
+    """The Gram matrix of all rows, times a weight, in pieces.
+
+    As a full matrix it has zeros beyond the factors.
+    """
     case, rows = problem(n_factors, (1,)), np.arange(41, dtype=np.int32)
     pieces = plan.cut(np.array([0, len(rows)]), longest, 1).pieces
     equations, weight = cpu.Equations(n_factors, len(pieces)), np.array([0.3], np.float32)
@@ -122,7 +128,10 @@ def test_every_rating_is_in_one_piece(longest, most):
 
 
 def test_registers_of_a_block():
-    """Warps are distributed over the four parts of a multiprocessor with 16,384 registers each."""
+    """Warps are distributed over the four parts of a multiprocessor.
+
+    Each part has 16,384 registers.
+    """
     for threads in range(32, 1025, 32):
         registers, warps = plan.registers_of(threads), -(-threads // 32)
         assert -(-warps // 4) * 32 * registers <= 16384 and registers % 8 == 0

@@ -1,4 +1,4 @@
-"""One batch of a small model, as input of kernels and twins and of the oracle."""
+"""Inputs of kernels, twins and oracle: a batch of a small model."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,10 @@ SIDES = {
 
 
 class Dealt(NamedTuple):
-    """chunks (n, 5) int64; minor, values, pairs by major row; starts, slots, rows, at_once of the minor rows."""
+    """The ratings of one batch.
+
+    chunks (n, 5) int64; minor, values, pairs by major row; starts, slots, rows, at_once of the minor rows.
+    """
 
     chunks: np.ndarray
     minor: np.ndarray
@@ -43,7 +46,10 @@ class Dealt(NamedTuple):
 
 
 def dealt(case, seed=0):
-    """Return the ratings of a Problem as one batch; rows in random order, each with 1 to 32 concurrent steps."""
+    """Return the ratings of a Problem as one batch.
+
+    Rows are in random order, each with 1 to 32 concurrent steps.
+    """
     rng = np.random.default_rng(seed)
     side = 0 if case.walk == "users" else 1
     pairs = sorted((list(case.rated)[p] for p in rng.permutation(len(case.rated))), key=lambda pair: pair[side])
@@ -63,7 +69,10 @@ def dealt(case, seed=0):
 
 
 def learned(case, layout, batch, rates, width, walk_major, walk_minor, view=lambda codes: codes):
-    """Return the Problem's State after a batch; width: numbers stored for a rating; view: of code lines."""
+    """Return the Problem's State after a batch.
+
+    width: numbers stored for a rating; view: of code lines.
+    """
     parameters, _ = pack(case, layout)
     seen = np.full((len(batch.pairs), width), np.nan, np.float32)
     codes = view(code_lines(case, layout, batch.pairs))
@@ -83,7 +92,10 @@ def assert_learned(case, state, batch, rates):
 
 
 def case_of(n_factors, n_neighbors, seed=0, walk=None):
-    """A Problem with few rows, one long row and one without ratings on each side."""
+    """A Problem with few rows.
+
+    On each side one row is long and one has no ratings.
+    """
     case = problem(n_factors, n_neighbors, shape=(6, 36), n_ratings=70, seed=seed, walk=walk)
     rated = {pair: level for pair, level in case.rated.items() if pair[0] != 2}
     rated.update({(2, j): j % len(Z) for j in range(36) if j != 1})

@@ -1,4 +1,7 @@
-"""Kernels of an epoch in batches against the oracle and, with threads in both orders, themselves."""
+"""Kernels of an epoch in batches against the oracle.
+
+With threads in both orders they are compared with themselves.
+"""
 
 import numpy as np
 import pytest

@@ -49,7 +49,10 @@ def test_key_batch():
 
 @pytest.mark.parametrize("counts", [[5], [0, 3, 0, 1, 0], [5000, 40, 2000, *range(99)], [1025] * 3])
 def test_every_rating_is_in_one_batch(counts):
-    """In each batch the longest chunks first and consecutive slots; no two chunks of a row in a batch."""
+    """Each batch has the longest chunks first and consecutive slots.
+
+    No two chunks of a row are in a batch.
+    """
     counts, batches = np.array(counts), 8
     chunks, firsts, longs = plan.chunks_of(counts, np.full(len(counts), 0.1), batches, seed=3)
     assert firsts[0] == 0 and firsts[-1] == len(chunks) and len(firsts) == batches + 1
@@ -100,7 +103,10 @@ def test_as_good_as_plain(monkeypatch):
 
 
 def test_batch_count():
-    """And their memory: a position per rating, the rows of the ratings of a batch."""
+    """The number of batches and their memory.
+
+    A position per rating, the rows of the ratings of a batch.
+    """
     layout = cpu_layout(32, 0)
     assert plan.memory(3200, layout) == 4 * 3200 + 100 * 160
     assert plan.memory(10**9, layout) == 4 * 10**9 + plan.SEEN_BYTES

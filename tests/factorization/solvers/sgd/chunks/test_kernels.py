@@ -26,7 +26,10 @@ def starts_of(counts):
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("name", COUNTS)
 def test_cut_rows(name, shape):
-    """Pieces of equal length, in order; class and random bits of each; rows after the last are ignored."""
+    """Pieces of equal length, in order, with class and random bits.
+
+    Rows after the last are ignored.
+    """
     starts, pieces = starts_of(COUNTS[name]), -(-np.array(COUNTS[name]) // 40)
     before, classes, random_key = starts_of(pieces), table.classes_of_length(), np.uint32(key(7, 106))
     expected = [
@@ -45,7 +48,10 @@ def test_cut_rows(name, shape):
 
 
 def test_classes_of_length():
-    """An eighth of an octave each, descending; powers of two at the edges; empty chunks last."""
+    """Classes of an eighth of an octave each, descending.
+
+    Powers of two are at the edges; empty chunks are last.
+    """
     classes = table.classes_of_length().astype(int)
     assert len(classes) == 1025 and classes[1024] == 0 and classes.max() == 80 < 1 << table.LENGTH_BITS
     assert [classes[2**e] for e in range(11)] == [8 * (10 - e) for e in range(11)]

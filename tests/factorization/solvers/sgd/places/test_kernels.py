@@ -1,4 +1,7 @@
-"""Additions to the rows of sampled ratings against their twin and plain numpy; the choice of a place."""
+"""Additions to the rows of sampled ratings; choice of a position.
+
+Against their twin and plain numpy.
+"""
 
 import numpy as np
 import pytest
@@ -22,7 +25,10 @@ def sampled(n, every):
 @pytest.mark.parametrize("n, every", [(1, 1), (127, 2), (300, 1), (300, 2), (470, 2), (513, 2)])
 @pytest.mark.parametrize("lanes, blocks", [(8, 1), (16, 3)])
 def test_grow_rows(n, every, lanes, blocks, vector, half):
-    """By a quarter, only for rows of sampled ratings; of the last eight numbers the first two."""
+    """Sampled rows grow by a quarter.
+
+    Of the last eight numbers only the first two grow.
+    """
     factors, minor = 4 * lanes, np.random.default_rng(n).permutation(n + 5)[:n].astype(np.int32)
     table, plain = table_of(n + 5, factors, half)
     expected, met = plain.copy(), minor[sampled(n, every)]
@@ -70,7 +76,10 @@ def test_places_are_apart(monkeypatch):
 
 
 def test_places_are_unlike():
-    """Rows begin on a cache line at every place, with different offsets within three lines and a page."""
+    """Rows begin on a cache line at every place.
+
+    Offsets within three lines and a page differ.
+    """
     begins = gpu.APART * np.arange(gpu.PLACES)
     assert not (begins % 128).any() and len(set(begins % (2 << 20))) == gpu.PLACES
     assert len(set(begins % 384)) == 3 and len(set(begins % 4096)) == 8
@@ -78,7 +87,10 @@ def test_places_are_unlike():
 
 @pytest.mark.parametrize("place", [0, 3, 31])
 def test_rows_get_the_quickest_place(place, monkeypatch):
-    """The best of the first round are tried again with more ratings, and the best of those is chosen."""
+    """The best of two rounds is chosen.
+
+    The best of the first round are tried again with more ratings.
+    """
     small(monkeypatch, FROM=4, ROUNDS=((2, 3), (4, 1)))
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     first, asked = np.full(gpu.PLACES, 9.0), []

@@ -1,4 +1,7 @@
-"""A session's minor rows at the chosen place: the same rows by number, wherever they are stored."""
+"""Minor rows of a session at the chosen place.
+
+They have the same numbers at any place.
+"""
 
 import numpy as np
 import pytest
