@@ -78,9 +78,9 @@ def taken(X, places):
 
 
 def is_index(name):
-    """Return True for the name of an index column of pandas or an empty column.
+    """Return True for names of pandas index columns and empty names.
 
-    An empty column results from a separator at the end of each line.
+    An empty name results from a separator at the end of each line.
     """
     return name in ("", "__index_level_0__") or name.startswith("Unnamed: ")
 

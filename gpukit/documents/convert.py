@@ -56,7 +56,7 @@ def feature_names(X):
 
 
 def given_names(names):
-    """Return names (n,), or None if they are pandas' defaults 0 to n - 1."""
+    """Return names (n,), or None for pandas' defaults 0 to n - 1."""
     return None if names is None or np.array_equal(names, np.arange(len(names)).astype(str)) else names
 
 

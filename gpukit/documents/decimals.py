@@ -145,10 +145,11 @@ def _exponent(buffer, at, stop):
 
 @njit
 def number(buffer, start, stop):
-    """Return the float64 in [start, stop), NaN unless a decimal of up to 15 digits.
+    """Return the float64 in [start, stop), NaN if not a short decimal.
 
-    A mantissa below 2**53 times or over an exact power of ten rounds once, so it equals float(text) [Clinger, "How to
-    read floating point numbers accurately", 1990]. The caller resolves NaN and reports invalid numbers.
+    A short decimal has up to 15 digits: a mantissa below 2**53 times or over an exact power of ten rounds once, so it
+    equals float(text) [Clinger, "How to read floating point numbers accurately", 1990]. The caller resolves NaN and
+    reports invalid numbers.
     """
     at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
     mantissa, digits, scale, point = np.int64(0), 0, 0, False

@@ -1,4 +1,7 @@
-"""Read documents from csv: a header with label and qid, and one line per document."""
+"""Read documents from csv with a header and one line per document.
+
+The header names label and qid.
+"""
 
 import numpy as np
 
@@ -18,7 +21,7 @@ INFINITE = "is infinite, or larger than float64 holds"
 
 
 def is_table(head):
-    """Return True if the first line of a text names a label and a query id.
+    """Return True if a text's first line names a label and a query id.
 
     Names are separated by tabs, commas, semicolons or blanks. head: the first bytes.
     """

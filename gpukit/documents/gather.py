@@ -27,7 +27,10 @@ class DocumentsBuilder:
     """
 
     def __init__(self, stream, has_qids, null, dtype):
-        """stream: the Stream of the blocks; dtype: of the features, None to choose by size."""
+        """stream: the Stream of the blocks; dtype: of the features or None.
+
+        None is float64, or float32 if X has many numbers.
+        """
         self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
         self.stream, self.name = stream, stream.name
         self.rule = Rule(int(has_qids), null, int(self.dtype == np.float64))

@@ -195,7 +195,10 @@ def _blanks(buffer, at):
 
 @njit
 def _token_end(buffer, at):
-    """Return the end of the token at `at`: a blank, a comment or the line's end."""
+    """Return the end of the token at `at`.
+
+    It ends at a blank, a comment or the line's end.
+    """
     while buffer[at] > SPACE and buffer[at] != HASH:
         at += 1
     while buffer[at] != SPACE and buffer[at] != TAB and buffer[at] != HASH and not at_line_end(buffer, at):
@@ -205,7 +208,10 @@ def _token_end(buffer, at):
 
 @njit
 def token_span(buffer, at, which):
-    """Return (start, stop) of token `which` of the line at `at`; 0 is the label."""
+    """Return (start, stop) of token `which` of the line at `at`.
+
+    Token 0 is the label.
+    """
     at = _blanks(buffer, at)
     for _ in range(which):
         at = _blanks(buffer, _token_end(buffer, at))

@@ -134,9 +134,9 @@ def _feature(traits, recipe, stream, rarity, noise):
 
 
 def scale_columns(X):
-    """Scale each column of X (l, n) float32 to [0, 1] with 6 decimals, in place.
+    """Scale each column of X (l, n) float32 to [0, 1] in place.
 
-    A constant column becomes 0.
+    Values are rounded to 6 decimals. A constant column becomes 0.
     """
     lows, highs = np.full((2, PARTS, X.shape[1]), [[[np.inf]], [[-np.inf]]], dtype=np.float32)
     _column_bounds(X, lows, highs)
