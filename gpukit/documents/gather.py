@@ -62,7 +62,10 @@ class DocumentsBuilder:
             self._narrow()
 
     def _narrow(self):
-        """Continue in float32, and convert earlier blocks; double rounding is exact here."""
+        """Continue in float32 and convert earlier blocks.
+
+        Rounding to float64 and then to float32 gives the same values.
+        """
         self.undecided, self.dtype, self.rule = False, np.dtype(np.float32), self.rule._replace(double=0)
         with np.errstate(over="ignore", invalid="ignore"):  # gaps between rows are uninitialized
             self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
