@@ -68,7 +68,7 @@ def read_npz(path, wanted, check=None):
 
 
 def check_header(path, headers, name, kinds, shape):
-    """Raise DataError unless a header has one of the dtype kinds and the shape.
+    """Raise DataError unless a header has a dtype kind and shape.
 
     None in `shape` accepts any size. A missing name passes.
     """
@@ -116,7 +116,7 @@ def _members(path, archive):
 
 
 def _declared(name, archive, info):
-    """Return the Header of a member, checked against the archive and free memory."""
+    """Return a member's Header, checked against archive and free memory."""
     _check_packed(name, info)
     with archive.open(info) as stream:
         return _checked_header(name, stream, info.file_size)
@@ -155,7 +155,7 @@ def _read(name, stream, size):
 
 
 def _checked_header(name, stream, size):
-    """Return the Header of a stream of `size` bytes; DataError if sizes differ."""
+    """Return a stream's Header; DataError if its sizes differ."""
     header = _header(name, stream)
     needed, has = header.size * header.dtype.itemsize, size - stream.tell()
     if needed != has:

@@ -1,4 +1,4 @@
-"""Find and remove lines of empty fields at the end of a text.
+"""Find and remove blank lines at the end of a text.
 
 Spreadsheets write such lines as ,, or ;;.
 """
@@ -38,9 +38,9 @@ def content_end(raw, sep):
 
 
 def cut_blank_end(raw, sep, name):
-    """Return a text (bytes) without blank lines at its end, and note their number.
+    """Return a text (bytes) without blank lines at its end.
 
-    sep: the field separator, ' ' for any blanks; name: the file's name.
+    Their number is noted. sep: the field separator, ' ' for any blanks; name: the file's name.
     """
     end = content_end(raw, sep)
     note_blank(name, count_lines(raw[end:]))
@@ -70,7 +70,7 @@ def count_lines(raw):
 
 
 def note_blank(name, count):
-    """Report the number of blank lines left out at the end of a file."""
+    """Report the number of blank lines left out."""
     if count:
         lines = "1 empty line" if count == 1 else f"{count:,} empty lines"
         notes.add(name, f"{lines} at the end of the file left out", empty_lines=count)

@@ -1,7 +1,8 @@
-"""Parse a block of text lines to columns with pyarrow; `lines` is the reference.
+"""Parse blocks of text lines to columns with pyarrow.
 
 pyarrow joins text behind a closing quote to the field, ends a line at a lone carriage return, keeps blanks around a
-word, and reads 007 and 0x7 as 7. A block with any of these is parsed without pyarrow, or its numbers are read as words.
+word, and reads 007 and 0x7 as 7. A block with any of these is parsed by `lines`, the reference, or its numbers are read
+as words.
 """
 
 import contextlib
@@ -313,7 +314,7 @@ def lines(raw, sep):
 
 
 def words_in(line, sep):
-    """Return the fields of a line as [str]; None for wrong quotes."""
+    """Return a line's fields as [str]; None for wrong quotes."""
     if sep == " ":
         line = SPACED.sub(lambda match: match[0] if match[0][0] == '"' else " ", line).strip(BLANKS)
     return words_of(line.rstrip("\r"), sep) if '"' in line else [word.strip(BLANKS) for word in line.split(sep)]

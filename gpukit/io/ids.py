@@ -18,7 +18,7 @@ PARTS = 16  # parts of the ids that are scanned in parallel
 
 
 def id_array(ids, what="user"):
-    """Return ids as an array (n,); a scalar becomes an array of one.
+    """Return ids as an array (n,); a scalar becomes (1,).
 
     what: name of the ids in messages. Raises DataError for invalid types, more than one axis, and missing ids (None,
     NaN, NA).
@@ -69,7 +69,10 @@ def is_no_id(kind):
 
 
 def check_fractions(ids, rows, what="user"):
-    """Raise DataError for the first fractional id with row -1 in rows (n,)."""
+    """Raise DataError for the first unknown fractional id.
+
+    rows (n,): -1 for unknown ids.
+    """
     array = np.atleast_1d(np.asarray(ids))
     if array.dtype.kind not in "fO":
         return
@@ -149,7 +152,7 @@ def _beyond(ids):
 
 
 def rows_of(ids, known, what="user"):
-    """Return rows (n,) int32 of ids in the array `known`, -1 if unknown.
+    """Return rows (n,) int32 of ids in `known`, else -1.
 
     Fastest if `known` ascends. Integers match ids stored as text and the reverse: 7 is '7'. Raises as id_array does.
     """
@@ -233,7 +236,7 @@ def _slot(key, mask):
 
 @njit
 def _search(key, slots, store):
-    """Return the slot of a key, or the empty slot where it belongs."""
+    """Return the slot of a key, or its empty slot."""
     mask = len(slots) - 1
     at = _slot(key, mask)
     while slots[at] >= 0 and store[slots[at]] != key:
@@ -251,9 +254,9 @@ def _find(start, stop, keys, slots, store, codes):
 
 @njit(nogil=True)
 def _add(keys, codes, at, slots, store, count):
-    """Assign codes to new keys from `at` on until the store is full.
+    """Assign codes to new keys until the store is full.
 
-    Returns (position, count).
+    at: position of the first key. Returns (position, count).
     """
     while at < len(keys):
         if codes[at] < 0:

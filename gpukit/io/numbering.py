@@ -10,7 +10,10 @@ WIDEST = np.iinfo(np.int64)
 
 
 def are_close(low, high, count):
-    """Return True if a table is worthwhile for `count` ids from low to high."""
+    """Return True if a table pays for ids in a range.
+
+    low, high: the least and greatest id; count: number of ids.
+    """
     return high - low < max(SPAN, count)
 
 

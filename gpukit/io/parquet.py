@@ -95,7 +95,7 @@ class Reader:
             raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):
-        """Raise DataError for the first row of a batch's column without a value."""
+        """Raise DataError for the first null in a batch's column."""
         if column.null_count:
             row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
             raise DataError(f"{self.name}, row {row:,} has no {what}. Remove such rows first.")

@@ -1,4 +1,4 @@
-"""Rows of csv as text; quoted fields keep their blanks and line ends."""
+"""Rows of csv as text, with quoted fields kept exactly."""
 
 import functools
 import re
@@ -50,7 +50,7 @@ def lines_of(text, sep):
 
 
 def hidden(head):
-    """Replace line ends within quoted fields of a csv head by zero bytes."""
+    """Replace quoted line ends of a csv head by zero bytes."""
     return QUOTED.sub(lambda found: found[0].replace(b"\n", b"\0"), head) if b'"' in head else head
 
 
@@ -78,14 +78,20 @@ def check_ids(ids, what):
 
 
 def check_word(word, what):
-    """Raise DataError for an empty word or one that UTF-8 text cannot store."""
+    """Raise DataError for a word that UTF-8 text cannot store.
+
+    Empty words are included. what: name in the message.
+    """
     if not word:
         raise DataError(f"{what} is empty, and text cannot hold it. Rename it, or write a binary copy.")
     check_letters(word, what)
 
 
 def check_letters(word, what):
-    """Raise DataError for text with a zero byte or a surrogate; empty text passes."""
+    """Raise DataError for text with a zero byte or a surrogate.
+
+    Empty text passes. what: name in the message.
+    """
     why = "has a byte of 0" if "\0" in word else None
     if why is None and not word.isascii():
         try:

@@ -9,7 +9,7 @@ from gpukit import persist
 
 
 class Format(NamedTuple):
-    """File format: first bytes, and its title in messages if gpukit writes it."""
+    """File format: first bytes, and title if gpukit writes it."""
 
     sign: bytes
     title: str = ""
@@ -26,5 +26,5 @@ FORMATS = {
 
 
 def format_of(head):
-    """Return the key in FORMATS of a file with first bytes `head`, or 'text'."""
+    """Return the format name for first bytes, or 'text'."""
     return next((name for name, known in FORMATS.items() if head.startswith(known.sign)), "text")

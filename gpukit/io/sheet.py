@@ -112,7 +112,7 @@ class Table:
             yield before + number, [decoded(word) for word in words]
 
     def words(self, column):
-        """Return a pandas column of a frame as [str], '' for a missing one."""
+        """Return a pandas column as [str], '' where missing."""
         return column.astype(object).where(column.notna(), "").map(str).tolist()
 
     def frame(self, header, spelled=0, ids=(), others=True):
@@ -237,7 +237,7 @@ class FrameTable(Table):
         self.second = [str(value) for value in self._frame.iloc[0]]
 
     def frame(self, header=True, spelled=0, ids=(), others=True):
-        """Return a pandas DataFrame with columns 0 to C-1 and the file's types.
+        """Return a DataFrame with columns 0 to C-1 and file types.
 
         A header always exists.
         """
@@ -253,7 +253,7 @@ class FrameTable(Table):
 
 
 class ParquetTable(FrameTable):
-    """Table of Parquet in an open Source; a pandas index is its first column."""
+    """Table of Parquet; a pandas index is its first column."""
 
     def __init__(self, source):
         super().__init__(source.name, parquet.Reader(source).frame())
@@ -287,7 +287,7 @@ def _first_lines(raw):
 
 
 def _separator(lines):
-    """Return the separator of the first lines [str], ' ' for blanks.
+    """Return the first lines' separator, ' ' for blanks.
 
     Separators within quotes are ignored.
     """

@@ -48,7 +48,7 @@ def opened(path):
 
 @contextlib.contextmanager
 def opened_text(path):
-    """Open an output for UTF-8 text as `opened` does; line ends are kept.
+    """Open an output for UTF-8 text; line ends are kept.
 
     Raises DataError also for text that UTF-8 cannot encode.
     """

@@ -1,4 +1,4 @@
-"""Inputs, opened once: files, pipes and standard input, decompressed in blocks of whole lines.
+"""Inputs, opened once: files, pipes and standard input, decompressed.
 
     with sources.opened(path) as source:
         source.head                  first bytes, for format detection
@@ -223,7 +223,7 @@ def _open(path):
 
 
 def _tells(start):
-    """Return True if the head has FIRST_LINES whole lines or a zero byte.
+    """Return True if the head has enough lines or a zero byte.
 
     Blank lines, comments and Netflix's movie lines do not count. Line ends within quotes end no line.
     """
@@ -260,7 +260,10 @@ class Peeked(io.RawIOBase):
         return True
 
     def peek(self, size):
-        """Return the next `size` bytes, fewer only at the end; they are read again."""
+        """Return the next `size` bytes without consuming them.
+
+        There are fewer only at the end.
+        """
         parts, lacking = [self.kept], size - len(self.kept)
         while lacking > 0 and (part := self.raw.read(lacking)):
             parts.append(part)
@@ -294,7 +297,7 @@ class Stream:
         self.name, self.raw, self.plain, self.again, self.unended = name, raw, plain, again, False
 
     def head(self, size=HEAD):
-        """Return the first whole lines of at least `size` bytes; they are read again.
+        """Return the first whole lines without consuming them.
 
         The head grows until it has FIRST_LINES lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
         them.
@@ -374,7 +377,7 @@ class Stream:
             yield store[end : filled + 1]
 
     def _read(self, buffer):
-        """Fill a memoryview; return the number of bytes, fewer only at the end."""
+        """Fill a memoryview; return the byte count, less at the end."""
         filled = 0
         with translated(self.name):
             while filled < len(buffer) and (got := self.raw.readinto(buffer[filled:])):

@@ -22,7 +22,7 @@ MAYBE_ODD = f"{ODD.pattern}|[^ -~]"  # matches every word that csv_line quotes, 
 
 
 def write_csv(file, columns, count):
-    """Write a table to an open binary file as csv with a header.
+    """Write a table as csv with a header.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ def write_blocks(file, names, blocks):
 
 
 def row_blocks(columns, count):
-    """Yield a function for each block of `count` rows; it returns the block's columns.
+    """Yield a function per block of rows that returns its columns.
 
     columns: functions of a slice of rows, as in `write_csv`.
     """
@@ -57,10 +57,10 @@ def row_blocks(columns, count):
 
 
 def write_parquet(file, columns, count, metadata=None):
-    """Write a table to an open binary file as Parquet, a row group at a time.
+    """Write a table as Parquet, a row group at a time.
 
-    columns, count: see `write_csv`. metadata: {bytes: bytes} of the file, or None. Raises DataError for text with a
-    byte of 0 or a surrogate.
+    file: open binary file. columns, count: see `write_csv`. metadata: {bytes: bytes} of the file, or None. Raises
+    DataError for text with a byte of 0 or a surrogate.
     """
     for name in columns:
         check_letters(name, "The column's name")
@@ -112,7 +112,7 @@ def spell_as_python(numbers):
 
 
 def _slices(count, rows):
-    """Yield the slices of blocks of rows; one empty slice for an empty table."""
+    """Yield slices of row blocks; an empty one for no rows."""
     for start in range(0, max(count, 1), rows):
         yield slice(start, min(start + rows, count))
 
@@ -128,7 +128,7 @@ def _array(column):
 
 
 def _stored(name, column):
-    """Return a column as Parquet stores it; DataError for text with a zero byte."""
+    """Return a column for Parquet; DataError for zero bytes in text."""
     column = _array(column)
     if column.type != TEXT:
         return column

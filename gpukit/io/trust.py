@@ -1,4 +1,4 @@
-"""Validate external arrays once for compiled code, in cached blocks on all cores.
+"""Validate external arrays once, in cached blocks on all cores.
 
 Each check passes silently or raises a DataError with the array's name, the position and the value. The module needs
 numpy alone, so that loading a model does not load the compiler.
@@ -15,7 +15,7 @@ DENSE = 16  # largest ratio of id range to id count for which marking is faster 
 
 
 def check_array(name, array, dtypes, shape):
-    """Raise DataError unless array is a C-contiguous numpy array of a dtype and shape.
+    """Raise DataError unless array has a dtype, shape and C order.
 
     dtypes: one or a tuple; None in shape accepts any size.
     """
@@ -45,7 +45,7 @@ def check_finite(name, array, most=np.inf):
 
 
 def not_finite(block):
-    """Return a mask of NaN and infinite entries, or None; for `first`."""
+    """Return a mask of non-finite entries, or None; for `first`."""
     return None if -np.inf < block.min() and block.max() < np.inf else ~np.isfinite(block)  # NaN is neither
 
 
@@ -125,7 +125,7 @@ def marked_once(ids):
 
 
 def check_sparse(name, matrix):
-    """Raise DataError if indices of a scipy sparse matrix are outside its shape.
+    """Raise DataError if a sparse matrix's indices exceed its shape.
 
     scipy's own code relies on them. Matrices on a GPU or made of lists are not checked.
     """

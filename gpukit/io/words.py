@@ -53,7 +53,7 @@ def is_number(text, finite=True):
 
 
 def with_point(text):
-    """Return a number such as 3,5 with a decimal point; None for other text."""
+    """Return a number such as 3,5 with a point, else None."""
     changed = text.replace(",", ".")
     return changed if text.count(",") == 1 and is_number(changed) else None
 
@@ -64,7 +64,7 @@ def is_decimal_comma(text):
 
 
 def comma_told(text):
-    """Return the error text for an unread number with commas, to follow `has`.
+    """Return the error text for an unread number with commas.
 
     Examples: 3,5; 1,234,567; 1,234 is ambiguous. None for other words.
     """
@@ -179,7 +179,7 @@ def first_repeated(words):
 
 
 def refuse_repeated(words, what):
-    """Raise DataError for the first repeated word of [str]; what: its name."""
+    """Raise DataError for the first repeated word; what: its name."""
     twice = first_repeated(words)
     if twice is not None:
         raise DataError(f"{what} {shown(twice)} twice; each stands for one vertex.")
