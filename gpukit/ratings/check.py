@@ -1,4 +1,7 @@
-"""Validate a table of ratings once; readers and generators mark their results as valid."""
+"""Validate tables of ratings, once each.
+
+Readers and generators mark their results as valid.
+"""
 
 import numpy as np
 
@@ -128,7 +131,7 @@ def check_counts(counts, locate):
 
 
 def check_declared(name, shape, count):
-    """Raise DataError if a file declares far more users or items than it rates."""
+    """Raise DataError if a file declares far too many users or items."""
     for what, size in zip(("users", "items"), shape):
         if size > max(MOST_EMPTY, EMPTY_A_RATING * count):
             raise DataError(

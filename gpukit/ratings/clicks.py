@@ -46,7 +46,7 @@ def look_like_counts(ratings):
 
 
 def are_pairs(ratings):
-    """Return True for clicks with counts and values of 1, written as pairs."""
+    """Return True for clicks with counts and values of 1."""
     return ratings.counts is not None and len(ratings) > 0 and ratings.values[0] == 1 and are_clicks(ratings)
 
 

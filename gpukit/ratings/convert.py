@@ -73,7 +73,7 @@ def made_of(data, columns=None, times=False):
 
 
 def _regular(ratings):
-    """Return ratings with the dtypes of a table; unchanged if they have them."""
+    """Return ratings with a table's dtypes; unchanged if correct."""
     found = ratings.columns()
     if ratings._state or all(_is_column(one, name) for name, one in found.items()):
         return ratings
@@ -88,7 +88,7 @@ def _regular(ratings):
 
 
 def _is_column(array, name):
-    """Return True if an array has the dtype of a column of Ratings."""
+    """Return True if an array has a Ratings column's dtype."""
     is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
     return is_plain and array.dtype in DTYPES[name]
 
@@ -159,7 +159,7 @@ def _check_real(values):
 
 
 def numbered(users, items, values, shape):
-    """Return Ratings of a matrix of that shape with row numbers as ids."""
+    """Return Ratings of a matrix with row numbers as ids."""
     ids = (np.arange(size, dtype=np.int64) for size in shape)
     return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
 

@@ -241,7 +241,7 @@ def _refuse_json(line, name):
 
 
 def _check_first(words, places, name, lines):
-    """Raise DataError unless the first line is a rating or a known header."""
+    """Raise DataError unless the first line is a rating or header."""
     if places.rating < 0:
         return _check_first_pair(words, places, name, lines)
     if _is_rating(words[places.rating]):
@@ -284,7 +284,7 @@ def _check_first_pair(words, places, name, lines):
 
 
 def bad_rating(name, line, text, what="rating"):
-    """Return the DataError for a rating, weight or count that is not finite."""
+    """Return the DataError for an invalid rating, weight or count."""
     if (told := comma_told(text)) is not None:
         return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {told}")
     kind = "a finite number" if is_number(text, finite=False) else "a number"
@@ -312,12 +312,12 @@ def _separator(line, format):
 
 
 def _rated_in_blanks(line):
-    """Return True if the third word has a decimal comma and numbers follow."""
+    """Return True if word three has a decimal comma before numbers."""
     words = line.split()
     return len(words) > 2 and with_point(words[2]) is not None and all(map(is_number, words[3:]))
 
 
 def split(line, sep):
-    """Return the fields of a line as [str]; misplaced quotes are ordinary letters."""
+    """Return the fields of a line; misplaced quotes are letters."""
     words = words_in(line, sep)
     return line.split(sep) if words is None else words

@@ -32,7 +32,7 @@ class Column:
         self.are_words = False  # even if they spell numbers
 
     def look_up(self, ids):
-        """Return the codes that Words have so far, or None for other ids.
+        """Return the present codes of Words; None for other ids.
 
         Called by the thread that parsed them.
         """
@@ -187,7 +187,7 @@ class RatingsBuilder:
         place.line += block.lines
 
     def _add(self, columns, found, layout, request):
-        """Append the columns of a block; found: codes by `Column.look_up`, or None."""
+        """Append a block's columns; found: codes by `Column.look_up` or None."""
         for name, codes in zip(IDS, found or (None, None), strict=True):
             getattr(self, name).add(columns[name], codes)
         numbers = {name: columns[name] for name in ("values", "weights") if name in columns}

@@ -1,4 +1,4 @@
-"""Broadcast a table that one rank of a parallel.Team has read to all ranks."""
+"""Broadcast a table read by one rank to a parallel.Team."""
 
 import json
 
@@ -10,9 +10,9 @@ PIECE = 256 << 20  # bytes per message: many MPI libraries count bytes in 31 bit
 
 
 def read_by_first(read, team):
-    """Return on all ranks of a Team the Ratings that rank 0 reads.
+    """Return the Ratings read by rank 0 on all ranks.
 
-    read: function without arguments; its errors on rank 0 end all ranks.
+    read: function without arguments; its errors on rank 0 end all ranks of the Team.
     """
     if team.size == 1:
         return read()

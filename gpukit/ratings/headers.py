@@ -1,4 +1,4 @@
-"""Identify the user, item and rating columns by name or by the caller's list."""
+"""Identify user, item and rating columns by name or option."""
 
 from typing import NamedTuple
 
@@ -132,7 +132,7 @@ def time_by_name(names):
 
 
 def refuse_repeated(names, columns, what):
-    """Raise DataError for a header with a repeated user, item or rating name.
+    """Raise DataError for a repeated user, item or rating name.
 
     Passes if the caller named the columns. Arguments as in `extras_of`.
     """
@@ -214,7 +214,7 @@ def note_unread(names, places, extras, times, what):
 
 
 def extras_at(place, count, times, what):
-    """Return the Extras of a table of `count` columns with times at `place`."""
+    """Return the Extras of a table with times at `place`."""
     if not times:
         return Extras()
     if 0 <= place < count:

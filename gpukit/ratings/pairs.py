@@ -17,7 +17,7 @@ from gpukit.ratings.table import Ratings, without_times
 
 
 def ratings_of(X, y=None, repeats=True):
-    """Return the Ratings of X and y as fit, score and evaluate take them.
+    """Return the Ratings of X and y for fit and score.
 
     X: input of as_ratings (Ratings, users x items, a DataFrame of triples); or, with ratings y (n,), pairs as in
     pairs_of. Pandas' X and y are matched by their labels. If X is a matrix of users x items, y is ignored, as
@@ -42,7 +42,7 @@ def table_of(X, y=None):
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
-    """Return Ratings of X with each pair once, and warn of merged ratings.
+    """Merge repeated pairs of X's Ratings, with a warning.
 
     Counts of clicks are summed without a warning. timed: merge only if there are times. Times of a DataFrame are used
     for this and then removed.

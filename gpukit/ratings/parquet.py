@@ -44,7 +44,7 @@ def _places(source, request):
 
 
 def _add_ids(column, source, ids, start, what):
-    """Append a batch's ids, integers or text, to a Column of the builder."""
+    """Append a batch's ids, integers or text, to a Column."""
     pyarrow, _ = parquet.library()
     ids = source.ids(ids, start, f"{what} id")
     kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type

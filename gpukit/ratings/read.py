@@ -25,7 +25,7 @@ SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that are hard t
 
 
 def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None, times=False, bounds=None):
-    """Return the Ratings in a file or in a folder of Netflix files.
+    """Read Ratings from a file or a folder of Netflix files.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def _name_of(path):
 
 
 def _file_of(path):
-    """Return the path if it can be read again; None for a pipe."""
+    """Return the path if it is readable again; None for pipes."""
     path = path.path if isinstance(path, sources.Source) else path
     if path is None or str(path) in sources.STANDARD_INPUT:
         return None
@@ -153,7 +153,7 @@ def _files(path):
 
 
 def _wanted(names):
-    """Return Netflix's files among names, or the only rating file, or []."""
+    """Return Netflix's files, or the only rating file, or []."""
     netflix = [name for name in names if NETFLIX_FILE.search(name)]
     if netflix:  # both kinds in one folder hold the same ratings
         combined = [name for name in netflix if "combined" in Path(name).name]

@@ -147,7 +147,7 @@ def _rise(keys):
 
 @njit
 def _first_repeat(keys, places):
-    """Return the lowest position of a repeated pair, else the number of pairs.
+    """Return the first repeated pair's position, else the pair count.
 
     Positions of equal keys ascend.
     """

@@ -70,7 +70,10 @@ class Ratings:
 
     @property
     def nbytes(self):
-        """Bytes of the columns: 12 per rating, plus times 8, weights 4, counts 4."""
+        """Bytes of the columns.
+
+        12 per rating, 8 more with times, 4 with weights, 4 with counts.
+        """
         return sum(column.nbytes for column in self.columns().values())
 
     def first_values(self, count):
@@ -90,7 +93,7 @@ class Ratings:
         return Ratings(**columns, user_ids=self.user_ids, item_ids=self.item_ids)
 
     def take(self, which):
-        """Return the Ratings at a mask or index array, with the same id maps.
+        """Return the Ratings at a mask or indices, with the same ids.
 
         which: boolean mask (n,) or indices.
         """

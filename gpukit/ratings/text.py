@@ -89,7 +89,7 @@ def _block(found, count, movies, layout, bounds):
 
 
 def _narrowed(name, column):
-    """Return a column in its stored dtype: ids as int32 if they fit.
+    """Return a column in its stored dtype; small ids as int32.
 
     Keys of Words are computed here.
     """
@@ -181,7 +181,7 @@ class Decimals:
         self.is_certain, self.has_points = self.is_certain | commas.is_certain, self.has_points | commas.has_points
 
     def settle(self, name, what):
-        """Raise DataError for mixed commas and points, or if all may be thousands.
+        """Raise DataError for ambiguous or mixed decimal commas.
 
         name: the file's.
         """
@@ -192,7 +192,7 @@ class Decimals:
 
 
 class Place:
-    """Position of the reader in a stream, and the Decimals of its columns.
+    """Position of the reader in a stream, with column Decimals.
 
     line: number of the next block's first line; movie: Netflix's current movie.
     """

@@ -63,7 +63,7 @@ def draw_items(start, stop, key, indptr, weights, threshold, other, group, membe
 
 @njit(fastmath=False)
 def _draw(key, threshold, other, group, members, mine):
-    """Fill mine with distinct items, by popularity or from an earlier item's group.
+    """Sample distinct items, by popularity or an earlier item's group.
 
     Repeated items are drawn again.
     """
@@ -88,7 +88,7 @@ def _draw(key, threshold, other, group, members, mine):
 
 @njit(fastmath=False)
 def _race(key, weights, mine):
-    """Fill mine with the items of the smallest exponential times, rates weights[i].
+    """Sample the items with the smallest exponential times of rates weights[i].
 
     This is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
     """

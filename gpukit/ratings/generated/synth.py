@@ -1,4 +1,6 @@
-"""Synthetic ratings with the shape and skew of data sets that cannot be redistributed.
+"""Synthetic ratings with the shape and skew of real data sets.
+
+The real data cannot be redistributed.
 
     rating = mean + user bias + item bias + low rank + taste(user, item's group) + noise, rounded to the scale's steps
 
@@ -68,7 +70,7 @@ def synth_ratings(like="netflix", scale=0.01, seed=0):
 
 
 def scaled(like, scale):
-    """Return the Shape of a data set scaled to a fraction of its ratings."""
+    """Return a data set's Shape scaled to a fraction of ratings."""
     shape = SHAPES[check_choice("like", like, tuple(SHAPES))]
     share = check_real("scale", scale, 0.0, 1.0, strict=True)
     side = share**0.5

@@ -1,4 +1,4 @@
-"""Ratings sorted by item and by user once, on the device that uses them.
+"""Ratings sorted once by item and by user, on a device.
 
     order.py             `order_ratings`: Ratings -> Orders on a device
     resident.py          `ratings_where`: Ratings of arrays on a GPU, or of large host arrays, numbered on the GPU

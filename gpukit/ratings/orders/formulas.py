@@ -14,7 +14,7 @@ MINUS_ZERO = U32(0x80000000)
 
 @njit
 def first_slot(bits):
-    """Return the first slot to probe: the top 11 bits of a multiplicative hash."""
+    """Return the first slot: top 11 bits of a multiplicative hash."""
     return U32(U64(U64(bits) * U64(SPREAD)) & U64(0xFFFFFFFF)) >> U32(21)
 
 
@@ -32,5 +32,5 @@ def is_finite(bits):
 
 @njit
 def packed(user, item, code, item_shift, user_shift):
-    """Return user | item | code as uint64, the user in the highest bits."""
+    """Return user | item | code, from high to low bits."""
     return U64(U64(U64(user) << U64(user_shift)) | U64(U64(item) << U64(item_shift)) | U64(code))

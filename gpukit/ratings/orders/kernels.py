@@ -107,12 +107,11 @@ def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, key
 
 @kernel
 def name_rows(starts, rows):
-    """Compute rows[t] = r for positions t from starts[r] up to starts[r + 1].
+    """Compute the row of each position.
 
-    starts (any,) int64, rising, from 0 to n; rows (n,) int32, overwritten.
-    Launch: any grid and block; a block processes whole rows.
-    Deterministic: yes, exact.
-    Source: ours.
+    rows[t] = r for positions t from starts[r] up to starts[r + 1]. starts (any,) int64, rising, from 0 to n; rows (n,)
+    int32, overwritten. Launch: any grid and block; a block processes whole rows. Deterministic: yes, exact. Source:
+    ours.
     """
     for row in range(I64(cuda.blockIdx.x), I64(starts.size) - I64(1), I64(cuda.gridDim.x)):
         first, end = starts[U64(row)], starts[U64(row + 1)]
@@ -143,12 +142,10 @@ def take_fields(keys, shift, width, level_width, others, codes, places):
 
 @kernel
 def first_repeat(keys, shift, found):
-    """Find the first record whose key from bit `shift` on repeats the one before.
+    """Find the first record that repeats the key before it.
 
-    keys (n,) uint64, in order; shift int32; found (1,) int64, n before: its position.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
+    Keys are compared from bit `shift` on. keys (n,) uint64, in order; shift int32; found (1,) int64, n before: its
+    position. Launch: any grid and block. Deterministic: yes, exact. Source: ours.
     """
     for t in range(I64(cuda.grid(1)) + 1, I64(keys.size), I64(cuda.gridsize(1))):
         if U64(keys[U64(t)] >> U64(shift)) == U64(keys[U64(t - 1)] >> U64(shift)):

@@ -1,4 +1,4 @@
-"""Levels of rating values: up to MOST distinct ones, else a uniform grid."""
+"""Levels of rating values: distinct ones or a uniform grid."""
 
 from typing import NamedTuple
 

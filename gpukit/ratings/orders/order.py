@@ -50,7 +50,10 @@ class Orders(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Part of a key: `width` bits from `shift` on, for numbers below `rows`."""
+    """Part of a key: `width` bits from `shift` on.
+
+    It stores numbers below `rows`.
+    """
 
     shift: int
     width: int
@@ -122,7 +125,7 @@ def in_both_orders(keys, key, values, steps, of_users=True):
 
 
 def check_size(count, team=ALONE):
-    """Raise DataError for no ratings on all ranks, or too many on this one."""
+    """Raise DataError for no ratings, or too many on this rank."""
     if not team.allreduce(np.array(count)):
         raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
     if count > MOST_RATINGS:
@@ -208,7 +211,7 @@ def taken(keys, key, row, other, places, steps, on_host=True):
 
 
 def refuse_repeats(keys, key, ratings, steps):
-    """Raise DataError for a repeated pair in keys sorted by user and item."""
+    """Raise DataError for a repeated pair in sorted keys."""
     found = steps.resident(np.array([keys.size]), np.int64)
     steps.run("first_repeat", keys, key.item.shift, found)
     at = int(steps.fetch(found)[0])

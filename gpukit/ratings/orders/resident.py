@@ -28,7 +28,7 @@ class Hosted(NamedTuple):
 
     @classmethod
     def of(cls, array):
-        """Wrap a plain numpy array of at least MANY rows, else return None."""
+        """Wrap a numpy array of at least MANY rows, else None."""
         return cls(array) if type(array) is np.ndarray and array.shape[:1] >= (MANY,) else None
 
     @property
@@ -138,7 +138,7 @@ def as_single(values, steps):
 
 
 def ratings_where(X, y, spec, on_host):
-    """Return Ratings of fit's X and y, numbered on the GPU if possible.
+    """Return the Ratings of X and y, numbered on the GPU if possible.
 
     spec: a device spec. ResidentRatings if users, items and ratings are on that GPU, SentRatings if they are large host
     arrays, of types IDS and VALUES; else on_host(), the Ratings of host copies.
