@@ -1,4 +1,4 @@
-"""Validate documents made by hand or read from files, before they are used."""
+"""Validate documents that were made by hand or read from files."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Tables of documents, one row each: column roles by name, and checks per query."""
+"""Column roles of tables of documents, and checks per query."""
 
 from collections import Counter
 

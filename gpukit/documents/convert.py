@@ -56,12 +56,12 @@ def feature_names(X):
 
 
 def given_names(names):
-    """Return names (n,), or None for pandas' defaults 0 to n - 1."""
+    """Return names (n,), or None for pandas' default numbers."""
     return None if names is None or np.array_equal(names, np.arange(len(names)).astype(str)) else names
 
 
 def _regular(documents):
-    """Return documents with the dtypes of a table; unchanged if they have them."""
+    """Return documents with a table's dtypes; unchanged if correct."""
     X, y, offsets, qids, comments, weights, names = documents
     X, y = _features(X), as_labels("y", y)
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")

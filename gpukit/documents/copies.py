@@ -82,7 +82,7 @@ def read_gkl(path, mmap=False):
 
 
 def _features(arrays, shape):
-    """Return X of a copy: an array, or CSR of a declared shape."""
+    """Return X of a copy: dense, or CSR of declared shape."""
     if "X" in arrays:
         return arrays["X"]
     lacking = {"data", "indices", "indptr"} - set(arrays)

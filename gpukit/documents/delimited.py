@@ -21,7 +21,7 @@ INFINITE = "is infinite, or larger than float64 holds"
 
 
 def is_table(head):
-    """Return True if a text's first line names a label and a query id.
+    """Return True if the first line names label and query id.
 
     Names are separated by tabs, commas, semicolons or blanks. head: the first bytes.
     """
@@ -76,7 +76,7 @@ def _ids(table, frame, place):
 
 
 def _texts(table, column):
-    """Return a column as [str], with the decimal commas of the file."""
+    """Return a column as [str], with the file's decimal commas."""
     words = table.words(column)
     return [*map(with_comma, words)] if table.commas else words
 
@@ -123,7 +123,7 @@ def _features(table, frame, places, dtype):
 
 
 def _fill(table, X, offsets, null):
-    """Replace NaN by the rule `null`; DataError if it is an error."""
+    """Replace NaN by the rule `null`, or raise DataError."""
     missing = np.isnan(X)
     if not missing.any():
         return

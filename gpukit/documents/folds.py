@@ -1,4 +1,4 @@
-"""Find and write LETOR folders: Fold1 to FoldN with train, vali and test.
+"""Find and write LETOR folders of train, vali and test files.
 
 The queries are split into S1 to S5. Fold k trains on S_k to S_k+2, validates on S_k+3 and tests on S_k+4, cyclically.
 """
@@ -32,7 +32,7 @@ class Fold(NamedTuple):
 
 
 def find_folds(path):
-    """Return [Fold] of a LETOR folder, or the single fold in a folder.
+    """Return the folds of a LETOR folder, or its single one.
 
     Folds are Fold1 to FoldN, in numerical order. Each has train, vali and test, as .txt, .txt.gz, .txt.xz or binary
     copy (.gkl). Raises DataError with the missing files.
@@ -92,7 +92,7 @@ def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
 
 
 def check_folder(folder):
-    """Return the Path of a new folder; DataError if it cannot be created."""
+    """Return a new folder's Path; DataError if it cannot be created."""
     folder = Path(folder)
     if folder.exists():
         raise DataError(f"{folder} exists already. Name a new folder, or a file that ends in .txt or .gkl.")

@@ -1,4 +1,4 @@
-"""Collect parsed blocks of lines, group queries, and report errors with line numbers."""
+"""Collect parsed blocks, group queries, report errors with line numbers."""
 
 import re
 
@@ -230,7 +230,7 @@ def _explained(problem, block, position):
 
 
 def _text(block, position, ends):
-    """Return the text from a position up to a byte of class `ends`, shortened."""
+    """Return the text up to a byte of class `ends`, shortened."""
     return decoded(re.split(ends, block[position : position + 4 * SHOWN].tobytes(), maxsplit=1)[0])
 
 
@@ -244,7 +244,7 @@ def _decoded_all(block, starts, stops):
 
 
 def _wrong(word, kind):
-    """Return why a word is not a number of a dtype, or None."""
+    """Return why a word is no number of a dtype, or None."""
     if not is_number(word, finite=False):
         return "not a number"
     if abs(float(word)) <= float(np.finfo(kind).max):

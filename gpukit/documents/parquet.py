@@ -20,7 +20,7 @@ NUMBERED = b"gpukit.numbered"  # metadata of a file with unnamed features f1 to 
 
 
 def is_documents(source):
-    """Return True for Parquet with columns for a label and a query id.
+    """Return True for Parquet with label and query id columns.
 
     source: an open Source.
     """
@@ -160,7 +160,7 @@ def numbered_names(n):
 
 
 def check_names(names):
-    """Raise ParameterError for a feature name that would be read as another column."""
+    """Raise ParameterError for a feature name that is ambiguous in Parquet."""
     known = set().union(*NAMES.values())
     wrong = next((name for name in names if is_index(name) or plain(name) in known), None)
     if wrong is not None:

@@ -1,4 +1,4 @@
-"""Parse one block of svmlight lines to labels, features and spans, on all cores.
+"""Parse a block of svmlight lines to arrays on all cores.
 
     2 qid:10032 1:0.056537 ... 46:0.076923 #docid = GX029-35-5894638
 
@@ -38,7 +38,7 @@ ROWS, PROBLEM, POSITION, LARGEST, OPEN, NULLS = range(6)
 
 
 def kept(lines):
-    """Return the Features of Lines; indices shared by all rows are stored once."""
+    """Return the Features of Lines; shared indices are stored once."""
     if len(lines.counts) and same_indices(lines):
         first = lines.begins[0]
         shared = lines.indices[first : first + lines.counts[0]].copy()
@@ -101,7 +101,7 @@ def _parse_range(buffer, at, end, rule, row, token, lines, report):
 
 @njit
 def _parse_head(buffer, at, rule, row, lines, report):
-    """Parse the label and query id of a line; return where its features begin."""
+    """Parse a line's label and query id; return the next position."""
     stop = _token_end(buffer, at)
     lines.labels[row] = number(buffer, at, stop)
     report[OPEN] += np.isnan(lines.labels[row])
@@ -239,7 +239,7 @@ def open_numbers(lines, rows):
 
 @njit
 def query_starts(buffer, spans):
-    """Return a mask (rows,) of rows whose query id differs from the row before.
+    """Return a mask (rows,) of rows with a new query id.
 
     True in the first row.
     """
@@ -270,7 +270,10 @@ def same_indices(lines):
 
 @by_block(lambda features: len(features.begins))
 def spread(start, stop, features, X):
-    """Fill dense X (rows, n), float32 or float64, from the Features of each row."""
+    """Fill dense X from the Features of each row.
+
+    X (rows, n) float32 or float64.
+    """
     for row in range(start, stop):
         X[row, :] = np.float32(0.0)
         for place in range(features.counts[row]):

@@ -34,7 +34,7 @@ BYTES = np.float32(1.0 / 147.80166)  # four bytes have the variance 4 * (256^2 -
 
 @njit(fastmath=False)
 def power_of_two(x):
-    """Return 2^x as float32 to about 1e-6; the same bits on every machine.
+    """Return 2^x as float32 to about 1e-6, bitwise reproducible.
 
     x is clipped to [-32, 31].
     """

@@ -1,4 +1,4 @@
-"""Read documents of queries from svmlight text, csv, Parquet or a binary copy.
+"""Read documents from svmlight text, csv, Parquet or a binary copy.
 
 A text file is read in blocks of whole lines, each parsed on all cores (parse.py); errors name the line. Peak memory is
 a little over twice the features.
@@ -87,7 +87,7 @@ def read_like(path, null, names, n_features):
 
 
 def _read(source, null, n_features, dtype):
-    """Return the Documents of an open Source; n_features: maximum in text, or None."""
+    """Return the Documents of an open Source; n_features: maximum or None."""
     if source.format == "gkl":
         documents = copies.read_gkl(source)
         return documents if dtype is None else _converted(documents, dtype, source.name)
@@ -190,7 +190,7 @@ def _read_text(stream, groups, null, n_features, dtype):
 
 
 def _has_qids(head):
-    """Return True if the second token of the first line begins with qid:.
+    """Return True if the first line's second token begins with qid:.
 
     Comments are skipped.
     """
@@ -281,7 +281,7 @@ def _groups(paths, name, rows):
 
 
 def _counts(path):
-    """Return the number of documents in each line of a file, [int]."""
+    """Return the document counts in a file's lines, [int]."""
     counts = []
     for number, line in _lines_of(path, "the number of documents of each query, a line each"):
         word = line.strip()

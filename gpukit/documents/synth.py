@@ -1,4 +1,6 @@
-"""Synthetic documents with the shapes of LETOR data sets, which cannot be redistributed.
+"""Synthetic documents with the shapes of LETOR data sets.
+
+LETOR's data cannot be redistributed.
 
 A document has latent traits: the match of five streams (body, anchor, title, url, whole) with the query, the lengths of
 the streams, fame, and depth in its site. Features combine few traits each and little noise, as LETOR's do: term counts
@@ -123,7 +125,7 @@ RECIPES = {46: LETOR4, 136: MSLR136}
 
 
 def synth_letor(like="mslr-web10k", scale=1.0, seed=0):
-    """Generate documents with the shape of a LETOR training set, one of SHAPES.
+    """Generate documents with the shape of a LETOR training set.
 
     A seed gives the same result on any machine. scale: fraction of the queries, whose lengths keep their distribution;
     1 gives the shape of the paper's Table 1. X (l, 46 or 136) float32 in [0, 1]; y labels 0, 1, 2 (to 4 for MSLR), or 1
@@ -177,7 +179,7 @@ def _lengths(shape, wanted):
 
 
 def _labels(shape, keys, offsets):
-    """Return y (l,) float64: ranks in each query, or labels with the given shares."""
+    """Return y (l,) float64: ranks per query, or labels."""
     weights = np.array([1.0, 0.3, 0.4, shape.noise, shape.common], dtype=np.float32)
     relevance = np.empty(offsets[-1], dtype=np.float32)
     planted.relevances(keys, offsets, weights, relevance)

@@ -6,7 +6,7 @@ import numpy as np
 
 
 class Documents(NamedTuple):
-    """l documents of m queries with n features, adjacent per query, in file order.
+    """l documents of m queries with n features, grouped by query.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class Documents(NamedTuple):
 
 
 def take_queries(documents, queries):
-    """Return the Documents of the queries at an index array (q,), in that order."""
+    """Return the Documents of the queries at indices (q,), in that order."""
     queries = np.asarray(queries, dtype=np.int64)
     sizes = np.diff(documents.offsets)[queries]
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -21,7 +21,7 @@ LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ 
 
 
 def check_text(documents):
-    """Raise DataError for the first query id or comment that text cannot restore.
+    """Raise DataError for query ids or comments that text cannot restore.
 
     svmlight text has no quotes.
     """
@@ -61,7 +61,7 @@ def write_text(documents, file):
 
 
 def _spelled_labels(y):
-    """Return labels as [str]: integers without a point, others as Python prints them."""
+    """Return labels as [str], integers without a point."""
     different, which = np.unique(y, return_inverse=True)
     spelled = np.array([str(int(value)) if value == int(value) else repr(value) for value in different.tolist()])
     return spelled[which].tolist()
@@ -95,7 +95,7 @@ def _plainly(values, columns):
 
 @by_block(lambda lengths: len(lengths))
 def spell(start, stop, values, columns, indptr, room, single, letters, lengths):
-    """Write the text of each row of CSR features into letters from room[row] on.
+    """Write each row's text into letters from room[row] on.
 
     lengths (rows,): length of the text, or -1 for a skipped row, which has a value without a plain decimal of moderate
     length. single: True if values (stored,) are float32.
@@ -116,7 +116,7 @@ def spell(start, stop, values, columns, indptr, room, single, letters, lengths):
 
 @njit
 def _spell(letters, at, value, single):
-    """Write the shortest decimal of a value; return its end, or -1 if none.
+    """Write a value's shortest decimal; return its end or -1.
 
     single: the value is a float32.
     """
