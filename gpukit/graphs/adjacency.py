@@ -66,7 +66,7 @@ def as_adjacency(graph, vertices=None, names=None):
 
 
 def _called(vertex, names):
-    """Return a vertex's name for messages; names may have a wrong length here."""
+    """Return a vertex's name for messages; names may be too short."""
     return vertex if names is None or vertex >= len(names) else names[vertex]
 
 

@@ -189,7 +189,7 @@ def _dense(laplacian, device, workspace):
 
 
 def _cupy(device, needed):
-    """Return cupy if device is a GPU with `needed` bytes free, else None.
+    """Return cupy if device is a GPU with enough free memory.
 
     Also None if cupy is not installed.
     """
@@ -267,7 +267,7 @@ class Copies:
         self.vectors, self.there = vectors, there
 
     def of(self, dtype, bring):
-        """Return the copy in a dtype, converted from the previous copy, which is freed.
+        """Return the copy in a dtype and free the previous one.
 
         bring: see vectors_on_gpu.
         """

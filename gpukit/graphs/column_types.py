@@ -1,4 +1,4 @@
-"""Types of the cells of an input tensor, and imputed cells that fit them."""
+"""Types of a tensor's input cells, and imputed cells that fit."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -110,7 +110,7 @@ class ColumnTypes(NamedTuple):
                 yield one, where
 
     def check_bounds(self, missing, minimum, maximum):
-        """Raise ParameterError if bounds exclude all values of a type with missing cells."""
+        """Raise ParameterError if bounds exclude all values of a needed type."""
         for one, _ in self.of_cells(missing):
             one.limits(minimum, maximum)
 
@@ -230,7 +230,7 @@ def boolean_words(column):
 
 
 def type_of_words(words):
-    """Return the ColumnType of the words (n,) of observed whole numbers of a text."""
+    """Return the ColumnType of a text's observed whole numbers (n,)."""
     if boolean_words(words) is not None:
         return BOOLEAN
     return FLOAT if words.astype(str).str.contains(r"\.|\d[eE]").any() else WHOLE
@@ -267,7 +267,7 @@ def is_converted(column):
 
 
 def refill_frame(frame, values, missing):
-    """Return a frame with its missing cells replaced, each column in its dtype.
+    """Return a frame with missing cells replaced, in its dtypes.
 
     Arguments as in `refill`.
     """

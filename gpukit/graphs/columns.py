@@ -39,17 +39,7 @@ NAMES = {
     },
     "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
 }  # names of sensors may end in id, no, number, code or name
-STEPS = {
-    "",
-    "index",
-    "step",
-    "t",
-    "month",
-    "quarter",
-    "week",
-    "day",
-    "period",
-}  # names of a first column that is not a sensor
+STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # names of non-sensor columns
 COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # names of row numbers, in tables with times
 REPEATED = 1.5  # mean lines per time from which a line may be one reading
 WHOLEST = 2.0**53  # smaller whole floats are exact
@@ -159,7 +149,7 @@ def is_called(name, role):
 
 
 def role_of(name):
-    """Return 'time' or 'sensor' by the name of an axis or a level, else None."""
+    """Return 'time' or 'sensor' by an axis name, else None."""
     if name is None or not str(name):
         return None
     if plain(name) in NAMES["time"] | STEPS:
@@ -168,7 +158,7 @@ def role_of(name):
 
 
 def has_names(names, known=frozenset()):
-    """Return True if columns are named as times and sensors and not as vertices."""
+    """Return True if columns are named as times and sensors."""
     is_named = bool(times_in(names)) and any(is_called(name, "sensor") for name in names)
     return is_named and not (known and (known <= {*names} or len(known & {*names}) > 1))
 
@@ -223,7 +213,7 @@ class Given(NamedTuple):
 
 
 def wide(table, frame, header, given):
-    """Return the Columns of a table with a sensor per column or per row."""
+    """Return the Columns of a wide table."""
     names, words = names_of(table, frame, header), table.words(frame[0])
     if names[0] in names[1:]:  # an index that is called as a sensor is
         given = given._replace(known=given.known - {names[0]})
@@ -243,7 +233,7 @@ def names_of(table, frame, header):
 
 
 def are_labels(words, name, header, known):
-    """Return True if the words of the first column are labels or times."""
+    """Return True if the first column holds labels or times."""
     if header and (plain(name) in STEPS or (role_of(name) and len({*words}) == len(words))):
         return True
     are_numbers = all(kind(word) in ("number", "") for word in words)
@@ -268,9 +258,9 @@ def is_one(column):
 
 
 def is_kept(name, column, timed):
-    """Return True for columns of text, no values, row numbers or one sensor.
+    """Return True for columns that hold no sensor's values.
 
-    The last two only in a table with times.
+    These hold text, no values, or, in a table with times, row numbers or a single sensor's name.
     """
     if timed and is_called(name, "sensor") and is_one(column):
         return True
@@ -359,14 +349,14 @@ def labels_of(table, frame, found):
 
 
 def words_of(column):
-    """Return a pandas Series as str, '' for missing; whole floats lose their .0."""
+    """Return a Series as str; whole floats without .0, missing as ''."""
     if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < WHOLEST).all():
         column = column.astype("Int64")
     return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
 
 
 def sensors_of(table, found):
-    """Return the names of the value columns, [str]; empty without a header."""
+    """Return the value columns' names, [str]; empty without a header."""
     return [table.first[at] for at in found.values] if found.header else []
 
 

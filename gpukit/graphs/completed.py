@@ -1,4 +1,4 @@
-"""Write the input table with imputed values, in its layout, labels and order."""
+"""Write the input table with imputed values in its layout."""
 
 from typing import NamedTuple
 
@@ -127,7 +127,7 @@ def _write_text(path, table, header, cells, labels):
 
 
 def has_decimal_commas(path, separator):
-    """Return True if numbers of a text would be read with decimal commas."""
+    """Return True if a text is read with decimal commas."""
     with open(path, "rb") as file:
         return decimal_commas(file.read(), separator)[1]
 
@@ -150,7 +150,7 @@ def _write_parquet(path, table, found, frame, filled, missing):
 
 
 def _types_of_text(table, found, frame, numbers):
-    """Return the ColumnType of each value column of a text; FLOAT if mixed."""
+    """Return the ColumnType of a text's value columns; FLOAT if mixed."""
     by_vertex = found.layout == "columns"
     types = types_in(table, found, frame, numbers.T if by_vertex else numbers)
     if types is None:
@@ -160,14 +160,14 @@ def _types_of_text(table, found, frame, numbers):
 
 
 def _as_text_type(one, numbers):
-    """Return numbers of a text as int64 or bool if type and range allow."""
+    """Return a text's numbers as int64 or bool if possible."""
     if one == FLOAT or np.abs(numbers).max(initial=0) >= 2**63:
         return numbers
     return numbers.astype(bool if one == BOOLEAN else np.int64)
 
 
 def _to_parquet(path, table, header, out):
-    """Write a frame with the columns 0 to C-1 under the names of the table."""
+    """Write a frame under the column names of the table."""
     names = table.first if header else [str(place) for place in range(out.shape[1])]
     out.columns = [name or "index" for name in names]
     if not out.columns.is_unique:
@@ -181,7 +181,7 @@ def _to_parquet(path, table, header, out):
 
 
 def completed_frame(long, completed, observed, written):
-    """Return the pandas DataFrame of a Long with imputed values and added lines.
+    """Return the DataFrame of a Long with imputed values and added lines.
 
     Its columns are 0 to C-1. completed, observed (N, T): by long.ids and long.moments. written: function from numbers
     (n,) to their cells.
@@ -237,7 +237,7 @@ def added(long, vertices, times):
 
 
 def filled_in(column, rows, others):
-    """Return the cells of a column at rows, and `others` where a row is -1."""
+    """Return a column's cells at rows, `others` where row is -1."""
     import pandas
 
     cells = column.take(np.maximum(rows, 0)).reset_index(drop=True)

@@ -13,7 +13,7 @@ from gpukit.io.times import as_seconds
 
 
 def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None, times=None, types=None):
-    """Return the GraphTensor of a graph and a tensor over its N vertices.
+    """Return the GraphTensor of a graph and a tensor.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
 
 
 def turned(shape, count):
-    """Return a hint to transpose if another axis has the graph's size, else ''."""
+    """Return a hint to transpose if another axis fits, else ''."""
     if len(shape) == 2 and shape[1] == count:
         return " It looks transposed: give X.T (on the command line: --layout columns)."
     if len(shape) == 3 and count in shape[1:]:
@@ -75,7 +75,7 @@ def turned(shape, count):
 
 
 def refuse_turned_list(graph, shape):
-    """Raise DataError for an edge list that matches the columns of an array."""
+    """Raise DataError for an edge list that matches an array's columns."""
     if is_list(graph) and len(shape) == 2:
         ends = np.asarray(graph[0] if isinstance(graph, tuple) else graph)
         count = int(ends.max()) + 1 if ends.size and ends.dtype.kind in "iu" else None
@@ -84,7 +84,7 @@ def refuse_turned_list(graph, shape):
 
 
 def is_list(graph):
-    """Return True for edge lists, which do not determine the number of vertices."""
+    """Return True for edge lists, which may lack isolated vertices."""
     if isinstance(graph, tuple):
         return len(graph) == 2 and axes(graph[0]) == 2
     return isinstance(graph, np.ndarray | list) and axes(graph) == 2 and np.shape(graph)[1] == 2 != len(graph)
@@ -162,7 +162,10 @@ def observed(values, mask, given, strict=True):
 
 
 def _by_entry(mask, given, values):
-    """Return a mask of any valid shape as bool (N, m, n), on the device of values."""
+    """Return a mask of any valid shape as bool (N, m, n).
+
+    It is on the device of values.
+    """
     mask, shape = as_array(mask, "the mask"), values.shape
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
@@ -177,7 +180,7 @@ def _by_entry(mask, given, values):
 
 
 def by_vertex(seen):
-    """Return a mask (N, m, n) as (N,) if every slice is observed or missing as a whole."""
+    """Return a mask as (N,) if it has no partial slices."""
     flat = seen.reshape(len(seen), -1)
     some = flat.any(axis=1)
     return some if np.array_equal(some, flat.all(axis=1)) else seen
@@ -203,7 +206,10 @@ def _truth(truth, given, values):
 
 
 def _filled(values, mask):
-    """Return values in C order, 0 where missing; copied if any is missing."""
+    """Return values in C order, 0 where missing.
+
+    The array is copied if any value is missing.
+    """
     if mask.all():
         return np.ascontiguousarray(values)
     values = np.array(values, order="C")
@@ -212,7 +218,10 @@ def _filled(values, mask):
 
 
 def _times(times, given, shape):
-    """Return times as int64 (n,) or (m, n) for the input's last axis, or None."""
+    """Return the times of the input's last axis as int64, or None.
+
+    Their shape is (n,), or (m, n) after reshaping.
+    """
     if times is None:
         return None
     times = as_array(times, "times")

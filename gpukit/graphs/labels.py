@@ -68,7 +68,7 @@ def aligned(values, vertices, what):
 
 
 def _order(index, vertices):
-    """Return the positions of the vertices in an index, or None if labels differ."""
+    """Return the vertices' positions in an index, or None."""
     if vertices is None or len(index) != len(vertices):
         return None
     places = {str(label): place for place, label in enumerate(index)}

@@ -75,7 +75,7 @@ def is_compact(words):
 
 
 def of_days(words, kind):
-    """Return days or months in one of the FORMS of a kind as (n,) int64 seconds.
+    """Return days or months as (n,) int64 seconds, by FORMS[kind].
 
     None for another format.
     """

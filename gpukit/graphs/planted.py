@@ -32,7 +32,7 @@ def random_edges(count, rng):
 
 
 def _pairs(codes):
-    """Return the pairs i < j of positions (E,) int64 in a fixed order.
+    """Return the pairs i < j at positions (E,) int64.
 
     The order is (0, 1), (0, 2), (1, 2), (0, 3), ... Exact below 2^25 vertices: square roots of squares below 2^53 are
     exact, and the next smaller number is far enough away.
@@ -42,7 +42,7 @@ def _pairs(codes):
 
 
 def ego_edges(count, rng):
-    """Return the edges (E, 2) int64, i < j, of a graph similar to ego-Facebook.
+    """Return the edges (E, 2) of a graph similar to ego-Facebook.
 
     It is connected and has count vertices. With 4,039 vertices it has 88,234 edges; a smaller one has smaller
     communities, a larger one more of them.

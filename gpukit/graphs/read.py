@@ -1,4 +1,4 @@
-"""Read and write graph tensors: .npz, or a file of edges and one of values.
+"""Read and write graph tensors, in one file or two.
 
 Files of edges and values are text, Parquet or .npy.
 """
@@ -104,7 +104,7 @@ class Lies(NamedTuple):
     times: object = None
 
     def times_of(self, own, path):
-        """Return the times of the file of values, or of the times file, validated.
+        """Return the times of either file, validated.
 
         Raises ParameterError if both have times.
         """
@@ -148,7 +148,7 @@ class Near(NamedTuple):
         return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
 
     def warn_of_absent(self, ids, names, path):
-        """Warn of labels in the file that are missing in the table of values.
+        """Warn of the file's labels that the values lack.
 
         The graph is made without them.
         """
@@ -241,7 +241,10 @@ def _values(source, graph, ids, lies):
 
 
 def _places(ids, names, count, path):
-    """Return the rows of values for the ids of an edge list, (len(ids),) int64."""
+    """Return the rows of values for an edge list's ids.
+
+    The result is (len(ids),) int64.
+    """
     if names is None:
         if ids.dtype.kind in "iu" and ids[0] == 0 and ids[-1] < count:
             return ids.astype(np.int64)
@@ -313,7 +316,7 @@ def _check_tensor(path, headers, needed):
 
 
 def _check_graph(path, headers, read):
-    """Return the number of vertices of an archive's graph, or None if unknown.
+    """Return the vertex count of an archive's graph, None if unknown.
 
     Raises DataError if names, dtypes or shapes are not those of a graph.
     """
@@ -333,7 +336,7 @@ def _check_graph(path, headers, read):
 
 
 def _check_parts(path, headers, prefix, read):
-    """Return the number of vertices of a CSR matrix; DataError for wrong Headers."""
+    """Return the vertex count of CSR parts; DataError for wrong Headers."""
     data, indices, indptr, shape = (prefix + part for part in PARTS)
     try:
         archives.check_header(path, headers, shape, "iu", (2,))
@@ -360,7 +363,7 @@ def _form(found, path):
 
 
 def _graph(found, path):
-    """Return the graph in an archive's arrays, in a form that as_adjacency takes."""
+    """Return an archive's graph in a form of as_adjacency."""
     form = _form(found, path)
     if form == "edges":
         return found["edges"], found.get("weights")
@@ -386,7 +389,7 @@ def _listed(found):
 
 
 def _arrays(source, wanted, check):
-    """Return {name: array} of an .npz in an open Source; None for unwanted ones.
+    """Return {name: array} of an .npz; None for unwanted arrays.
 
     check: function of the name and the Headers, as in read_npz.
     """

@@ -33,7 +33,7 @@ def synth_graph(
     adjacency=None,
     dtype="float32",
 ):
-    """Generate a GraphTensor with its truth, of low rank in each spectral slice.
+    """Generate a GraphTensor with its truth, of low spectral rank.
 
     like: 'random' (mean degree 20; 400 vertices) or 'ego-facebook' (its degrees and communities; 4,039 vertices);
     vertices: another number of them. adjacency: a graph in any form that as_adjacency takes, instead of a generated
@@ -98,7 +98,10 @@ def _truth(adjacency, shape, rank, seed, dtype):
 
 
 def _mask(shape, missing, rng):
-    """Return a mask (N,) or (N, m, n), True = observed; at least one is."""
+    """Return a mask (N,) or (N, m, n), True = observed.
+
+    At least one entry is observed.
+    """
     mask = np.ones(shape, dtype=bool)
     if len(shape) == 1:
         count = min(round(missing * shape[0]), shape[0] - 1)

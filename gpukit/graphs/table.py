@@ -68,7 +68,7 @@ def known_of(ids):
 
 
 def numbered(count):
-    """Return the ids 0 to N-1 of unlabelled vertices, None without a graph."""
+    """Return the ids of unlabelled vertices, None without a graph."""
     return None if count is None else np.arange(count)
 
 
@@ -200,7 +200,7 @@ def times(table, frame, found):
 
 
 def firsts(places, count):
-    """Return the first line of each index, (count,), -1 if there is none."""
+    """Return the first line of each index, (count,), else -1."""
     out = np.full(count, -1, np.int64)
     out[places[::-1]] = np.arange(len(places))[::-1]
     return out

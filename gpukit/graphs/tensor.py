@@ -1,4 +1,4 @@
-"""GraphTensor: a graph, a matrix on each vertex, and a mask of observed entries."""
+"""GraphTensor: a graph with matrices on its vertices and a mask."""
 
 from typing import NamedTuple
 

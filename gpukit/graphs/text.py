@@ -33,7 +33,7 @@ def read_graph_text(path):
 
 
 def is_number(word):
-    """Return True for a field that is empty or a number (nan and inf too)."""
+    """Return True for an empty field or a number, nan included."""
     return not word or words.is_number(word, finite=False)
 
 
@@ -63,7 +63,7 @@ def _are_integers(frame):
 
 
 def _list_header(table):
-    """Return True if the first line of a list of edges names its columns."""
+    """Return True if an edge list's first line names its columns."""
     first, second = table.first, table.second
     if table.named:
         return True

@@ -114,7 +114,7 @@ def gaussian(distances, scale):
 
 
 def near_one(numbers):
-    """Return numbers times a power of two so that their squares fit float64.
+    """Scale numbers by a power of two so that their squares fit float64.
 
     The largest is then in [1/2, 1).
     """
