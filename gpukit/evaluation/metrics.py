@@ -54,7 +54,7 @@ def relative_error(truth, predicted):
 
 
 def hit_ratio(relevant, lists, k=10):
-    """Return the fraction of users whose relevant item is in their top k.
+    """Return the fraction of users with the relevant item in the top k.
 
     relevant (users,) item of each user; lists (users, n) items, best first, short lists padded with no item.
     """

@@ -286,7 +286,7 @@ def _average_precision(labels, ends, relevant):
 
 @njit
 def _gains(gained, ideal, cuts, letor, row):
-    """Fill row with NDCG at each cut and its mean over all k.
+    """Fill row with NDCG at the cuts and over all k.
 
     NaN for a query without gain.
     """

@@ -1,4 +1,4 @@
-"""Random and temporal splits of a table, independent of the number of threads."""
+"""Random and temporal splits of a table, independent of threads."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor

@@ -15,12 +15,12 @@ PRODUCTS = 4_000_000_000  # maximum pairs of clicks of one user for similarities
 
 
 class Popularity:
-    """Recommend the most clicked items to every user; ties by the lower row."""
+    """Recommend the most clicked items; ties by the lower row."""
 
     name = "popularity"
 
     def __init__(self, learned, n_items, known=None):
-        """learned: training Clicks; known: those of the users who get lists, if others."""
+        """learned: training Clicks; known: Clicks of other users to serve."""
         self.known, self.n_items = learned if known is None else known, n_items
         self.counts = learned.of_items(n_items).astype(np.float32)
 

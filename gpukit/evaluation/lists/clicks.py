@@ -1,4 +1,4 @@
-"""Clicks of users, and selection of the test clicks that can be evaluated."""
+"""Clicks of users, and selection of valid test clicks."""
 
 from typing import NamedTuple
 

@@ -26,7 +26,7 @@ def shown(slots, clicks):
 
 
 def gini(counts):
-    """Return the Gini coefficient of counts (N,) >= 0; 0 if all are 0."""
+    """Return the Gini coefficient of counts; 0 for all zeros."""
     ordered, n = np.sort(counts).astype(np.float64), len(counts)
     if not ordered.sum():
         return 0.0
