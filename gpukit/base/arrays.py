@@ -97,7 +97,7 @@ class Resident(NamedTuple):
 
 
 def is_on_gpu(array):
-    """Return True for an array of Numba, CuPy, PyTorch, ... on a GPU."""
+    """Return True for an array on a GPU, of any library."""
     return hasattr(array, "__cuda_array_interface__")
 
 
@@ -190,7 +190,7 @@ def as_labels(name, values):
 
 
 def check_whole(name, values):
-    """Raise DataError for whole labels beyond int64 in a list or object array."""
+    """Raise DataError for whole labels beyond int64 in object arrays."""
     values = [] if hasattr(values, "dtype") and values.dtype != object else np.ravel(np.asarray(values, object))
     for one in values:
         if isinstance(one, abstract.Integral) and not -(2**63) <= one < 2**63:
@@ -214,7 +214,7 @@ def ordered_floats(values):
 
 
 def axes(values):
-    """Return the number of axes of values; 0 if they are not an array."""
+    """Return the number of axes; 0 if not an array."""
     try:
         return np.ndim(values)
     except ValueError:
@@ -293,7 +293,10 @@ def beside(array, other):
 
 
 def from_dlpack(values):
-    """Return a numpy array of a DLPack object; from a GPU through cupy."""
+    """Return a DLPack object as a numpy array.
+
+    Arrays on a GPU are copied through cupy.
+    """
     return np.from_dlpack(values) if values.__dlpack_device__()[0] == HOST else cupy_of(values).get()
 
 
@@ -310,7 +313,7 @@ def cupy_of(values):
 
 
 def placer(values):
-    """Return a function that moves numpy arrays to the GPU and library of values.
+    """Return a function that moves numpy arrays to the GPU of values.
 
     The library is cupy, torch or numba; arrays already on the GPU are not copied. None for values on the host or of
     another library.
@@ -327,7 +330,10 @@ def placer(values):
 
 
 def to_torch(torch, device, array):
-    """Return an array of the host or a GPU as torch's on a device."""
+    """Return an array as torch's on a torch device.
+
+    array: numpy's, or on a GPU.
+    """
     return torch.as_tensor(array if is_on_gpu(array) else np.ascontiguousarray(array), device=device)
 
 

@@ -86,7 +86,7 @@ def routing(estimator):
 
 
 def tags():
-    """Return the Tags of an estimator that accepts sparse X and NaN, without y."""
+    """Return Tags that allow sparse X, NaN and no y."""
     from sklearn.utils import InputTags, Tags, TargetTags
 
     return Tags(
