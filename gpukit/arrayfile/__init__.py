@@ -1,4 +1,4 @@
-"""Named arrays in one file with checksums, for models, checkpoints and binary copies.
+"""Named arrays in a checksummed file: models, checkpoints, binary copies.
 
 Format: 8 bytes of magic; version, length and CRC-32 of the header, each a uint32 (the CRC covers all before it and the
 header); the header in JSON: facts, and for each array its name, dtype, shape and checksum; then the arrays as in
@@ -77,7 +77,7 @@ class Stretch(NamedTuple):
 
 
 class Look(NamedTuple):
-    """Result for a Stretch: checksums of its pieces as bytes, and value ranges.
+    """Checksums of a Stretch's pieces, as bytes, and their value ranges.
 
     bounds: [(low, high)] of the numbers of each piece, or [].
     """
@@ -167,7 +167,7 @@ def _header(path, kind, file):
 
 
 def _parsed(raw, at):
-    """Return the Header in JSON bytes of a file whose arrays begin after `at`.
+    """Parse the Header in JSON bytes; arrays begin after `at`.
 
     Raises ValueError and the like for other JSON.
     """
@@ -214,7 +214,7 @@ def read(path, kind, mmap=False, leave=(), bounds=None):
 
 
 def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
-    """Apply `read` to an open file at its beginning; path: its name in messages."""
+    """Apply `read` to an open file; path: its name in messages."""
     with _told(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
@@ -236,7 +236,7 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
 
 
 def _room(file, entry, mmap):
-    """Return the array of an entry: uninitialized memory, or a map of the file."""
+    """Return an entry's array: uninitialized, or mapped from the file."""
     if mmap and entry.nbytes:
         return np.memmap(file, entry.dtype, "r", entry.offset, entry.shape)
     return np.empty(entry.shape, entry.dtype)
@@ -249,7 +249,7 @@ def _stretches(entry, array):
 
 
 def _taken(file, mmap, bounded, sums, stretch):
-    """Return the Look of a Stretch, piece by piece; read it first unless mapped.
+    """Return the Look of a Stretch; read it first unless mapped.
 
     sums: function of pieces.way.
     """
@@ -301,7 +301,7 @@ def refuse_surrogates(name, array):
 
 
 def is_legible(array):
-    """Return True if strings hold valid letters and booleans are 0 or 1.
+    """Return True if strings are valid and booleans 0 or 1.
 
     numpy relies on it.
     """

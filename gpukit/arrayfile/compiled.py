@@ -1,4 +1,4 @@
-"""Compiled sums and maxima of a table of words, in one pass over memory."""
+"""Compiled sums and maxima of a table of words, in one pass."""
 
 import numpy as np
 

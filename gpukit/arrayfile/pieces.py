@@ -16,9 +16,9 @@ COMPILED_FROM = 256 << 20  # bytes: compiled code saves 10 ms, twice its loading
 
 
 def way(nbytes):
-    """Return the function for sums of words, for arrays of nbytes in total.
+    """Return the function for sums of words, by total size.
 
-    It is `sums`, or the compiled one if numba is imported already.
+    nbytes: of all arrays. It is `sums`, or the compiled one if numba is imported already.
     """
     if nbytes < COMPILED_FROM or "numba" not in sys.modules:
         return sums
@@ -37,7 +37,7 @@ def sums(words):
 
 
 def checksum(piece):
-    """Return the checksum of a piece, bytes (b,), as defined in the package."""
+    """Return the checksum of a piece, bytes (b,)."""
     return look(piece, None, sums)[0]
 
 
@@ -70,7 +70,7 @@ def _range(numbers, end, tops):
 
 
 def _top(bits, end, tops):
-    """Return the largest of unsigned numbers (n,); tops: of the first `end`."""
+    """Return the largest unsigned number; tops: of the first `end`."""
     if tops is None or bits.itemsize < WORD // 2:
         return bits.max()
     upper, lower = tops
