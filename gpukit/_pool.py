@@ -91,7 +91,7 @@ def staying():
 
 
 def by_rows(function, shape):
-    """Return [function(slice)] of blocks of rows of a table (N, T), on all cores.
+    """Return [function(slice)] of row blocks of a table, on all cores.
 
     Blocks have at least ROWS numbers and are the same on any machine.
     """
@@ -126,7 +126,7 @@ def in_order(function, tasks, consume, threads):
 
 
 def beside(calls, aside, begin, heard):
-    """Return [call()] in order; run the calls numbered in `aside` on other threads.
+    """Return [call()] in order; run those in `aside` on other threads.
 
     Each list of numbers in `aside` has its own thread, which first calls begin() and runs its calls one after another.
     The calling thread runs the other calls and passes each result to heard(result).
@@ -143,7 +143,10 @@ def beside(calls, aside, begin, heard):
 
 
 class _Limit:
-    """Shared state of alone(): the first thread sets the limit, the last restores it."""
+    """Shared state of alone().
+
+    The first of several threads sets the limit, the last restores it.
+    """
 
     def __init__(self):
         self.lock, self.count, self.kept = threading.Lock(), 0, None
