@@ -6,7 +6,8 @@ A document has latent traits: the match of five streams (body, anchor, title, ur
 the streams, fame, and depth in its site. Features combine few traits each and little noise, as LETOR's do: term counts
 (log-normal, whole numbers), scores (smooth), flags, links and clicks (heavy tails); a stream without the query's words
 has zeros. Each column is then scaled to [0, 1], 6 decimals. Columns are thus correlated, their spreads differ by orders
-of magnitude, and training takes as many steps as on real data. The relevance combines some traits and noise.
+of magnitude, and training takes a similar number of steps as on real data. The relevance combines some
+traits and noise.
 """
 
 from dataclasses import dataclass

@@ -109,7 +109,7 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
     ----------
     size : int or None
         Number of the smoothest eigenvectors (1 to N); None for all.
-    device : gpukit.device.Device
+    device : gpukit.device.Device or None
         On a GPU the full basis is computed there if cupy is installed and memory suffices, else on the CPU; see
         Basis.source.
     cache : bool

@@ -215,7 +215,7 @@ class Given(NamedTuple):
 def wide(table, frame, header, given):
     """Return the Columns of a wide table."""
     names, words = names_of(table, frame, header), table.words(frame[0])
-    if names[0] in names[1:]:  # an index that is called as a sensor is
+    if names[0] in names[1:]:  # an index that is named as a sensor
         given = given._replace(known=given.known - {names[0]})
     labels = (0,) if names[0] not in given.known and are_labels(words, names[0], header, given.known) else ()
     sides = in_rows(table, frame, header, labels, given.known), in_columns(names, frame, header, labels, given)

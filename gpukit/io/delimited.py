@@ -121,7 +121,7 @@ class Quotes:
         places = np.flatnonzero(letters == QUOTE)
         new = np.flatnonzero(np.diff(places, prepend=-2) > 1)
         starts, sizes = places[new], np.diff(new, append=len(places))
-        # A run of quotes opens or closes a field where their number is odd; within one, two stand for one.
+        # A run of an odd number of quotes opens or closes a field; within a field, two quotes are one.
         is_odd = sizes % 2 == 1
         is_within = (np.cumsum(is_odd) - is_odd) % 2 == 1
         before = np.where(starts > 0, letters[starts - 1], NEWLINE)

@@ -8,7 +8,7 @@ from gpukit.errors import DataError
 
 ROWS = 1 << 18  # per batch, fewer for many columns
 NUMBERS = 1 << 22  # per batch
-MOST_DIGITS = 18  # of whole decimals that fit int64
+MOST_DIGITS = 18  # digits of whole decimals that fit int64
 
 
 def library():

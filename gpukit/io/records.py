@@ -8,7 +8,7 @@ from gpukit.errors import DataError
 BLANKS = " \t\r"  # stripped around words
 SHOWN = 80  # maximum letters of a word in a message
 QUOTED = re.compile(rb'(?<![^\t,;| \r\n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)')  # a field between any separators
-ODD = re.compile(r'[",;|]|^[ #%]| $| #')  # in a printable word: what a reader would split, strip, or drop as a comment
+ODD = re.compile(r'[",;|]|^[ #%]| $| #')  # in a printable word: text that a reader would split, strip, or drop
 
 
 @functools.cache

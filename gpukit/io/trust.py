@@ -9,7 +9,7 @@ import numpy as np
 from gpukit._pool import shared_out
 from gpukit.errors import DataError
 
-BLOCK = 1 << 17  # numbers that fit a core's own cache
+BLOCK = 1 << 17  # numbers that fit in a core's own cache
 TASK = 32 * BLOCK  # numbers per thread task
 DENSE = 16  # largest ratio of id range to id count for which marking is faster than sorting
 

@@ -4,8 +4,8 @@ Protocol of He et al., "Neural collaborative filtering" (WWW 2017): hit ratio an
 
 Additional rules: each item counts once among the candidates, so the click itself and repeated items are dropped from
 the negatives. Negatives from training are dropped too, because no list shows them. A click with tied scores gets the
-mean over the tied positions, so constant scores are worth as much as random ones. An item unknown to a predictor ranks
-after all known ones.
+mean over the tied positions, so constant scores have the expected value of random ones. An item unknown to a
+predictor ranks after all known ones.
 """
 
 from typing import NamedTuple

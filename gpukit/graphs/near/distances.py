@@ -25,7 +25,7 @@ def graph_from_distances(distances, neighbors=None, ids=None):
 
     distances: a square array or DataFrame (NaN and infinity: no edge), or a DataFrame or list of (vertex, vertex,
     distance). Of a pair in both directions, the shorter distance is used. Every vertex keeps its nearest neighbour,
-    whatever its weight. neighbors: number of nearest neighbours of each vertex (None: all with weight 0.1). ids: the
+    even below that weight. neighbors: number of nearest neighbours of each vertex (None: all with weight 0.1). ids: the
     vertices to use, in this order (None: all). Raises DataError for negative or no distances, and for repeated ids.
     """
     twice = None if ids is None else first_repeated(list(map(str, ids)))
