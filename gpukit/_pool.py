@@ -1,4 +1,4 @@
-"""Threads for work that is done outside the interpreter: numpy's loops, checksums, reading."""
+"""Thread pools for work outside the interpreter: numpy loops, checksums, reading."""
 
 import collections
 import contextlib
@@ -12,17 +12,19 @@ from gpukit._cores import cores
 
 MOST = 16
 NAME = "gpukit-pool"
-ROWS = 1 << 16  # numbers of a piece of a table
+ROWS = 1 << 16  # numbers per piece of a table
 
 
 def within():
-    """Whether the calling thread is one of several that work side by side."""
+    """Return True if the calling thread is a worker of a pool."""
     return threading.current_thread().name.startswith(NAME)
 
 
 def shared_out(function, tasks):
-    """[function(task)] in order, on all cores; a single task, a single core, or a thread that shares its work already,
-    does without threads."""
+    """Return [function(task)] in order, computed on all cores.
+
+    A single task, a single core, or a call from a worker uses no threads.
+    """
     tasks = list(tasks)
     # cores() comes last: it reads several files, which takes as long as a small task.
     if len(tasks) < 2 or within() or (workers := min(cores(), MOST, len(tasks))) < 2:
@@ -38,20 +40,23 @@ def shared_out(function, tasks):
 
 
 class _Stay:
-    """Threads that stay while somebody is within staying() or has borrowed them; a child that is forked has none."""
+    """Thread pool that is shared within staying(); a forked child has none."""
 
     def __init__(self):
         self.lock, self.count, self.kept, self.process = threading.Lock(), 0, None, None
 
     def enter(self):
-        """Use the threads, which the first user starts."""
+        """Register a user; the first one starts the threads."""
         with self.lock:
             self.count += 1
             if self.count == 1:
                 self.kept, self.process = ThreadPoolExecutor(min(cores(), MOST), NAME), os.getpid()
 
     def borrow(self):
-        """Return the threads, which then stay until leave(), or None where there are none."""
+        """Return the pool and register a user, or None without a pool.
+
+        The pool stays until leave().
+        """
         if self.process != os.getpid():
             return None
         with self.lock:
@@ -59,7 +64,7 @@ class _Stay:
             return self.kept
 
     def leave(self):
-        """Use the threads no longer; the last user ends them."""
+        """Unregister a user; the last one ends the threads."""
         with self.lock:
             self.count -= 1
             done = None if self.count else self.kept
@@ -74,7 +79,10 @@ _stay = _Stay()
 
 @contextlib.contextmanager
 def staying():
-    """Within it the threads of shared_out stay: for work of many short pieces, which starting threads would double."""
+    """Keep the threads of shared_out alive within the context.
+
+    For many short tasks, whose time starting threads would double.
+    """
     _stay.enter()
     try:
         yield
@@ -83,18 +91,21 @@ def staying():
 
 
 def by_rows(function, shape):
-    """[function(slice)] of the rows of a table (N, T), piece by piece, on all cores: pieces of ROWS numbers at least,
-    the same on any machine."""
+    """Return [function(slice)] of row blocks of a table, on all cores.
+
+    Blocks have at least ROWS numbers and are the same on any machine.
+    """
     rows, columns = shape
     each = max(1, -(-ROWS // max(1, columns)), -(-rows // (4 * MOST)))
     return shared_out(function, [slice(first, min(first + each, rows)) for first in range(0, rows, each)])
 
 
 def in_order(function, tasks, consume, threads):
-    """Call consume(function(task)) for each task in order. The functions run on threads, a few tasks ahead.
+    """Call consume(function(task)) for each task in order, a few tasks ahead.
 
     tasks : iterable, advanced by the calling thread, which also calls consume. threads : int, at most MOST are used; 1:
-    the calling thread does everything. After an error or a request to stop, only tasks that have begun end.
+    the calling thread does everything. After an error or a request to stop, tasks that have started end, others are
+    cancelled.
     """
     if threads < 2 or within():
         for task in tasks:
@@ -115,10 +126,10 @@ def in_order(function, tasks, consume, threads):
 
 
 def beside(calls, aside, begin, heard):
-    """[call()] in order; those whose numbers are in a list of `aside` in a thread of their own, one after another,
-    beside the rest.
+    """Return [call()] in order; run those in `aside` on other threads.
 
-    begin(): what such a thread does first. heard(result): told of each by the calling thread, of the rest as they come.
+    Each list of numbers in `aside` has its own thread, which first calls begin() and runs its calls one after another.
+    The calling thread runs the other calls and passes each result to heard(result).
     """
     calls, out = list(calls), {}
     with ThreadPoolExecutor(max(1, len(aside)), "gpukit-beside", begin) as pool:
@@ -132,7 +143,10 @@ def beside(calls, aside, begin, heard):
 
 
 class _Limit:
-    """Who is within alone(): the first of several threads sets the limit, the last takes it back."""
+    """Shared state of alone().
+
+    The first of several threads sets the limit, the last restores it.
+    """
 
     def __init__(self):
         self.lock, self.count, self.kept = threading.Lock(), 0, None
@@ -143,8 +157,10 @@ _limit = _Limit()
 
 @contextlib.contextmanager
 def alone():
-    """Within it BLAS and LAPACK take one thread a call: of matrices so small that their threads wait for each other
-    longer than they save, the longer the busier the machine, and of calls that come from several threads at once."""
+    """Limit BLAS and LAPACK to one thread per call within the context.
+
+    For matrices so small that threads cost more than they save, and for calls from several threads at once.
+    """
     control = libraries("scipy.linalg" in sys.modules)
     with _limit.lock:
         _limit.count += 1
@@ -161,7 +177,10 @@ def alone():
 
 @functools.cache
 def libraries(scipy):
-    """threadpoolctl's controller of the libraries that are loaded; scipy: whether that brought its own."""
+    """Return threadpoolctl's controller of the loaded libraries.
+
+    scipy: True if scipy's are loaded, part of the cache key.
+    """
     from threadpoolctl import ThreadpoolController
 
     return ThreadpoolController()

@@ -1,15 +1,18 @@
-"""Named arrays in one file, under checksums: models, checkpoints and binary copies are such files.
+"""Named arrays in a checksummed file: models, checkpoints, binary copies.
 
-8 bytes of magic; version, length and CRC-32 of the header, each a uint32 (the CRC is that of all before it and of the
-header); the header in JSON: facts, and of each array its name, dtype, shape and checksum; then the arrays as they lie
-in memory, little endian, each at the next multiple of 64 bytes, and nothing behind them. A checksum is the CRC-32 of
-the checksums (uint32) of an array's pieces of 1 MiB, so that threads can share the work; that of a piece is the CRC-32
-of the sums of its rows and of its columns, as a table of uint64, 512 a row (and of what is left of a row). Sums take a
-quarter of the time of a CRC; no change of up to three words keeps those of rows and columns both.
+Format: 8 bytes of magic; version, length and CRC-32 of the header, each a uint32 (the CRC covers all before it and the
+header); the header in JSON: facts, and for each array its name, dtype, shape and checksum; then the arrays as in
+memory, little endian, each at the next multiple of 64 bytes, and nothing after them. A checksum is the CRC-32 of the
+checksums (uint32) of an array's pieces of 1 MiB, so that threads can share the computation. The checksum of a piece is
+the CRC-32 of the sums of its rows and of its columns, as a table of uint64, 512 per row (and of the incomplete last
+row). Sums take a quarter of the time of a CRC, and a change of up to three words cannot keep both row and column sums.
 
-pieces.py has the sums; those of large arrays are compiled.py's, where numba is loaded already.
+| file        | contents                                                                  |
+|-------------|---------------------------------------------------------------------------|
+| pieces.py   | checksums and ranges of pieces, by numpy                                  |
+| compiled.py | compiled sums of large arrays, used if numba is loaded already            |
 
-A file is read only if its size is, to the byte, what its header makes it: nothing is allocated that is not there.
+A file is read only if its size is exactly that of its header, so no memory is allocated for missing data.
 """
 
 import contextlib
@@ -29,13 +32,13 @@ from gpukit.errors import DataError
 
 VERSION = 2
 ALIGN = 64
-AT_ONCE = 8 * PIECE  # bytes of a thread's task
+AT_ONCE = 8 * PIECE  # bytes per thread task
 START = struct.Struct("<8sIII")
 LAST_LETTER, SURROGATES = 0x10FFFF, (0xD800, 0xDFFF)
 
 
 class Kind(NamedTuple):
-    """A kind of file: its magic (8 bytes), what it is called, the error for one that is not sound, what to do then."""
+    """Kind of file: magic (8 bytes), title, error class, advice for damaged files."""
 
     magic: bytes
     what: str
@@ -43,12 +46,12 @@ class Kind(NamedTuple):
     again: str
 
     def refuse(self, path, fault):
-        """The error for a file that has a fault."""
+        """Return the error for a file with a fault."""
         return self.error(f"{path} is damaged or cut short: {fault}. {self.again}")
 
 
 class Entry(NamedTuple):
-    """An array in a file."""
+    """Array in a file."""
 
     name: str
     dtype: np.dtype
@@ -58,12 +61,15 @@ class Entry(NamedTuple):
 
     @property
     def nbytes(self):
-        """Bytes, counted without overflow."""
+        """Size in bytes, computed without overflow."""
         return prod(self.shape) * self.dtype.itemsize
 
 
 class Stretch(NamedTuple):
-    """A stretch of an array in a file: its Entry, its bytes (b,), where they stand in the file."""
+    """Part of an array in a file.
+
+    entry: the array's Entry; whole: its bytes (b,); offset: in the file.
+    """
 
     entry: Entry
     whole: np.ndarray
@@ -71,22 +77,28 @@ class Stretch(NamedTuple):
 
 
 class Look(NamedTuple):
-    """What was found in a Stretch: the checksums of its pieces, as bytes; [(low, high)] of their numbers, or []."""
+    """Checksums of a Stretch's pieces, as bytes, and their value ranges.
+
+    bounds: [(low, high)] of the numbers of each piece, or [].
+    """
 
     crcs: bytes
     bounds: list
 
 
 class Header(NamedTuple):
-    """facts, what JSON holds; entries, the arrays in their order."""
+    """facts: JSON object; entries: the arrays in order."""
 
     facts: dict
     entries: tuple
 
 
 def write(file, magic, facts, arrays):
-    """Write facts (a dict for JSON) and {name: array} (numbers, booleans or fixed-width strings) to an open binary
-    file, a pipe too. Raises DataError for text with a surrogate, which reading refuses."""
+    """Write facts (a JSON-serializable dict) and {name: array} to an open binary file.
+
+    Arrays hold numbers, booleans or fixed-width strings; the file may be a pipe. Raises DataError for text with a
+    surrogate, which reading rejects.
+    """
     arrays = {name: _stored(array) for name, array in arrays.items()}
     for name, array in arrays.items():
         refuse_surrogates(name, array)
@@ -107,12 +119,12 @@ def _stored(array):
 
 
 def _bytes_of(array):
-    """The memory of a C-contiguous array as uint8 (n,)."""
+    """Return the memory of a C-contiguous array as uint8 (n,)."""
     return array.reshape(-1).view(np.uint8) if array.size else np.empty(0, np.uint8)
 
 
 def begins_with(path, magic):
-    """True when path is a file that begins with magic."""
+    """Return True if path is a file that begins with magic."""
     if not os.path.isfile(path):
         return False
     with open(path, "rb") as file:
@@ -120,7 +132,10 @@ def begins_with(path, magic):
 
 
 def read_header(path, kind):
-    """The Header of a file, which has the size that it says; raises kind.error, DataError where it cannot be read."""
+    """Return the Header of a file, whose size must match it.
+
+    Raises kind.error, or DataError if it cannot be read.
+    """
     with _told(path), open(path, "rb") as file:
         return _header(path, kind, file)
 
@@ -136,7 +151,7 @@ def _header(path, kind, file):
         raise kind.refuse(path, "its header cannot be read")
     _, version, length, crc = START.unpack(start)
     if version != VERSION:
-        version = 1 if start[16:17] == b"{" else version  # its header begins where ours has the checksum
+        version = 1 if start[16:17] == b"{" else version  # version 1 has no checksum: its header begins there
         raise kind.error(f"{path} has format version {version}; this gpukit reads version {VERSION}. {kind.again}")
     raw = file.read(min(length, size))
     if zlib.crc32(raw, zlib.crc32(start[:-4])) != crc:
@@ -152,7 +167,10 @@ def _header(path, kind, file):
 
 
 def _parsed(raw, at):
-    """The Header in JSON bytes of a file whose arrays begin after `at`; ValueError and the like for any other JSON."""
+    """Parse the Header in JSON bytes; arrays begin after `at`.
+
+    Raises ValueError and the like for other JSON.
+    """
     header = json.loads(raw)
     facts, listed = header["facts"], header["arrays"]
     if not isinstance(facts, dict) or not isinstance(listed, list):
@@ -169,7 +187,7 @@ def _parsed(raw, at):
 
 
 def _dtype(text):
-    """The dtype that a text spells, of numbers, booleans or strings of some width."""
+    """Return the dtype that a text spells: numbers, booleans or fixed-width strings."""
     dtype = np.dtype(text) if isinstance(text, str) else np.dtype("V")
     if dtype.str != text or dtype.kind not in "biufUS" or not dtype.itemsize or text[0] == ">":
         raise ValueError(f"{text!r:.80} is no kind of numbers or text")
@@ -185,18 +203,18 @@ def _shape(shape):
 
 
 def read(path, kind, mmap=False, leave=(), bounds=None):
-    """(facts, {name: array}) of a file; raises kind.error for one that is not as it was written.
+    """Return (facts, {name: array}) of a file; raises kind.error if it is damaged.
 
-    mmap: leave arrays on disk, read-only; they are looked at here once, and must not change afterwards. leave: names of
-    arrays that are not wanted. bounds: a dict that gets, of each array of numbers that has any, {name: (low, high)}
-    that they lie within; NaN where one is none. They are found while the numbers are in the cache, for next to nothing.
+    mmap: map arrays read-only; they are checked here once and must not change afterwards. leave: names of arrays to
+    skip. bounds: a dict that receives {name: (low, high)} for each non-empty array of numbers: a range that contains
+    its values, NaN if one is NaN. The ranges are found at low cost while the numbers are in the cache.
     """
     with _told(path), open(path, "rb") as file:
         return read_open(file, path, kind, mmap, leave, bounds)
 
 
 def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
-    """`read` of a file that is open, at its beginning; path: its name in messages."""
+    """Apply `read` to an open file; path: its name in messages."""
     with _told(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
@@ -218,20 +236,23 @@ def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
 
 
 def _room(file, entry, mmap):
-    """The array of an entry: memory to be filled, or the file's own."""
+    """Return an entry's array: uninitialized, or mapped from the file."""
     if mmap and entry.nbytes:
         return np.memmap(file, entry.dtype, "r", entry.offset, entry.shape)
     return np.empty(entry.shape, entry.dtype)
 
 
 def _stretches(entry, array):
-    """[Stretch] of the array of an entry."""
+    """Return the parts of an entry's array, [Stretch]."""
     whole = _bytes_of(array)
     return [Stretch(entry, whole[at : at + AT_ONCE], entry.offset + at) for at in range(0, len(whole), AT_ONCE)]
 
 
 def _taken(file, mmap, bounded, sums, stretch):
-    """The Look at a Stretch, piece by piece, each read first unless the file is mapped; sums: pieces.way."""
+    """Return the Look of a Stretch; read it first unless mapped.
+
+    sums: function of pieces.way.
+    """
     crcs, bounds = [], []
     dtype = stretch.entry.dtype if bounded and stretch.entry.dtype.kind in "iuf" else None
     for at in range(0, len(stretch.whole), PIECE):
@@ -245,7 +266,10 @@ def _taken(file, mmap, bounded, sums, stretch):
 
 
 def _fill(file, piece, offset):
-    """Read a piece whole; what a file that has shrunk lacks is left, and found by the checksum."""
+    """Read a whole piece; bytes missing in a truncated file stay unset.
+
+    The checksum detects them.
+    """
     done = 0
     while done < len(piece):
         got = os.preadv(file, [piece[done:]], offset + done)
@@ -255,21 +279,21 @@ def _fill(file, piece, offset):
 
 
 def _around(pairs):
-    """The (low, high) of several."""
+    """Return the (low, high) that contains several ranges."""
     low, high = zip(*pairs)
     whole = all(one == one for one in low + high)
     return (min(low), max(high)) if whole else (np.nan, np.nan)
 
 
 def _crc_of(whole):
-    """The checksum of bytes (n,), as the module says."""
+    """Return the checksum of bytes (n,), as defined in the module."""
     starts = range(0, len(whole), PIECE)
     crcs = shared_out(lambda at: pieces.checksum(whole[at : at + PIECE]), starts)
     return zlib.crc32(np.array(crcs, "<u4").tobytes())
 
 
 def refuse_surrogates(name, array):
-    """Raise DataError for the first text of an array that has a surrogate, which no file holds."""
+    """Raise DataError for the first text of an array with a surrogate."""
     if array.dtype.kind != "U" or is_legible(array):
         return
     word = next(word for word in array.reshape(-1) if not is_legible(np.atleast_1d(word)))
@@ -277,7 +301,10 @@ def refuse_surrogates(name, array):
 
 
 def is_legible(array):
-    """Whether strings are made of letters, and booleans of 0 and 1: numpy relies on it."""
+    """Return True if strings are valid and booleans 0 or 1.
+
+    numpy relies on it.
+    """
     if array.dtype.kind == "b":
         return not array.size or array.view(np.uint8).max() <= 1
     if array.dtype.kind != "U" or not array.size:
@@ -289,7 +316,7 @@ def is_legible(array):
 
 @contextlib.contextmanager
 def _told(path):
-    """The disk's errors as DataError."""
+    """Convert errors of the disk to DataError."""
     try:
         yield
     except OSError as error:

@@ -1,26 +1,32 @@
-"""Sums of a table of words, and the largest of them, in one pass over memory."""
+"""Compiled sums and maxima of a table of words, in one pass."""
 
 import numpy as np
 
 from gpukit._jit import njit
 
-AT_ONCE = 4  # rows: fewer go over the columns' sums more often, more do not fit into registers
+AT_ONCE = 4  # rows: fewer update the column sums more often, more exceed the registers
 HALF = np.uint64(32)  # bits
 
 
 def sums(words):
-    """(sums of rows (r,), of columns (c,), (largest upper half, largest lower half)) of words (r, c) uint64: a half is
-    in the upper 32 bits of a uint64, what lies below it is to be left."""
+    """Return row sums, column sums and largest halves of words (r, c) uint64.
+
+    The result is (rows (r,), columns (c,), (largest upper half, largest lower half)). Each half is in the upper 32 bits
+    of a uint64; the bits below are to be ignored.
+    """
     rows, columns = np.empty(len(words), np.uint64), np.zeros(words.shape[1], np.uint64)
     words = words[:]
-    words.flags.writeable = False  # a mapped file cannot be written: one kind of array, compiled once
+    words.flags.writeable = False  # mapped files are read-only: one array type, compiled once
     return rows, columns, totals(words, rows, columns)
 
 
 @njit(nogil=True)
 def totals(words, rows, columns):
-    """Fill rows (r,) and columns (c,), which holds 0, with the sums of words (r, c); return the largest word, and the
-    largest lower half of a word in the upper one's place. All uint64."""
+    """Fill rows and columns with the sums of words (r, c).
+
+    rows (r,) and columns (c,), which holds 0 before. Returns the largest word, and the largest lower half of a word,
+    shifted to the upper half. All uint64.
+    """
     upper = lower = np.uint64(0)
     whole = len(words) // AT_ONCE * AT_ONCE
     for r in range(0, whole, AT_ONCE):

@@ -1,8 +1,8 @@
-"""What is asked of a piece of an array, while it is in the cache: its checksum, and the range of its numbers.
+"""Checksum and value range of a piece of an array.
 
-A checksum needs the sums of the rows and of the columns of a table of words, by numpy in two passes, and the range
-takes a third. Compiled code has all three in one, in a quarter of the time, but takes time to be loaded (and the first
-of a process numba's own start, which what follows a large table needs anyway).
+Both are computed while the piece is in the cache. A checksum needs the row and column sums of a table of words, which
+takes numpy two passes; the range takes a third. Compiled code does all in one pass, in a quarter of the time, but takes
+time to load (and the first load in a process starts numba, which code after a large table needs anyway).
 """
 
 import sys
@@ -12,34 +12,40 @@ import numpy as np
 
 PIECE = 1 << 20  # bytes
 ROW, WORD = 4096, 8  # bytes
-COMPILED_FROM = 256 << 20  # bytes: compiled code saves 10 ms of them, twice what its own loading takes
+COMPILED_FROM = 256 << 20  # bytes: compiled code saves 10 ms, twice its loading time
 
 
 def way(nbytes):
-    """The function that gives the sums of a table of words, for arrays of so many bytes: `sums`, or a compiled one,
-    unless numba would have to be imported first."""
+    """Return the function for sums of words, by total size.
+
+    nbytes: of all arrays. It is `sums`, or the compiled one if numba is imported already.
+    """
     if nbytes < COMPILED_FROM or "numba" not in sys.modules:
         return sums
     from gpukit.arrayfile import compiled
 
-    compiled.sums(np.empty((0, ROW // WORD), "<u8"))  # loaded now: the threads that share the work would wait for it
+    compiled.sums(np.empty((0, ROW // WORD), "<u8"))  # load it before the threads need it
     return compiled.sums
 
 
 def sums(words):
-    """(sums of rows (r,), of columns (c,), None) of words (r, c) uint64; a compiled way has the largest upper half and
-    the largest lower half of a word for the None."""
+    """Return (row sums (r,), column sums (c,), None) of words (r, c) uint64.
+
+    The compiled version returns the largest upper and lower halves instead of None.
+    """
     return words.sum(axis=1), words.sum(axis=0), None
 
 
 def checksum(piece):
-    """The checksum of a piece, bytes (b,), as the package says."""
+    """Return the checksum of a piece, bytes (b,)."""
     return look(piece, None, sums)[0]
 
 
 def look(piece, dtype, sums):
-    """(checksum, (low, high) that the numbers lie within) of a piece, bytes (b,) of numbers of a dtype, by a way to
-    have sums; dtype None: (checksum, None)."""
+    """Return (checksum, (low, high) that contains the numbers) of a piece.
+
+    piece: bytes (b,) of numbers of a dtype; sums: function of `way`; dtype None: return (checksum, None).
+    """
     end = len(piece) // ROW * ROW
     rows, columns, tops = sums(piece[:end].view("<u8").reshape(-1, ROW // WORD))
     crc = zlib.crc32(columns, zlib.crc32(rows, zlib.crc32(piece[end:])))
@@ -47,11 +53,10 @@ def look(piece, dtype, sums):
 
 
 def _range(numbers, end, tops):
-    """(low, high) that numbers (n,) lie within, NaN where one is none; tops: of those in the first `end` bytes, as
-    `sums` says.
+    """Return (low, high) that contains numbers (n,), NaN if one is NaN.
 
-    As unsigned numbers what is negative, infinite or none is larger than all that is not: where there is nothing of
-    it, as usual, the largest is enough.
+    tops: for the first `end` bytes, as from `sums`. As unsigned numbers, negative, infinite and NaN values are larger
+    than all others. If there are none, as usual, the largest is sufficient.
     """
     kind, size = numbers.dtype.kind, numbers.itemsize
     if size > WORD:
@@ -65,7 +70,7 @@ def _range(numbers, end, tops):
 
 
 def _top(bits, end, tops):
-    """The largest of unsigned numbers (n,), of the first `end` of which tops tells."""
+    """Return the largest unsigned number; tops: of the first `end`."""
     if tops is None or bits.itemsize < WORD // 2:
         return bits.max()
     upper, lower = tops

@@ -1,12 +1,12 @@
-"""What every estimator shares; none of it imports a compiler, pandas or scikit-learn.
+"""Base of all estimators; imports no compiler, pandas or scikit-learn.
 
-| file         | what it decides                                                                            |
+| file         | contents                                                                                   |
 |--------------|--------------------------------------------------------------------------------------------|
-| estimator.py | `Estimator`: parameters by name, fitted or not, model files, pickles                       |
-| contract.py  | what all estimators have, as a Protocol: check, prepare, fit, save, load                   |
-| checks.py    | checks of a parameter's value                                                              |
-| arrays.py    | arrays as people have them (pandas, masked, on a GPU) as numpy's; rows matched by label    |
-| scikit.py    | tags, metadata routing and HTML, by scikit-learn's own classes, when they are asked for    |
+| estimator.py | `Estimator`: parameters by name, fitted check, model files, pickles                        |
+| contract.py  | Protocol of all estimators: check, prepare, fit, save, load                                |
+| checks.py    | checks of parameter values                                                                 |
+| arrays.py    | arrays of other libraries (pandas, masked, on a GPU) to numpy; rows aligned by label       |
+| scikit.py    | tags, metadata routing and HTML through scikit-learn's own classes, imported on demand     |
 """
 
 from gpukit.base.checks import check_choice, check_integer, check_real

@@ -1,6 +1,7 @@
-"""Arrays as people have them, as numpy's: pandas (nullable types too), masked, on a GPU; rows matched by their labels.
+"""Convert arrays of other libraries to numpy and align rows by label.
 
-pandas is never imported for it: who hands in a frame has done so.
+Supported are pandas (nullable types too), masked arrays and arrays on a GPU. pandas is not imported here: callers that
+pass a data frame have imported it.
 """
 
 import functools
@@ -13,15 +14,15 @@ import numpy as np
 
 from gpukit.errors import DataError
 
-EXACT = 2**53  # every whole number up to it is a float64
+EXACT = 2**53  # float64 represents all whole numbers up to it
 NUMBERS = (abstract.Real, Decimal, np.bool_)
-HOST = 1  # DLPack's number of main memory
+HOST = 1  # DLPack's device type of main memory
 
 
 def plain(values):
-    """values as numpy or scipy hold them, or as they are where they are so already (lists and None too).
+    """Return values as numpy or scipy objects; others (lists, None) unchanged.
 
-    A pandas frame or column of numbers becomes an array, what is missing NaN; so does a masked array. An array on a GPU
+    A pandas frame or column of numbers becomes an array, missing values NaN; so does a masked array. An array on a GPU
     (__cuda_array_interface__, as cupy's, torch's and numba's have, or DLPack) is copied to the host.
     """
     if isinstance(values, np.ma.MaskedArray):
@@ -36,37 +37,43 @@ def plain(values):
 
 
 class Resident(NamedTuple):
-    """An array on a GPU as it was handed in, nothing copied: given, anything with __cuda_array_interface__."""
+    """Array on a GPU, not copied; given: any object with __cuda_array_interface__."""
 
     given: object
 
     @property
     def shape(self):
-        """Its shape."""
+        """Shape of the array."""
         return tuple(self.given.__cuda_array_interface__["shape"])
 
     @property
     def size(self):
-        """How many numbers it has."""
+        """Number of entries."""
         return int(np.prod(self.shape))
 
     @property
     def dtype(self):
-        """Its numpy dtype."""
+        """numpy dtype of the array."""
         return np.dtype(self.given.__cuda_array_interface__["typestr"])
 
     @property
     def is_contiguous(self):
-        """Whether it lies in C order, without gaps."""
+        """True if the array is C-contiguous."""
         return self.given.__cuda_array_interface__.get("strides") is None
 
     def is_plain(self, axes, dtypes):
-        """Whether it has so many axes, one of some dtypes and no gaps: what kernels read as it is."""
+        """Return True if kernels can read the array directly.
+
+        It has `axes` axes, one of `dtypes`, and is C-contiguous.
+        """
         return len(self.shape) == axes and self.is_contiguous and self.dtype in dtypes
 
     @property
     def gpu(self):
-        """The number of the GPU that holds it; of an array that does not say, of the current one."""
+        """Number of the array's GPU.
+
+        The current GPU if the array does not report its device.
+        """
         from gpukit._cuda import cuda
 
         if hasattr(self.given, "__dlpack_device__"):
@@ -74,14 +81,14 @@ class Resident(NamedTuple):
         return int(cuda.get_current_device().id)
 
     def view(self):
-        """It, as numba's array on the device; work that its owner has queued is waited for, on whatever stream."""
+        """Return the array as numba's device array, after synchronizing all streams."""
         from gpukit._cuda import cuda
 
         cuda.synchronize()
         return device_view(self.given)
 
     def as_cupy(self):
-        """It, as cupy's array, nothing copied; waits as view does."""
+        """Return the array as cupy's without a copy; synchronizes as view does."""
         import cupy
 
         with cupy.cuda.Device(self.gpu):
@@ -90,19 +97,22 @@ class Resident(NamedTuple):
 
 
 def is_on_gpu(array):
-    """Is it an array of Numba, CuPy, PyTorch... in a GPU's memory?"""
+    """Return True for an array on a GPU, of any library."""
     return hasattr(array, "__cuda_array_interface__")
 
 
 def device_view(array):
-    """Numba's view of an array on a GPU."""
+    """Return numba's view of an array on a GPU."""
     from gpukit._cuda import cuda
 
     return cuda.as_cuda_array(array)
 
 
 def resident(values):
-    """The Resident of an array on a GPU, also of one that speaks DLPack alone where cupy is there; None of others."""
+    """Return the Resident of an array on a GPU, else None.
+
+    Arrays with DLPack alone need cupy.
+    """
     if not is_on_gpu(values) and not hasattr(values, "__array__") and hasattr(values, "__dlpack_device__"):
         on_host = values.__dlpack_device__()[0] == HOST
         values = values if on_host else cupy_of(values)
@@ -110,7 +120,10 @@ def resident(values):
 
 
 def as_array(values, what, dtype=None):
-    """values as a numpy array; DataError, saying what they are to be, for what is none (lists of unequal lengths)."""
+    """Return values as a numpy array.
+
+    Raises DataError with the name `what` for invalid input (lists of unequal lengths).
+    """
     try:
         return np.asarray(plain(values), dtype=dtype)
     except (TypeError, ValueError) as error:
@@ -118,10 +131,10 @@ def as_array(values, what, dtype=None):
 
 
 def as_numbers(name, values):
-    """values as an array of real numbers; integers, booleans and floats keep their dtype, objects and longer floats
-    become float64.
+    """Return values as an array of real numbers.
 
-    Raises DataError for text, dates, durations, complex numbers and records, which numpy would convert silently.
+    Integers, booleans and floats keep their dtype; objects and longer floats become float64. Raises DataError for text,
+    dates, durations, complex numbers and records, which numpy would convert silently.
     """
     values = as_array(values, name)
     if values.dtype.kind == "f" and values.dtype.itemsize > 8:
@@ -153,7 +166,7 @@ def too_large(name):
 
 
 def _narrowed(name, values):
-    """Longer floats as float64; DataError where that would make a number infinite."""
+    """Convert longer floats to float64; DataError if one becomes infinite."""
     with np.errstate(over="ignore"):
         narrow = values.astype(np.float64)
     if (np.isinf(narrow) & np.isfinite(values)).any():
@@ -162,9 +175,10 @@ def _narrowed(name, values):
 
 
 def as_labels(name, values):
-    """Relevance labels as float64, or as int64 where whole labels exceed 2^53 and float64 would merge them.
+    """Return relevance labels as float64, or int64 for whole labels beyond 2^53.
 
-    Raises DataError as as_numbers does, and for unsigned labels that neither dtype holds.
+    float64 would merge such labels. Raises DataError as as_numbers does, and for unsigned labels that fit neither
+    dtype.
     """
     values, given = as_numbers(name, values), values
     if values.dtype.kind == "f":
@@ -176,7 +190,7 @@ def as_labels(name, values):
 
 
 def check_whole(name, values):
-    """DataError for whole labels that int64 does not hold, of a list or an array of objects."""
+    """Raise DataError for whole labels beyond int64 in object arrays."""
     values = [] if hasattr(values, "dtype") and values.dtype != object else np.ravel(np.asarray(values, object))
     for one in values:
         if isinstance(one, abstract.Integral) and not -(2**63) <= one < 2**63:
@@ -184,12 +198,15 @@ def check_whole(name, values):
 
 
 def ordered_floats(values):
-    """Numbers as float64; integers beyond 2^53 as increasing float64, so that different ones stay different."""
+    """Return numbers as float64; distinct integers stay distinct and ordered.
+
+    Integers beyond 2^53 become increasing float64 numbers.
+    """
     if values.dtype.kind not in "iu" or not values.size or -EXACT <= values.min() <= values.max() <= EXACT:
         return values.astype(np.float64, copy=False)
     different, which = np.unique(values, return_inverse=True)
     bits = different.astype(np.float64).view(np.int64)
-    keys = np.where(bits < 0, np.int64(-(2**63)) - bits, bits)  # ascend as the numbers do
+    keys = np.where(bits < 0, np.int64(-(2**63)) - bits, bits)  # ascending with the numbers
     steps = np.arange(len(keys))
     keys = np.maximum.accumulate(keys - steps) + steps
     bits = np.where(keys < 0, np.int64(-(2**63)) - keys, keys)
@@ -197,7 +214,7 @@ def ordered_floats(values):
 
 
 def axes(values):
-    """How many axes values have as an array; 0 where they are none."""
+    """Return the number of axes; 0 if not an array."""
     try:
         return np.ndim(values)
     except ValueError:
@@ -205,8 +222,10 @@ def axes(values):
 
 
 def as_text(array):
-    """An array as text; bytes that are no UTF-8 keep a sign for what they are not. DataError for a text that ends in a
-    byte of 0, which numpy would leave out."""
+    """Return an array as text; invalid UTF-8 bytes become replacement characters.
+
+    Raises DataError for a text that ends in a zero byte, which numpy would drop.
+    """
     if array.dtype.kind == "V":
         raise DataError(f"an array of {array.dtype} is no text.")
     if array.dtype.kind == "O":
@@ -217,14 +236,17 @@ def as_text(array):
 
 
 def unmasked(array):
-    """A masked array with NaN where it is masked; integers become float64 where any is."""
+    """Return a masked array with NaN where masked; integers then become float64."""
     if not np.ma.is_masked(array):
         return np.asarray(array.data)
     return array.astype(np.result_type(array.dtype, np.float32)).filled(np.nan)
 
 
 def from_pandas(values):
-    """The array of a frame, a column, an index or an extension array; nullable numbers become plain ones."""
+    """Return the array of a pandas object; nullable numbers become plain ones.
+
+    values: a frame, a column, an index or an extension array.
+    """
     if hasattr(values, "columns"):
         return frame_numbers(values)
     kind = getattr(values.dtype, "numpy_dtype", None)
@@ -236,7 +258,10 @@ def from_pandas(values):
 
 
 def frame_numbers(frame):
-    """The (rows, columns) array of a frame; the frame itself where its columns are no numbers."""
+    """Return the (rows, columns) array of a frame.
+
+    Nullable numbers become plain ones, NaN where missing.
+    """
     kinds = [getattr(dtype, "numpy_dtype", dtype) for dtype in frame.dtypes]
     if not any(hasattr(dtype, "numpy_dtype") for dtype in frame.dtypes):
         return np.asarray(frame)
@@ -246,7 +271,7 @@ def frame_numbers(frame):
 
 
 def to_host(values):
-    """A copy on the host of an array on a GPU."""
+    """Copy an array on a GPU to the host."""
     if hasattr(values, "get"):  # cupy
         return values.get()
     if hasattr(values, "cpu"):  # torch
@@ -257,23 +282,26 @@ def to_host(values):
 
 
 def on_host(array):
-    """A numpy array as it is, one on a GPU as a copy on the host."""
+    """Return an array on the host; copies from a GPU."""
     return to_host(array) if is_on_gpu(array) else array
 
 
 def beside(array, other):
-    """A numpy array where another lies: on its GPU, or as it is."""
+    """Move a numpy array to the device of another array."""
     there = placer(other)
     return array if there is None else there(array)
 
 
 def from_dlpack(values):
-    """A numpy array of what speaks DLPack alone; on a GPU, by way of cupy."""
+    """Return a DLPack object as a numpy array.
+
+    Arrays on a GPU are copied through cupy.
+    """
     return np.from_dlpack(values) if values.__dlpack_device__()[0] == HOST else cupy_of(values).get()
 
 
 def cupy_of(values):
-    """cupy's view of what speaks DLPack alone and lies on a GPU."""
+    """Return cupy's view of a DLPack object on a GPU."""
     try:
         import cupy
     except ImportError:
@@ -285,8 +313,11 @@ def cupy_of(values):
 
 
 def placer(values):
-    """A function that puts a numpy array where `values` lie: on their GPU, as an array of cupy's, torch's or numba's,
-    which it makes of arrays there without a copy; None for what lies on the host or is of another library."""
+    """Return a function that moves numpy arrays to the GPU of values.
+
+    The library is cupy, torch or numba; arrays already on the GPU are not copied. None for values on the host or of
+    another library.
+    """
     if not is_on_gpu(values):
         return None
     name = type(values).__module__.partition(".")[0]
@@ -299,32 +330,36 @@ def placer(values):
 
 
 def to_torch(torch, device, array):
-    """A numpy array, or one on a GPU, as torch's on a device of torch's."""
+    """Return an array as torch's on a torch device.
+
+    array: numpy's, or on a GPU.
+    """
     return torch.as_tensor(array if is_on_gpu(array) else np.ascontiguousarray(array), device=device)
 
 
 def to_cupy(cupy, device, array):
-    """A numpy array as cupy's, on a device of cupy's."""
+    """Return a numpy array as cupy's on a cupy device."""
     with device:
         return cupy.asarray(array)
 
 
 def to_numba(array):
-    """A numpy array, or one on a GPU, as numba's, on the current GPU."""
+    """Return an array as numba's on the current GPU."""
     from gpukit._cuda import cuda
 
     return device_view(array) if is_on_gpu(array) else cuda.to_device(np.ascontiguousarray(array))
 
 
 def labels(values):
-    """The index of a pandas frame or column; None for what goes by position."""
+    """Return the index of a pandas frame or column, else None."""
     return values.index if hasattr(values, "iloc") else None
 
 
 def aligned(**named):
-    """What is handed in, by name, with the rows of pandas objects in the order of the first of them: a list.
+    """Return the named values as a list with pandas rows aligned.
 
-    Arrays without labels go by position, and stay. Raises DataError where the labels of two are not the same ones.
+    Rows are in the order of the first pandas object. Arrays without labels are aligned by position and unchanged.
+    Raises DataError if two indices have different labels.
     """
     first = next((name for name, values in named.items() if labels(values) is not None), None)
     if first is None:
@@ -336,7 +371,10 @@ def aligned(**named):
 
 
 def by_label(values, name, order, first):
-    """values (a frame or column called name) with its rows in the order of an index, that of `first`."""
+    """Return values (a frame or column called name) in the order of an index.
+
+    first: name of the object with that index.
+    """
     mine = values.index
     if mine.equals(order):
         return values
@@ -347,7 +385,7 @@ def by_label(values, name, order, first):
 
 
 def differ(mine, name, order, first):
-    """What is wrong with two indices, in words."""
+    """Return the difference of two indices, in words."""
     for index, whose in ((order, first), (mine, name)):
         if not index.is_unique:
             twice = index[index.duplicated()].tolist()[0]

@@ -1,16 +1,22 @@
-"""Checks of a parameter's value; each returns it as the type that the work expects, or raises ParameterError."""
+"""Checks of parameter values.
+
+Each returns the value in its expected type or raises ParameterError.
+"""
 
 from gpukit.errors import ParameterError
 
 
 def said(value):
-    """A value in a message: one line, not too long."""
+    """Return a value for a message: one line, shortened."""
     text = " ".join(repr(value).split())
     return text if len(text) <= 200 else text[:200] + " ..."
 
 
 def check_integer(name, value, low, high=None):
-    """value as an int in [low, high], or ParameterError naming the parameter, the bounds and the value."""
+    """Return value as an int in [low, high].
+
+    Raises ParameterError with the parameter, the bounds and the value.
+    """
     whole = not isinstance(value, bool) and hasattr(value, "__index__") and not getattr(value, "shape", ())
     if not whole or value < low or (high is not None and value > high):
         bounds = f"at least {low}" if high is None else f"between {low} and {high}"
@@ -19,7 +25,10 @@ def check_integer(name, value, low, high=None):
 
 
 def check_real(name, value, low, high=None, strict=False):
-    """value as a float in [low, high] (low excluded when strict), or ParameterError naming the bounds and the value."""
+    """Return value as a float in [low, high]; strict excludes low.
+
+    Raises ParameterError with the bounds and the value.
+    """
     try:
         number = float("nan") if is_text(value) else float(value)
     except (TypeError, ValueError, OverflowError):  # an integer beyond float64
@@ -35,13 +44,13 @@ def check_real(name, value, low, high=None, strict=False):
 
 
 def is_text(value):
-    """Whether a value is text, of numpy's too: a number that it spells is none yet."""
+    """Return True for text, numpy's included, even if it spells a number."""
     kind = getattr(getattr(value, "dtype", None), "kind", "")
     return isinstance(value, (str, bytes, bytearray)) or kind in ("S", "U")
 
 
 def check_choice(name, value, choices):
-    """value, or ParameterError listing the choices."""
+    """Return value; ParameterError with the choices if it is not among them."""
     if not any(value is one or (type(value) is type(one) and value == one) for one in choices):
         raise ParameterError(f"{name} must be one of {', '.join(map(repr, choices))}; got {said(value)}.")
     return value

@@ -1,33 +1,42 @@
-"""What all estimators have, under the same names; tests hold every one of them to it."""
+"""Interface of all estimators, which tests verify for each of them."""
 
 from typing import Protocol, runtime_checkable
 
 
 @runtime_checkable
 class Learner(Protocol):
-    """An estimator of gpukit.
+    """Protocol of gpukit's estimators.
 
-    Data are its room's table (Ratings, Documents, GraphTensor) or plain arrays, the same for prepare and fit.
+    Data are the package's table (Ratings, Documents, GraphTensor) or plain arrays, the same for prepare and fit.
     """
 
     def check(self):
-        """The parameters as the room's Settings, a NamedTuple; ParameterError for one out of bounds. Reads no data."""
+        """Return the parameters as the package's Settings, a NamedTuple.
+
+        Raises ParameterError for one out of bounds. Reads no data.
+        """
 
     def prepare(self, *data, **more):
-        """The room's Run: the data read and checked, on the device, everything before the first step."""
+        """Return the package's Run, ready for its first step.
+
+        The data are read, checked and on the device.
+        """
 
     def fit(self, *data, **more):
-        """self: prepare, run, keep what was learned in attributes that end in _."""
+        """Prepare, run, and store the result in attributes that end in _.
+
+        Returns self.
+        """
 
     def save(self, path):
         """Write the fitted model to a file."""
 
     @classmethod
     def load(cls, path):
-        """The fitted model in a file."""
+        """Return the fitted model in a file."""
 
     def get_params(self, deep=True):
-        """The constructor's arguments."""
+        """Return the constructor's arguments."""
 
     def set_params(self, **params):
-        """Set constructor arguments; what is fitted stays."""
+        """Set constructor arguments; the fitted state stays."""

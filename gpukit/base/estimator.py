@@ -1,4 +1,7 @@
-"""`Estimator`: scikit-learn's conventions without needing scikit-learn; where it is installed, its own classes."""
+"""`Estimator`: scikit-learn's conventions without requiring scikit-learn.
+
+If it is installed, its own classes are used.
+"""
 
 import inspect
 import sys
@@ -8,12 +11,12 @@ from gpukit.errors import NotFittedError, ParameterError
 
 
 class Estimator:
-    """Parameters by name, the fitted check, model files. `__init__` of a subclass only stores its arguments.
+    """Base class: parameters by name, fitted check, model files.
 
-    A subclass names the attribute that fit leaves in `_fitted_by`, attributes that a pickle leaves out in `_transient`
-    (what lies on a device), and says what a file keeps in `_packed` and `_unpack`. Methods with arguments beyond X and
-    y get scikit-learn's set_fit_request and the like; a class attribute __metadata_request__fit = {"qid": True} says
-    what is asked for from the start, as in scikit-learn.
+    `__init__` of a subclass only stores its arguments. A subclass names the attribute that fit sets in `_fitted_by` and
+    attributes excluded from pickles (device state) in `_transient`, and implements `_packed` and `_unpack` for files.
+    Methods with arguments beyond X and y get scikit-learn's set_fit_request and the like. A class attribute
+    __metadata_request__fit = {"qid": True} sets the default requests, as in scikit-learn.
     """
 
     _fitted_by = None
@@ -29,13 +32,13 @@ class Estimator:
         return sorted(name for name in signature.parameters if name != "self")
 
     def get_params(self, deep=True):
-        """The constructor's arguments as a dict. deep is accepted for scikit-learn and changes nothing."""
+        """Return the constructor's arguments as a dict; deep is ignored."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params):
-        """Set constructor arguments for the next fit; what is fitted stays as it is, only its work moves with `device`.
+        """Set constructor arguments for the next fit.
 
-        Raises ParameterError for a name the constructor does not have.
+        The fitted state stays; only its computation moves with `device`. Raises ParameterError for an unknown name.
         """
         names = self._parameter_names()
         for name in params:
@@ -56,9 +59,9 @@ class Estimator:
         return {name: value for name, value in vars(self).items() if name not in self._transient}
 
     def save(self, path):
-        """Write the fitted model to a file (gpukit.persist: no pickle, written aside and renamed).
+        """Write the fitted model to a file, atomically and without pickle.
 
-        Raises NotFittedError, and DataError when path cannot be written.
+        See gpukit.persist. Raises NotFittedError, and DataError if path is not writable.
         """
         from gpukit import persist
 
@@ -67,9 +70,9 @@ class Estimator:
 
     @classmethod
     def load(cls, path):
-        """The fitted model in a file; device is 'auto' again, whatever it was trained on.
+        """Return the fitted model in a file; its device is 'auto'.
 
-        Raises DataError (no file) or ModelError (not such a model, damaged, another format).
+        Raises DataError (no file) or ModelError (another model, damaged, another format).
         """
         from gpukit import persist
 
@@ -79,11 +82,14 @@ class Estimator:
         return model
 
     def _packed(self):
-        """(facts that JSON holds, {name: array}): what a file keeps of the fitted model besides its parameters."""
+        """Return (JSON-serializable facts, {name: array}) of the fitted model.
+
+        They are stored in addition to the parameters.
+        """
         raise NotImplementedError
 
     def _unpack(self, facts, arrays):
-        """Take what _packed gave; arrays is a persist.Arrays."""
+        """Restore the state of _packed; arrays is a persist.Arrays."""
         raise NotImplementedError
 
     def _check_fitted(self):
@@ -95,11 +101,11 @@ class Estimator:
         return hasattr(self, self._fitted_by)
 
     def __sklearn_tags__(self):
-        """What scikit-learn asks about an estimator: no y, sparse matrices and NaN (not rated) welcome."""
+        """Return scikit-learn's tags: no y, sparse matrices and NaN (not rated) allowed."""
         return scikit.tags()
 
     def get_metadata_routing(self):
-        """scikit-learn's MetadataRequest: which arguments of which method meta-estimators pass on."""
+        """Return scikit-learn's MetadataRequest of the estimator."""
         return scikit.routing(self)
 
     def _repr_mimebundle_(self, **kwargs):
@@ -107,6 +113,6 @@ class Estimator:
 
 
 def not_fitted():
-    """The error of an estimator that is not fitted: NotFittedError, scikit-learn's as well where that is in use."""
+    """Return NotFittedError, derived from scikit-learn's if that is loaded."""
     theirs = sys.modules.get("sklearn.exceptions")
     return type("NotFittedError", (NotFittedError, theirs.NotFittedError), {}) if theirs else NotFittedError

@@ -1,7 +1,7 @@
-"""scikit-learn's side of an estimator: its own classes do the work, imported when scikit-learn asks, never before.
+"""scikit-learn's interface of an estimator, through its own classes, imported on demand.
 
-Importing scikit-learn takes longer than many a fit, so gpukit's estimators do not inherit from its BaseEstimator. Each
-class has a stand-in that does, with the same methods: what scikit-learn reads off a class is read off the stand-in.
+Importing scikit-learn takes longer than many fits, so gpukit's estimators do not inherit from its BaseEstimator. Each
+class has a stand-in that does, with the same methods. Class properties that scikit-learn needs come from the stand-in.
 """
 
 import functools
@@ -9,11 +9,14 @@ import inspect
 import sys
 
 METHODS = ("fit", "predict", "decision_function", "score", "transform")
-DATA = ("self", "X", "y")  # what is passed on without a request
+DATA = ("self", "X", "y")  # passed on without a request
 
 
 def add_requests(cls):
-    """Give a class set_fit_request and the like for its methods that take more than X and y."""
+    """Add set_fit_request and the like to a class.
+
+    They are added for its methods that take more than X and y.
+    """
     for method in METHODS:
         function = getattr(cls, method, None)
         if inspect.isfunction(function) and set(inspect.signature(function).parameters) - set(DATA):
@@ -22,9 +25,9 @@ def add_requests(cls):
 
 
 class Request:
-    """The method `name` of a stand-in, as one of the estimator: it changes and returns the estimator.
+    """Descriptor of the method `name` of a stand-in on an estimator.
 
-    Without scikit-learn an estimator has no such method.
+    It changes and returns the estimator. Without scikit-learn the attribute does not exist.
     """
 
     def __init__(self, name):
@@ -50,7 +53,10 @@ class Request:
 
 @functools.cache
 def stand_in(cls):
-    """A scikit-learn BaseEstimator with the name, the methods and the first requests of an estimator's class."""
+    """Return a BaseEstimator subclass with an estimator class's name and methods.
+
+    It also has the class's default requests.
+    """
     from sklearn.base import BaseEstimator
 
     own = {name: getattr(cls, name) for name in METHODS if hasattr(cls, name)}
@@ -59,12 +65,15 @@ def stand_in(cls):
 
 
 def is_request(name):
-    """Whether a class attribute says what a method asks for from the start; Python puts _Class before the name."""
+    """Return True for a class attribute of default requests.
+
+    Python puts _Class before its name.
+    """
     return "__metadata_request__" in name
 
 
 def standing_for(estimator):
-    """A stand-in with the estimator's own requests."""
+    """Return a stand-in with the estimator's own requests."""
     there = stand_in(type(estimator))()
     if hasattr(estimator, "_metadata_request"):
         there._metadata_request = estimator._metadata_request
@@ -72,12 +81,12 @@ def standing_for(estimator):
 
 
 def routing(estimator):
-    """The MetadataRequest of an estimator."""
+    """Return the MetadataRequest of an estimator."""
     return standing_for(estimator).get_metadata_routing()
 
 
 def tags():
-    """Tags of an estimator that needs no y and takes sparse matrices and NaN."""
+    """Return Tags that allow sparse X, NaN and no y."""
     from sklearn.utils import InputTags, Tags, TargetTags
 
     return Tags(
@@ -88,7 +97,7 @@ def tags():
 
 
 def regressor(tags):
-    """The Tags, of an estimator that predicts a number a row."""
+    """Return the Tags, changed to those of a regressor."""
     from sklearn.utils import RegressorTags
 
     tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
@@ -96,7 +105,7 @@ def regressor(tags):
 
 
 def mime_bundle(estimator):
-    """What a notebook shows: the estimator as text, and as scikit-learn's diagram where scikit-learn is in use."""
+    """Return a notebook's display: text, and scikit-learn's diagram if it is loaded."""
     shown = {"text/plain": repr(estimator)}
     if sys.modules.get("sklearn"):
         from sklearn import get_config

@@ -1,17 +1,17 @@
-"""Documents of queries, with features and a relevance: what learning to rank reads and writes.
+"""Documents of queries with features and relevance, for learning to rank.
 
     read_letor(path)     find_folds(folder)     synth_letor("mslr-web30k", 0.01)     -> Documents, folds of them
 
-| file                   | what it does                                                                |
+| file                   | contents                                                                    |
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
 | read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
-| columns.py             | tables: which column is what; csv (delimited.py), Parquet (parquet.py)      |
-| convert.py, check.py   | `as_documents`: arrays and frames; are documents sound?                     |
-| lines.py, decimals.py  | lines cut into ranges; letters to numbers                                   |
+| columns.py             | tables: column roles; csv (delimited.py), Parquet (parquet.py)              |
+| convert.py, check.py   | `as_documents`: arrays and data frames; validation                          |
+| lines.py, decimals.py  | lines split into ranges; text to numbers                                    |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, Parquet (parquet.py), svmlight text (write.py)  |
-| synth.py, planted.py   | generated documents of LETOR's shapes; what is planted in them              |
+| synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |
 """
 
 import importlib

@@ -1,4 +1,4 @@
-"""Are documents sound? Asked of every table that is made by hand or comes from a file, before anything relies on it."""
+"""Validate documents that were made by hand or read from files."""
 
 import numpy as np
 
@@ -9,10 +9,10 @@ FLOATS = (np.float32, np.float64)
 
 
 def sound(documents):
-    """Documents, or DataError for what does not fit together, is not finite, or is no weight.
+    """Return documents, or raise DataError for an invalid table.
 
-    Looked at: dtypes and shapes, offsets that cut the documents into queries of 1 or more, one id a query, each once,
-    column numbers of a CSR X, finite features, relevance and weights.
+    Checked: dtypes and shapes; offsets that split the documents into queries of 1 or more; one unique id per query;
+    column numbers of a CSR X; finite features and relevance; weights >= 0.
     """
     _check_features(documents.X)
     _check_queries(documents)
@@ -59,7 +59,7 @@ def _check_queries(documents):
 
 
 def check_names(names):
-    """DataError where a name of features (n,) stands twice; None is fine."""
+    """Raise DataError for a repeated feature name of (n,); None passes."""
     twice = None if names is None else trust.repeated(np.asarray(names, str))
     if twice is not None:
         raise DataError(f"Two features are named {str(twice)!r}. Rename or drop one: features are matched by name.")
@@ -91,7 +91,7 @@ def _check_numbers(documents):
 
 
 def _not_finite(X):
-    """(row, column) of the first number in X (l, n) that is not finite, or None."""
+    """Return (row, column) of the first non-finite entry of X, or None."""
     if isinstance(X, np.ndarray):
         return trust.first(trust.not_finite, X)
     place = trust.first(trust.not_finite, X.data[: X.indptr[-1]])

@@ -1,4 +1,4 @@
-"""Tables of documents, a row each: which column is what, by its name; and what holds for the rows of a query."""
+"""Column roles of tables of documents, and checks per query."""
 
 from collections import Counter
 
@@ -17,18 +17,18 @@ NAMES = {
 }
 
 
-SHOWN = 20  # names of columns in a message, letters of one
+SHOWN = 20  # maximum column names in a message, and letters of one
 
 
 class Columns:
-    """Which columns of a table are what: label, qid, weight, comment (None where absent), features, by their names.
-    Those without a name, such as an index that pandas wrote, are none.
+    """Roles of a table's columns by name: label, qid, weight, comment, features.
 
-    Raises DataError for a table without label, qid or features, and for several that could be one of them.
+    Missing roles are None. Unnamed columns, such as an index that pandas wrote, are ignored. Raises DataError for a
+    table without label, qid or features, and for several candidates of one role.
     """
 
     def __init__(self, names, file):
-        """names: [str] the columns'; file: its name, for messages."""
+        """names: [str] of the columns; file: its name, for messages."""
         found = {role: _named(names, known) for role, known in NAMES.items()}
         self.features = [
             name for name in names if not is_index(name) and not any(name in some for some in found.values())
@@ -50,9 +50,9 @@ class Columns:
 
 
 def places_of(known, names, what):
-    """(n,) int64: the place among names of each known feature name, or None where both are the same list.
+    """Return the positions (n,) int64 of known feature names among names.
 
-    what: the documents' name, for the DataError that lists missing and unknown names.
+    None if both lists are equal. what: the documents' name, for the DataError that lists missing and unknown names.
     """
     known, names = np.asarray(known, object), np.asarray(names, object)
     if np.array_equal(known, names):
@@ -73,29 +73,32 @@ def places_of(known, names, what):
 
 
 def taken(X, places):
-    """The columns of X (l, n), dense or CSR, at places (k,): a new matrix of the same kind."""
+    """Return the columns of X (l, n), dense or CSR, at places (k,)."""
     return X[:, places] if hasattr(X, "indptr") else np.ascontiguousarray(X[:, places])
 
 
 def is_index(name):
-    """True for the name of a column that pandas makes of row numbers, or of a separator at the end of each line."""
+    """Return True for names of pandas index columns and empty names.
+
+    An empty name results from a separator at the end of each line.
+    """
     return name in ("", "__index_level_0__") or name.startswith("Unnamed: ")
 
 
 def _named(names, known):
-    """Those of the names that are known ones."""
+    """Return the names that are known ones."""
     return [name for name in names if plain(name) in known]
 
 
 def are_documents(names):
-    """True for names of columns that have a label and a query id among them."""
+    """Return True if column names include a label and a query id."""
     return all(_named(names, NAMES[role]) for role in ("label", "qid"))
 
 
 def queries_of(qids, place):
-    """(offsets (m+1,) int64, ids (m,)) of the query id of each row (l,); DataError for a query that comes back.
+    """Return (offsets (m+1,) int64, ids (m,)) of the query ids of rows (l,).
 
-    place: a function that says in words where a row stands.
+    Raises DataError for a query whose rows are not adjacent. place: function that describes a row.
     """
     rows, ids = factorize(qids, "query")
     starts = np.flatnonzero(np.concatenate(([True], rows[1:] != rows[:-1])))
@@ -110,7 +113,10 @@ def queries_of(qids, place):
 
 
 def weights_of(weights, offsets, qids, place):
-    """(m,) the weight of each query, of the documents' (l,); DataError where a query's differ; place: as above."""
+    """Return the weight of each query, (m,), from weights of documents (l,).
+
+    Raises DataError if a query's weights differ; place: function that describes a row.
+    """
     each = weights[offsets[:-1]]
     differ = np.flatnonzero(weights != np.repeat(each, np.diff(offsets)))
     if len(differ):

@@ -1,4 +1,4 @@
-"""as_documents: features, relevance and queries as people have them -> Documents, checked."""
+"""Convert arrays and data frames to validated Documents."""
 
 import numpy as np
 
@@ -11,15 +11,26 @@ from gpukit.io.arrays import as_frame, is_frame, whole_column
 
 
 def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
-    """Documents from arrays or a DataFrame.
+    """Convert arrays or a DataFrame to validated Documents.
 
-    X: (l, n) numbers, dense or scipy sparse, float32 or (all else) float64; a DataFrame, of which y and qid may name
-    columns, the others being features, whose names are kept as text; or Documents, made by hand,
-    which are checked. y: (l,) the relevance; whole labels beyond 2^53 stay int64. qid: (l,) ids, int64 or text; the
-    documents of a query are brought together, queries in the order of their first documents. group: instead of qid,
-    how many documents each query has, one after the other; the ids are then 1 to m. weights: (m,) of the queries, in
-    that order. comments: (l,) text. Raises DataError, naming the place, for what is missing, not a number, not finite
-    or does not fit together.
+    Parameters
+    ----------
+    X : (l, n) numbers, DataFrame or Documents
+        Dense or scipy sparse; float32 stays, other types become float64. y and qid may name columns of a DataFrame; the
+        other columns are features, whose names are kept as text. Documents made by hand are validated.
+    y : (l,) or str
+        Relevance. Whole labels beyond 2^53 stay int64.
+    qid : (l,) or str
+        Query ids, int64 or text. The documents of a query are made adjacent; queries are in order of their first
+        documents.
+    group : (m,)
+        Alternative to qid: the number of documents of each query, in order; the ids are then 1 to m.
+    weights : (m,)
+        Weights of the queries, in that order.
+    comments : (l,)
+        Text.
+
+    Raises DataError with the position for missing, invalid or infinite values and for sizes that do not agree.
     """
     if isinstance(X, Documents):
         return sound(_regular(X))
@@ -39,18 +50,18 @@ def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
 
 
 def feature_names(X):
-    """(n,) names of a DataFrame's columns, as text whatever they are; None for other things, which have no names."""
+    """Return a DataFrame's column names (n,) as text; None for other objects."""
     columns = list(X.columns) if is_frame(X) else []
     return np.array([str(name) for name in columns]) if columns else None
 
 
 def given_names(names):
-    """Names (n,), or None where they are 0 to n - 1, as pandas counts columns that were given none."""
+    """Return names (n,), or None for pandas' default numbers."""
     return None if names is None or np.array_equal(names, np.arange(len(names)).astype(str)) else names
 
 
 def _regular(documents):
-    """Documents with the dtypes of a table; themselves where they have them."""
+    """Return documents with a table's dtypes; unchanged if correct."""
     X, y, offsets, qids, comments, weights, names = documents
     X, y = _features(X), as_labels("y", y)
     offsets, qids = as_array(offsets, "offsets"), as_array(qids, "qids")
@@ -67,7 +78,7 @@ def _regular(documents):
 
 
 def _columns(X, y, qid):
-    """(features, y, qid) where y and qid may name columns of a frame; they are Series or arrays then."""
+    """Return (features, y, qid), with y and qid taken from named columns."""
     named = [name for name in (y, qid) if isinstance(name, str)]
     if not named:
         return X, y, qid
@@ -79,7 +90,7 @@ def _columns(X, y, qid):
 
 
 def _features(X):
-    """X as C-contiguous float32 or float64, or CSR of these."""
+    """Return X as C-contiguous float32 or float64, or CSR of these."""
     if hasattr(X, "tocsr"):
         trust.check_sparse("X", X)
         X = X.tocsr()
@@ -101,7 +112,10 @@ def _features(X):
 
 
 def _of_frame(frame):
-    """(l, n) of a DataFrame of numbers, nullable dtypes too; DataError naming row and column of a missing value."""
+    """Return a numeric DataFrame as (l, n); nullable dtypes are supported.
+
+    Raises DataError with row and column of a missing value.
+    """
     single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
     X = np.empty(frame.shape, dtype=np.float32 if single else np.float64)
     for place, name in enumerate(frame.columns):
@@ -125,7 +139,10 @@ def _relevance(y, count):
 
 
 def _queries(qid, group, count):
-    """(order (l,) that brings queries together or None, offsets (m+1,) int64, ids (m,)) of one of the two."""
+    """Return (order (l,) or None, offsets (m+1,) int64, ids (m,)).
+
+    Either qid or group is given. order makes the documents of each query adjacent.
+    """
     if (qid is None) == (group is None):
         what = "Neither qid nor group is" if qid is None else "Both qid and group are"
         raise DataError(f"{what} given. Give qid, the query id of each document, or group, documents a query.")
@@ -148,7 +165,10 @@ def _queries(qid, group, count):
 
 
 def _summed(group, count):
-    """Offsets (m+1,) int64 of documents a query; DataError unless they are whole numbers from 1 up that add up."""
+    """Return offsets (m+1,) int64 of group sizes.
+
+    Raises DataError unless they are integers >= 1 that sum to count.
+    """
     group = as_array(group, "group")
     if group.ndim != 1 or group.dtype.kind not in "iu" or (group < 1).any() or group.sum() != count:
         found = f"they add up to {group.sum():,}" if group.dtype.kind in "iu" else f"they are {group.dtype}"

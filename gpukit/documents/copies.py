@@ -1,4 +1,7 @@
-"""Documents out: the binary copy (.gkl, see io/container.py), read at disk speed, Parquet, or svmlight text (.txt)."""
+"""Write documents: binary copy (.gkl, see io/container.py), Parquet or svmlight text (.txt).
+
+A .gkl loads at disk speed.
+"""
 
 import warnings
 from pathlib import Path
@@ -11,19 +14,19 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import container, sinks, sources, trust
 
 KIND = container.kind_of("gkl")
-OPTIONAL = ("comments", "weights", "names")  # columns that documents may lack
+OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
 
 
 def write_letor(documents, path):
-    """Write Documents to path; its suffix says how: .gkl (binary copy), .parquet or .txt (svmlight with query ids).
+    """Write Documents to path in the format of its suffix.
 
-    '-', standard output, and a pipe without a suffix take svmlight text.
-    Text has no place for the names of features: they are numbered in their order, with a UserWarning. It spells each
-    value as shortly as gives the same number back; of a CSR X it has the stored features alone. The file appears whole
-    or not at all. Raises ParameterError for another suffix, for weights as text, for sparse features and for names that
-    reading would mistake as Parquet, DataError for query ids and comments that text cannot hold, and when path
-    cannot be written.
+    The suffix is .gkl (binary copy), .parquet or .txt (svmlight with query ids). '-' (standard output) and a pipe
+    without a suffix take svmlight text. Text does not store names of features: they are numbered in order, with a
+    UserWarning. Each value is the shortest text that restores the number; a CSR X is written with its stored features
+    only. The file is written atomically. Raises ParameterError for another suffix, for weights as text, and for sparse
+    features or ambiguous names as Parquet; DataError for query ids and comments that text cannot hold, and if path is
+    not writable.
     """
     from gpukit.documents.parquet import write_parquet
     from gpukit.documents.write import check_text, write_text
@@ -45,7 +48,7 @@ def write_letor(documents, path):
 
 
 def check_copy(path):
-    """The suffix of a path that write_letor can write to; ParameterError or DataError for one that it cannot."""
+    """Return the suffix of an output path; ParameterError or DataError if unusable."""
     if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
         return ".txt"
     return container.check_copy(path, SUFFIXES)
@@ -61,7 +64,10 @@ def _write_gkl(documents, file):
 
 
 def read_gkl(path, mmap=False):
-    """Documents of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched."""
+    """Return the Documents of a binary copy.
+
+    mmap=True maps the arrays read-only instead of loading them.
+    """
     with sources.opened(path) as source:
         name, (facts, arrays) = source.name, container.read_arrays(source, KIND, mmap)
     lacking = {"y", "offsets", "qids"} - set(arrays)
@@ -76,7 +82,7 @@ def read_gkl(path, mmap=False):
 
 
 def _features(arrays, shape):
-    """X of a copy: an array, or CSR of a declared shape."""
+    """Return X of a copy: dense, or CSR of declared shape."""
     if "X" in arrays:
         return arrays["X"]
     lacking = {"data", "indices", "indptr"} - set(arrays)

@@ -1,4 +1,7 @@
-"""Bytes of svmlight text -> decimals. Every line of a buffer ends with a newline: scans need no bound."""
+"""Parse decimals in bytes of svmlight text.
+
+Every line of a buffer ends with a newline, so scans need no bound.
+"""
 
 import numpy as np
 
@@ -8,7 +11,7 @@ from gpukit.io.words import FLOAT32_MAX
 NEWLINE, RETURN, SPACE, TAB, COLON = (np.uint8(ord(letter)) for letter in "\n\r \t:")
 MINUS, PLUS, POINT, ZERO, NINE = (np.uint8(ord(letter)) for letter in "-+.09")
 POWERS = 10.0 ** np.arange(23)  # exact in float64
-LONGEST = np.int64(10**17)  # mantissas are read to 18 digits
+LONGEST = np.int64(10**17)  # mantissas have at most 18 digits
 BELOW, ABOVE = 1.0 - 2.0**-49, 1.0 + 2.0**-49
 SPLIT = 2.0**27 + 1.0
 NO_DECIMAL, CUT, WHOLE = range(3)
@@ -16,16 +19,17 @@ NO_DECIMAL, CUT, WHOLE = range(3)
 
 @njit
 def at_line_end(buffer, at):
-    """True at a newline, also one with a carriage return before it."""
+    """Return True at a newline, or at a carriage return before one."""
     return buffer[at] == NEWLINE or (buffer[at] == RETURN and buffer[at + 1] == NEWLINE)
 
 
 @njit
 def decimal(buffer, start, stop):
-    """float32(float(text)) of [start, stop); NaN for what is no decimal, and seldom for one: the caller settles those.
+    """Return float32(float(text)) of [start, stop), NaN if undecided.
 
-    The long way is for mantissas above 15 digits and for exponents: a float64 off by less than 2**-49 of itself rounds
-    to the same float32 as the nearest one unless a boundary between two float32 lies so near.
+    NaN also marks text that is no decimal; the caller resolves both. The slow path is for mantissas above 15 digits and
+    for exponents: a float64 with a relative error below 2**-49 rounds to the same float32 as the nearest one unless a
+    boundary between two float32 is that close.
     """
     value = number(buffer, start, stop)
     if abs(value) <= FLOAT32_MAX:
@@ -38,11 +42,11 @@ def decimal(buffer, start, stop):
 
 @njit(fastmath=False)
 def double(buffer, start, stop):
-    """float(text) of [start, stop); NaN for what is no decimal or more than float32 holds, and seldom for others: the
-    caller settles those.
+    """Return float(text) of [start, stop), NaN if undecided.
 
-    The long way is for mantissas of 16 to 18 digits, as programs print float64: the quotient (or product) by a power
-    of ten, and what it lacks, which is known to within 2**-50 of itself. Their sum rounds once.
+    NaN also marks text that is no decimal or exceeds float32; the caller resolves these. The slow path is for mantissas
+    of 16 to 18 digits, as programs print float64: the quotient (or product) by a power of ten, and its residual, which
+    has a relative error of 2**-50. Their sum rounds once.
     """
     value = number(buffer, start, stop)
     if not np.isnan(value):
@@ -67,7 +71,10 @@ def double(buffer, start, stop):
 
 @njit(fastmath=False)
 def _product(a, b):
-    """(rounded, rest): a b = rounded + rest exactly, for numbers of moderate size [Dekker 1971]."""
+    """Return (rounded, rest) with a b = rounded + rest exactly [Dekker 1971].
+
+    a and b are of moderate size.
+    """
     rounded = a * b
     big_a, big_b = a * SPLIT, b * SPLIT
     a_high, b_high = big_a - (big_a - a), big_b - (big_b - b)
@@ -77,7 +84,10 @@ def _product(a, b):
 
 @njit
 def _nearly(buffer, start, stop):
-    """The number that [start, stop) spells to within 2**-50 of itself; NaN for no decimal or a huge exponent."""
+    """Return the number in [start, stop) with a relative error of 2**-50.
+
+    NaN for no decimal or a huge exponent.
+    """
     mantissa, scale, kind = _mantissa(buffer, start, stop)
     if kind == NO_DECIMAL or abs(scale) > 66:
         return np.nan
@@ -91,7 +101,10 @@ def _nearly(buffer, start, stop):
 
 @njit
 def _mantissa(buffer, start, stop):
-    """(mantissa of up to 18 digits, power of ten, kind) of [start, stop) without its sign; CUT: it has more digits."""
+    """Return (mantissa of up to 18 digits, power of ten, kind) of [start, stop).
+
+    The sign is ignored. CUT: there are more digits.
+    """
     at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
     mantissa, digits, scale, point, kind = np.int64(0), 0, np.int64(0), False, WHOLE
     while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
@@ -112,7 +125,10 @@ def _mantissa(buffer, start, stop):
 
 @njit
 def _exponent(buffer, at, stop):
-    """(value, True) of an exponent such as e-05 at [at, stop), (0, True) for none, (0, False) for anything else."""
+    """Return (value, True) of an exponent such as e-05 at [at, stop).
+
+    (0, True) for none, (0, False) for other text.
+    """
     if at == stop:
         return np.int64(0), True
     negative = at + 1 < stop and buffer[at + 1] == MINUS
@@ -129,10 +145,11 @@ def _exponent(buffer, at, stop):
 
 @njit
 def number(buffer, start, stop):
-    """The float64 that [start, stop) spells, NaN for all but plain decimals of up to 15 digits.
+    """Return the float64 in [start, stop), NaN if not a short decimal.
 
-    A mantissa below 2**53 times or over an exact power of ten rounds once, so it equals float(text) [Clinger, "How to
-    read floating point numbers accurately", 1990]. The caller settles the rest, and finds what is no number.
+    A short decimal has up to 15 digits: a mantissa below 2**53 times or over an exact power of ten rounds once, so it
+    equals float(text) [Clinger, "How to read floating point numbers accurately", 1990]. The caller resolves NaN and
+    reports invalid numbers.
     """
     at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
     mantissa, digits, scale, point = np.int64(0), 0, 0, False

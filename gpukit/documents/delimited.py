@@ -1,4 +1,7 @@
-"""Documents from csv and the like: a header that names label and qid, and a line a document."""
+"""Read documents from csv with a header and one line per document.
+
+The header names label and qid.
+"""
 
 import numpy as np
 
@@ -18,19 +21,22 @@ INFINITE = "is infinite, or larger than float64 holds"
 
 
 def is_table(head):
-    """True for the first bytes of a text whose first line names a label and a query id between tabs, commas,
-    semicolons or blanks."""
+    """Return True if the first line names label and query id.
+
+    Names are separated by tabs, commas, semicolons or blanks. head: the first bytes.
+    """
     first = next((line for line in head.removeprefix(BOM).splitlines() if line.strip()), b"")
     mark = next((mark for mark in SEPARATORS if mark.encode() in first), " ")
     return are_documents(words_of(decoded(first).replace("\t", mark if mark == " " else "\t"), mark) or ())
 
 
 def read_table(raw, name, null, dtype):
-    """Documents of a text (bytes) whose first line is a header; name: the file's, for messages.
+    """Return the Documents of a text (bytes) whose first line is a header.
 
-    Columns label (or relevance, ...) and qid, optional weight (one a query) and comment (or docid); all others are
-    features, in their order. Empty fields and NULL, NA, nan are missing: null says what they stand for (read_letor).
-    dtype: of X; None: float64, float32 for more than 2^27 numbers. Raises DataError naming the line.
+    Columns: label (or relevance, ...) and qid; optional weight (one per query) and comment (or docid); all others are
+    features, in order. Empty fields and NULL, NA, nan are missing; null: their replacement (read_letor). name: the
+    file's, for messages. dtype: of X; None: float64, or float32 for more than 2^27 numbers. Raises DataError with the
+    line.
     """
     table = Table(raw.removeprefix(BOM), name)
     columns = Columns(table.first, table.path)
@@ -52,17 +58,17 @@ def read_table(raw, name, null, dtype):
 
 
 def _where(table, row):
-    """The file and the line of a document."""
+    """Return the file and line of a document, for messages."""
     return f"{table.path}, {table.place(int(row))}"
 
 
 def _place(names, name):
-    """The place of a name among others, None for none."""
+    """Return the position of a name, or None."""
     return None if name is None else names.index(name)
 
 
 def _ids(table, frame, place):
-    """(l,) ids; DataError for a line without one."""
+    """Return ids (l,); DataError for a line without one."""
     words = _texts(table, frame[place])
     if "" in words:
         raise DataError(f"{_where(table, words.index(''))} has no query id.")
@@ -70,13 +76,13 @@ def _ids(table, frame, place):
 
 
 def _texts(table, column):
-    """Return a column as [str], with commas as they are in the file."""
+    """Return a column as [str], with the file's decimal commas."""
     words = table.words(column)
     return [*map(with_comma, words)] if table.commas else words
 
 
 def _whole(table, frame, place, what):
-    """(l,) float64 of a column that has a number in each line."""
+    """Return a column without missing values as (l,) float64."""
     values = table.numbers(frame[[place]])[:, 0]
     if np.isnan(values).any():
         raise DataError(f"{_where(table, np.argmax(np.isnan(values)))} has no {what}.")
@@ -88,14 +94,14 @@ def _whole(table, frame, place, what):
 
 
 def _labels(table, frame, place):
-    """(l,) float64 or int64 labels of a column that has a number in each line."""
+    """Return a column without missing values as labels (l,), float64 or int64."""
     if frame[place].dtype.kind in "iu":
         return as_labels(f"{table.path}: label", frame[place].to_numpy())
     return _whole(table, frame, place, "label")
 
 
 def _features(table, frame, places, dtype):
-    """(l, n) of the features' columns, NaN where missing."""
+    """Return the feature columns (l, n), NaN where missing."""
     for place in places:
         word = frame[place].iloc[0]
         if frame[place].dtype.kind not in "biuf" and word == word and not is_number(str(word), finite=False):
@@ -117,7 +123,7 @@ def _features(table, frame, places, dtype):
 
 
 def _fill(table, X, offsets, null):
-    """Put in place of NaN what null says; DataError where it says nothing."""
+    """Replace NaN by the rule `null`, or raise DataError."""
     missing = np.isnan(X)
     if not missing.any():
         return

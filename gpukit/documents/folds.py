@@ -1,6 +1,6 @@
-"""LETOR's folders: Fold1 to FoldN, each with train, vali and test; found, and written for generated documents.
+"""Find and write LETOR folders of train, vali and test files.
 
-The queries are cut into S1 to S5; fold k trains on S_k to S_k+2, validates on S_k+3 and tests on S_k+4, cyclically.
+The queries are split into S1 to S5. Fold k trains on S_k to S_k+2, validates on S_k+3 and tests on S_k+4, cyclically.
 """
 
 import re
@@ -23,7 +23,7 @@ CUTS = 5
 
 
 class Fold(NamedTuple):
-    """One fold of a LETOR folder: its name and the Paths of its files."""
+    """Name and file Paths of one fold of a LETOR folder."""
 
     name: str
     train: Path
@@ -32,10 +32,10 @@ class Fold(NamedTuple):
 
 
 def find_folds(path):
-    """[Fold] of a LETOR folder (Fold1 to FoldN, in the order of their numbers), or the one fold that a folder is.
+    """Return the folds of a LETOR folder, or its single one.
 
-    Each fold has train, vali and test, as .txt, .txt.gz, .txt.xz or binary copy (.gkl). Raises DataError, naming what
-    is missing.
+    Folds are Fold1 to FoldN, in numerical order. Each has train, vali and test, as .txt, .txt.gz, .txt.xz or binary
+    copy (.gkl). Raises DataError with the missing files.
     """
     path = Path(path)
     if not path.is_dir():
@@ -66,15 +66,16 @@ def _fold(folder):
 
 
 def _part(folder, name):
-    """The file of a fold's part, None when it is not there."""
+    """Return the file of a fold's part, or None."""
     return next((file for suffix in SUFFIXES if (file := folder / (name + suffix)).is_file()), None)
 
 
 def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
-    """Write Documents as a LETOR folder that does not exist yet: Fold1 to Fold`folds` (1 to 5) of a five-fold split.
+    """Write Documents as a new LETOR folder of a five-fold split.
 
-    suffix: of the files, .txt or .gkl. The folder appears whole or not at all. Raises DataError for fewer than five
-    queries and for a folder that exists or cannot be made, ParameterError for another number of folds.
+    The folder has Fold1 to Fold`folds` (1 to 5). suffix: of the files, .txt or .gkl. The folder is written atomically.
+    Raises DataError for fewer than five queries and for a folder that exists or cannot be created, ParameterError for
+    another number of folds.
     """
     folds = check_integer("folds", folds, 1, CUTS)
     queries = len(documents.qids)
@@ -91,7 +92,7 @@ def write_folds(documents, folder, folds=CUTS, suffix=".txt"):
 
 
 def check_folder(folder):
-    """The Path of a folder that write_folds can make; DataError for one that it cannot."""
+    """Return a new folder's Path; DataError if it cannot be created."""
     folder = Path(folder)
     if folder.exists():
         raise DataError(f"{folder} exists already. Name a new folder, or a file that ends in .txt or .gkl.")

@@ -1,4 +1,4 @@
-"""What a reader gathers: blocks of lines parsed, queries told apart, and what is wrong told with its line number."""
+"""Collect parsed blocks, group queries, report errors with line numbers."""
 
 import re
 
@@ -15,20 +15,22 @@ from gpukit.runtime.thread_count import get_num_threads
 
 LINE = rb"[\r\n]"
 MANY = 1 << 27  # numbers: 1 GiB of float64
-RANGE = 1 << 16  # bytes; a block is cut into ranges of at least this size
+RANGE = 1 << 16  # bytes; minimum size of a range
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
 
 
 class DocumentsBuilder:
-    """The documents of the blocks read so far.
+    """Documents of the blocks read so far.
 
-    features: [parse.Features]; labels, comments: arrays by block; stored, largest, nulls: how many features there
-    are, their largest index, how many NULL tokens; line, last: the lines read, the last of them with a document.
+    features: [parse.Features]; labels, comments: arrays by block; stored, largest, nulls: number of features, their
+    largest index, number of NULL tokens; line, last: number of lines read, and of the last one with a document.
     """
 
     def __init__(self, stream, has_qids, null, dtype):
-        """stream: the Stream that the blocks are of; dtype: of the features, None for float64 unless X has many
-        numbers."""
+        """stream: the Stream of the blocks; dtype: of the features or None.
+
+        None is float64, or float32 if X has many numbers.
+        """
         self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
         self.stream, self.name = stream, stream.name
         self.rule = Rule(int(has_qids), null, int(self.dtype == np.float64))
@@ -38,7 +40,7 @@ class DocumentsBuilder:
         self.whole = {}  # row: the label of many digits that is a whole number
 
     def add(self, block):
-        """Take the lines of a block (uint8, whole lines)."""
+        """Parse and append a block (uint8, whole lines)."""
         lines, report, n_lines = _parsed(block, self.rule, self.dtype)
         self._settle(block, lines, report)
         if self.rule.has_qids:
@@ -60,24 +62,30 @@ class DocumentsBuilder:
             self._narrow()
 
     def _narrow(self):
-        """Go on in float32, with what has been read so far too: rounding twice gives the same."""
+        """Continue in float32 and convert earlier blocks.
+
+        Rounding to float64 and then to float32 gives the same values.
+        """
         self.undecided, self.dtype, self.rule = False, np.dtype(np.float32), self.rule._replace(double=0)
-        with np.errstate(over="ignore", invalid="ignore"):  # there are gaps between rows
+        with np.errstate(over="ignore", invalid="ignore"):  # gaps between rows are uninitialized
             self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
 
     def dtype_of(self, numbers):
-        """The dtype of an X of so many numbers."""
+        """Return the dtype of an X of `numbers` entries."""
         return np.dtype(np.float32) if self.undecided and numbers > MANY else self.dtype
 
     def finish(self):
-        """All blocks are in: DataError when they hold no documents, or when the last line is cut short."""
+        """Check the end of the file after all blocks.
+
+        Raises DataError if there are no documents or the last line is truncated.
+        """
         if not self.rows:
             raise DataError(
                 f"{self.name} holds no documents, only blank lines and comments. Give a file with a line "
                 "`relevance qid:ID 1:value ...` for each document."
             )
         counts = self.features[-1].counts
-        full = self.stored == (self.rows - 1) * self.largest + counts[-1]  # every line but the last has every feature
+        full = self.stored == (self.rows - 1) * self.largest + counts[-1]  # every line but the last has all features
         ends = self._is_cut() and self.last == self.line
         if ends and self.rows > 1 and full and counts[-1] < self.largest:
             raise DataError(
@@ -86,13 +94,19 @@ class DocumentsBuilder:
             )
 
     def queries(self):
-        """(offsets (m+1,) int64, qids (m,) int64 where all ids are integers, else str)."""
+        """Return (offsets (m+1,) int64, qids (m,)).
+
+        qids are int64 if all ids are integers, else str.
+        """
         offsets = np.array([*self.first_rows, self.rows], dtype=np.int64)
-        words = decoded(b"\n".join(self.ids)).split("\n")  # all of them in one encoding, so that they stay different
+        words = decoded(b"\n".join(self.ids)).split("\n")  # one encoding for all keeps them distinct
         return offsets, as_ids(words, f"{self.name}: query")
 
     def joined_labels(self):
-        """(l,) float64; int64 where all labels are whole numbers of int64 and one exceeds 2^53."""
+        """Return labels (l,) float64, or int64 for large whole labels.
+
+        int64 if all labels are whole numbers of int64 and one exceeds 2^53.
+        """
         y = np.concatenate(self.labels)
         large = any(abs(label) > EXACT for label in self.whole.values())
         if not large or not all(-(2**63) <= label < 2**63 for label in self.whole.values()):
@@ -107,7 +121,7 @@ class DocumentsBuilder:
         return y
 
     def joined_comments(self):
-        """(l,) str, or None when no line has a comment."""
+        """Return comments (l,) str, or None if no line has one."""
         if all(comments.dtype.itemsize <= 4 and not comments.any() for comments in self.comments):
             return None
         widest = max(comments.dtype.itemsize // 4 for comments in self.comments)
@@ -120,7 +134,7 @@ class DocumentsBuilder:
         for row, start, stop, number in zip(*(each.tolist() for each in (rows, starts, stops, numbers)), strict=True):
             word = bytes(raw[start:stop])
             if self.ids and word == self.ids[-1]:
-                continue  # the block goes on with the query that the last one ended in
+                continue  # the block continues the last query of the previous one
             if self.first_lines.setdefault(word, number) != number:
                 raise DataError(
                     f"{self.name}, line {number:,}: query {word.decode('utf-8', 'replace')} comes back; it "
@@ -136,7 +150,7 @@ class DocumentsBuilder:
         self.comments.append(text_array(words, what) if words else np.zeros(len(spans), dtype="U1"))
 
     def _settle(self, block, lines, report):
-        """Replace NaN, which marks what the fast parser left open, by the number that the token spells."""
+        """Replace NaN, the fast parser's mark of undecided numbers, by exact values."""
         if not report[:, parse.OPEN].any():
             return
         for row, place in parse.open_numbers(lines, len(lines.labels)).tolist():
@@ -156,24 +170,27 @@ class DocumentsBuilder:
                 lines.values[lines.begins[row] + place] = float(number)
 
     def _refuse(self, block, problem, position):
-        """Raise what a problem of the parser's stands for."""
+        """Raise the DataError of a parser's problem."""
         raise self._fault(block, position, _explained(problem, block, position))
 
     def _fault(self, block, position, message):
-        """The DataError for what is wrong at a position of the block."""
+        """Return the DataError for a fault at a position of the block."""
         number = self.line + count_lines(block, position) + 1
         return DataError(f"{self.name}, line {number:,}: {message}{CUT if self._is_cut() else ''}")
 
     def _is_cut(self):
-        """True in the last line of a plain text that no newline ends; that line is a block of its own."""
+        """Return True in the unended last line of a plain text.
+
+        That line is a block of its own.
+        """
         return self.stream.plain and self.stream.unended
 
 
 def _parsed(block, rule, dtype):
-    """(Lines of the good rows before the first problem, report, the lines of the block)."""
+    """Return (Lines up to the first problem, report, line count of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
     bounds, n_lines = cut(block, n_ranges)
-    colons = counted(block, bounds, COLON)  # at least the number of features of each range
+    colons = counted(block, bounds, COLON)  # an upper bound of the features in each range
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)
@@ -190,7 +207,7 @@ def _parsed(block, rule, dtype):
 
 
 def _explained(problem, block, position):
-    """What a problem of the parser's at a position means, and what to do about it."""
+    """Return the message of a parser's problem at a position."""
     word = shown(_text(block, position, rb"[ \t\r\n#]"))
     if problem == parse.NO_QID:
         line = _text(block, position, LINE).strip()
@@ -213,12 +230,12 @@ def _explained(problem, block, position):
 
 
 def _text(block, position, ends):
-    """The text from a position of a block up to a byte of the class `ends`, or as much as is shown."""
+    """Return the text up to a byte of class `ends`, shortened."""
     return decoded(re.split(ends, block[position : position + 4 * SHOWN].tobytes(), maxsplit=1)[0])
 
 
 def _decoded_all(block, starts, stops):
-    """[str] of the stretches of a block; ASCII is decoded once for all of them."""
+    """Return [str] of spans of a block; ASCII is decoded at once."""
     try:
         letters = str(block.data, "ascii")
     except UnicodeDecodeError:
@@ -227,7 +244,7 @@ def _decoded_all(block, starts, stops):
 
 
 def _wrong(word, kind):
-    """Why a word is no number of a dtype; None where it is one."""
+    """Return why a word is no number of a dtype, or None."""
     if not is_number(word, finite=False):
         return "not a number"
     if abs(float(word)) <= float(np.finfo(kind).max):

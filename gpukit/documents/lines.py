@@ -1,4 +1,4 @@
-"""Blocks of lines: cut at newlines into ranges, one a thread."""
+"""Split blocks at newlines into ranges, one per thread."""
 
 import numpy as np
 
@@ -8,13 +8,19 @@ from gpukit.scheduler import by_block
 
 
 def cut(buffer, n_ranges):
-    """(bounds (n_ranges+1,), lines (n_ranges,)) int64: ranges that start after a newline, and the newlines in each."""
+    """Return (bounds (n_ranges+1,), lines (n_ranges,)) int64 of a buffer.
+
+    Ranges start after a newline; lines: newlines in each.
+    """
     bounds = _bounds(buffer, n_ranges)
     return bounds, counted(buffer, bounds, NEWLINE)
 
 
 def counted(buffer, bounds, letter):
-    """(parts,) int64: how often a letter is in each range from bounds[k] to bounds[k + 1]."""
+    """Return the count (parts,) int64 of a letter in each range.
+
+    Range k is bounds[k] to bounds[k + 1].
+    """
     counts = np.empty(len(bounds) - 1, dtype=np.int64)
     _count(buffer, bounds, letter, counts)
     return counts
@@ -43,7 +49,7 @@ def _count(start, stop, buffer, bounds, letter, counts):
 
 @njit
 def count_lines(buffer, size):
-    """Newlines in buffer[:size]."""
+    """Return the number of newlines in buffer[:size]."""
     count = 0
     for letter in buffer[:size]:
         count += letter == NEWLINE

@@ -1,4 +1,7 @@
-"""Documents from and to Parquet: columns label and qid, and the features in columns of their own or in one of lists."""
+"""Read and write documents as Parquet with columns label, qid and features.
+
+Features are separate columns, or one column of lists.
+"""
 
 import numpy as np
 
@@ -13,21 +16,23 @@ from gpukit.io import parquet
 from gpukit.io.arrays import plain
 from gpukit.io.words import text_array
 
-NUMBERED = b"gpukit.numbered"  # metadata of a file whose columns f1 to fn are not names
+NUMBERED = b"gpukit.numbered"  # metadata of a file with unnamed features f1 to fn
 
 
 def is_documents(source):
-    """Return True for Parquet in an open Source with columns for a label and a query id."""
+    """Return True for Parquet with label and query id columns.
+
+    source: an open Source.
+    """
     return are_documents(parquet.Reader(source).names)
 
 
 def read_parquet(source, null, dtype):
-    """Documents of Parquet in an open Source.
+    """Return the Documents of Parquet in an open Source.
 
-    Columns label (or relevance, ...) and qid, optional weight (one a query) and comment; all others are features, in
-    their order, or there is one with a list of features a row. null: what a missing feature stands for (read_letor).
-    dtype: of X; None: float32 where every feature is, or for more than 2^27 numbers; else float64. Raises DataError
-    naming the row.
+    Columns: label (or relevance, ...) and qid; optional weight (one per query) and comment; all others are features, in
+    order, or one column has a list of features per row. null: replacement of missing features (read_letor). dtype: of
+    X; None: float32 if all features are, or for more than 2^27 numbers; else float64. Raises DataError with the row.
     """
     source = parquet.Reader(source)
     columns = Columns(source.names, source.name)
@@ -40,7 +45,7 @@ def read_parquet(source, null, dtype):
 
 
 class _Table:
-    """The arrays that batches of rows fill."""
+    """Arrays filled by batches of rows."""
 
     def __init__(self, source, columns, null, dtype):
         self.source, self.columns, self.null, self.dtype = source, columns, null, dtype
@@ -49,7 +54,7 @@ class _Table:
         self.labels, self.qids, self.weights, self.comments = [], [], [], []
 
     def add(self, start, batch):
-        """Take a batch of columns that begins at a row."""
+        """Append a batch of columns that begins at row `start`."""
         source, columns = self.source, self.columns
         label = source.numbers(batch[columns.label], start, "label")
         rows = slice(start, start + len(label))
@@ -68,7 +73,7 @@ class _Table:
             self.X[rows, place] = values
 
     def _features(self, batch, start):
-        """The features of a batch as pyarrow columns."""
+        """Return the features of a batch as pyarrow columns."""
         pyarrow, _ = parquet.library()
         first = batch[self.columns.features[0]]
         if len(self.columns.features) > 1 or not parquet.is_list(first):
@@ -86,12 +91,12 @@ class _Table:
         return [flat.take(pyarrow.array(np.arange(place, len(flat), n))) for place in range(n)]
 
     def _filled(self, column, start):
-        """(rows,) float of a feature's column, what is missing by the rule."""
+        """Return a feature's column (rows,) float, with missing values replaced."""
         what = "feature's value (choose what it stands for with --null)"
         if column.null_count and self.null != parse.NULL_ERROR:
             pyarrow, _ = parquet.library()
             if not pyarrow.types.is_null(column.type):
-                self.source.numbers(column.drop_null(), start, what)  # what are no numbers cannot be cast either
+                self.source.numbers(column.drop_null(), start, what)  # raises for values that are not numbers
             self.nulls += column.null_count
             mark = float(parse.NULL) if self.null == parse.NULL_KEPT else 0.0
             column = column.cast(pyarrow.float64()).fill_null(mark)
@@ -104,11 +109,11 @@ class _Table:
         return np.dtype(np.float32 if single else np.float64)
 
     def place(self, row):
-        """Where a row stands, in words."""
+        """Return the position of a row, for messages."""
         return f"{self.source.name}, row {row + 1:,}"
 
     def documents(self):
-        """Everything taken, as Documents."""
+        """Return all rows as Documents."""
         offsets, qids = queries_of(np.concatenate(self.qids), self.place)
         if self.nulls and self.null == parse.NULL_KEPT:
             parse.fill_dense(self.X, offsets)
@@ -118,7 +123,7 @@ class _Table:
         return sound(Documents(self.X, y, offsets, qids, comments, weights, self._names()))
 
     def _names(self):
-        """(n,) str names of the features; None for a list of features and for a file whose features are numbered."""
+        """Return feature names (n,) str; None for a list column or numbered features."""
         numbered = NUMBERED in self.source.metadata and self.columns.features == numbered_names(self.X.shape[1])
         if self.listed or numbered:
             return None
@@ -126,10 +131,10 @@ class _Table:
 
 
 def write_parquet(documents, file):
-    """Write columns label, qid, features, and weight and comment where there are any, to an open binary file.
+    """Write documents as Parquet to an open binary file.
 
-    Features without names are f1 to fn. Raises ParameterError for sparse features and for names of features that would
-    be read as another column.
+    Columns: label, qid, features, and weight and comment if present. Unnamed features are f1 to fn. Raises
+    ParameterError for sparse features and for feature names that would be read as another column.
     """
     from gpukit.io import tables
 
@@ -150,12 +155,12 @@ def write_parquet(documents, file):
 
 
 def numbered_names(n):
-    """[str] of the columns of n features that have no names."""
+    """Return column names [str] of n unnamed features."""
     return [f"f{place + 1}" for place in range(n)]
 
 
 def check_names(names):
-    """ParameterError for a name of a feature that reading would take for another column."""
+    """Raise ParameterError for a feature name that is ambiguous in Parquet."""
     known = set().union(*NAMES.values())
     wrong = next((name for name in names if is_index(name) or plain(name) in known), None)
     if wrong is not None:

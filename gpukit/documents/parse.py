@@ -1,9 +1,9 @@
-"""One block of svmlight lines -> labels, features and the places of query ids and comments, on all cores.
+"""Parse a block of svmlight lines to arrays on all cores.
 
     2 qid:10032 1:0.056537 ... 46:0.076923 #docid = GX029-35-5894638
 
-A block is cut at newlines into ranges (lines.py) that are parsed side by side, each into its own stretch of the
-arrays. What the quick parser of numbers leaves open stays NaN and is settled by the caller.
+A block is split at newlines into ranges (lines.py) that are parsed in parallel, each into its own part of the arrays.
+Numbers that the fast parser cannot decide stay NaN and are resolved by the caller.
 """
 
 from collections import namedtuple
@@ -14,31 +14,31 @@ from gpukit._jit import njit
 from gpukit.documents.decimals import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
 from gpukit.scheduler import by_block
 
-# What can be wrong with a line, beside numbers.
+# Problems of a line other than invalid numbers.
 FINE, NO_QID, NO_INDEX, INDEX_ZERO, NOT_ASCENDING, NULL_TOKEN, INDEX_LARGE = range(7)
-# What a NULL token becomes.
+# Rules for a NULL token.
 NULL_ERROR, NULL_ZERO, NULL_KEPT = range(3)
-NULL = np.float32(np.inf)  # the mark of a kept NULL; no finite number is read as infinity
+NULL = np.float32(np.inf)  # marks a kept NULL; no finite number is read as infinity
 HASH = np.uint8(ord("#"))
 LARGEST_INDEX = np.int64(2**31 - 1)
 
-# A block's rows, in stretches with gaps between ranges. labels (rows,) float64; starts (rows,) int64 where a line
-# begins; numbers (rows,) int64 the line's number in the block, from 0; spans (rows, 4) int64: the query id's [start,
-# stop), the comment's [start, stop), -1 where there is none; begins, counts (rows,) int64: the row's features lie in
-# indices (tokens,) int32, 1-based, and values (tokens,) float32 or float64 from begins on.
+# Rows of a block, with gaps between ranges. labels (rows,) float64; starts (rows,) int64: offset of the line; numbers
+# (rows,) int64: number of the line in the block, from 0; spans (rows, 4) int64: [start, stop) of the query id and of
+# the comment, -1 for none; begins, counts (rows,) int64: the row's features are in indices (tokens,) int32, 1-based,
+# and values (tokens,) float32 or float64, from begins on.
 Lines = namedtuple("Lines", "labels starts numbers spans begins counts indices values")
 BY_ROW = Lines._fields[:6]
-# How lines are read, in ints: whether they have a query id, what NULL becomes, whether values are float64.
+# Options of the parser, as ints: 1 for query ids, the rule for NULL, 1 for float64 values.
 Rule = namedtuple("Rule", "has_qids null double")
-# What is kept of them: counts (rows,) int64 features lie in indices, 1-based, from places (rows,) int64 on, and in
+# Stored features of rows: counts (rows,) int64 of them, in indices (1-based) from places (rows,) int64 on, and in
 # values from begins (rows,) int64 on.
 Features = namedtuple("Features", "counts places indices begins values")
-# The columns of the report of a range.
+# Columns of the report of a range.
 ROWS, PROBLEM, POSITION, LARGEST, OPEN, NULLS = range(6)
 
 
 def kept(lines):
-    """The Features of Lines; indices that all rows share are kept once."""
+    """Return the Features of Lines; shared indices are stored once."""
     if len(lines.counts) and same_indices(lines):
         first = lines.begins[0]
         shared = lines.indices[first : first + lines.counts[0]].copy()
@@ -47,7 +47,7 @@ def kept(lines):
 
 
 def empty_lines(rows, tokens, dtype):
-    """Lines with room for rows and tokens; dtype: of the values."""
+    """Return uninitialized Lines for rows and tokens; dtype: of the values."""
     counts = [np.empty(rows, dtype=np.int64) for _ in range(4)]
     return Lines(
         np.empty(rows),
@@ -63,10 +63,11 @@ def empty_lines(rows, tokens, dtype):
 
 @by_block(lambda bounds: len(bounds) - 1, heavy=True)
 def parse(start, stop, buffer, bounds, first_row, first_token, rule, lines, report):
-    """Parse each range [bounds[k], bounds[k+1]) into lines, from row first_row[k] and token first_token[k] on.
+    """Parse each range [bounds[k], bounds[k+1]) into lines.
 
-    buffer uint8, every line ended by a newline; rule: a Rule.
-    report (parts, 6) int64: rows, problem, its position, the largest index, numbers left open (NaN), NULL tokens.
+    Range k writes from row first_row[k] and token first_token[k] on. buffer uint8, every line ended by a newline; rule:
+    a Rule; report (parts, 6) int64: rows, problem, its position, the largest index, undecided numbers (NaN), NULL
+    tokens.
     """
     for part in range(start, stop):
         _parse_range(
@@ -77,7 +78,7 @@ def parse(start, stop, buffer, bounds, first_row, first_token, rule, lines, repo
 @njit
 def _parse_range(buffer, at, end, rule, row, token, lines, report):
     report[:] = 0
-    first, line = row, row  # ranges have a row for each of their lines
+    first, line = row, row  # a range has a row per line
     while at < end:
         start = at
         at = _blanks(buffer, at)
@@ -100,7 +101,7 @@ def _parse_range(buffer, at, end, rule, row, token, lines, report):
 
 @njit
 def _parse_head(buffer, at, rule, row, lines, report):
-    """The label and the query id of a line; returns where its features begin."""
+    """Parse a line's label and query id; return the next position."""
     stop = _token_end(buffer, at)
     lines.labels[row] = number(buffer, at, stop)
     report[OPEN] += np.isnan(lines.labels[row])
@@ -116,7 +117,7 @@ def _parse_head(buffer, at, rule, row, lines, report):
 
 @njit
 def _parse_features(buffer, at, rule, token, lines, report):
-    """The tokens index:value up to a comment or the line's end; returns (where it stopped, the next free token)."""
+    """Parse the tokens index:value of a line; return (position, next free token)."""
     before = np.int64(0)
     while buffer[at] != HASH and not at_line_end(buffer, at):
         index, start = np.int64(0), at
@@ -149,7 +150,10 @@ def _parse_features(buffer, at, rule, token, lines, report):
 
 @njit
 def _other(buffer, start, stop, rule, report):
-    """The value of a token that is no plain decimal: NULL by the rule, or NaN and counted as open."""
+    """Return the value of a token that is not a plain decimal.
+
+    NULL follows the rule; other tokens are NaN and counted as open.
+    """
     if (
         stop == start + 4
         and buffer[start] == 78
@@ -167,7 +171,7 @@ def _other(buffer, start, stop, rule, report):
 
 @njit
 def _comment(buffer, at, spans):
-    """Note where the text after '#' lies, blanks around it left out; returns where it ends."""
+    """Store the span of the comment without surrounding blanks; return its end."""
     spans[2] = spans[3] = -1
     if buffer[at] != HASH:
         return at
@@ -183,7 +187,7 @@ def _comment(buffer, at, spans):
 
 @njit
 def _blanks(buffer, at):
-    """The first position from `at` on that holds no blank."""
+    """Return the first position from `at` on that is not a blank."""
     while buffer[at] == SPACE or buffer[at] == TAB:
         at += 1
     return at
@@ -191,17 +195,23 @@ def _blanks(buffer, at):
 
 @njit
 def _token_end(buffer, at):
-    """Where the token at `at` ends: at a blank, a comment or the line's end."""
+    """Return the end of the token at `at`.
+
+    It ends at a blank, a comment or the line's end.
+    """
     while buffer[at] > SPACE and buffer[at] != HASH:
         at += 1
     while buffer[at] != SPACE and buffer[at] != TAB and buffer[at] != HASH and not at_line_end(buffer, at):
-        at += 1  # control characters are no blanks
+        at += 1  # control characters are not blanks
     return at
 
 
 @njit
 def token_span(buffer, at, which):
-    """(start, stop) of token `which` of the line that begins at `at`, the label being token 0."""
+    """Return (start, stop) of token `which` of the line at `at`.
+
+    Token 0 is the label.
+    """
     at = _blanks(buffer, at)
     for _ in range(which):
         at = _blanks(buffer, _token_end(buffer, at))
@@ -210,7 +220,10 @@ def token_span(buffer, at, which):
 
 @njit
 def open_numbers(lines, rows):
-    """(k, 2) int64: the row and the feature's place in it, -1 for the label, of each NaN among the first rows."""
+    """Return (k, 2) int64: row and feature position of each NaN.
+
+    The position is -1 for the label. rows: number of rows to search.
+    """
     found = [(np.int64(0), np.int64(0)) for _ in range(0)]
     for row in range(rows):
         if np.isnan(lines.labels[row]):
@@ -226,7 +239,10 @@ def open_numbers(lines, rows):
 
 @njit
 def query_starts(buffer, spans):
-    """(rows,) bool: where a row's query id is not that of the row before; True in the first row."""
+    """Return a mask (rows,) of rows with a new query id.
+
+    True in the first row.
+    """
     fresh = np.ones(len(spans), dtype=np.bool_)
     for row in range(1, len(spans)):
         start, before = spans[row, 0], spans[row - 1, 0]
@@ -242,7 +258,7 @@ def query_starts(buffer, spans):
 
 @njit
 def same_indices(lines):
-    """True when all rows have the indices of the first one."""
+    """Return True if all rows have the indices of the first one."""
     for row in range(1, len(lines.counts)):
         if lines.counts[row] != lines.counts[0]:
             return False
@@ -254,7 +270,10 @@ def same_indices(lines):
 
 @by_block(lambda features: len(features.begins))
 def spread(start, stop, features, X):
-    """Fill X (rows, n), dense, float32 or float64, from the Features of each row."""
+    """Fill dense X from the Features of each row.
+
+    X (rows, n) float32 or float64.
+    """
     for row in range(start, stop):
         X[row, :] = np.float32(0.0)
         for place in range(features.counts[row]):
@@ -264,7 +283,10 @@ def spread(start, stop, features, X):
 
 @by_block(lambda features: len(features.begins))
 def gather(start, stop, features, indptr, columns, data):
-    """Fill columns (stored,) integers, 0-based, and data (stored,) of CSR rows that begin at indptr (rows,)."""
+    """Fill columns (stored,) integers, 0-based, and data (stored,) of CSR rows.
+
+    Rows begin at indptr (rows,).
+    """
     for row in range(start, stop):
         for place in range(features.counts[row]):
             columns[indptr[row] + place] = features.indices[features.places[row] + place] - 1
@@ -273,7 +295,10 @@ def gather(start, stop, features, indptr, columns, data):
 
 @by_block(lambda offsets: len(offsets) - 1)
 def fill_dense(start, stop, X, offsets):
-    """Put the smallest value of a feature in its query where X (l, n) has NULL, 0 where all of them are."""
+    """Replace NULL in X (l, n) by the feature's minimum in the query.
+
+    0 if all values are NULL.
+    """
     for query in range(start, stop):
         rows = X[offsets[query] : offsets[query + 1]]
         for column in range(X.shape[1]):
@@ -288,7 +313,7 @@ def fill_dense(start, stop, X, offsets):
 
 @by_block(lambda offsets: len(offsets) - 1)
 def fill_sparse(start, stop, data, columns, indptr, offsets, n):
-    """`fill_dense` for CSR rows, in which what is not stored is 0."""
+    """Apply `fill_dense` to CSR rows; entries that are not stored are 0."""
     for query in range(start, stop):
         smallest, stored = np.full(n, np.float64(NULL)), np.zeros(n, dtype=np.int64)
         own = range(indptr[offsets[query]], indptr[offsets[query + 1]])

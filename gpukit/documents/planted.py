@@ -1,7 +1,7 @@
-"""What `synth letor` plants: documents' latent traits, the relevance and the features that follow from them.
+"""Model of `synth_letor`: latent traits of documents, relevance and features.
 
-A function of (seed, document, feature), with arithmetic that every machine rounds alike (fastmath off, an exponential
-of its own), so neither threads nor machines matter.
+All values are functions of (seed, document, feature). The arithmetic rounds alike on all machines (fastmath off, own
+exponential), so the result depends on neither threads nor machines.
 """
 
 import numpy as np
@@ -14,15 +14,15 @@ from gpukit.streams import Keyed
 
 LENGTHS, QUERIES, TRAITS, RELEVANCE, FEATURES = Keyed.DOCUMENTS_SYNTH
 STREAMS = 5  # body, anchor, title, url, whole document
-PARTS = 64  # of the rows, in which columns' bounds are looked for at once
+PARTS = 64  # parts of the rows for parallel column bounds
 
-# Traits of a document, (TRAITS_OF_ONE,) float32: match and length of each stream, then these.
+# Indices of a document's traits, (TRAITS_OF_ONE,) float32: match and length of each stream, then these.
 MATCH, LENGTH, FAME, DEPTH, QUALITY = 0, STREAMS, 2 * STREAMS, 2 * STREAMS + 1, 2 * STREAMS + 2
 TRAITS_OF_ONE = 2 * STREAMS + 3
 
-# What becomes of z, the weighted sum of traits and noise.
+# Transforms of z, the weighted sum of traits and noise.
 SMOOTH, COUNT, HEAVY, FLAG = range(4)  # max(z + 4, 0); floor(2^z); 2^z; z > 0
-# The columns of a recipe (n, 9) float32: a stream (-1: of the whole document), what becomes of z, the weights in it.
+# Columns of a recipe (n, 9) float32: stream (-1: the whole document), transform of z, and weights in z.
 STREAM, SHAPE, W_MATCH, W_LENGTH, W_FAME, W_DEPTH, W_QUERY, W_NOISE, SHIFT = range(9)
 
 POWERS_OF_TWO = (2.0 ** np.arange(-32, 33)).astype(np.float32)
@@ -34,7 +34,10 @@ BYTES = np.float32(1.0 / 147.80166)  # four bytes have the variance 4 * (256^2 -
 
 @njit(fastmath=False)
 def power_of_two(x):
-    """2^x, float32, to about 1e-6, for x clipped to [-32, 31]; the same bits on every machine."""
+    """Return 2^x as float32 to about 1e-6, bitwise reproducible.
+
+    x is clipped to [-32, 31].
+    """
     x = min(max(x, np.float32(-32.0)), np.float32(31.0))
     whole = np.floor(np.float32(x + np.float32(0.5)))
     rest = np.float32(x - whole)
@@ -46,7 +49,10 @@ def power_of_two(x):
 
 @njit(fastmath=False)
 def coarse_normal(key, index):
-    """A float32 of mean 0 and variance 1, within 3.5: the sum of the four bytes of one word."""
+    """Return a float32 of mean 0 and variance 1, within 3.5.
+
+    It is the sum of the four bytes of one random word.
+    """
     word = random.bits(key, index)
     total = (word & np.uint32(0xFF)) + ((word >> np.uint32(8)) & np.uint32(0xFF))
     total += ((word >> np.uint32(16)) & np.uint32(0xFF)) + (word >> np.uint32(24))
@@ -55,7 +61,10 @@ def coarse_normal(key, index):
 
 @njit(fastmath=False)
 def _traits(key, document, traits):
-    """Fill traits (TRAITS_OF_ONE,): matches share the document's quality, lengths its size."""
+    """Fill traits (TRAITS_OF_ONE,).
+
+    Matches share the document's quality, lengths its size.
+    """
     at = np.int64(document) * (TRAITS_OF_ONE + 1)
     for trait in range(TRAITS_OF_ONE):
         traits[trait] = normal(key, at + trait)
@@ -68,10 +77,10 @@ def _traits(key, document, traits):
 
 @by_block(lambda offsets: len(offsets) - 1, fastmath=False)
 def relevances(start, stop, keys, offsets, weights, out):
-    """Fill out (l,) float32: how relevant each document is, before it becomes a label.
+    """Fill out (l,) float32 with the latent relevance of each document.
 
     keys (3,) uint32 of QUERIES, TRAITS and RELEVANCE; weights (5,) float32 of quality, the body's match, fame, noise
-    and of what a query's documents have in common.
+    and the common part of a query's documents.
     """
     for query in range(start, stop):
         traits = np.empty(TRAITS_OF_ONE, dtype=np.float32)
@@ -87,7 +96,7 @@ def features(start, stop, keys, offsets, recipe, presence, X):
     """Fill X (l, n) float32 with features before they are scaled.
 
     keys (3,) uint32 of QUERIES, TRAITS and FEATURES; recipe (n, 9) float32, see its columns; presence (STREAMS,)
-    float32: how many documents have the query's words in a stream; the others have 0 there.
+    float32: fraction of documents with the query's words in a stream; the others have 0 there.
     """
     n = X.shape[1]
     for query in range(start, stop):
@@ -107,7 +116,7 @@ def features(start, stop, keys, offsets, recipe, presence, X):
 
 @njit(fastmath=False)
 def _feature(traits, recipe, stream, rarity, noise):
-    """One feature: its weighted traits, shaped."""
+    """Return one feature: its weighted traits, transformed."""
     z = recipe[SHIFT] + recipe[W_QUERY] * rarity
     if stream >= 0:
         z += recipe[W_MATCH] * traits[MATCH + stream]
@@ -125,7 +134,10 @@ def _feature(traits, recipe, stream, rarity, noise):
 
 
 def scale_columns(X):
-    """Scale each column of X (l, n) float32 to [0, 1] with 6 decimals, in place; a constant column becomes 0."""
+    """Scale each column of X (l, n) float32 to [0, 1] in place.
+
+    Values are rounded to 6 decimals. A constant column becomes 0.
+    """
     lows, highs = np.full((2, PARTS, X.shape[1]), [[[np.inf]], [[-np.inf]]], dtype=np.float32)
     _column_bounds(X, lows, highs)
     low = lows.min(axis=0).astype(np.float64)
@@ -150,7 +162,10 @@ def _scale(start, stop, X, low, unit):
 
 
 def ranks(relevance, offsets):
-    """(l,) float64: 1 to n_t in each query, ascending in relevance (l,) float32, ties by position."""
+    """Return ranks (l,) float64, 1 to n_t in each query.
+
+    They ascend in relevance (l,) float32, ties by position.
+    """
     out = np.empty(len(relevance), dtype=np.float64)
     _rank(relevance, offsets, out)
     return out

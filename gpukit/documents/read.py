@@ -1,7 +1,7 @@
-"""read_letor: documents of queries from svmlight text with query ids, LightGBM's group files, Parquet or a binary copy.
+"""Read documents from svmlight text, csv, Parquet or a binary copy.
 
-A text file is read in blocks of whole lines, each parsed on all cores (parse.py); what is wrong is told with the
-line. Memory peaks at a little over twice the features.
+A text file is read in blocks of whole lines, each parsed on all cores (parse.py); errors name the line. Peak memory is
+a little over twice the features.
 """
 
 import os
@@ -22,28 +22,44 @@ from gpukit.io.words import decoded, is_number, shown
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
-GROUPS, WEIGHTS = (".query", ".group"), (".weight",)  # of files next to the data
-MOST_DIGITS = 18  # of a number of documents
-SPARSE_WIDTH = 256  # features; CSR pays above it when less than
-SPARSE_DENSITY = 0.25  # of them are stored
+GROUPS, WEIGHTS = (".query", ".group"), (".weight",)  # suffixes of files next to the data
+MOST_DIGITS = 18  # of a document count
+SPARSE_WIDTH = 256  # features; above it X is CSR if less than
+SPARSE_DENSITY = 0.25  # of its entries are stored
 
 
 def read_letor(path, *, null="error", n_features=None, dtype=None, names=None):
-    """The Documents in a file of lines `relevance qid:ID 1:value 2:value ... #comment`.
+    """Read Documents from LETOR's text, tables or binary copies.
 
-    path: LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; a pipe's name, '-' for standard input, or an
-    open Source; a file without query ids when FILE.query or FILE.group next to it holds the number of documents of each
-    query, a line each (LightGBM, XGBoost; the ids are then 1 to m); Parquet, its columns label, qid and features (see
-    parquet.py; a missing value is NULL), or csv with such a header (delimited.py); a binary copy (.gkl). FILE.weight
-    next to it is read where it has a weight a query; a UserWarning says why another one is not read.
-    Feature k is column k-1; columns are as many as the largest index, or n_features. names (n,): the training set's
-    feature names; the columns of a file that has names too are put in their order. null: what the token NULL stands
-    for: 'error', 'zero', or 'min', the smallest value of the feature in the query (LETOR's min.txt), 0 where all are
-    NULL. X is CSR when more than 256 features are stored with a density below 0.25. dtype: 'float32', 'float64', or
-    None for float64 unless that were more than 2^27 numbers (1 GiB); a copy keeps its own. Values equal float(text),
-    rounded to dtype; labels float(text), or int64 where whole labels exceed 2^53. Raises DataError naming file and line
-    for what is missing, malformed, out of order, not finite (as float32), for more than n_features features and for
-    missing and unknown names; ParameterError for other values of null, n_features or dtype.
+    A line of text is `relevance qid:ID 1:value 2:value ... #comment`.
+
+    Parameters
+    ----------
+    path : str, Path or Source
+        LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; the name of a pipe, '-' for standard input, or an
+        open Source. Also a file without query ids if FILE.query or FILE.group next to it has the number of documents of
+        each query, one per line (LightGBM, XGBoost; the ids are then 1 to m); Parquet with columns label, qid and
+        features (see parquet.py; a missing value is NULL); csv with such a header (delimited.py); a binary copy (.gkl).
+        FILE.weight next to it is read if it has one weight per query; otherwise a UserWarning gives the reason.
+    null : {'error', 'zero', 'min'}
+        Replacement of the token NULL; 'min' is the smallest value of the feature in the query (LETOR's min.txt), 0 if
+        all are NULL.
+    n_features : int or None
+        Number of columns; None is the largest index. Feature k is column k-1.
+    dtype : 'float32', 'float64' or None
+        Type of X. None is float64, or float32 for more than 2^27 numbers (1 GiB); a copy keeps its own.
+    names : (n,) or None
+        Feature names of the training set; the columns of a file with names are put in their order.
+
+    Returns
+    -------
+    Documents
+        X is CSR if more than 256 features are stored with a density below 0.25. Values equal float(text), rounded to
+        dtype; labels are float(text), or int64 if whole labels exceed 2^53.
+
+    Raises DataError with file and line for missing, malformed, unsorted or infinite (as float32) values, for more than
+    n_features features, and for missing and unknown names; ParameterError for other values of null, n_features or
+    dtype.
     """
     check_choice("null", null, tuple(NULLS))
     check_choice("dtype", dtype, DTYPES)
@@ -61,16 +77,17 @@ def read_letor(path, *, null="error", n_features=None, dtype=None, names=None):
 
 
 def read_like(path, null, names, n_features):
-    """The Documents in a file that has a training set's features; arguments as read_letor's, n_features may be None.
+    """Return the Documents in a file with a training set's features.
 
-    Features without names get zero columns up to n_features. Those with names are not filled in.
+    Arguments as in read_letor; n_features may be None. Unnamed features get zero columns up to n_features; named ones
+    are not filled in.
     """
     documents = read_letor(path, null=null, names=names)
     return documents if documents.names is not None else _widened(documents, n_features, path)
 
 
 def _read(source, null, n_features, dtype):
-    """The Documents of an open Source; n_features: the most that text may have, or None."""
+    """Return the Documents of an open Source; n_features: maximum or None."""
     if source.format == "gkl":
         documents = copies.read_gkl(source)
         return documents if dtype is None else _converted(documents, dtype, source.name)
@@ -84,7 +101,7 @@ def _read(source, null, n_features, dtype):
 
 
 def _converted(documents, dtype, name):
-    """Documents with X of a dtype; DataError for a number that is larger than it holds."""
+    """Return documents with X of a dtype; DataError for overflow."""
     with np.errstate(over="ignore"):
         X = documents.X.astype(dtype, copy=False)
     data = X if isinstance(X, np.ndarray) else X.data
@@ -94,7 +111,10 @@ def _converted(documents, dtype, name):
 
 
 def _in_order(documents, names, name):
-    """Documents with their features in the order of names (n,); DataError for missing and unknown names."""
+    """Return documents with features in the order of names (n,).
+
+    Raises DataError for missing and unknown names.
+    """
     places = places_of(names, documents.names, name)
     if places is None:
         return documents
@@ -102,7 +122,10 @@ def _in_order(documents, names, name):
 
 
 def _weighted(documents, path, name):
-    """Documents with the weights of queries in a file; as they are, with a warning, where it has other weights."""
+    """Return documents with the query weights in a file.
+
+    If the file has other weights, return them unchanged with a warning.
+    """
     lines = [(number, word) for number, line in _lines_of(path, "a weight a query") if (word := line.strip())]
     queries, rows = len(documents.qids), len(documents.y)
     why = None
@@ -124,9 +147,10 @@ def _weighted(documents, path, name):
 
 
 def is_letor(path):
-    """True for what read_letor reads: a copy, query ids in its first line or columns, or FILE.query next to it.
+    """Return True for files that read_letor reads.
 
-    path: as read_letor takes it. Raises DataError for what cannot be opened.
+    These are a copy, query ids in the first line or columns, or FILE.query next to it. path: as in read_letor. Raises
+    DataError if it cannot be opened.
     """
     with sources.opened(path, NEEDED) as source:
         if source.format == "gkl" or beside(source.path, GROUPS):
@@ -138,7 +162,10 @@ def is_letor(path):
 
 
 def beside(path, suffixes):
-    """The files next to path named FILE.suffix, of FILE.gz too; path: a Path or None."""
+    """Return the files named FILE.suffix next to path, of FILE.gz too.
+
+    path: a Path or None.
+    """
     if path is None:
         return []
     names = [path.name, path.stem] if path.suffix in (".gz", ".bz2", ".xz") else [path.name]
@@ -147,7 +174,7 @@ def beside(path, suffixes):
 
 
 def _read_text(stream, groups, null, n_features, dtype):
-    """Documents of svmlight text; groups: the files of counts next to it."""
+    """Return the Documents of svmlight text; groups: count files next to it."""
     head = stream.text_head()
     groups = [] if _has_qids(head) else groups
     builder = DocumentsBuilder(stream, not groups, null, dtype)
@@ -163,7 +190,10 @@ def _read_text(stream, groups, null, n_features, dtype):
 
 
 def _has_qids(head):
-    """True when the second token of the first line that is no comment begins with qid:."""
+    """Return True if the first line's second token begins with qid:.
+
+    Comments are skipped.
+    """
     for line in head.removeprefix(sources.BOM).split(b"\n"):
         words = line.split(b"#")[0].split()
         if words:
@@ -172,7 +202,7 @@ def _has_qids(head):
 
 
 def _width(found, asked, path):
-    """The number of columns; DataError when a file has more features than are asked for."""
+    """Return the number of columns; DataError for more features than expected."""
     if asked is not None and found > asked:
         raise DataError(
             f"{path} has {found:,} features where {asked:,} are expected, those of the training set. Train "
@@ -182,7 +212,7 @@ def _width(found, asked, path):
 
 
 def _widened(documents, n_features, path):
-    """Documents with zero columns up to n_features, which have no names then."""
+    """Return documents with zero columns up to n_features, then unnamed."""
     X = documents.X
     missing = _width(X.shape[1], n_features, path) - X.shape[1]
     if not missing:
@@ -194,7 +224,7 @@ def _widened(documents, n_features, path):
 
 
 def assembled(builder, n):
-    """X (l, n) of a builder's features, dense or CSR by how many are stored; which are given up."""
+    """Return X (l, n) of a builder's features, dense or CSR; frees them."""
     if n > SPARSE_WIDTH and builder.stored < SPARSE_DENSITY * n * builder.rows:
         return _sparse(builder, n)
     X, end = np.empty((builder.rows, n), dtype=builder.dtype_of(builder.rows * n)), builder.rows
@@ -234,7 +264,10 @@ def _fill_nulls(X, offsets):
 
 
 def _groups(paths, name, rows):
-    """(offsets (m+1,) int64, qids 1..m) of files with a count of documents a line; DataError where two differ."""
+    """Return (offsets (m+1,) int64, qids 1..m) of files of document counts.
+
+    Raises DataError if two files differ.
+    """
     path, counts = paths[0], _counts(paths[0])
     differs = next((other for other in paths[1:] if _counts(other) != counts), None)
     if differs is not None:
@@ -248,7 +281,7 @@ def _groups(paths, name, rows):
 
 
 def _counts(path):
-    """[int] the number of documents in each line of a file."""
+    """Return the document counts in a file's lines, [int]."""
     counts = []
     for number, line in _lines_of(path, "the number of documents of each query, a line each"):
         word = line.strip()
@@ -263,7 +296,10 @@ def _counts(path):
 
 
 def _lines_of(path, what):
-    """Yield (number from 1, line) of a small text file; what: it is to hold."""
+    """Yield (number from 1, line) of a small text file.
+
+    what: its expected content, for messages.
+    """
     with sources.opened(path, what) as source:
         stream = source.stream()
         stream.text_head()

@@ -1,10 +1,13 @@
-"""Generated documents of queries with the shapes of LETOR's data sets, which cannot be handed on.
+"""Synthetic documents with the shapes of LETOR data sets.
 
-A document has latent traits: how well each of five streams (body, anchor, title, url, whole) matches the query, how
-long the streams are, fame, depth in its site. Features are made of few traits each and little noise, as LETOR's are:
-term counts (log-normal, whole numbers), scores (smooth), flags, links and clicks (heavy tails); a stream without the
-query's words has zeros. Each column is then scaled to [0, 1], 6 decimals. So columns are correlated, their spreads
-differ by orders of magnitude, and training takes as many steps as on real data. The relevance is some traits and noise.
+LETOR's data cannot be redistributed.
+
+A document has latent traits: the match of five streams (body, anchor, title, url, whole) with the query, the lengths of
+the streams, fame, and depth in its site. Features combine few traits each and little noise, as LETOR's do: term counts
+(log-normal, whole numbers), scores (smooth), flags, links and clicks (heavy tails); a stream without the query's words
+has zeros. Each column is then scaled to [0, 1], 6 decimals. Columns are thus correlated, their spreads differ by orders
+of magnitude, and training takes a similar number of steps as on real data. The relevance combines some
+traits and noise.
 """
 
 from dataclasses import dataclass
@@ -17,18 +20,18 @@ from gpukit.documents import planted
 from gpukit.documents.table import Documents
 from gpukit.normals import shuffled_normals
 
-PRESENCE = np.array([0.9, 0.3, 0.55, 0.25, 0.95], dtype=np.float32)  # of the query's words in a stream
+PRESENCE = np.array([0.9, 0.3, 0.55, 0.25, 0.95], dtype=np.float32)  # probability of the query's words in each stream
 ALL = (0, 1, 2, 3, 4)
 
 
 @dataclass(frozen=True)
 class Shape:
-    """documents in queries, their features, and how they are spread.
+    """Counts of documents, queries and features, and their distribution.
 
-    shortest, longest: of the queries; spread: standard deviation of the logarithm of their lengths; shares: of the
-    labels 0, 1, ..., or None for a total order 1 to n_t of each query; noise, common: what the relevance has of its
-    own, and what a query's documents have in common, in units of the traits; tails, grain: factors of the recipe's
-    weights where counts and the like come from them, and of its noise.
+    shortest, longest: query lengths; spread: standard deviation of their logarithm; shares: fractions of the labels 0,
+    1, ..., or None for a total order 1 to n_t of each query; noise, common: individual and per-query parts of the
+    relevance, in units of the traits; tails, grain: factors of the recipe's weights for counts and heavy tails, and of
+    its noise.
     """
 
     documents: int
@@ -53,7 +56,7 @@ SHAPES = {
     "mq2007": Shape(42_158, 1_017, 46, 6, 147, 0.2, (0.74, 0.20, 0.06), 2.0, 3.2, 1.3, 0.4),
     "mq2008": Shape(9_630, 471, 46, 5, 121, 0.9, (0.812, 0.127, 0.061), 1.5, 1.5, 1.3, 0.4),
 }
-# (streams, shape, match, length, fame, depth, query, noise, shift): a row of features each, see letor_planted.
+# (streams, shape, match, length, fame, depth, query, noise, shift): one row of features each, see planted.py.
 TERMS = (
     (ALL, planted.COUNT, 1.6, 0.9, 0, 0, 0.0, 0.3, 2.0),
     (ALL, planted.SMOOTH, 0.0, 0.0, 0, 0, 1.0, 0.0, 0.0),
@@ -123,11 +126,11 @@ RECIPES = {46: LETOR4, 136: MSLR136}
 
 
 def synth_letor(like="mslr-web10k", scale=1.0, seed=0):
-    """Documents generated with the shape of a LETOR training set, one of SHAPES; a seed gives the same on any machine.
+    """Generate documents with the shape of a LETOR training set.
 
-    scale: the share of the queries, whose lengths keep their distribution; 1 gives the shape of the paper's Table 1.
-    X (l, 46 or 136) float32 in [0, 1]; y labels 0, 1, 2 (to 4 for MSLR), or 1 to n_t, the best n_t, in each query of
-    the -list sets; query ids 1 to m. Raises ParameterError.
+    A seed gives the same result on any machine. scale: fraction of the queries, whose lengths keep their distribution;
+    1 gives the shape of the paper's Table 1. X (l, 46 or 136) float32 in [0, 1]; y labels 0, 1, 2 (to 4 for MSLR), or 1
+    to n_t, the best n_t, in each query of the -list sets; query ids 1 to m. Raises ParameterError.
     """
     shape = SHAPES[check_choice("like", like, tuple(SHAPES))]
     share = check_real("scale", scale, 0.0, 1.0, strict=True)
@@ -143,7 +146,7 @@ def synth_letor(like="mslr-web10k", scale=1.0, seed=0):
 
 
 def recipe(shape):
-    """(n, 9) float32: how each feature is made, see the columns in letor_planted."""
+    """Return the recipe (n, 9) float32 of the features; columns in planted.py."""
     rows = np.array([(stream, *rest) for streams, *rest in RECIPES[shape.features] for stream in streams])
     heavy = np.isin(rows[:, planted.SHAPE], (planted.COUNT, planted.HEAVY))
     rows[heavy, planted.W_MATCH : planted.W_QUERY] *= shape.tails
@@ -153,7 +156,10 @@ def recipe(shape):
 
 
 def _offsets(shape, share, seed):
-    """(m+1,) int64 of the set's first queries; lengths are log-normal, of the given sum, shortest and longest."""
+    """Return offsets (m+1,) int64 of the set's first queries.
+
+    Lengths are log-normal, of the given sum, shortest and longest.
+    """
     weights = np.exp(shape.spread * shuffled_normals(random.key(seed, planted.LENGTHS), shape.queries))
     low, high = 0.0, 2.0 * shape.longest
     for _ in range(80):
@@ -167,14 +173,14 @@ def _offsets(shape, share, seed):
 
 
 def _lengths(shape, wanted):
-    """Whole lengths (m,) int64 between shortest and longest, the longest of them exactly so long."""
+    """Return whole lengths (m,) int64 in [shortest, longest]; the largest is exactly longest."""
     lengths = np.clip(np.floor(wanted), shape.shortest, shape.longest).astype(np.int64)
     lengths[np.argmax(wanted)] = shape.longest
     return lengths
 
 
 def _labels(shape, keys, offsets):
-    """y (l,) float64: ranks in each query, or labels cut where they have the shares of the shape."""
+    """Return y (l,) float64: ranks per query, or labels."""
     weights = np.array([1.0, 0.3, 0.4, shape.noise, shape.common], dtype=np.float32)
     relevance = np.empty(offsets[-1], dtype=np.float32)
     planted.relevances(keys, offsets, weights, relevance)

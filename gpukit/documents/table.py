@@ -1,4 +1,4 @@
-"""The table of learning to rank: documents with features and a relevance, grouped by query."""
+"""Table of documents with features and relevance, grouped by query."""
 
 from typing import NamedTuple
 
@@ -6,14 +6,24 @@ import numpy as np
 
 
 class Documents(NamedTuple):
-    """l documents of m queries with n features, each query's documents together, in the file's order.
+    """l documents of m queries with n features, grouped by query.
 
-    X (l, n) float32 or float64, C-contiguous, or scipy CSR of these; y (l,) the relevance, float64, or int64 where
-    whole labels exceed 2^53; offsets (m+1,) int64: query t is the rows offsets[t]:offsets[t+1]; qids (m,) int64 or str,
-    the ids as in the file; comments (l,) str, the text after each line's '#', or None when the file has none; weights
-    (m,) float64, 0 or more, or None. A weight is a query's: what is learned from are pairs of a query's documents,
-    which have no weight of one document.
-    names (n,) str, the names of the features, each once, or None where they are numbered.
+    Parameters
+    ----------
+    X : (l, n) float32 or float64
+        Features, C-contiguous or scipy CSR.
+    y : (l,) float64 or int64
+        Relevance; int64 if whole labels exceed 2^53.
+    offsets : (m+1,) int64
+        Query t is the rows offsets[t]:offsets[t+1].
+    qids : (m,) int64 or str
+        Query ids as in the file.
+    comments : (l,) str or None
+        Text after each line's '#'; None if the file has none.
+    weights : (m,) float64 or None
+        Weights of the queries, >= 0. Training uses pairs of a query's documents, so documents have no weights.
+    names : (n,) str or None
+        Unique names of the features; None if they are numbered.
     """
 
     X: object
@@ -26,7 +36,7 @@ class Documents(NamedTuple):
 
 
 def take_queries(documents, queries):
-    """The Documents of the queries at an index array (q,), in that order."""
+    """Return the Documents of the queries at indices (q,), in that order."""
     queries = np.asarray(queries, dtype=np.int64)
     sizes = np.diff(documents.offsets)[queries]
     offsets = np.concatenate(([0], np.cumsum(sizes))).astype(np.int64)

@@ -1,4 +1,7 @@
-"""Documents as svmlight text: each value spelled as shortly as gives the same number back, rows on all cores."""
+"""Write documents as svmlight text, rows on all cores.
+
+Each value is the shortest text that restores the number.
+"""
 
 import re
 
@@ -10,15 +13,18 @@ from gpukit.errors import DataError
 from gpukit.io.records import SHOWN, check_ids, check_word
 from gpukit.scheduler import by_block
 
-ROWS = 4096  # written at a time
-SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # `_spell` writes values between them, with up to 18 decimals
+ROWS = 4096  # per write
+SMALLEST, LARGEST, DECIMALS = 1e-10, 1e9, 18  # range and maximum decimals of `_spell`
 WIDEST = 23  # characters: sign, zero, point, decimals
 INDEX = 11  # characters of an index and its colon
 LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
 
 
 def check_text(documents):
-    """DataError for the first query id or comment that svmlight text, which quotes nothing, would not give back."""
+    """Raise DataError for query ids or comments that text cannot restore.
+
+    svmlight text has no quotes.
+    """
     check_ids(documents.qids, "The query id")
     comments = () if documents.comments is None else filter(None, documents.comments.tolist())
     for word in comments:
@@ -38,7 +44,7 @@ def _refuse_lost(word, lost, what):
 
 
 def write_text(documents, file):
-    """Write Documents to a file open for bytes, a line `relevance qid:ID 1:value ... #comment` each."""
+    """Write Documents to a binary file, one line `relevance qid:ID 1:value ... #comment` each."""
     labels = _spelled_labels(documents.y)
     qids = np.repeat(documents.qids.astype(str), np.diff(documents.offsets))
     comments = documents.comments
@@ -55,14 +61,14 @@ def write_text(documents, file):
 
 
 def _spelled_labels(y):
-    """[str] of the labels: integers without a point, others as Python prints them."""
+    """Return labels as [str], integers without a point."""
     different, which = np.unique(y, return_inverse=True)
     spelled = np.array([str(int(value)) if value == int(value) else repr(value) for value in different.tolist()])
     return spelled[which].tolist()
 
 
 def _features(X, rows):
-    """[str] ` 1:value 2:value` of each row."""
+    """Return the text ` 1:value 2:value` of each row, [str]."""
     if isinstance(X, np.ndarray):
         part = np.ascontiguousarray(X[rows])
         counts, n = np.full(len(part), part.shape[1]), part.shape[1]
@@ -82,17 +88,17 @@ def _features(X, rows):
 
 
 def _plainly(values, columns):
-    """The features of a row that `spell` left alone."""
+    """Return the features of a row that `spell` skipped."""
     words = [str(value).removesuffix(".0") for value in values]
     return "".join(f" {column + 1}:{word}" for column, word in zip(columns.tolist(), words, strict=True))
 
 
 @by_block(lambda lengths: len(lengths))
 def spell(start, stop, values, columns, indptr, room, single, letters, lengths):
-    """Write the text of each row of CSR features into letters from room[row] on; lengths (rows,): -1 when left alone.
+    """Write each row's text into letters from room[row] on.
 
-    single: whether values (stored,) are float32.
-    A row is left alone when it has a value that no plain decimal of moderate length spells.
+    lengths (rows,): length of the text, or -1 for a skipped row, which has a value without a plain decimal of moderate
+    length. single: True if values (stored,) are float32.
     """
     for row in range(start, stop):
         at = room[row]
@@ -110,7 +116,10 @@ def spell(start, stop, values, columns, indptr, room, single, letters, lengths):
 
 @njit
 def _spell(letters, at, value, single):
-    """Write the shortest plain decimal that reads as value, a float32 or not; returns where it ends, -1 for none."""
+    """Write a value's shortest decimal; return its end or -1.
+
+    single: the value is a float32.
+    """
     size = np.float64(abs(value))
     if not (size == 0.0 or SMALLEST <= size < LARGEST):
         return np.int64(-1)
@@ -138,7 +147,7 @@ def _spell(letters, at, value, single):
 
 @njit
 def _integer(letters, at, value):
-    """Write a natural number; returns where it ends."""
+    """Write a natural number; return its end."""
     digits, rest = 1, value // 10
     while rest > 0:
         digits += 1

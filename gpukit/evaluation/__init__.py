@@ -1,9 +1,9 @@
-"""How good an answer is: one home for metrics and protocols.
+"""Metrics and evaluation protocols.
 
-| file       | what it does                                                                             |
+| file       | contents                                                                                 |
 |------------|------------------------------------------------------------------------------------------|
 | metrics.py | RMSE, MAE, relative error, hit ratio                                                     |
-| ranking.py | NDCG in three dialects, MAP, pairwise accuracy, tau: of all queries at once, compiled    |
-| lists/     | lists of items against what users clicked later: the full ranking, samples, significance |
-| splits.py  | which rows are kept for training, in which fold they are, and tables parted by it        |
+| ranking.py | NDCG in three variants, MAP, pairwise accuracy, tau: for all queries at once, compiled   |
+| lists/     | item lists against later clicks: full ranking, sampled negatives, significance           |
+| splits.py  | random and temporal splits, folds, and tables split by a mask                            |
 """

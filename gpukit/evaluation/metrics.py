@@ -1,6 +1,6 @@
-"""How good predictions and lists are; float64 inside, plain numbers out. ranking.py has what judges a ranking.
+"""Metrics of predictions and lists, computed in float64; see ranking.py for rankings.
 
-Numbers:  rmse, mae, errors of both, relative_error.          Ranked lists of one relevant item a user:  hit_ratio.
+Predictions:  rmse, mae, errors (both), relative_error.      Ranked lists, one relevant item per user:  hit_ratio.
 """
 
 import numpy as np
@@ -11,21 +11,24 @@ from gpukit.errors import DataError
 
 
 def rmse(truth, predicted):
-    """Root of the mean squared error of two arrays. Raises DataError when they are empty or their shapes differ."""
+    """Return the root mean squared error of two arrays.
+
+    Raises DataError if they are empty or their shapes differ.
+    """
     truth, predicted = _pair(truth, predicted)
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
 
 def mae(truth, predicted):
-    """Mean absolute error. Raises as rmse."""
+    """Return the mean absolute error; raises as rmse."""
     truth, predicted = _pair(truth, predicted)
     return float(np.mean(np.abs(truth - predicted)))
 
 
 def errors(truth, predict):
-    """{'rmse', 'mae'} of truth (n,), on all cores, without an array of n predictions.
+    """Return {'rmse', 'mae'} of truth (n,), on all cores, in blocks.
 
-    predict(slice) returns the predictions of a part of truth, a number or an array. Raises DataError without truth.
+    predict(slice) returns the predictions of a part of truth, a number or an array. Raises DataError for empty truth.
     """
     if not len(truth):
         raise DataError("There are no ratings to judge by: 0 rows.")
@@ -39,7 +42,10 @@ def errors(truth, predict):
 
 
 def relative_error(truth, predicted):
-    """||predicted - truth|| / ||truth|| in the Frobenius norm. Raises as rmse, and DataError when truth is all zero."""
+    """Return ||predicted - truth|| / ||truth|| in the Frobenius norm.
+
+    Raises as rmse, and DataError if truth is all zero.
+    """
     truth, predicted = _pair(truth, predicted)
     size = np.linalg.norm(truth.ravel())
     if size == 0:
@@ -48,7 +54,7 @@ def relative_error(truth, predicted):
 
 
 def hit_ratio(relevant, lists, k=10):
-    """Share of users whose relevant item is among the first k of their list.
+    """Return the fraction of users with the relevant item in the top k.
 
     relevant (users,) item of each user; lists (users, n) items, best first, short lists padded with no item.
     """

@@ -1,7 +1,7 @@
-"""How good a ranking of graded documents is: every metric at once, or one by name.
+"""Metrics of rankings of graded documents, all at once or by name.
 
-A query's labels in order of falling score are merge sorted. The inversions are the pairs that stand the wrong way
-round, so that pairwise accuracy costs O(n log n), and what comes out sorted is the ideal ranking that NDCG divides by.
+A query's labels, in order of decreasing score, are merge sorted. The inversions are the wrongly ordered pairs, so
+pairwise accuracy costs O(n log n), and the sorted labels are the ideal ranking of NDCG.
 
 Equal scores have no order. NDCG and average precision are their means over all orders of the ties, in closed form: a
 tied document has the mean gain of its ties (McSherry and Najork, "Computing information retrieval performance measures
@@ -20,14 +20,14 @@ from gpukit.sorting import segmented_argsort
 NDCG_KINDS = ("standard", "letor", "skip-blank")
 TIES = ("average", "file")
 CUTS = (1, 3, 5, 10)
-LAST_GRADE = 30  # gains 2**y - 1 of more than this are an overflow, or so large that only the first document counts
+LAST_GRADE = 30  # larger gains 2**y - 1 overflow, or only the first document counts
 
 
 class Metrics(dict):
-    """{name: float}, NaN where a metric is not defined.
+    """{name: float}, NaN for undefined metrics.
 
-    reasons: {name: text}, why a metric is NaN. ties: {"pairs", "queries"}, how many pairs of different labels have
-    equal scores, and in how many queries.
+    reasons: {name: text}, why a metric is NaN. ties: {"pairs", "queries"}: number of pairs of different labels with
+    equal scores, and of queries that contain them.
     """
 
     def __init__(self, values, reasons, ties):
@@ -36,24 +36,25 @@ class Metrics(dict):
 
 
 def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS, ties="average"):
-    """All metrics of a ranking, as Metrics: {name: float}.
+    """Return all metrics of a ranking as Metrics: {name: float}.
 
     y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
-    offsets[t]:offsets[t + 1]. Empty queries do not count. ties: "average", the mean over all orders of documents with
-    equal scores, or "file", these in the order in which they stand, as LETOR's scripts do.
+    offsets[t]:offsets[t + 1]. Empty queries are ignored. ties: "average", the mean over all orders of documents with
+    equal scores, or "file", their order in the input, as in LETOR's scripts.
 
-    pa, pa_ties   share of the preference pairs of all queries whose scores stand in the order of their labels (Eq. 16);
-                  pa_ties: equal scores count as right. NaN when no query has two labels
+    pa, pa_ties   fraction of the preference pairs of all queries whose scores are in the order of their labels (Eq.
+    16);
+                  pa_ties: equal scores count as correct. NaN if no query has two labels
     tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
-    ndcg@k        for every k of `cuts`, in the dialect that `ndcg` names: see the function ndcg
-    mean_ndcg     in the same dialect: mean of a query's NDCG@k over k = 1 ... n, as LETOR's scripts do.
-                  This and ndcg@k are NaN where a label is not a whole number from 0 to 30, since gains 2**y - 1 are
-                  for grades, not for the places of a total order (pa and tau are for both), and where no label is
-                  above 0; ndcg@k of "letor" also where no query has k documents
-    map           mean average precision; labels of `relevant` and more count; a query without one has 0. NaN where no
-                  label reaches `relevant`
+    ndcg@k        for every k of `cuts`, in the variant that `ndcg` names: see the function ndcg
+    mean_ndcg     in the same variant: mean of a query's NDCG@k over k = 1 ... n, as in LETOR's scripts.
+                  This and ndcg@k are NaN if a label is not a whole number from 0 to 30, because gains 2**y - 1 are
+                  for grades, not for positions in a total order (pa and tau are for both), and if no label is
+                  above 0; ndcg@k of "letor" also if no query has k documents
+    map           mean average precision; labels >= `relevant` count; 0 for a query without one. NaN if no label
+                  reaches `relevant`
 
-    Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another dialect.
+    Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another variant.
     """
     check_choice("ndcg", ndcg, NDCG_KINDS)
     check_choice("ties", ties, TIES)
@@ -71,7 +72,7 @@ def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS, ties="a
 
 
 def undefined(y, offsets, ndcg, relevant, cuts, n_pairs):
-    """Return {metric: why these labels do not define it}."""
+    """Return {metric: why it is undefined for these labels}."""
     reasons = {} if n_pairs else dict.fromkeys(("pa", "pa_ties", "tau"), "no query has two different labels")
     if y.max() < relevant:
         reasons["map"] = f"no label reaches {relevant:g}, from which on documents are relevant"
@@ -89,17 +90,18 @@ def undefined(y, offsets, ndcg, relevant, cuts, n_pairs):
 
 
 def pair_counts(y, scores, offsets):
-    """(m, 3) int64, a row a query: its preference pairs, those in order, those of equal scores.
+    """Return pair counts per query, (m, 3) int64: preference pairs, ordered, tied.
 
-    y, scores, offsets: as evaluate takes them, checked.
+    y, scores, offsets: as in evaluate, already checked.
     """
     return _judged(y, scores, np.asarray(offsets, np.int64), (), 1.0, False)[1]
 
 
 def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
-    """Return (values (m,), weights (m,)) of a metric of `evaluate`: it is their weighted mean over the queries.
+    """Return (values (m,), weights (m,)) of a metric of `evaluate`.
 
-    y, scores, offsets: as evaluate takes them, checked; ties are averaged, in pairwise accuracy they count half.
+    The metric is their weighted mean over the queries. y, scores, offsets: as in evaluate, already checked. Ties are
+    averaged; in pairwise accuracy they count half.
     """
     k = int(metric.partition("@")[2] or 1)
     table, pairs = _judged(y, scores, np.asarray(offsets, np.int64), (k,), relevant, ndcg == "letor")
@@ -113,7 +115,7 @@ def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
 
 
 def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
-    """(table, pairs) of `_queries`."""
+    """Return (table, pairs) of `_queries`."""
     order = segmented_argsort(-scores, offsets, device="cpu")
     longest = int(np.diff(offsets).max())
     table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
@@ -123,10 +125,10 @@ def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
 
 
 def ndcg(grades, scores, queries=None, k=10, kind="standard", ties="average"):
-    """Mean over queries of the normalized discounted cumulated gain of the first k documents, gain 2**grade - 1.
+    """Return the mean over queries of NDCG@k with gain 2**grade - 1.
 
-    grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query; ties as
-    evaluate. NaN for labels that are no grades, and where none is above 0. Raises as evaluate.
+    grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query; ties as in
+    evaluate. NaN for labels that are not grades, and if none is above 0. Raises as evaluate.
 
     kind  "standard"    discount 1 / log2(1 + rank); a query without a relevant document scores 0
           "skip-blank"  the same, but such queries are left out
@@ -139,17 +141,19 @@ def ndcg(grades, scores, queries=None, k=10, kind="standard", ties="average"):
 
 
 def mean_average_precision(grades, scores, queries=None, relevant=1, ties="average"):
-    """Mean over queries of the average precision at the relevant documents; 0 for a query that has none.
+    """Return the mean over queries of average precision.
 
-    Arguments as ndcg; relevant: the lowest grade that counts (1 for LETOR, 2 for MSLR). NaN where no grade reaches it.
+    It is 0 for a query without a relevant document. Arguments as in ndcg; relevant: the lowest grade that counts (1 for
+    LETOR, 2 for MSLR). NaN if no grade reaches it.
     """
     return evaluate(*_by_query(grades, scores, queries), relevant=relevant, ties=ties)["map"]
 
 
 def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
-    """Share of the pairs with different grades whose scores stand in the same order; pairs are within a query.
+    """Return the fraction of pairs within queries whose scores order them correctly.
 
-    Arguments as ndcg; ties: what a pair of equal scores counts (0, 0.5 or 1). O(n log n). DataError without a pair.
+    Only pairs of different grades count. Arguments as in ndcg; ties: value of a pair of equal scores (0, 0.5 or 1).
+    O(n log n). DataError without a pair.
     """
     found = evaluate(*_by_query(grades, scores, queries))
     if np.isnan(found["pa"]):
@@ -158,7 +162,7 @@ def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
 
 
 def _by_query(grades, scores, queries):
-    """(grades, scores, offsets): documents of a query side by side, in the order in which they stand."""
+    """Return (grades, scores, offsets) grouped by query, in stable order."""
     grades, scores = _column("grades", grades), _column("scores", scores)
     if queries is None:
         return grades, scores, [0, grades.size]
@@ -171,7 +175,7 @@ def _by_query(grades, scores, queries):
 
 
 def _column(name, values):
-    """values as float64 (l,), or DataError."""
+    """Return values as float64 (l,), or raise DataError."""
     values = as_array(values, name)
     if values.dtype.kind not in "biuf":
         raise DataError(f"{name} must be numbers; got {values.dtype}.")
@@ -184,20 +188,20 @@ def _column(name, values):
 
 
 def _discounts(longest, letor):
-    """(longest,) what a gain at each rank is multiplied by."""
+    """Return the discount of each rank, (longest,)."""
     ranks = np.arange(1, longest + 1)
     return 1.0 / (np.maximum(np.log2(ranks), 1) if letor else np.log2(1 + ranks))
 
 
 def _summary(table, pairs, cuts, skip_blank):
-    """The means over queries, by name."""
+    """Return the means over queries, by name."""
     total, right, tied = (int(n) for n in pairs.sum(axis=0))
     found = {"pa": right / total, "pa_ties": (right + tied) / total} if total else {"pa": np.nan, "pa_ties": np.nan}
     *gains, precision, tau = table.T
     found["tau"] = float(tau[pairs[:, 0] > 0].mean()) if total else np.nan
     for name, values in zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg"], gains, strict=True):
         values = values[~np.isnan(values)] if skip_blank else np.nan_to_num(values)
-        with np.errstate(over="ignore", invalid="ignore"):  # of labels that are not grades
+        with np.errstate(over="ignore", invalid="ignore"):  # for labels that are not grades
             found[name] = float(values.mean()) if values.size else np.nan
     found["map"] = float(precision.mean())
     return found
@@ -205,7 +209,10 @@ def _summary(table, pairs, cuts, skip_blank):
 
 @by_block(lambda offsets: offsets.size - 1)
 def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, letor, average, table, pairs):
-    """table (m, cuts + 3): NDCG at each of cuts, its mean over all k, AP, tau; pairs (m, 3): how many, right, tied."""
+    """Fill table (m, cuts + 3) and pairs (m, 3) of each query.
+
+    table: NDCG at each of cuts, its mean over all k, AP, tau. pairs: total, correct, tied.
+    """
     for t in range(start, stop):
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
         labels, ranked = y[rows], scores[rows]
@@ -226,7 +233,10 @@ def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, 
 
 @njit
 def _tie_ends(ranked, average):
-    """Where the run of equal scores of each rank ends; each rank is a run of its own where ties are not averaged."""
+    """Return the end of the run of equal scores at each rank.
+
+    Without averaging, each rank is its own run.
+    """
     ends = np.arange(1, ranked.size + 1)
     if average:
         for r in range(ranked.size - 2, -1, -1):
@@ -237,7 +247,10 @@ def _tie_ends(ranked, average):
 
 @njit
 def _cumulated(labels, ends, discounts):
-    """DCG@k for k = 1 ... n, with the mean gain of each run of ties."""
+    """Return DCG@k for k = 1 ... n.
+
+    Tied documents have the mean gain of their run.
+    """
     gained, total, begin = np.empty_like(labels), 0.0, 0
     while begin < labels.size:
         gain, end = 0.0, ends[begin]
@@ -252,7 +265,7 @@ def _cumulated(labels, ends, discounts):
 
 @njit
 def _average_precision(labels, ends, relevant):
-    """Mean of the precision at each relevant document, expected over the orders of each run of ties.
+    """Return average precision, its mean over the orders of tied documents.
 
     In a run of n documents, h of them relevant, any rank holds a relevant one with probability h / n, and each rank of
     the run above it then holds another with probability (h - 1) / (n - 1).
@@ -273,7 +286,10 @@ def _average_precision(labels, ends, relevant):
 
 @njit
 def _gains(gained, ideal, cuts, letor, row):
-    """row = NDCG at each of the cuts, then its mean over all k; NaN for a query without gain."""
+    """Fill row with NDCG at the cuts and over all k.
+
+    NaN for a query without gain.
+    """
     size = gained.size
     if size == 0 or ideal[-1] == 0.0:
         row[: cuts.size + 1] = np.nan
@@ -289,7 +305,10 @@ def _gains(gained, ideal, cuts, letor, row):
 
 @njit
 def _sort_ties(ranked, labels, spare):
-    """Sort labels, falling, within runs of equal scores; the pairs of equal scores, and those of different labels."""
+    """Sort labels in descending order within runs of equal scores.
+
+    Returns (pairs of equal scores, those of them with different labels).
+    """
     equal, tied, begin = 0, 0, 0
     while begin < labels.size:
         end = begin + 1
@@ -306,7 +325,7 @@ def _sort_ties(ranked, labels, spare):
 
 @njit
 def _equal_pairs(values):
-    """Pairs of equal values; values sorted."""
+    """Return the number of equal pairs in sorted values."""
     count, run = 0, 0
     for r in range(1, values.size):
         run = run + 1 if values[r] == values[r - 1] else 0
@@ -316,7 +335,7 @@ def _equal_pairs(values):
 
 @njit
 def _sort(values, spare):
-    """Merge sort, falling; the number of pairs that stood in rising order."""
+    """Merge sort in descending order; return the number of ascending pairs."""
     count, width = 0, 1
     while width < values.size:
         for begin in range(0, values.size - width, 2 * width):
@@ -327,7 +346,7 @@ def _sort(values, spare):
 
 @njit
 def _merge(values, middle, spare):
-    """Merge values[:middle] and values[middle:]; the number of pairs across that stood in rising order."""
+    """Merge values[:middle] and values[middle:]; return ascending pairs across them."""
     if values[middle - 1] >= values[middle]:
         return 0
     spare[:middle] = values[:middle]

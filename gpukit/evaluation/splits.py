@@ -1,4 +1,4 @@
-"""Who trains and who judges: parts of a table, drawn at random or cut by time; the same whatever the threads."""
+"""Random and temporal splits of a table, independent of threads."""
 
 import os
 from concurrent.futures import ThreadPoolExecutor
@@ -7,18 +7,21 @@ import numpy as np
 
 from gpukit.scheduler import by_block
 
-ALONE = 1 << 20  # numbers that one thread draws sooner than several are started
-PARTS = 64  # in which rows are told apart at once
+ALONE = 1 << 20  # numbers that one thread draws faster than several
+PARTS = 64  # parts of the rows that are split in parallel
 
 
 def drawn(n, fraction, seed):
-    """(n,) bool: numpy.random.default_rng(seed).random(n) >= fraction, drawn by all threads."""
+    """Return numpy.random.default_rng(seed).random(n) >= fraction, (n,) bool.
+
+    Drawn on all threads.
+    """
     out = np.empty(n, np.bool_)
     threads = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     cuts = [n * part // threads for part in range(threads + 1)] if n > ALONE else [0, n]
 
     def draw(first, last):
-        stream = np.random.PCG64(seed)  # what default_rng takes; one step a number
+        stream = np.random.PCG64(seed)  # default_rng's generator; one step per number
         stream.advance(first)
         generator = np.random.Generator(stream)
         for begin in range(first, last, ALONE):
@@ -31,15 +34,20 @@ def drawn(n, fraction, seed):
 
 
 def fold_numbers(n, folds, seed):
-    """(n,) uint8: the fold of each row, at random; sizes of folds differ by one row at most; up to 255 folds."""
+    """Return a random fold of each row, (n,) uint8.
+
+    Fold sizes differ by at most one row; up to 255 folds.
+    """
     numbers = np.resize(np.arange(folds, dtype=np.uint8), n)
     np.random.default_rng(seed).shuffle(numbers)
     return numbers
 
 
 def ranks_in_time(times, groups=None):
-    """(rank (n,) int64, size): how many rows are earlier than each, and how many there are; with groups (n,) of row
-    numbers from 0 on, both within its group, size (n,) int64. Equal times count in the order in which they stand."""
+    """Return (rank (n,) int64, size): number of earlier rows, and of all rows.
+
+    groups: (n,) row numbers from 0 on; then both are within the group, size (n,) int64. Equal times keep input order.
+    """
     n, ranks = len(times), np.empty(len(times), np.int64)
     if groups is None:
         ranks[np.argsort(times, kind="stable")] = np.arange(n)
@@ -52,19 +60,27 @@ def ranks_in_time(times, groups=None):
 
 
 def before_last(ranks, sizes, fraction):
-    """(n,) bool: whether a row is before the last `fraction` of its group, rounded; the first of a group always is.
-    Arguments as ranks_in_time gives them."""
+    """Return a mask (n,) of rows before the last `fraction` of their group.
+
+    The number is rounded; the first row of a group is always included. Arguments as from ranks_in_time.
+    """
     last = np.minimum(np.floor(fraction * np.asarray(sizes) + 0.5), np.maximum(sizes, 1) - 1)
     return ranks < sizes - last
 
 
 def before_one(ranks, sizes):
-    """(n,) bool: whether a row is before the last one of its group; the first of a group always counts as that."""
+    """Return a mask (n,) of rows before the last of their group.
+
+    The first row of a group is always included.
+    """
     return ranks < np.maximum(np.asarray(sizes) - 1, 1)
 
 
 def parted(columns, kept):
-    """({name: rows kept}, {name: the others}) of {name: (n,) array}, in their order; kept (n,) bool."""
+    """Split {name: (n,) array} by a mask kept (n,) bool, in order.
+
+    Returns ({name: kept rows}, {name: other rows}).
+    """
     counts = np.empty(PARTS, np.int64)
     _count(kept, counts)
     ends = np.cumsum(counts)
@@ -79,7 +95,7 @@ def parted(columns, kept):
 
 @by_block(lambda counts: counts.size, heavy=True)
 def _count(start, stop, kept, counts):
-    """counts (PARTS,) int64: how many rows of each part are kept."""
+    """Count the kept rows of each part: counts (PARTS,) int64."""
     for part in range(start, stop):
         counts[part] = 0
         for t in range(kept.size * part // PARTS, kept.size * (part + 1) // PARTS):
@@ -88,7 +104,10 @@ def _count(start, stop, kept, counts):
 
 @by_block(lambda starts: starts.size, heavy=True)
 def _part(start, stop, column, kept, starts, inside, outside):
-    """inside, outside = column[kept], column[~kept]; starts (PARTS,): rows kept before each part."""
+    """Fill inside = column[kept] and outside = column[~kept].
+
+    starts (PARTS,): number of kept rows before each part.
+    """
     for part in range(start, stop):
         first = kept.size * part // PARTS
         yes, no = starts[part], first - starts[part]

@@ -1,21 +1,21 @@
-"""Graphs, and a matrix on each of their vertices: what graph-tensor imputation reads and stands on.
+"""Graphs with a matrix on each vertex: input of graph-tensor imputation.
 
     read_graph(path)     read_graph(edges=, tensor=)     synth_graph(...)     each -> GraphTensor
 
-| file                     | what it does                                                              |
+| file                     | contents                                                                  |
 |--------------------------|---------------------------------------------------------------------------|
-| adjacency.py             | any graph to a checked sparse adjacency; Laplacians                       |
-| basis.py, lanczos.py     | the graph Fourier basis, kept on disk; a partial one of a large graph     |
-| tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); is it sound?                         |
-| column_types.py          | dtypes of what was handed in: whole numbers, booleans, floats, bounds     |
-| convert.py               | `as_graph_tensor`: arrays and frames, checked                             |
-| labels.py                | frames put in the order of the vertices, by their labels                  |
+| adjacency.py             | any graph to a validated sparse adjacency; Laplacians                     |
+| basis.py, lanczos.py     | the graph Fourier basis, cached on disk; a partial one of a large graph   |
+| tensor.py, check.py      | `GraphTensor` (graph, tensor, mask); validation                           |
+| column_types.py          | dtypes of the input: whole numbers, booleans, floats, bounds              |
+| convert.py               | `as_graph_tensor`: arrays and data frames, validated                      |
+| labels.py                | data frames aligned with the vertices by label                            |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
-| text.py, table.py        | lists of edges, adjacencies and tables of values in them                  |
-| columns.py, moments.py   | what columns are, by name; times as tables spell them                     |
-| completed.py             | the table that was read, filled in                                        |
-| near/                    | graphs by coordinates, distances, or how alike series are                 |
-| synth.py, planted.py     | generated tensors of the paper's kind; generated graphs                   |
+| text.py, table.py        | edge lists, adjacencies and tables of values in text and Parquet          |
+| columns.py, moments.py   | column roles by name; parsing of times in tables                          |
+| completed.py             | write the input table with imputed values                                 |
+| near/                    | graphs from coordinates, distances, or correlations of series             |
+| synth.py, planted.py     | synthetic tensors as in the paper; synthetic graphs                       |
 """
 
 import importlib

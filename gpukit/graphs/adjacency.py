@@ -1,4 +1,4 @@
-"""Graphs as people hand them in -> one checked sparse adjacency; its two Laplacians."""
+"""Convert graphs to one validated sparse adjacency; its two Laplacians."""
 
 import sys
 
@@ -15,25 +15,35 @@ FORMS = (
     "a square array or scipy sparse matrix, a networkx graph, an (E, 2) array of edges between the vertices "
     "0 to N-1, or a pair (edges, weights)"
 )
-ROUNDING = 1e-6  # relative; weights of one edge that differ by less are equal
-MARGIN = 4.0  # of a sum of weights below the largest number: eigenvalues of the Laplacian reach twice the degree
+ROUNDING = 1e-6  # relative; smaller differences between weights of an edge are rounding
+MARGIN = 4.0  # safety factor against overflow: eigenvalues of the Laplacian reach twice the degree
 MOST_VERTICES = 2**31 - 1  # indices are int32
 
 
 def as_adjacency(graph, vertices=None, names=None):
-    """The adjacency of an undirected graph: scipy.sparse csr (N, N) float64, symmetric, no diagonal, no stored zeros.
+    """Return the adjacency of an undirected graph.
 
-    graph: a square array (a nested list too) or scipy sparse matrix; a DataFrame, whose columns are put in the order of
-    its rows where both have labels; a networkx graph, its vertices in its own order, edges without a weight 1; a Graph;
-    an (E, 2) array of edges between vertices 0 to N-1; a tuple (edges, weights), weights (E,) or None.
-    A 2 x 2 array is an adjacency; hand over two edges as (edges, None).
-    vertices: N of a list of edges, when its last vertices have no edge (None: the largest vertex + 1). names: (N,) what
-    errors call the vertices (None: their numbers).
+    Parameters
+    ----------
+    graph : array, sparse matrix, DataFrame, networkx graph, Graph or edge list
+        A square array (or nested list) or scipy sparse matrix. A DataFrame, whose columns are put in the order of its
+        rows if both have labels. A networkx graph with its own order of vertices; edges without a weight have 1. A
+        Graph. An (E, 2) array of edges between vertices 0 to N-1. A tuple (edges, weights), weights (E,) or None. A 2 x
+        2 array is an adjacency; pass two edges as (edges, None).
+    vertices : int or None
+        N of an edge list whose last vertices have no edge; None is the largest vertex + 1.
+    names : (N,) or None
+        Names of vertices in messages; None for their numbers.
 
-    A weight of 0 is no edge. Self-loops do not count: they say nothing about neighbours, and are dropped. An edge
-    stands in a list once, in either direction, or several times with the same weight, as in lists that hold both
-    directions. Isolated vertices are legal. Raises DataError for what is not square, not symmetric (beyond rounding,
-    1e-6 relative; the mean of both is taken), negative or not finite, and for several vertices without edges.
+    Returns
+    -------
+    scipy.sparse csr (N, N) float64
+        Symmetric, without diagonal or stored zeros.
+
+    A weight of 0 is no edge. Self-loops carry no information on neighbours and are dropped. An edge may occur once, in
+    either direction, or several times with the same weight, as in lists with both directions. Isolated vertices are
+    allowed. Raises DataError for a matrix that is not square or not symmetric (beyond rounding, 1e-6 relative; the mean
+    of both is taken), for negative or infinite weights, and for several vertices without edges.
     """
     from scipy import sparse
 
@@ -56,22 +66,25 @@ def as_adjacency(graph, vertices=None, names=None):
 
 
 def _called(vertex, names):
-    """What to call a vertex in a message; names have not been counted yet."""
+    """Return a vertex's name for messages; names may be too short."""
     return vertex if names is None or vertex >= len(names) else names[vertex]
 
 
 def laplacian(adjacency):
-    """The combinatorial Laplacian D - A of a checked adjacency: csr (N, N) float64, D the sums of A's rows."""
+    """Return the combinatorial Laplacian D - A, csr (N, N) float64.
+
+    D: row sums of the validated adjacency A.
+    """
     from scipy import sparse
 
     return (sparse.diags_array(degrees(adjacency)) - sparse.csr_array(adjacency)).tocsr()
 
 
 def normalized_laplacian(adjacency):
-    """L = I - D^-1/2 A D^-1/2 of a checked adjacency: csr (N, N) float64, symmetric to the bit, eigenvalues 0 to 2.
+    """Return L = I - D^-1/2 A D^-1/2 of a validated adjacency.
 
-    The row of an isolated vertex is zero, its diagonal too (an eigenvalue 0): the convention of Chung, "Spectral Graph
-    Theory" (1997), of scipy.sparse.csgraph and of networkx.
+    csr (N, N) float64, exactly symmetric, eigenvalues 0 to 2. The row of an isolated vertex is zero, its diagonal too
+    (an eigenvalue 0): the convention of Chung, "Spectral Graph Theory" (1997), of scipy.sparse.csgraph and of networkx.
     """
     from scipy import sparse
 
@@ -81,7 +94,10 @@ def normalized_laplacian(adjacency):
 
 
 def normalized_adjacency(adjacency):
-    """D^-1/2 A D^-1/2 of a checked adjacency: csr (N, N) float64; rows of isolated vertices are empty."""
+    """Return D^-1/2 A D^-1/2 of a validated adjacency, csr (N, N) float64.
+
+    Rows of isolated vertices are empty.
+    """
     from scipy import sparse
 
     degree = degrees(adjacency)
@@ -92,12 +108,15 @@ def normalized_adjacency(adjacency):
 
 
 def degrees(adjacency):
-    """(N,) float64: the sums of the rows."""
+    """Return the row sums, (N,) float64."""
     return np.asarray(adjacency.sum(axis=1), dtype=np.float64).ravel()
 
 
 def _from_networkx(graph):
-    """The (N, N) adjacency of a networkx graph, None for anything else; networkx is never imported for it."""
+    """Return the (N, N) adjacency of a networkx graph, else None.
+
+    networkx is never imported here.
+    """
     networkx = sys.modules.get("networkx")
     if networkx is None or not isinstance(graph, networkx.Graph):
         return None
@@ -107,7 +126,7 @@ def _from_networkx(graph):
 
 
 def _numbers(values, what):
-    """An array of real numbers or booleans, or DataError."""
+    """Return an array of real numbers or booleans; DataError for other types."""
     array = as_array(values, what)
     if array.dtype.kind not in "biuf":
         raise DataError(f"{what} holds {array.dtype}, not numbers; give {FORMS}.")
@@ -115,7 +134,7 @@ def _numbers(values, what):
 
 
 def _square(matrix):
-    """matrix, when its shape is square and not empty and it holds real numbers."""
+    """Return a non-empty square matrix of real numbers, or raise DataError."""
     shape = matrix.shape
     if len(shape) != 2 or shape[0] != shape[1]:
         raise DataError(f"the adjacency must be square; its shape is {shape}. A graph is {FORMS}.")
@@ -127,10 +146,13 @@ def _square(matrix):
 
 
 def _checked(matrix, names):
-    """A new csr float64 of the positive entries off the diagonal; DataError for a weight that is none."""
+    """Return the positive off-diagonal entries as a new csr float64.
+
+    Raises DataError for invalid weights and for a graph without edges.
+    """
     from scipy import sparse
 
-    if matrix.dtype == np.float16:  # which scipy does not know
+    if matrix.dtype == np.float16:  # not supported by scipy
         matrix = matrix.astype(np.float64)
     entries = sparse.coo_array(matrix, dtype=np.float64)
     wrong = ~((entries.data >= 0) & np.isfinite(entries.data))
@@ -153,7 +175,10 @@ def _checked(matrix, names):
 
 
 def _symmetric(matrix, names):
-    """matrix made symmetric to the bit and canonical; DataError naming the first pair that differs."""
+    """Return matrix exactly symmetric and canonical.
+
+    Raises DataError with the first pair of different weights.
+    """
     from scipy import sparse
 
     other = matrix.T.tocsr()
@@ -172,7 +197,10 @@ def _symmetric(matrix, names):
 
 
 def _canonical(matrix, names):
-    """matrix with its duplicates added and sorted; DataError for a vertex whose Laplacian float64 does not hold."""
+    """Return matrix with sorted indices and summed duplicates.
+
+    Raises DataError for a vertex whose weights overflow float64.
+    """
     matrix.sum_duplicates()  # and sorts
     with np.errstate(over="ignore"):
         wrong = ~np.isfinite(MARGIN * degrees(matrix))
@@ -183,7 +211,7 @@ def _canonical(matrix, names):
 
 
 def _from_edges(edges, weights, vertices, names):
-    """The adjacency of (E, 2) edges with (E,) weights or None for 1 each."""
+    """Return the adjacency of edges (E, 2) with weights (E,), None for 1 each."""
     from scipy import sparse
 
     edges = _vertices(_numbers(edges, "the list of edges"))
@@ -206,7 +234,7 @@ def _from_edges(edges, weights, vertices, names):
 
 
 def _vertices(edges):
-    """(E, 2) int64 of a list of edges; DataError for what is no vertex number."""
+    """Return an edge list as (E, 2) int64; DataError for invalid vertex numbers."""
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise DataError(f"a list of edges has the shape (E, 2); this one has {edges.shape}.")
     wrong = ~((edges >= 0) & (edges < MOST_VERTICES) & (edges == np.floor(edges)))
@@ -217,7 +245,10 @@ def _vertices(edges):
 
 
 def _once(low, high, weights, names):
-    """The place of each edge's first mention; DataError when a later one has another weight."""
+    """Return the index of each edge's first occurrence.
+
+    Raises DataError if a later one has another weight.
+    """
     order = np.lexsort((high, low))
     same = (np.diff(low[order]) == 0) & (np.diff(high[order]) == 0)
     differs = same & (np.abs(np.diff(weights[order])) > ROUNDING * np.abs(weights[order][1:]))

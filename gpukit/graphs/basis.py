@@ -1,7 +1,7 @@
-"""The graph Fourier basis: eigenvectors of the normalized Laplacian, computed once and kept on disk.
+"""Graph Fourier basis: eigenvectors of the normalized Laplacian, cached on disk.
 
-The basis is not unique: eigenvectors of a repeated eigenvalue may be rotated among themselves, and what is recovered
-depends on the rotation. So it is stored by the content of the graph, and one basis serves generator, CPU and GPU.
+The basis is not unique: eigenvectors of a repeated eigenvalue may be rotated among themselves, and imputed values
+depend on the rotation. It is therefore stored by the content of the graph, and generator, CPU and GPU share one basis.
 """
 
 import contextlib
@@ -20,21 +20,22 @@ from gpukit.io import container
 from gpukit.runtime import private
 from gpukit.timing import work_clock
 
-VERSION = 2  # of stored bases: raise it when another basis is computed from the same graph
+VERSION = 2  # of stored bases: increase it if the computation changes the basis of a graph
 KIND = container.kind_of("basis")
-LARGEST_DENSE = 32_000  # vertices; LAPACK counts its 2 N^2 numbers of workspace in 32 bits
-COPIES = 3  # N^2 numbers each: the matrix, which becomes the vectors, and LAPACK's workspace
-CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is cut from the whole one
+LARGEST_DENSE = 32_000  # vertices; LAPACK's workspace of 2 N^2 numbers has a 32-bit size
+COPIES = 3  # N^2 numbers each: the matrix, overwritten by the vectors, and LAPACK's workspace
+CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is a slice of the full one
 SMALL = 1_000
-ON_GPU = "basis vectors"  # in a run's Workspace
+ON_GPU = "basis vectors"  # key in a run's Workspace
 TIE = 1e-6  # relative; entries of an eigenvector this close count as equally large
 
 
 class Basis(NamedTuple):
-    """A graph Fourier basis: values (K,) float64, 0 to 2, ascending; vectors (N, K) float64, C order.
+    """Graph Fourier basis.
 
-    exact: all N eigenvectors are there (K = N). Of each vector the largest entry, the first of them, is positive.
-    seconds: what it took to compute or load. source: "cache", or the device that computed it ("cpu", "cuda:0").
+    values (K,) float64, 0 to 2, ascending; vectors (N, K) float64, C order. The first of the largest entries of each
+    vector is positive. exact: all N eigenvectors are there (K = N). seconds: time to compute or load. source: "cache",
+    or the device that computed it ("cpu", "cuda:0").
     """
 
     values: np.ndarray
@@ -45,13 +46,13 @@ class Basis(NamedTuple):
 
 
 class GraphBasis:
-    """The Fourier basis of a graph, computed when one of its vectors or values is first read.
+    """Fourier basis of a graph, computed on first access.
 
     Parameters
     ----------
-    adjacency : csr (N, N), checked, or None where `made` is given and nothing else is asked of the graph
+    adjacency : csr (N, N), validated, or None if `made` is given and the graph is not needed otherwise
     size : int or None
-        How many of the smoothest eigenvectors; None for all.
+        Number of the smoothest eigenvectors; None for all.
     device : gpukit.device.Device or None
         See `fourier_basis`.
     made : Basis or None
@@ -67,12 +68,12 @@ class GraphBasis:
 
     @property
     def is_made(self):
-        """True once it has been computed or loaded."""
+        """True after the basis is computed or loaded."""
         return self._made is not None
 
     @property
     def exact(self):
-        """True if it is the whole basis."""
+        """True for the full basis."""
         return self.size == self.count
 
     def get(self, workspace=None):
@@ -87,28 +88,37 @@ class GraphBasis:
 
     @property
     def values(self):
-        """(K,) float64; see Basis."""
+        """Eigenvalues (K,) float64; see Basis."""
         return self.get().values
 
     @property
     def vectors(self):
-        """(N, K) float64; see Basis."""
+        """Eigenvectors (N, K) float64; see Basis."""
         return self.get().vectors
 
     @property
     def laplacian(self):
-        """csr (N, N) float64: the normalized Laplacian of the graph."""
+        """Normalized Laplacian of the graph, csr (N, N) float64."""
         return normalized_laplacian(self.adjacency)
 
 
 def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None):
-    """The Basis of a checked adjacency (csr (N, N), see as_adjacency).
+    """Return the Basis of a validated adjacency (csr (N, N), see as_adjacency).
 
-    size: how many of the smoothest eigenvectors (1 to N); None for all. device: a gpukit.device.Device; on a GPU the
-    whole basis is computed there when cupy is installed and memory suffices, else on the CPU; Basis.source says which.
-    cache: look for the basis of this graph on disk ($GPUKIT_CACHE/bases, or gpukit/bases in the user's cache folder),
-    and keep it there. workspace: of the run that goes on with the basis (device.workspace.Workspace): vectors computed
-    on the GPU stay there too. Raises ParameterError for another size and for a graph too large for a dense basis.
+    Parameters
+    ----------
+    size : int or None
+        Number of the smoothest eigenvectors (1 to N); None for all.
+    device : gpukit.device.Device or None
+        On a GPU the full basis is computed there if cupy is installed and memory suffices, else on the CPU; see
+        Basis.source.
+    cache : bool
+        Load the basis of this graph from disk ($GPUKIT_CACHE/bases, or gpukit/bases in the user's cache folder), or
+        store it there.
+    workspace : device.workspace.Workspace or None
+        Workspace of the run that uses the basis: vectors computed on the GPU stay there too.
+
+    Raises ParameterError for another size and for a graph too large for a dense basis.
     """
     start = work_clock()
     count = adjacency.shape[0]
@@ -123,7 +133,7 @@ def fourier_basis(adjacency, size=None, device=None, cache=True, workspace=None)
 
 
 def _computed(adjacency, size, device, workspace):
-    """(values, vectors, source) of a basis that is not on disk."""
+    """Compute a basis that is not on disk: (values, vectors, source)."""
     count = adjacency.shape[0]
     if size < count and count > SMALL and size * CUT < count:
         return _partial(adjacency, size, device)
@@ -135,19 +145,19 @@ def _computed(adjacency, size, device, workspace):
 
 
 def _partial(adjacency, size, device):
-    """(values, vectors, source) of the smoothest eigenvectors of a large graph."""
+    """Compute the smoothest eigenvectors of a large graph: (values, vectors, source)."""
     cupy = _cupy(device, 8 * lanczos.ARRAYS * adjacency.shape[0] * size)
     if cupy is not None:
         with cupy.cuda.Device(device.index), contextlib.suppress(np.linalg.LinAlgError):
             values, vectors = lanczos.smoothest(adjacency, size, cupy)
             if lanczos.are_eigenvectors(adjacency, values, vectors):
                 return values, _signed(np, vectors), f"cuda:{device.index}"
-    values, vectors = lanczos.smoothest(adjacency, size)  # here too where cupy's iteration breaks down: a star
+    values, vectors = lanczos.smoothest(adjacency, size)  # also if cupy's iteration fails, as for a star
     return values, _signed(np, vectors), "cpu"
 
 
 def _require_room(count):
-    """Raise ParameterError when a dense basis of count vertices is out of reach."""
+    """Raise ParameterError if a dense basis of `count` vertices does not fit."""
     needed, free = 8 * COPIES * count**2, available_memory()
     if count <= LARGEST_DENSE and needed <= free:
         return
@@ -159,7 +169,7 @@ def _require_room(count):
 
 
 def _dense(laplacian, device, workspace):
-    """(values, vectors, source) of all eigenvectors of a sparse symmetric matrix."""
+    """Compute all eigenvectors of a sparse symmetric matrix: (values, vectors, source)."""
     cupy = _cupy(device, 8 * COPIES * laplacian.shape[0] ** 2)
     if cupy is None:
         from scipy.linalg import eigh
@@ -179,7 +189,10 @@ def _dense(laplacian, device, workspace):
 
 
 def _cupy(device, needed):
-    """cupy, when device is a GPU with that many bytes free and cupy is installed; else None."""
+    """Return cupy if device is a GPU with enough free memory.
+
+    Also None if cupy is not installed.
+    """
     if device is None or not device.is_cuda:
         return None
 
@@ -191,7 +204,10 @@ def _cupy(device, needed):
 
 
 def _signed(xp, vectors):
-    """vectors in C order, with the signs that make each one's largest entry (the first within TIE of it) positive."""
+    """Return vectors in C order with fixed signs.
+
+    The largest entry of each (the first within TIE of it) is positive.
+    """
     sizes = xp.abs(vectors)
     first = xp.argmax(sizes >= (1.0 - TIE) * sizes.max(axis=0), axis=0)
     signs = xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)
@@ -199,7 +215,7 @@ def _signed(xp, vectors):
 
 
 def cache_folder():
-    """Return the folder of bases; unlike compiled code they outlive a change of gpukit's sources."""
+    """Return the folder of bases, which are kept when gpukit's sources change."""
     return private.base_folder() / "bases"
 
 
@@ -212,7 +228,10 @@ def _file(adjacency, size):
 
 
 def _loaded(file, shape):
-    """Return (values, vectors) of a stored basis; None when there is none, or it is damaged or not private."""
+    """Return (values, vectors) of a stored basis, or None.
+
+    None if it is missing, damaged or not private.
+    """
     if file is None:
         return None
     try:
@@ -228,7 +247,7 @@ def _loaded(file, shape):
 
 
 def _keep(file, values, vectors):
-    """Store a basis; a folder that cannot be written costs no more than computing it again."""
+    """Store a basis; ignore a folder that is not writable."""
     if file is None:
         return
     try:
@@ -239,13 +258,19 @@ def _keep(file, values, vectors):
 
 
 class Copies:
-    """The copy of vectors (N, K) float64 on the device, of the type last asked for. there: a copy that exists."""
+    """Device copy of vectors (N, K) float64 in the last requested dtype.
+
+    there: an existing copy.
+    """
 
     def __init__(self, vectors, there=None):
         self.vectors, self.there = vectors, there
 
     def of(self, dtype, bring):
-        """The copy of that type, made from the one before it, which is let go; bring: see vectors_on_gpu."""
+        """Return the copy in a dtype and free the previous one.
+
+        bring: see vectors_on_gpu.
+        """
         if self.there is None:
             self.there = bring(self.vectors, dtype)
         elif self.there.dtype != dtype:
@@ -254,14 +279,18 @@ class Copies:
 
 
 def keep_vectors(vectors, there, workspace):
-    """vectors (N, K) were computed on the current GPU: `there` is a cupy array of the same numbers."""
+    """Register `there`, a cupy copy of vectors (N, K), in the workspace.
+
+    vectors were computed on the current GPU.
+    """
     workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors, there))
 
 
 def vectors_on_gpu(vectors, dtype, bring, workspace):
-    """A basis's vectors (N, K) float64 as a cupy array of dtype on the current GPU; bring(vectors, dtype) makes one.
+    """Return a basis's vectors (N, K) float64 as a cupy array of dtype.
 
-    The workspace keeps one copy, the last; vectors are known by being the same array, not by their numbers.
+    bring(vectors, dtype) creates one on the current GPU. The workspace keeps the last copy; vectors are compared by
+    identity, not by value.
     """
     copies = workspace.keep(ON_GPU, lambda copies: copies.vectors is vectors, lambda: Copies(vectors))
     return copies.of(np.dtype(dtype), bring)

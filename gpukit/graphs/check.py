@@ -1,4 +1,4 @@
-"""Is a graph tensor sound? Asked of every one that is handed in; as_graph_tensor and the readers make sound ones."""
+"""Validate graph tensors of users; as_graph_tensor and the readers return valid ones."""
 
 from math import prod
 
@@ -14,8 +14,10 @@ FLOATS = (np.float32, np.float64)
 
 
 def sound(data):
-    """A GraphTensor, or DataError for what as_graph_tensor would not have made: an adjacency that is none, arrays of
-    other shapes or dtypes, values that are not finite, ids that repeat."""
+    """Return a valid GraphTensor, or raise DataError.
+
+    Checked: adjacency, shapes, dtypes, finite values, unique ids.
+    """
     if not isinstance(data, GraphTensor) or getattr(data.adjacency, "format", None) != "csr":
         what = type(data.adjacency if isinstance(data, GraphTensor) else data).__name__
         raise DataError(f"a GraphTensor has an adjacency in CSR; got {what}. as_graph_tensor makes one.")

@@ -1,4 +1,4 @@
-"""Types of the cells of a tensor as it was handed in; imputed cells that fit them."""
+"""Types of a tensor's input cells, and imputed cells that fit."""
 
 from numbers import Integral
 from typing import NamedTuple
@@ -11,15 +11,16 @@ from gpukit.io.arrays import is_frame
 
 
 class ColumnType(NamedTuple):
-    """Type of the cells of a column: a numpy dtype; is_whole: they are whole numbers."""
+    """Type of a column's cells: numpy dtype; is_whole: they are whole numbers."""
 
     dtype: np.dtype
     is_whole: bool = False
 
     def limits(self, minimum=None, maximum=None):
-        """Return (least, greatest) value of the type within bounds; ParameterError where there is none.
+        """Return (least, greatest) value of the type within bounds.
 
-        Text has no dtype: where no whole number lies within the bounds, its numbers may have fractions.
+        Raises ParameterError if there is none. Text has no dtype: if no whole number is within the bounds, its numbers
+        may have fractions.
         """
         is_integer = self.dtype.kind in "biu"
         low, high = inner_limits(self.dtype, minimum, maximum, self.is_whole)
@@ -31,7 +32,10 @@ class ColumnType(NamedTuple):
         return (low, high) if low <= high else inner_limits(self.dtype, minimum, maximum)
 
     def fit(self, values, minimum=None, maximum=None):
-        """Return imputed numbers, rounded where the type is whole, within its range and the bounds."""
+        """Return imputed numbers within the type's range and the bounds.
+
+        They are rounded if the type is whole.
+        """
         low, high = self.limits(minimum, maximum)
         if self.is_whole and low % 1 == 0 == high % 1:
             values = np.rint(values) + 0.0  # no -0
@@ -39,7 +43,10 @@ class ColumnType(NamedTuple):
         return np.clip(values.astype(self.dtype), low, high) if self.dtype.kind == "f" else values
 
     def cast(self, values):
-        """Return numbers that `fit` gave in the dtype; those that float64 rounds up to 2^63 or 2^64 are the largest."""
+        """Return numbers from `fit` in the dtype.
+
+        Numbers that float64 rounds up to 2^63 or 2^64 become the largest integer.
+        """
         if self.dtype.kind not in "iu":
             return values.astype(self.dtype)
         largest = np.iinfo(self.dtype).max
@@ -50,13 +57,16 @@ class ColumnType(NamedTuple):
 
 
 FLOAT = ColumnType(np.dtype(np.float64))
-WHOLE = ColumnType(np.dtype(np.float64), True)  # of a text, whose whole numbers no dtype bounds
+WHOLE = ColumnType(np.dtype(np.float64), True)  # whole numbers of a text, without bounds of a dtype
 BOOLEAN = ColumnType(np.dtype(bool), True)
-BOOLEANS = ("False", "True"), ("false", "true"), ("FALSE", "TRUE")  # as pandas reads them
+BOOLEANS = ("False", "True"), ("false", "true"), ("FALSE", "TRUE")  # spellings that pandas reads
 
 
 def inner_limits(dtype, minimum=None, maximum=None, is_whole=False):
-    """Return (least, greatest) number of a dtype within bounds, Python's int or of the dtype; least may be larger."""
+    """Return (least, greatest) number of a dtype within bounds.
+
+    They are Python's int or of the dtype; least may exceed greatest.
+    """
     if dtype.kind in "biu":
         lowest, highest = (0, 1) if dtype.kind == "b" else (np.iinfo(dtype).min, np.iinfo(dtype).max)
         low = lowest if minimum is None else max(lowest, int(np.ceil(minimum)))
@@ -73,11 +83,11 @@ def inner_limits(dtype, minimum=None, maximum=None, is_whole=False):
 
 
 class ColumnTypes(NamedTuple):
-    """The types of the cells of a tensor (N, ...), a row a vertex.
+    """Types of the cells of a tensor (N, ...), one row per vertex.
 
     types     (ColumnType, ...)
-    codes     int array that broadcasts to (N, entries): the place in `types` of each cell's type
-    original  the integers as they were handed in, where float64 does not hold them all; else None
+    codes     int array that broadcasts to (N, entries): index in `types` of each cell's type
+    original  the input integers if float64 cannot represent all of them; else None
     """
 
     types: tuple
@@ -90,19 +100,25 @@ class ColumnTypes(NamedTuple):
         return self._replace(codes=codes, original=None if self.original is None else self.original[order])
 
     def of_cells(self, missing):
-        """Yield (ColumnType, bool (N, entries) of its cells) for each type with missing cells, (N, entries)."""
+        """Yield (ColumnType, mask of its missing cells) for types with missing cells.
+
+        Masks and missing are bool (N, entries).
+        """
         for code, one in enumerate(self.types):
             where = missing & (self.codes == code)
             if where.any():
                 yield one, where
 
     def check_bounds(self, missing, minimum, maximum):
-        """Raise ParameterError where bounds leave no value of a type that has missing cells."""
+        """Raise ParameterError if bounds exclude all values of a needed type."""
         for one, _ in self.of_cells(missing):
             one.limits(minimum, maximum)
 
     def fit(self, array, missing, minimum, maximum):
-        """Return a copy of (N, ...) numbers whose missing cells, (N, entries), fit their types and the bounds."""
+        """Return a copy of (N, ...) numbers whose missing cells fit types and bounds.
+
+        missing: (N, entries).
+        """
         array = on_host(array).copy()
         cells = array.reshape(len(array), -1)
         for one, where in self.of_cells(missing):
@@ -110,7 +126,7 @@ class ColumnTypes(NamedTuple):
         return array
 
     def restore(self, array, missing):
-        """Return an array that `fit` gave in the dtype of the tensor as it was handed in."""
+        """Return an array from `fit` in the dtype of the input tensor."""
         if len(self.types) > 1:
             return array
         out = self.types[0].cast(array)
@@ -120,7 +136,10 @@ class ColumnTypes(NamedTuple):
 
 
 def types_of(values):
-    """Return the ColumnTypes of a tensor as it was handed in; None for float32, float64 and non-tensors."""
+    """Return the ColumnTypes of an input tensor.
+
+    None for float32, float64 and non-tensors.
+    """
     if is_frame(values):
         found = types_of_frame(values, True)
         return found if found is None or len(found.types) == 1 else None
@@ -148,12 +167,15 @@ def _exceed(values):
 
 
 def single(one, original=None):
-    """Return the ColumnTypes of a tensor whose cells have one type."""
+    """Return the ColumnTypes of a tensor with one type of cells."""
     return ColumnTypes((one,), np.zeros((1, 1), np.int64), original)
 
 
 def types_of_frame(frame, by_vertex):
-    """Return the ColumnTypes of a pandas frame, None for float64; by_vertex: whether a column is a vertex."""
+    """Return the ColumnTypes of a pandas frame, None for float64.
+
+    by_vertex: True if a column is a vertex.
+    """
     known = {dtype: type_of_dtype(dtype) for dtype in set(frame.dtypes)}
     found = [known[dtype] or type_of_objects(frame.iloc[:, place]) for place, dtype in enumerate(frame.dtypes)]
     types = tuple(dict.fromkeys(found))
@@ -165,12 +187,12 @@ def types_of_frame(frame, by_vertex):
 
 
 def is_object(dtype):
-    """Return whether a pandas dtype is that of Python's objects."""
+    """Return True for pandas' dtype of Python objects."""
     return isinstance(dtype, np.dtype) and dtype.kind == "O"
 
 
 def type_of_column(column):
-    """Return the ColumnType of a pandas column; of texts and of others FLOAT."""
+    """Return the ColumnType of a pandas column; FLOAT for text and others."""
     return type_of_dtype(column.dtype) or type_of_objects(column)
 
 
@@ -185,7 +207,10 @@ def type_of_dtype(dtype):
 
 
 def type_of_objects(column):
-    """Return the ColumnType of a column of Python's objects: whole or boolean where all that are observed are."""
+    """Return the ColumnType of a column of Python objects.
+
+    It is whole or boolean if all observed cells are.
+    """
     cells = column.dropna().tolist()
     if not cells or not all(isinstance(one, Integral | np.bool_) for one in cells):
         return FLOAT
@@ -194,7 +219,10 @@ def type_of_objects(column):
 
 
 def boolean_words(column):
-    """Return the words of (False, True) in a column of observed cells that holds no others; else None."""
+    """Return the words of (False, True) in a column of only these; else None.
+
+    column: observed cells.
+    """
     if not len(column) or column.dtype.kind in "iuf":
         return None
     words = set(map(str, column.unique()))
@@ -202,16 +230,16 @@ def boolean_words(column):
 
 
 def type_of_words(words):
-    """Return the ColumnType of the observed numbers of a text, (n,) words, that are whole in value."""
+    """Return the ColumnType of a text's observed whole numbers (n,)."""
     if boolean_words(words) is not None:
         return BOOLEAN
     return FLOAT if words.astype(str).str.contains(r"\.|\d[eE]").any() else WHOLE
 
 
 def refill(column, values, missing):
-    """Return a pandas column with numbers in place of missing cells, in its dtype; see `is_converted`.
+    """Return a pandas column with its missing cells replaced, in its dtype.
 
-    values (R,), which fit the type; missing (R,) bool.
+    See `is_converted` for exceptions. values (R,), which fit the type; missing (R,) bool.
     """
     import pandas
 
@@ -231,12 +259,18 @@ def refill(column, values, missing):
 
 
 def is_converted(column):
-    """Return whether a pandas column comes back as float64: objects, texts and categories that are not integers."""
+    """Return True if an imputed pandas column becomes float64.
+
+    These are objects, texts and categories that are not integers.
+    """
     return column.dtype.kind not in "biuf" and type_of_column(column).dtype.kind == "f"
 
 
 def refill_frame(frame, values, missing):
-    """Return a frame with numbers in place of missing cells, each column in its dtype; arguments as `refill`."""
+    """Return a frame with missing cells replaced, in its dtypes.
+
+    Arguments as in `refill`.
+    """
     import pandas
 
     dtypes = set(frame.dtypes)

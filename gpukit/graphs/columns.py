@@ -1,4 +1,7 @@
-"""Which columns of a table are times, sensors and values: by their names, or as --columns and --layout say."""
+"""Identify time, sensor and value columns of a table.
+
+The roles follow from names, or from --columns and --layout.
+"""
 
 import warnings
 from typing import NamedTuple
@@ -13,7 +16,7 @@ from gpukit.io.sheet import MISSING
 from gpukit.io.words import comma_told, is_number, shown
 
 SIDES = ("rows", "columns")
-WEAK = ("id", "name")  # names of a sensor's column that other columns have too
+WEAK = ("id", "name")  # names of sensor columns that other columns may have too
 CALENDAR = (
     {"year", "yyyy", "jahr"},
     {"month", "mo", "mon", "mm", "monat"},
@@ -35,23 +38,21 @@ NAMES = {
         *WEAK,
     },
     "value": {"value", "values", "reading", "measurement", "val", "y", "obs", "observation", "result"},
-}  # a sensor's may end in id, no, number, code or name
-STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # of a first column that is no sensor
-COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # of row numbers, in tables with times
-REPEATED = 1.5  # lines per time on average: with more, a line may be one reading
-WHOLEST = 2.0**53  # floats below it are the whole numbers that they look like
+}  # names of sensors may end in id, no, number, code or name
+STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # names of non-sensor columns
+COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # names of row numbers, in tables with times
+REPEATED = 1.5  # mean lines per time from which a line may be one reading
+WHOLEST = 2.0**53  # smaller whole floats are exact
 SHOWN = 8  # names in a message
 
 
 class Columns(NamedTuple):
-    """What the columns of a table are, by their places.
+    """Roles of the columns of a table, by position.
 
-    header  whether its first line names them
-    layout  'long' (a line a reading), 'columns' or 'rows' (what a sensor is)
-    time    those that say when, together; of rows none; order: see moments.seconds, None where nobody named them
-    labels  of a long table that of the sensor, of rows those that say what a line is of
-    values  those of readings
-    kept    others, which a warning names
+    header  True if its first line names them layout  'long' (a line is a reading), or what a sensor is: 'columns' or
+    'rows' time    time columns, which are combined; empty for 'rows'; order: see moments.seconds, None if the roles are
+    detected labels  'long': the sensor column; 'rows': columns of the lines' labels values  columns of readings kept
+    other columns, which a warning names
     """
 
     header: bool
@@ -64,10 +65,10 @@ class Columns(NamedTuple):
 
 
 def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
-    """(Columns, all of a sheet.Table as a frame); of a long text all words as they are spelled.
+    """Return (Columns, whole sheet.Table as a frame); long text as words.
 
-    known: the labels [str] of the vertices, as far as they are known; count: how many these are, None without a graph.
-    layout, columns: options of the user. DataError if the names of the columns are not enough.
+    known: known labels [str] of the vertices; count: their number, None without a graph. layout, columns: options of
+    the user. Raises DataError if names are not sufficient.
     """
     check_choice("layout", layout, (None, *SIDES, "long"))
     header = has_header(table, known, count is None)
@@ -83,7 +84,10 @@ def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
 
 
 def asked(columns, header, width, path):
-    """Columns as --columns says: names in order, '-' for others, and '...' at the end for more of the last one."""
+    """Return the Columns of the option --columns.
+
+    The option lists names in order, '-' for others, and '...' at the end to repeat the last one.
+    """
     names = [str(name).strip().lower() for name in (columns.split(",") if isinstance(columns, str) else columns)]
     if names[-1:] == ["..."] and len(names) > 1:
         names = names[:-1] + names[-2:-1] * (width - len(names) + 1)
@@ -104,10 +108,10 @@ def asked(columns, header, width, path):
 
 
 def has_header(table, known=frozenset(), alone=True):
-    """Whether the first line of a table names its columns: it has words, or dates, above numbers, or words alone, or
-    the labels of known vertices, or different whole numbers above fractions.
+    """Return True if the first line of a table names its columns.
 
-    DataError for whole numbers behind an empty field, which could be names or values.
+    It has words or dates above numbers, only words, labels of known vertices, or distinct whole numbers above
+    fractions. Raises DataError for whole numbers after an empty field, which could be names or values.
     """
     first, second = table.first, table.second
     are_known = alone and {*first[1:]} <= known and not {*second[1:]} <= known
@@ -132,20 +136,20 @@ def has_header(table, known=frozenset(), alone=True):
 
 
 def kind(word):
-    """'number', 'date' or 'word', '' for a field that says nothing."""
+    """Return 'number', 'date' or 'word', '' for a missing value."""
     if word.lower() in MISSING:
         return ""
     return "number" if is_number(word, finite=False) else "date" if DATE.search(word) else "word"
 
 
 def is_called(name, role):
-    """Whether a column's name is that of a role."""
+    """Return True if a column's name is that of a role."""
     ends = ("", "id", "no", "number", "code", "name") if role == "sensor" else ("",)
     return any(plain(name).removesuffix(end) in NAMES[role] for end in ends)
 
 
 def role_of(name):
-    """'time' or 'sensor', what the name of a side or a level says it is; None where it says nothing."""
+    """Return 'time' or 'sensor' by an axis name, else None."""
     if name is None or not str(name):
         return None
     if plain(name) in NAMES["time"] | STEPS:
@@ -154,13 +158,16 @@ def role_of(name):
 
 
 def has_names(names, known=frozenset()):
-    """Whether a column is called times, and another a sensor, and they are no vertices."""
+    """Return True if columns are named as times and sensors."""
     is_named = bool(times_in(names)) and any(is_called(name, "sensor") for name in names)
     return is_named and not (known and (known <= {*names} or len(known & {*names}) > 1))
 
 
 def times_in(names):
-    """The places of the columns that say when, by their names: year, month, ...; a date and a clock; or one."""
+    """Return the positions of the time columns by name.
+
+    These are year, month, ...; a date and a clock; or one column.
+    """
     words = [plain(name) if name else "" for name in names]
     places = []
     for called in CALENDAR:
@@ -177,8 +184,11 @@ def times_in(names):
 
 
 def long_by_name(table, header, layout, frame=None):
-    """The Columns of a table with a line a reading, by their names; None where no other column could be the values, or
-    several could and all lines of the frame are of one sensor: each is a series then."""
+    """Return the Columns of a long table by names, else None.
+
+    None if no other column could be the values, or if several could and all lines are of one sensor: each is then a
+    series.
+    """
     names = table.first if header else []
     time, sensors = times_in(names), [at for at, name in enumerate(names) if is_called(name, "sensor")]
     sensor = min(sensors, key=lambda at: plain(names[at]) in WEAK, default=None)
@@ -195,7 +205,7 @@ def long_by_name(table, header, layout, frame=None):
 
 
 class Given(NamedTuple):
-    """What is known of the sides of a wide table, see columns_of."""
+    """Known facts about the axes of a wide table, see columns_of."""
 
     known: frozenset
     count: int | None
@@ -203,9 +213,9 @@ class Given(NamedTuple):
 
 
 def wide(table, frame, header, given):
-    """The Columns of a table with a sensor a column, or a row."""
+    """Return the Columns of a wide table."""
     names, words = names_of(table, frame, header), table.words(frame[0])
-    if names[0] in names[1:]:  # an index that is called as a sensor is
+    if names[0] in names[1:]:  # an index that is named as a sensor
         given = given._replace(known=given.known - {names[0]})
     labels = (0,) if names[0] not in given.known and are_labels(words, names[0], header, given.known) else ()
     sides = in_rows(table, frame, header, labels, given.known), in_columns(names, frame, header, labels, given)
@@ -218,12 +228,12 @@ def wide(table, frame, header, given):
 
 
 def names_of(table, frame, header):
-    """The names of the columns of a frame, '' without a header."""
+    """Return the column names of a frame, '' without a header."""
     return table.first if header else [""] * frame.shape[1]
 
 
 def are_labels(words, name, header, known):
-    """Whether the words of the first column, below its name, are labels or times, no values."""
+    """Return True if the first column holds labels or times."""
     if header and (plain(name) in STEPS or (role_of(name) and len({*words}) == len(words))):
         return True
     are_numbers = all(kind(word) in ("number", "") for word in words)
@@ -231,7 +241,10 @@ def are_labels(words, name, header, known):
 
 
 def in_columns(names, frame, header, labels, given):
-    """The Columns of a table with a sensor a column; without a graph columns that are no sensors are kept."""
+    """Return the Columns of a table with one sensor per column.
+
+    Without a graph, columns that are not sensors are kept.
+    """
     time = tuple(at for at in times_in(names) if names[at] not in given.known) or labels
     rest = [at for at in range(frame.shape[1]) if at not in time]
     others = [at for at in rest if names[at] not in given.known] if given.count is None else []
@@ -240,15 +253,18 @@ def in_columns(names, frame, header, labels, given):
 
 
 def is_one(column):
-    """Whether all of several lines have the same word."""
+    """Return True if several lines all have the same word."""
     return len(column) > 1 and words_of(column).nunique() == 1
 
 
 def is_kept(name, column, timed):
-    """Return True for columns that hold text, no values, or, in a table with times, row numbers or one sensor."""
+    """Return True for columns that hold no sensor's values.
+
+    These hold text, no values, or, in a table with times, row numbers or a single sensor's name.
+    """
     if timed and is_called(name, "sensor") and is_one(column):
         return True
-    if timed and plain(name) in COUNTS and (plain(name) or column.name == 0):  # an index that has no name comes first
+    if timed and plain(name) in COUNTS and (plain(name) or column.name == 0):  # an unnamed index comes first
         words = words_of(column).tolist()
         if are_rising(words) and float(words[-1]) - float(words[0]) == len(words) - 1 > 0:
             return True
@@ -259,8 +275,10 @@ def is_kept(name, column, timed):
 
 
 def in_rows(table, frame, header, labels, known):
-    """The Columns of a table with a sensor a row: columns whose names are times, behind others that say what a
-    line is of; else all behind the first one, if that has labels."""
+    """Return the Columns of a table with one sensor per row.
+
+    Values are the columns named as times, after columns of labels; else all after the first column if that has labels.
+    """
     names = names_of(table, frame, header)
     end = 1 + max((at for at, name in enumerate(names) if name), default=-1)
     starts = (at for at in range(min(end - 1, SHOWN)) if are_dates(names[at:end]) or are_years(names[at:end]))
@@ -275,9 +293,10 @@ def in_rows(table, frame, header, labels, known):
 
 
 def by_vertices(table, frame, sides, given):
-    """The one of two Columns whose sensors are the vertices by their labels or their number; None without a graph.
+    """Return the one of two Columns whose sensors match the vertices.
 
-    DataError where both could be, or neither. Labels that are numbers count less: the steps 0, 1, 2, ... hold many.
+    They match by label or number. None without a graph. Raises DataError if both or neither match. Numeric labels have
+    a lower weight, because steps 0, 1, 2, ... contain many.
     """
     known, scores = given.known, []
     for side in sides:
@@ -296,8 +315,10 @@ def by_vertices(table, frame, sides, given):
 
 
 def by_times(table, sides, words):
-    """The one of two Columns (a sensor a row, a column) whose other side is times; DataError where neither or both
-    are. words: of the first column."""
+    """Return the one of two Columns (rows, columns) whose other axis is times.
+
+    Raises DataError if neither or both are. words: of the first column.
+    """
     rows, columns = sides
     head, name = sensors_of(table, rows), table.first[0] if rows.header else None
     looks = are_dates(words) or {kind(word) for word in words} == {"date"}
@@ -316,32 +337,34 @@ def by_times(table, sides, words):
 
 
 def are_rising(words):
-    """Return True for numbers, each above the one before it."""
+    """Return True for strictly increasing numbers."""
     return bool(words) and all(map(is_number, words)) and bool((np.diff(list(map(float, words))) > 0).all())
 
 
 def labels_of(table, frame, found):
-    """What the lines are of, [str], by the Columns that say it; none without such columns."""
+    """Return the labels of the lines, [str]; empty without label columns."""
     columns = [frame[at] for at in found.labels]
     words = [words_of(one).tolist() if one.dtype.kind in "biuf" else table.words(one) for one in columns]
     return [", ".join(filter(None, some)) for some in zip(*words)]
 
 
 def words_of(column):
-    """A pandas Series as one of str, '' where nothing is; whole numbers that pandas holds as floats lose their .0."""
+    """Return a Series as str; whole floats without .0, missing as ''."""
     if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < WHOLEST).all():
         column = column.astype("Int64")
     return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
 
 
 def sensors_of(table, found):
-    """The names of the columns of values, [str]; none without a header."""
+    """Return the value columns' names, [str]; empty without a header."""
     return [table.first[at] for at in found.values] if found.header else []
 
 
 def refuse_readings(table, frame, found):
-    """DataError for a table whose lines may be readings: times that come again and again, or that are in a column of
-    words, or no header above words."""
+    """Raise DataError for a table whose lines may be readings.
+
+    Times repeat often or are in a text column, or there is no header above words.
+    """
     words = {at: list(map(str, frame[at])) for at in found.time}
     lines = len(frame), len({*zip(*words.values())})
     if lines[1] > 1 and lines[0] >= REPEATED * lines[1]:
@@ -353,7 +376,7 @@ def refuse_readings(table, frame, found):
 
 
 def suggested(table, header, time=()):
-    """(--columns of a table with a line a reading or None, of one with a sensor a column), as far as it looks so."""
+    """Return likely --columns of a table as (long or None, wide)."""
     names, kinds = table.first if header else [""] * len(table.second), list(map(kind, table.second))
     dated = [at for at, word in enumerate(table.second) if kinds[at] == "date" or are_dates([word])]
     time = times_in(names) or tuple(at for at in dated[:2] if at <= dated[0] + 1) or time
@@ -385,7 +408,7 @@ def unclear(table, header, why, time=()):
 
 
 def warn_of_kept(table, found):
-    """Warn of the names of columns that stay as they are."""
+    """Warn of the names of columns that are not imputed."""
     names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
     names = list(filter(None, names))
     if names:

@@ -1,4 +1,4 @@
-"""A table of values again, what was missing filled in: the lines, labels and order of the file that was read."""
+"""Write the input table with imputed values in its layout."""
 
 from typing import NamedTuple
 
@@ -17,20 +17,31 @@ SUFFIXES = (".csv", ".tsv", ".txt", ".parquet")
 
 
 def is_table(path):
-    """Whether a path that is written names a table, by its suffix."""
+    """Return True if an output path has the suffix of a table."""
     return str(path).lower().endswith(SUFFIXES)
 
 
 def write_completed(path, source, completed, observed, ids=None, layout=None, columns=None, alone=False, spelling=None):
-    """Write the table in the file `source` to `path`, with what is missing filled in.
+    """Write the table of the file `source` to `path` with imputed values.
 
-    completed (N, T): values by vertex, as GraphImputer gives them; observed (N, T) bool: cells of these keep their
-    spelling, to the letter; ids, layout, columns: what the table was read with (read_graph), ids those of the vertices;
-    alone: whether it was read without edges; spelling: a Spelling (None: in the dtype of completed). Numbers have no
-    exponent. A long table has a line more for each time of a sensor that had none, see `placed`. .parquet is written as
-    Parquet: columns of Parquet in their dtype, those of a text as int64 or bool where all numbers are such, else as
-    float64; other suffixes as text, separated as `source` is (by commas, if that is Parquet, or by a blank). The file
-    appears whole or not at all. Raises DataError, ParameterError for Parquet without pyarrow.
+    Parameters
+    ----------
+    completed : (N, T)
+        Values by vertex, from GraphImputer.
+    observed : (N, T) bool
+        Observed cells, which keep their exact spelling.
+    ids, layout, columns
+        Options with which the table was read (read_graph); ids: those of the vertices.
+    alone : bool
+        True if it was read without edges.
+    spelling : Spelling or None
+        None uses the dtype of completed.
+
+    Numbers are written without exponents. A long table gets a line for each missing time of a sensor, see `placed`.
+    .parquet is written as Parquet: columns of Parquet in their dtype; those of a text as int64 or bool if all numbers
+    are such, else as float64. Other suffixes are written as text with the separator of `source` (commas if that is
+    Parquet, or a blank). The file is written atomically. Raises DataError, and ParameterError for Parquet without
+    pyarrow.
     """
     table, as_parquet = open_table(source), str(path).lower().endswith(".parquet")
     spelling = Spelling(completed.dtype) if spelling is None else spelling
@@ -41,7 +52,7 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
     frame = frame if isinstance(table, ParquetTable) else table.frame(found.header, spelled=len(table.first) + 1)
     if as_parquet:
         return _write_parquet(path, table, found, frame, filled, ~seen)
-    cells = np.array(frame, dtype=object)  # a copy: a frame may share its cells
+    cells = np.array(frame, dtype=object)  # copied: a frame may share its cells
     for at, place in enumerate(found.values):
         lacking = np.flatnonzero(~seen[:, at])
         cells[lacking, place] = spelling.words(filled[lacking, at], boolean_words(frame[place][seen[:, at]]))
@@ -49,14 +60,17 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
 
 
 class Spelling(NamedTuple):
-    """Spelling of imputed numbers: the shortest that a dtype reads back, within the bounds."""
+    """Spelling of imputed numbers: shortest text of a dtype, within the bounds."""
 
     dtype: np.dtype
     minimum: float | None = None
     maximum: float | None = None
 
     def words(self, numbers, booleans=None):
-        """Return numbers as [str]; booleans: the words of False and True where a column holds these, or None."""
+        """Return numbers as [str].
+
+        booleans: the words of False and True if the column holds these, or None.
+        """
         if booleans is not None:
             return [booleans[int(number)] for number in numbers]
         low, high = (one if one is not None else sign * np.inf for one, sign in ((self.minimum, -1), (self.maximum, 1)))
@@ -86,7 +100,10 @@ def _write_long(path, table, long, completed, observed, as_parquet, spelling):
 
 
 def _write_text(path, table, header, cells, labels):
-    """Write rows of words, of which `labels` are the first; DataError for labels that a text would lose."""
+    """Write rows of words; DataError for labels that text cannot store.
+
+    labels: the first words of the rows.
+    """
     for label in (*labels, *(table.first if header else ())):
         if label:
             check_word(label, f"{path}: the label")
@@ -110,13 +127,16 @@ def _write_text(path, table, header, cells, labels):
 
 
 def has_decimal_commas(path, separator):
-    """Return whether the numbers of a text would be read with decimal commas."""
+    """Return True if a text is read with decimal commas."""
     with open(path, "rb") as file:
         return decimal_commas(file.read(), separator)[1]
 
 
 def _write_parquet(path, table, found, frame, filled, missing):
-    """Write a frame with filled (rows, columns) in place of missing values, each column in its dtype."""
+    """Write a frame with missing values from filled (rows, columns).
+
+    Each column keeps its dtype.
+    """
     numbers = table.numbers(frame[list(found.values)])
     types = None if isinstance(table, FrameTable) else _types_of_text(table, found, frame, numbers)
     numbers, columns = np.where(missing, filled, numbers), {}
@@ -130,7 +150,7 @@ def _write_parquet(path, table, found, frame, filled, missing):
 
 
 def _types_of_text(table, found, frame, numbers):
-    """Return the ColumnType of each column of values of a text; FLOAT where its cells have several."""
+    """Return the ColumnType of a text's value columns; FLOAT if mixed."""
     by_vertex = found.layout == "columns"
     types = types_in(table, found, frame, numbers.T if by_vertex else numbers)
     if types is None:
@@ -140,14 +160,14 @@ def _types_of_text(table, found, frame, numbers):
 
 
 def _as_text_type(one, numbers):
-    """Return numbers of a text as int64 or bool, where its ColumnType is such and int64 holds them."""
+    """Return a text's numbers as int64 or bool if possible."""
     if one == FLOAT or np.abs(numbers).max(initial=0) >= 2**63:
         return numbers
     return numbers.astype(bool if one == BOOLEAN else np.int64)
 
 
 def _to_parquet(path, table, header, out):
-    """Write a frame with the columns 0 to C-1 under the names of the table."""
+    """Write a frame under the column names of the table."""
     names = table.first if header else [str(place) for place in range(out.shape[1])]
     out.columns = [name or "index" for name in names]
     if not out.columns.is_unique:
@@ -161,9 +181,10 @@ def _to_parquet(path, table, header, out):
 
 
 def completed_frame(long, completed, observed, written):
-    """The pandas DataFrame of a Long (its columns 0 to C-1) with what is missing filled in, and lines added.
+    """Return the DataFrame of a Long with imputed values and added lines.
 
-    completed, observed (N, T): by long.ids and long.moments. written: written((n,) numbers) -> what cells of them hold.
+    Its columns are 0 to C-1. completed, observed (N, T): by long.ids and long.moments. written: function from numbers
+    (n,) to their cells.
     """
     present = np.zeros(completed.shape, bool)
     present[long.vertex, long.time] = True
@@ -177,7 +198,10 @@ def completed_frame(long, completed, observed, written):
 
 
 def completed_as(long, completed, observed):
-    """completed_frame of a frame's Long whose values come back in their dtype, see column_types.is_converted."""
+    """Return completed_frame with values in the frame's dtype.
+
+    See column_types.is_converted.
+    """
     import pandas
 
     column = long.frame[long.value]
@@ -190,8 +214,10 @@ def completed_as(long, completed, observed):
 
 
 def added(long, vertices, times):
-    """A DataFrame of the lines and, below them, of those that are added, without their values: other columns say there
-    what they say of all lines of the sensor, or else of the time; else nothing."""
+    """Return the lines followed by the added ones, whose values are missing.
+
+    Other columns of added lines hold the common value of the sensor's lines, else of the time's lines, else nothing.
+    """
     import pandas
 
     def tail(name, column):
@@ -211,7 +237,7 @@ def added(long, vertices, times):
 
 
 def filled_in(column, rows, others):
-    """The cells of a column at rows, and `others` where a row is -1."""
+    """Return a column's cells at rows, `others` where row is -1."""
     import pandas
 
     cells = column.take(np.maximum(rows, 0)).reset_index(drop=True)
@@ -223,12 +249,14 @@ def filled_in(column, rows, others):
 
 
 def placed(long, vertices, times):
-    """The order in which lines and added ones are written: where these belong in a table that runs by time, or sensor
-    by sensor and each by time; else at the end."""
+    """Return the order in which lines and added lines are written.
+
+    In a table sorted by time, or by sensor and then time, added lines are inserted; otherwise they are at the end.
+    """
     vertex, time = np.concatenate([long.vertex, vertices]), np.concatenate([long.time, times])
     later = np.arange(len(vertex)) >= len(long.vertex)
     first = firsts(long.vertex, len(long.ids))
-    rank = ranks(np.where(first < 0, len(vertex), first))  # as the sensors appear
+    rank = ranks(np.where(first < 0, len(vertex), first))  # in order of appearance
     if rises(long.time):
         return np.lexsort((rank[vertex] if rises(long.time * len(rank) + rank[long.vertex]) else later, time))
     if rises(rank[long.vertex] * len(long.moments) + long.time):
@@ -237,5 +265,5 @@ def placed(long, vertices, times):
 
 
 def rises(keys):
-    """Whether no key is less than the one before it."""
+    """Return True if keys never decrease."""
     return bool((np.diff(keys) >= 0).all())

@@ -1,4 +1,4 @@
-"""as_graph_tensor: arrays and frames as people have them -> a checked GraphTensor."""
+"""Convert arrays and data frames to a validated GraphTensor."""
 
 import numpy as np
 
@@ -13,18 +13,31 @@ from gpukit.io.times import as_seconds
 
 
 def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None, times=None, types=None):
-    """The GraphTensor of a graph (any form that as_adjacency takes) and a tensor over its N vertices.
+    """Return the GraphTensor of a graph and a tensor.
 
-    tensor: (N, m, n), (N, n) or (N,) real numbers, taken as slices of 1 x n and 1 x 1; slice_shape=(m, n) makes
-    (N, m, n) of (N, m n). float32 stays, other numbers become float64 (float16 float32). NaN and what a masked array
-    hides are missing. A DataFrame has a vertex a row or a column; where it and the graph (a DataFrame, networkx, or
-    vertices) have labels, its rows or columns are those that the labels say.
-    mask: bool or 0 and 1, (N,) or the tensor's shape, True = observed; what it hides is not kept. None: all but NaN. A
-    mask of whole slices becomes (N,). vertices: (N,) ids; None: the graph's labels, if it has any. truth: the tensor's
-    shape, no NaN. times: of the last axis of the tensor as given, seconds or dates; a DataFrame brings its own.
-    types: column_types.ColumnTypes of the tensor as given; None: those of its dtype. No input is changed.
-    Raises DataError for infinities, NaN where the mask says observed, an N that is not the graph's, labels that are not
-    the graph's, shapes that do not fit, nothing observed; all that as_adjacency raises; ParameterError for slice_shape.
+    Parameters
+    ----------
+    graph
+        Any form that as_adjacency takes.
+    tensor : (N, m, n), (N, n) or (N,)
+        Real numbers; the latter two are slices of 1 x n and 1 x 1. float32 stays, other types become float64 (float16
+        float32). NaN and masked entries are missing. A DataFrame has a vertex per row or column; if it and the graph (a
+        DataFrame, networkx, or vertices) have labels, they determine the axis and the order.
+    mask : bool or 0 and 1, (N,) or the tensor's shape, or None
+        True is observed; other values are not kept. None: all but NaN. A mask of whole slices becomes (N,).
+    vertices : (N,) or None
+        Ids; None takes the graph's labels, if any.
+    truth : the tensor's shape or None
+        Complete values without NaN.
+    slice_shape : (m, n) or None
+        Reshape (N, m n) to (N, m, n).
+    times
+        Times of the last axis of the input tensor, seconds or dates; a DataFrame has its own.
+    types : column_types.ColumnTypes or None
+        Types of the input tensor; None takes those of its dtype.
+
+    No input is changed. Raises DataError for infinities, NaN where the mask is True, a wrong N, labels that differ from
+    the graph's, wrong shapes, and no observed value; as as_adjacency does; ParameterError for slice_shape.
     """
     names = labels.of_graph(graph) if vertices is None else _ids(vertices)
     types = types_of(tensor) if types is None else types
@@ -52,7 +65,7 @@ def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_s
 
 
 def turned(shape, count):
-    """Return a hint to transpose an array whose other axis has the graph's size; '' for another."""
+    """Return a hint to transpose if another axis fits, else ''."""
     if len(shape) == 2 and shape[1] == count:
         return " It looks transposed: give X.T (on the command line: --layout columns)."
     if len(shape) == 3 and count in shape[1:]:
@@ -62,7 +75,7 @@ def turned(shape, count):
 
 
 def refuse_turned_list(graph, shape):
-    """Raise DataError for a list of edges whose vertices match the columns of an array, not its rows."""
+    """Raise DataError for an edge list that matches an array's columns."""
     if is_list(graph) and len(shape) == 2:
         ends = np.asarray(graph[0] if isinstance(graph, tuple) else graph)
         count = int(ends.max()) + 1 if ends.size and ends.dtype.kind in "iu" else None
@@ -71,22 +84,23 @@ def refuse_turned_list(graph, shape):
 
 
 def is_list(graph):
-    """True for the forms of a graph that list edges, and so do not say how many vertices there are."""
+    """Return True for edge lists, which may lack isolated vertices."""
     if isinstance(graph, tuple):
         return len(graph) == 2 and axes(graph[0]) == 2
     return isinstance(graph, np.ndarray | list) and axes(graph) == 2 and np.shape(graph)[1] == 2 != len(graph)
 
 
 def numbers(values, what):
-    """values as an array of float32 or float64, NaN where they are masked; DataError for what are no real numbers.
+    """Return values as float32 or float64, NaN where masked.
 
-    Taken: arrays, masked too, nested lists, arrays of other libraries, on a GPU or not.
+    values: arrays, masked too, nested lists, arrays of other libraries, also on a GPU. Raises DataError for values that
+    are not real numbers.
     """
     return real(as_array(values, what), what)
 
 
 def real(array, what):
-    """numbers() of an array, on whatever device."""
+    """Apply numbers() to an array on any device."""
     if array.dtype.kind not in "biuf" or array.dtype.itemsize > 8:
         raise DataError(f"{what} holds {array.dtype}, not real numbers: float32 or float64 are needed.")
     if array.dtype in (np.float32, np.float64):
@@ -95,7 +109,7 @@ def real(array, what):
 
 
 def sliced(array, slice_shape=None):
-    """array as (N, m, n)."""
+    """Return array as (N, m, n)."""
     count = len(array)
     if slice_shape is not None:
         m, n = check_slice(slice_shape)
@@ -113,7 +127,7 @@ def sliced(array, slice_shape=None):
 
 
 def check_slice(slice_shape):
-    """(m, n), or ParameterError."""
+    """Return (m, n), or raise ParameterError."""
     try:
         m, n = slice_shape
     except (TypeError, ValueError):
@@ -122,11 +136,11 @@ def check_slice(slice_shape):
 
 
 def observed(values, mask, given, strict=True):
-    """bool (N, m, n): which values (N, m, n) are neither NaN nor masked.
+    """Return a mask (N, m, n) of values that are neither NaN nor masked.
 
-    mask: bool, or 0 and 1, True = observed, (N,) or of the shape `given`, that of the tensor before it was cut into
-    slices; or None. DataError for another mask, for infinities where values are observed (anywhere, when strict), when
-    nothing is observed and, when strict, for NaN where the mask says observed.
+    mask: bool, or 0 and 1, True = observed, (N,) or of the shape `given`, the input tensor's before slicing; or None.
+    Raises DataError for another mask, for infinities in observed values (anywhere if strict), if nothing is observed
+    and, if strict, for NaN where the mask is True.
     """
     missing, wrong = np.isnan(values), np.isinf(values)
     told = True if mask is None else _by_entry(mask, given, values)
@@ -148,7 +162,10 @@ def observed(values, mask, given, strict=True):
 
 
 def _by_entry(mask, given, values):
-    """bool (N, m, n), where values (N, m, n) lie, of a mask of one of the shapes."""
+    """Return a mask of any valid shape as bool (N, m, n).
+
+    It is on the device of values.
+    """
     mask, shape = as_array(mask, "the mask"), values.shape
     if mask.dtype != bool:
         if mask.dtype.kind not in "iuf" or not np.isin(mask, (0, 1)).all():
@@ -163,7 +180,7 @@ def _by_entry(mask, given, values):
 
 
 def by_vertex(seen):
-    """A mask (N, m, n) as (N,) where every vertex is observed whole or not at all."""
+    """Return a mask as (N,) if it has no partial slices."""
     flat = seen.reshape(len(seen), -1)
     some = flat.any(axis=1)
     return some if np.array_equal(some, flat.all(axis=1)) else seen
@@ -189,7 +206,10 @@ def _truth(truth, given, values):
 
 
 def _filled(values, mask):
-    """values in C order, 0 where missing; copied when anything is."""
+    """Return values in C order, 0 where missing.
+
+    The array is copied if any value is missing.
+    """
     if mask.all():
         return np.ascontiguousarray(values)
     values = np.array(values, order="C")
@@ -198,7 +218,10 @@ def _filled(values, mask):
 
 
 def _times(times, given, shape):
-    """int64 (n,) or (m, n) of times, one for each place of the last axis as given; None for None."""
+    """Return the times of the input's last axis as int64, or None.
+
+    Their shape is (n,), or (m, n) after reshaping.
+    """
     if times is None:
         return None
     times = as_array(times, "times")

@@ -1,4 +1,4 @@
-"""Labels: of the vertices of a graph, of the rows and columns of frames; values put in the order of the vertices."""
+"""Labels of vertices and data frames; align values with the vertices."""
 
 import sys
 
@@ -10,14 +10,14 @@ from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
 
-NAMED = 3  # labels that an error names
+NAMED = 3  # maximum labels in a message
 
 
 def of_graph(graph):
-    """(N,) ids, int64 or str, of the vertices of a networkx graph, a square DataFrame or a Graph; None for none.
+    """Return vertex ids (N,), int64 or str, of a graph, or None.
 
-    Vertices that are neither whole numbers nor text (tuples, ...) have no ids, and neither have the rows of a frame
-    that are only counted.
+    graph: a networkx graph, a square DataFrame or a Graph. Vertices that are neither whole numbers nor text (tuples,
+    ...) have no ids, nor have rows of a frame with a default index.
     """
     if isinstance(graph, Graph):
         return graph.vertices
@@ -30,7 +30,10 @@ def of_graph(graph):
 
 
 def square(frame):
-    """The adjacency (N, N) in a square DataFrame, columns in the order of the rows; DataError where labels differ."""
+    """Return the adjacency (N, N) of a square DataFrame.
+
+    Columns are put in the order of the rows. Raises DataError if labels differ.
+    """
     if counted(frame.index) or counted(frame.columns) or len(frame.index) != len(frame.columns):
         return frame.to_numpy()
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
@@ -42,15 +45,15 @@ def square(frame):
 
 
 def aligned(values, vertices, what):
-    """(values, times or None): a DataFrame as an array with a row a vertex; other things as they are.
+    """Return (values, times or None), with a DataFrame as an array of vertices.
 
-    vertices: (N,) ids of the graph, or None; what: names the frame in errors. A frame whose index, or else whose
-    columns, are the vertices' labels is put in their order; one without labels, or beside a graph without, is taken as
-    it stands, a vertex a row. times: the labels of the other side where they are dates, int64 seconds. DataError naming
-    labels that do not match.
+    vertices: (N,) ids of the graph, or None; what: name of the frame in errors. A frame whose index, or else whose
+    columns, are the vertices' labels is put in their order. A frame without labels, or with a graph without, keeps its
+    order, a vertex per row. Other values are returned unchanged. times: the dates of the other axis, int64 seconds.
+    Raises DataError with labels that do not match.
     """
     values = as_frame(values)
-    if hasattr(values, "to_frame") and hasattr(values, "index"):  # a Series: a value a vertex
+    if hasattr(values, "to_frame") and hasattr(values, "index"):  # a Series: one value per vertex
         array, _ = aligned(values.to_frame(), vertices, what)
         return array[:, 0], None
     if not is_frame(values):
@@ -65,7 +68,7 @@ def aligned(values, vertices, what):
 
 
 def _order(index, vertices):
-    """The places in a frame's index of the vertices, None where its labels are not theirs."""
+    """Return the vertices' positions in an index, or None."""
     if vertices is None or len(index) != len(vertices):
         return None
     places = {str(label): place for place, label in enumerate(index)}
@@ -74,7 +77,7 @@ def _order(index, vertices):
 
 
 def check_same(found, expected, what, one):
-    """DataError naming the labels that only one side has."""
+    """Raise DataError with the labels that only one side has."""
     mine, theirs = set(found), set(expected)
     strange = [name for name in found if name not in theirs]
     lacking = [name for name in expected if name not in mine]
@@ -99,7 +102,7 @@ def _listed(names):
 
 
 def counted(index):
-    """True for the labels 0, 1, 2, ... that pandas gives where nobody gave any."""
+    """Return True for pandas' default labels 0, 1, 2, ..."""
     return index.dtype.kind in "iu" and type(index).__name__ == "RangeIndex" and index.start == 0 and index.step == 1
 
 
@@ -111,13 +114,13 @@ def _ids(names):
 
 
 def numbers(frame, what, turned):
-    """The numbers of a frame, NaN where one is missing, its columns as rows when turned."""
+    """Return the numbers of a frame, NaN where missing; turned: transposed."""
     single = all(str(kind).lower() == "float32" for kind in frame.dtypes)
     if all(str(kind) == "bool" for kind in frame.dtypes):
         array = frame.to_numpy()
     else:
         if any(map(is_object, frame.dtypes)):
-            frame = frame.where(frame.notna(), np.nan)  # pandas' NA is no number to numpy
+            frame = frame.where(frame.notna(), np.nan)  # numpy cannot convert pandas' NA
         try:
             array = frame.to_numpy(dtype=np.float32 if single else np.float64, na_value=np.nan)
         except (TypeError, ValueError) as error:
@@ -126,5 +129,5 @@ def numbers(frame, what, turned):
 
 
 def _times(index):
-    """int64 seconds of an index of dates, None for any other."""
+    """Return an index of dates as int64 seconds, else None."""
     return as_seconds(index.to_numpy(dtype="datetime64[ns]")) if index.dtype.kind == "M" else None

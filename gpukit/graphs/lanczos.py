@@ -1,5 +1,7 @@
-"""The smoothest eigenvectors of a large graph, without a dense Laplacian: Lanczos, with every copy of a repeated
-eigenvalue."""
+"""Smoothest eigenvectors of a large graph by Lanczos, without a dense Laplacian.
+
+All copies of a repeated eigenvalue are found.
+"""
 
 import numpy as np
 
@@ -7,24 +9,24 @@ from gpukit.device import available_memory
 from gpukit.errors import ParameterError
 from gpukit.graphs.adjacency import degrees, normalized_laplacian
 
-SAME = 1e-9  # eigenvalues closer than that count as equal
-TOLERANCE = 1e-11  # of a residual; the values are then right to its square over the gap
-RESIDUAL = 1e-8  # of an eigenvector of length 1: cupy's iteration ends without a word where it does not converge
-EXTRA = 8  # vectors asked for when looking for missed ones
+SAME = 1e-9  # eigenvalues closer than this are equal
+TOLERANCE = 1e-11  # of a residual; the error of a value is its square over the gap
+RESIDUAL = 1e-8  # of a unit eigenvector: cupy does not report missing convergence
+EXTRA = 8  # number of vectors in a search for missed ones
 SHIFT = 1e-3  # added to the Laplacian before it is inverted
-BAND = 0.1  # times the vertices: a graph of a larger bandwidth has no sparse factor to speak of
-ARRAYS = 4  # (N, K) each, of the Lanczos vectors and the eigenvectors
+BAND = 0.1  # fraction of the vertices: above this bandwidth the factor is not sparse
+ARRAYS = 4  # (N, K) each, for the Lanczos vectors and the eigenvectors
 
 
 def smoothest(adjacency, size, cupy=None):
-    """Return (values (K,) ascending, vectors (N, K)) of the K = size smallest eigenvalues of the normalized Laplacian.
+    """Return (values (K,) ascending, vectors (N, K)) of the K = size smoothest.
 
-    The eigenvalue 0 occurs once per connected component, and its vectors are known: sqrt(degree) on a component
-    (the largest first), a single vertex where it is isolated. The rest comes from Lanczos' algorithm on the space
-    orthogonal to them, from a seeded start: cupy's, of 2 I - L, on the current GPU where the module is given; else
-    ARPACK, of (L + SHIFT I)^-1 where a sparse factor of it fits into memory, or of 2 I - L. Because Lanczos may miss
-    copies of a repeated eigenvalue, it is run again on what is orthogonal to all found so far, until nothing smoother
-    turns up.
+    They are of the smallest eigenvalues of the normalized Laplacian. The eigenvalue 0 occurs once per connected
+    component, with known vectors: sqrt(degree) on a component (the largest first), a single vertex if it is isolated.
+    The others come from Lanczos' algorithm on the space orthogonal to them, from a seeded start: cupy's, of 2 I - L, on
+    the current GPU if the module is given; else ARPACK, of (L + SHIFT I)^-1 if a sparse factor of it fits into memory,
+    or of 2 I - L. Because Lanczos may miss copies of a repeated eigenvalue, it is run again on the space orthogonal to
+    all vectors found, until it finds nothing smoother.
     """
     vectors = constants(adjacency, size)
     values = np.zeros(vectors.shape[1])
@@ -43,18 +45,20 @@ def smoothest(adjacency, size, cupy=None):
 
 
 def are_eigenvectors(adjacency, values, vectors):
-    """Return whether vectors (N, K) are orthonormal eigenvectors of the normalized Laplacian, up to RESIDUAL."""
+    """Return True if vectors (N, K) are orthonormal eigenvectors, up to RESIDUAL.
+
+    They are of the normalized Laplacian.
+    """
     residual = normalized_laplacian(adjacency) @ vectors - vectors * values
     overlap = vectors.T @ vectors - np.eye(len(values))
     return bool(np.abs(residual).max(initial=0.0) <= RESIDUAL and np.abs(overlap).max(initial=0.0) <= RESIDUAL)
 
 
 def shifted_inverse(adjacency):
-    """Return (x -> (L + SHIFT I)^-1 x, eigenvalues of that -> eigenvalues of L); None where no sparse factor is to be
-    expected.
+    """Return (x -> (L + SHIFT I)^-1 x, its eigenvalues -> eigenvalues of L).
 
-    A factor in the order of reverse Cuthill-McKee has at most bandwidth numbers a row. The order of minimum degree,
-    which is taken, has a tenth of that on grids and graphs of neighbours in the plane.
+    None if no sparse factor can be expected. A factor in reverse Cuthill-McKee order has at most bandwidth numbers per
+    row. The minimum degree order, which is used, has a tenth of that on grids and on neighbour graphs in the plane.
     """
     from scipy import sparse
     from scipy.sparse.linalg import splu
@@ -68,7 +72,7 @@ def shifted_inverse(adjacency):
 
 
 def bandwidth(matrix):
-    """Return the largest distance of an entry from the diagonal in the order of reverse Cuthill-McKee."""
+    """Return the bandwidth of a matrix in reverse Cuthill-McKee order."""
     from scipy import sparse
     from scipy.sparse.csgraph import reverse_cuthill_mckee
 
@@ -79,7 +83,10 @@ def bandwidth(matrix):
 
 
 def complement(adjacency, cupy=None):
-    """Return (x -> (2 I - L) x, eigenvalues of that -> eigenvalues of L), of cupy's arrays if the module is given."""
+    """Return (x -> (2 I - L) x, its eigenvalues -> eigenvalues of L).
+
+    x are cupy's arrays if the module is given.
+    """
     laplacian = normalized_laplacian(adjacency)
     if cupy is not None:
         from cupyx.scipy import sparse
@@ -89,7 +96,10 @@ def complement(adjacency, cupy=None):
 
 
 def constants(adjacency, most):
-    """(N, C) float64: an orthonormal basis of the eigenvalue 0, of the C = min(components, most) largest components."""
+    """Return an orthonormal basis (N, C) float64 of the eigenvalue 0.
+
+    It covers the C = min(components, most) largest components.
+    """
     from scipy.sparse.csgraph import connected_components
 
     count, labels = connected_components(adjacency, directed=False)
@@ -105,8 +115,11 @@ def constants(adjacency, most):
 
 
 def _largest(apply, known, count, rng, cupy=None):
-    """Return (values, vectors) of the count largest eigenvalues of a positive operator on N numbers, on the space
-    orthogonal to the columns of known (N, C), which are its eigenvectors."""
+    """Return (values, vectors) of the `count` largest eigenvalues of an operator.
+
+    The operator is positive, on N numbers; the search is orthogonal to its known eigenvectors, the columns of known (N,
+    C).
+    """
     from scipy.sparse.linalg import ArpackNoConvergence
 
     xp = np if cupy is None else cupy
@@ -115,7 +128,7 @@ def _largest(apply, known, count, rng, cupy=None):
     def step(x):
         x = x - known @ (known.T @ x)
         y = apply(x)
-        return y - known @ (known.T @ y)  # known ones go to 0, below all others
+        return y - known @ (known.T @ y)  # known ones map to 0, below all others
 
     try:
         values, vectors = eigsh(
@@ -144,7 +157,10 @@ def _solver(cupy):
 
 
 def _merged(values, vectors, more, found):
-    """Both sets in ascending order; the new vectors are made orthogonal to the old ones to the last bits."""
+    """Merge both sets in ascending order.
+
+    The new vectors are made orthogonal to the old ones again.
+    """
     found = found - vectors @ (vectors.T @ found)
     found = np.linalg.qr(found)[0]
     values = np.concatenate((values, more))

@@ -1,4 +1,7 @@
-"""Times in the spellings of tables, ISO 8601 and a few others, as seconds; those of columns in a file of their own."""
+"""Parse times of tables, ISO 8601 and other formats, as seconds.
+
+Also reads times of columns from a file of their own.
+"""
 
 import re
 from datetime import UTC, datetime
@@ -11,7 +14,7 @@ from gpukit.io import archives, sources
 from gpukit.io.times import as_seconds, seconds_of
 from gpukit.io.words import decoded, is_number, shown
 
-FORMS = {  # of days and months, by which of them comes first where both are numbers
+FORMS = {  # of days and months, by their order if both are numbers
     "mdy": ("%m/%d/%Y", "%m/%d/%y"),
     "dmy": ("%d/%m/%Y", "%d/%m/%y"),
     None: (
@@ -34,14 +37,15 @@ SPLIT = re.compile(r"(.*?)(?: (\d{1,2}:\d\d.*))?", re.DOTALL)  # a day and a clo
 CLOCK = re.compile(r"(\d{1,2})(?:[:.]?(\d\d))?(?:[:.](\d\d)(?:[.,]\d+)?)?(?: ?([ap])m)?", re.IGNORECASE)
 NEEDED = "times, one a line, or an .npy of them"
 YEAR = re.compile(r"(?:1[5-9]|2[0-4])\d\d")
-DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # what looks like a date or a clock
+DATE = re.compile(r"^\d{4}-\d\d-\d\d|\d:\d\d|^\d+[/.]\d+[/.]\d+")  # a date or a clock
 
 
 def seconds(words, order=None):
-    """(n,) int64 seconds since 1970-01-01 UTC of words [str], or None where they are no times of one spelling.
+    """Return words [str] as int64 seconds (n,) since 1970-01-01 UTC, or None.
 
-    Numbers are seconds, fractions cut off, unless all are dates without signs (20060905, 200609). order: 'mdy' or 'dmy'
-    where the month or the day comes first; DataError where that makes a difference and is not given.
+    None if they are not times of one format. Numbers are seconds, fractions cut off, unless all are dates without
+    separators (20060905, 200609). order: 'mdy' or 'dmy', if the month or the day comes first; DataError if the result
+    depends on it and it is not given.
     """
     if not words:
         return None
@@ -64,14 +68,17 @@ def seconds(words, order=None):
 
 
 def is_compact(words):
-    """Whether words are all dates without signs, of the years 1800 to 2099."""
+    """Return True for dates without separators, of the years 1800 to 2099."""
     form = COMPACT.get(len(words[0])) if words else None
     alike = form and all(len(word) == len(words[0]) and word.isdecimal() and word[:2] in "18 19 20" for word in words)
     return bool(alike) and parsed(words, form) is not None
 
 
 def of_days(words, kind):
-    """(n,) int64 seconds of days or months in one of the FORMS of a kind, or None."""
+    """Return days or months as (n,) int64 seconds, by FORMS[kind].
+
+    None for another format.
+    """
     words = [QUARTER.sub(lambda found: f"{found[1]}-{3 * int(found[2]) - 2:02d}", word) for word in words]
     words = [re.sub(r"[-, ]*\b([a-z]{3})[a-z]*[-, ]*", r" \1 ", word, flags=re.IGNORECASE).strip() for word in words]
     words = [word.replace(",", "") for word in words]
@@ -80,7 +87,7 @@ def of_days(words, kind):
 
 
 def parsed(words, form):
-    """(n,) int64 seconds of words in a format, or None."""
+    """Return words in a format as (n,) int64 seconds, or None."""
     known = {}
     try:
         for word in words:
@@ -92,7 +99,10 @@ def parsed(words, form):
 
 
 def of_clocks(words):
-    """(n,) int64 seconds of clocks (18:00, 18.00.00, 6:00 PM), hours (18), or hours and minutes (1800); else None."""
+    """Return clocks or hours as (n,) int64 seconds, or None.
+
+    Clocks: 18:00, 18.00.00, 6:00 PM; hours: 18; hours and minutes: 1800.
+    """
     wide = all(map(str.isdecimal, words)) and max(map(len, words), default=0) > 2
     out = []
     for word in words:
@@ -107,8 +117,11 @@ def of_clocks(words):
 
 
 def together(columns, order=None):
-    """(n,) int64 seconds of columns [[str]] that say when together, or None: one of times; a date and a clock; year,
-    month, day, hour, minute, second, as many of them as there are from the first on."""
+    """Return combined time columns [[str]] as (n,) int64 seconds, or None.
+
+    They are one column of times; a date and a clock; or year, month, day, hour, minute, second, the first ones of
+    these.
+    """
     if len(columns) == 1:
         return seconds(columns[0], order)
     if len(columns) == 2 and not all(map(YEAR.fullmatch, columns[0])):
@@ -122,32 +135,38 @@ def together(columns, order=None):
 
 
 def is_seconds(words):
-    """Whether words are numbers that are no dates."""
+    """Return True for numbers that are not dates."""
     return all(map(is_number, words)) and not is_compact(list(words))
 
 
 def of_calendar(year, month, day=1, hour=0, minute=0, second=0):
-    """Seconds of a moment; ValueError for none."""
+    """Return the seconds of a moment; ValueError for an invalid one."""
     if not (0 <= hour <= 24 and 0 <= minute < 60 and 0 <= second < 60):
         raise ValueError
     return int(datetime(year, month, day, tzinfo=UTC).timestamp()) + 3600 * hour + 60 * minute + second
 
 
 def are_dates(words):
-    """Whether words, if there are any, all are dates. Numbers are where they are days without signs: 20060905."""
+    """Return True if there are words and all are dates.
+
+    Numbers are dates only as days without separators: 20060905.
+    """
     if words and all(map(is_number, words)):
         return len(words[0]) >= len("20060905") and is_compact(words)
     return bool(words) and bool(DATE.search(words[0]) or not is_number(words[0])) and seconds(words) is not None
 
 
 def are_years(words):
-    """Whether words are years, each as far from the next."""
+    """Return True for years at equal distances."""
     whole = len(words) > 2 and all(map(YEAR.fullmatch, words))
     return whole and len({int(b) - int(a) for a, b in zip(words, words[1:])}) == 1
 
 
 def check_times(times, path):
-    """Return times of a file; DataError where two are equal as whole seconds, or one is no time. None stays None."""
+    """Return the times of a file; None stays None.
+
+    Raises DataError if two are equal as whole seconds, or if one is invalid.
+    """
     if times is None:
         return None
     times = as_array(times, f"{path}: times")
@@ -165,10 +184,10 @@ def check_times(times, path):
 
 
 def read_times(path):
-    """Read the times of the columns of a tensor from a text, one a line below a header or none, or from an .npy.
+    """Read the times of a tensor's columns from text or .npy.
 
-    path: a file's name, or '-'. Returns numbers or int64 seconds, checked. Raises DataError for other files, for what
-    is no time, and for times that repeat.
+    Text has one time per line and an optional header. path: a file's name, or '-'. Returns numbers or int64 seconds,
+    validated. Raises DataError for other files, invalid times and repeated times.
     """
     with sources.opened(path, NEEDED) as source:
         if source.format == "npy":

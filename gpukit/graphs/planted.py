@@ -1,23 +1,26 @@
-"""Generated graphs: sparse random ones, and ones with ego-Facebook's degrees and communities.
+"""Synthetic graphs: sparse random ones, and ones similar to ego-Facebook.
 
-ego-Facebook (J. McAuley and J. Leskovec, NIPS 2012; SNAP) is made of ten people's circles of friends: 4,039 vertices,
+ego-Facebook (J. McAuley and J. Leskovec, NIPS 2012; SNAP) consists of ten people's circles of friends: 4,039 vertices,
 88,234 edges, degrees 1, 25 and 1,045 (least, median, most), 75 leaves. EGOS: friends of each, edges among those.
 """
 
 import numpy as np
 
-DEGREE = 20  # mean, of a random graph
+DEGREE = 20  # mean degree of a random graph
 FRIENDS = (1045, 792, 755, 547, 347, 227, 170, 159, 68, 59)
 EGOS = tuple(zip(FRIENDS, (26749, 14024, 30025, 4813, 2519, 3192, 1656, 1693, 270, 146)))
 VERTICES, EDGES = 4039, 88234
-DENSEST = 0.5  # share of a community's pairs that edges take at most: small graphs have fewer edges
-SPREAD = 1.3  # standard deviation of the logarithm of how many friends somebody has
+DENSEST = 0.5  # maximum edge density of a community: small graphs have fewer edges
+SPREAD = 1.3  # standard deviation of the logarithm of the number of friends
 CIRCLE = 60  # vertices in a circle of an ego's friends
-CLOSE = 3.0  # what being in one circle adds to the logarithm of the odds of an edge
+CLOSE = 3.0  # increase of an edge's log odds within a circle
 
 
 def random_edges(count, rng):
-    """(E, 2) int64, i < j: a random graph of count vertices and a mean degree of DEGREE, at most half of all pairs."""
+    """Return the edges (E, 2) int64, i < j, of a random graph.
+
+    It has count vertices and a mean degree of DEGREE, at most half of all pairs.
+    """
     pairs = count * (count - 1) // 2
     wanted = max(1, min(DEGREE * count // 2, pairs // 2))
     chosen = np.empty(0, dtype=np.int64)
@@ -29,18 +32,20 @@ def random_edges(count, rng):
 
 
 def _pairs(codes):
-    """The pairs i < j whose places in the order (0, 1), (0, 2), (1, 2), (0, 3), ... are codes (E,) int64.
+    """Return the pairs i < j at positions (E,) int64.
 
-    Exact below 2^25 vertices: the root of a square below 2^53 is, and the next smaller one is far enough from it.
+    The order is (0, 1), (0, 2), (1, 2), (0, 3), ... Exact below 2^25 vertices: square roots of squares below 2^53 are
+    exact, and the next smaller number is far enough away.
     """
     j = ((1.0 + np.sqrt(1.0 + 8.0 * codes)) / 2.0).astype(np.int64)
     return np.column_stack((codes - j * (j - 1) // 2, j))
 
 
 def ego_edges(count, rng):
-    """(E, 2) int64, i < j: a connected graph of count vertices like ego-Facebook.
+    """Return the edges (E, 2) of a graph similar to ego-Facebook.
 
-    With its 4,039 vertices it has its 88,234 edges; a smaller one has smaller communities, a larger one more of them.
+    It is connected and has count vertices. With 4,039 vertices it has 88,234 edges; a smaller one has smaller
+    communities, a larger one more of them.
     """
     sizes, inner = _communities(count)
     starts = np.concatenate(([0], np.cumsum(sizes)))
@@ -53,7 +58,7 @@ def ego_edges(count, rng):
 
 
 def _communities(count):
-    """(vertices (C,), edges among those that are not the hub (C,)) of the communities of a graph of count vertices."""
+    """Return (vertices (C,), edges without the hub (C,)) of the communities."""
     whole, rest = divmod(count, VERTICES)
     parts = [_scaled(VERTICES)] * whole + ([_scaled(rest)] if rest else [])
     sizes, edges = (np.concatenate(column) for column in zip(*parts))
@@ -61,7 +66,7 @@ def _communities(count):
 
 
 def _scaled(count):
-    """(sizes (C,), inner edges (C,)) of one copy of the ten communities with count vertices in all."""
+    """Return (sizes (C,), inner edges (C,)) of ten communities of count vertices."""
     shares = np.array(EGOS, dtype=np.float64)
     bounds = np.rint(np.cumsum(shares[:, 0]) * count / shares[:, 0].sum()).astype(np.int64)
     sizes = np.diff(bounds, prepend=0)
@@ -75,9 +80,10 @@ def _scaled(count):
 
 
 def _community(count, wanted, rng):
-    """(wanted, 2) edges among count friends: heavy-tailed degrees, and circles that know each other.
+    """Return (wanted, 2) edges among count friends.
 
-    Drawn without replacement, the odds of a pair being what its two ends and their circle make them (Gumbel's trick).
+    Degrees are heavy-tailed, and circles are densely connected. Edges are drawn without replacement, with odds that
+    depend on both ends and their circle (Gumbel's trick).
     """
     popular = SPREAD * rng.standard_normal(count)
     i, j = np.triu_indices(count, 1)

@@ -1,5 +1,7 @@
-"""read_graph and write_graph: a graph tensor from an .npz, or from a file of edges and one of values (text, Parquet,
-.npy)."""
+"""Read and write graph tensors, in one file or two.
+
+Files of edges and values are text, Parquet or .npy.
+"""
 
 import warnings
 from typing import NamedTuple
@@ -24,7 +26,7 @@ from gpukit.persist import atomic_write
 
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
-NAMED = 3  # labels in a message
+NAMED = 3  # maximum labels in a message
 OPTIONAL = ("mask", "vertices", "truth", "times")
 GRAPH = {"adjacency", "edges", "weights", *PARTS, *(f"adjacency_{part}" for part in PARTS)}
 NEEDED = (
@@ -47,19 +49,31 @@ def read_graph(
     neighbors=None,
     times=None,
 ):
-    """The GraphTensor in the .npz file `path`, or of values in the file `tensor` (or `path`) and a graph.
+    """Read a GraphTensor from one .npz, or from values and a graph.
 
-    path: an archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys and
-    as_graph_tensor says what they may hold. edges: text or Parquet (see read_graph_text), .npz or .npy. tensor: .npy,
-    .npz, text or Parquet: a wide table (see read_table; layout 'rows' or 'columns' says what a vertex is, of a .npy of
-    (T, N) too) or a long one ('long'); columns: what its columns are, see columns.asked. Where both have ids, the
-    order is that of the values (of a long table that of the graph), and vertices that only they have are isolated.
-    Without edges the graph is that of the nearest, by the file coordinates (or near/coordinates.py's) or the file
-    distances, neighbors to each, or else by correlation of the values.
-    times: a file with the times of the columns, one a line or .npy, where the values' file has none (see read_times).
-    slice_shape: (m, n): slices of rows of
-    m n values. Raises DataError for what is missing, damaged, malformed, pickled; ParameterError for a request that is
-    not clear.
+    Parameters
+    ----------
+    path : str or None
+        An archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys, and
+        as_graph_tensor their contents. Or a file of values, as `tensor`.
+    edges : str or None
+        Text or Parquet (see read_graph_text), .npz or .npy.
+    tensor : str or None
+        .npy, .npz, text or Parquet: a wide table (see read_table) or a long one. If values and edges have ids, the
+        order is that of the values (for a long table that of the graph), and vertices that only they have are isolated.
+    slice_shape : (m, n) or None
+        Slices of rows of m n values.
+    layout : 'rows', 'columns', 'long' or None
+        What a vertex is in a table, also in a .npy of (T, N); 'long' has one reading per line.
+    columns
+        Roles of the columns, see columns.asked.
+    coordinates, distances, neighbors
+        Without edges, the graph joins the nearest vertices by the file coordinates (or near/coordinates.py's
+        Coordinates) or the file distances, `neighbors` of each; or, without these, by correlation of the values.
+    times : str or None
+        A file with the times of the columns, one per line or .npy, if the values' file has none (see read_times).
+
+    Raises DataError for missing, damaged, malformed or pickled content; ParameterError for an ambiguous request.
     """
     slice_shape = None if slice_shape is None else check_slice(slice_shape)
     lies = Lies(layout, columns, slice_shape, times)
@@ -82,7 +96,7 @@ def read_graph(
 
 
 class Lies(NamedTuple):
-    """Options about the layout of values: layout, columns, slice_shape; times: a file of them."""
+    """Options of the layout of values: layout, columns, slice_shape, times file."""
 
     layout: str | None
     columns: object
@@ -90,7 +104,10 @@ class Lies(NamedTuple):
     times: object = None
 
     def times_of(self, own, path):
-        """The times of the file of values, checked, or those of the file of times; ParameterError where both have."""
+        """Return the times of either file, validated.
+
+        Raises ParameterError if both have times.
+        """
         if self.times is None:
             return own
         if own is not None:
@@ -99,8 +116,11 @@ class Lies(NamedTuple):
 
 
 class Near(NamedTuple):
-    """What a graph is made of: Coordinates or the frame of distances of a file, or neither; neighbors of each vertex,
-    or None; source: the file's name."""
+    """Source of a graph without edges.
+
+    coordinates: Coordinates, or distances: frame of a file, or neither; neighbors of each vertex, or None; source: the
+    file's name.
+    """
 
     coordinates: Coordinates | None = None
     distances: object = None
@@ -108,13 +128,16 @@ class Near(NamedTuple):
     source: str = ""
 
     def ids(self):
-        """The labels in the file of coordinates or distances, or None."""
+        """Return the labels in the file of coordinates or distances, or None."""
         if self.coordinates is not None:
             return self.coordinates.ids
         return None if self.distances is None else graph_from_distances(self.distances).vertices
 
     def graph_of(self, values, ids, mask=None):
-        """The Graph of the vertices of values (N, ...), NaN or masked where missing, with ids (N,) or None."""
+        """Return the Graph of the vertices of values (N, ...).
+
+        Missing values are NaN or masked; ids (N,) or None.
+        """
         known = np.arange(len(values)) if ids is None else ids
         if self.coordinates is not None:
             return graph_from_coordinates(chosen(self.coordinates, known), self.neighbors)._replace(vertices=ids)
@@ -125,7 +148,10 @@ class Near(NamedTuple):
         return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
 
     def warn_of_absent(self, ids, names, path):
-        """Warn of labels in the file that the table of values has not; the graph is made without them."""
+        """Warn of the file's labels that the values lack.
+
+        The graph is made without them.
+        """
         there = set(map(str, names))
         absent = [name for name in map(str, ids) if name not in there]
         if absent:
@@ -138,8 +164,10 @@ class Near(NamedTuple):
 
 
 def near_of(coordinates, distances, neighbors):
-    """Return the Near of coordinates (a file, or Coordinates), of a file of distances, or of neither. The file is read
-    once, because it may be a pipe."""
+    """Return the Near of coordinates (a file, or Coordinates), distances or neither.
+
+    The file is read once, because it may be a pipe.
+    """
     if coordinates is not None:
         found = coordinates if isinstance(coordinates, Coordinates) else read_coordinates(coordinates)
         return Near(found, None, neighbors, found.source)
@@ -149,7 +177,7 @@ def near_of(coordinates, distances, neighbors):
 
 
 def _whole(found, path, lies):
-    """The GraphTensor of an archive that has all."""
+    """Return the GraphTensor of an archive with graph and values."""
     if lies.layout is not None or lies.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
     optional = {name: found.get(name) for name in OPTIONAL}
@@ -158,17 +186,17 @@ def _whole(found, path, lies):
 
 
 def _made(found, near, lies):
-    """The GraphTensor of Values whose graph is yet to be made."""
+    """Return the GraphTensor of Values, with a graph made by Near."""
     graph = near.graph_of(found.values, found.ids, found.mask)
     also = {"mask": found.mask, "slice_shape": lies.slice_shape, "times": found.times, "types": found.types}
     return as_graph_tensor(graph.adjacency, found.values, vertices=graph.vertices, **also)
 
 
 def read_edges(path):
-    """(graph, ids (N,) or None) of a file or a pipe: text (see read_graph_text), .npz (NEEDED has the keys) or .npy; of
-    a Graph what it holds.
+    """Return (graph, ids (N,) or None) of a file, a pipe or a Graph.
 
-    graph: in a form that as_adjacency takes; a list of edges from .npz or .npy does not say how many vertices it has.
+    Files: text (see read_graph_text), .npz (NEEDED has the keys) or .npy. graph: in a form that as_adjacency takes; an
+    edge list from .npz or .npy does not determine the number of vertices.
     """
     if isinstance(path, Graph):
         return path.adjacency, path.vertices
@@ -182,7 +210,7 @@ def read_edges(path):
 
 
 def _beside(edges, tensor, lies):
-    """The GraphTensor of two files."""
+    """Return the GraphTensor of two files."""
     graph, ids = read_edges(edges)
     with sources.opened(tensor, "the values of the graph's vertices") as source:
         tensor, (values, mask, names, times, types) = source.name, _values(source, graph, ids, lies)
@@ -198,7 +226,10 @@ def _beside(edges, tensor, lies):
 
 
 def _values(source, graph, ids, lies):
-    """The Values of an open Source; graph, ids: None where there is none yet, and ids that its labels may have."""
+    """Return the Values of an open Source.
+
+    graph, ids: None without a graph; ids may hold known labels.
+    """
     if source.format == "npy":
         return Values(_turned(archives.read_npy(source), lies.layout))
     if source.format == "npz":
@@ -210,7 +241,10 @@ def _values(source, graph, ids, lies):
 
 
 def _places(ids, names, count, path):
-    """(len(ids),) int64: the rows of the values that the ids of a list of edges stand for."""
+    """Return the rows of values for an edge list's ids.
+
+    The result is (len(ids),) int64.
+    """
     if names is None:
         if ids.dtype.kind in "iu" and ids[0] == 0 and ids[-1] < count:
             return ids.astype(np.int64)
@@ -229,7 +263,7 @@ def _places(ids, names, count, path):
 
 
 def _count(graph):
-    """The number of vertices that a graph names."""
+    """Return the number of vertices that a graph names."""
     if hasattr(graph, "indptr"):
         return graph.shape[0]
     edges = graph[0] if isinstance(graph, tuple) else graph
@@ -237,17 +271,20 @@ def _count(graph):
 
 
 def _is_array(source):
-    """Whether a file is a .npy, or an .npz by its name."""
+    """Return True for a .npy, or an .npz by its name."""
     return source.format == "npy" or str(source.name).lower().endswith(".npz")
 
 
 def _turned(array, layout):
-    """A tensor from a file; a table of two axes with a column a vertex is turned."""
+    """Return a tensor of a file, transposed if its columns are vertices."""
     return array.T if layout == "columns" and array.ndim == 2 else array
 
 
 def _check_whole(path, headers, read):
-    """DataError for an archive that is no graph with values by its arrays' names, dtypes and shapes; see read_npz."""
+    """Raise DataError unless headers are those of a graph with values.
+
+    Names, dtypes and shapes of arrays are checked; see read_npz.
+    """
     _check_tensor(path, headers, f"Needed: {NEEDED}")
     count = _check_graph(path, headers, read)
     shape = headers["tensor"].shape
@@ -259,14 +296,17 @@ def _check_whole(path, headers, read):
 
 
 def _check_values(path, headers, read):
-    """DataError for an archive that holds no values alone, by its arrays' names, dtypes and shapes; see read_npz."""
+    """Raise DataError unless headers are those of values without a graph.
+
+    See read_npz.
+    """
     _check_tensor(path, headers, "Optional: mask, vertices, times")
     if (GRAPH - {"weights"}) & set(headers):
         raise ParameterError(f"{path} brings its graph: leave edges, coordinates and distances out.")
 
 
 def _check_tensor(path, headers, needed):
-    """DataError unless there is a tensor of numbers, and what belongs to it is no larger."""
+    """Raise DataError unless there is a numeric tensor and nothing larger."""
     if "tensor" not in headers:
         raise DataError(f"{path} has no array named tensor. Found: {_listed(headers)}. {needed}.")
     tensor = headers["tensor"]
@@ -276,8 +316,10 @@ def _check_tensor(path, headers, needed):
 
 
 def _check_graph(path, headers, read):
-    """The number of vertices of the graph in an archive, None where it does not say; DataError for what is no graph by
-    its arrays' names, dtypes and shapes."""
+    """Return the vertex count of an archive's graph, None if unknown.
+
+    Raises DataError if names, dtypes or shapes are not those of a graph.
+    """
     form = _form(headers, path)
     shape = headers[form].shape if form in headers else ()
     if form == "edges" or (len(shape) == 2 and shape[1] == 2 != shape[0]):  # a list of edges under either name
@@ -294,7 +336,7 @@ def _check_graph(path, headers, read):
 
 
 def _check_parts(path, headers, prefix, read):
-    """The number of vertices of a CSR matrix; DataError where the Headers of its parts do not fit."""
+    """Return the vertex count of CSR parts; DataError for wrong Headers."""
     data, indices, indptr, shape = (prefix + part for part in PARTS)
     try:
         archives.check_header(path, headers, shape, "iu", (2,))
@@ -308,7 +350,10 @@ def _check_parts(path, headers, prefix, read):
 
 
 def _form(found, path):
-    """'adjacency', 'edges', or the prefix of CSR parts' names in an archive; DataError unless it has one graph."""
+    """Return the form of an archive's graph: 'adjacency', 'edges' or a prefix.
+
+    A prefix is that of the names of CSR parts. Raises DataError unless there is exactly one graph.
+    """
     kinds = [name for name in ("adjacency", "edges") if name in found]
     csr = [prefix for prefix in ("adjacency_", "") if all(prefix + part in found for part in PARTS)]
     if len(kinds) + len(csr) != 1:
@@ -318,7 +363,7 @@ def _form(found, path):
 
 
 def _graph(found, path):
-    """The graph in the arrays of an archive, in a form that as_adjacency takes."""
+    """Return an archive's graph in a form of as_adjacency."""
     form = _form(found, path)
     if form == "edges":
         return found["edges"], found.get("weights")
@@ -326,7 +371,7 @@ def _graph(found, path):
 
 
 def _from_parts(parts, path):
-    """A csr_array of its data, indices, indptr and shape; DataError when they do not fit."""
+    """Return a csr_array of data, indices, indptr and shape; DataError if invalid."""
     from scipy import sparse
 
     data, indices, indptr, shape = parts
@@ -344,8 +389,10 @@ def _listed(found):
 
 
 def _arrays(source, wanted, check):
-    """{name: array} of an .npz in an open Source; one that is not wanted is not read, and None; check: of the Headers,
-    as read_npz takes it, after the name."""
+    """Return {name: array} of an .npz; None for unwanted arrays.
+
+    check: function of the name and the Headers, as in read_npz.
+    """
     if source.format != "npz":
         raise DataError(
             f"{source.name} is no .npz archive of numpy's. A graph and its values in two files are --edges FILE "
@@ -356,10 +403,10 @@ def _arrays(source, wanted, check):
 
 
 def write_graph(path, data):
-    """Write a GraphTensor to an .npz that read_graph reads: missing values as NaN, the adjacency in its CSR parts.
+    """Write a GraphTensor to an .npz for read_graph.
 
-    The file appears whole or not at all. Raises ParameterError for another suffix, DataError for a path that cannot be
-    written.
+    Missing values are NaN; the adjacency is stored in its CSR parts. The file is written atomically. Raises
+    ParameterError for another suffix, DataError if the path is not writable.
     """
     check_copy(path)
     data = sound(data)
@@ -373,5 +420,5 @@ def write_graph(path, data):
 
 
 def check_copy(path):
-    """The suffix .npz of a path that can be written; ParameterError or DataError for one that it cannot."""
+    """Return the suffix .npz of an output path; ParameterError or DataError."""
     return container.check_copy(path, (".npz",))

@@ -1,7 +1,7 @@
-"""Generated graph tensors, as the graph-tensor imputation paper makes them (6.1.1).
+"""Synthetic graph tensors as in the graph-tensor imputation paper (6.1.1).
 
-Every spectral slice is a product of two Gaussian matrices, (m, r) by (r, n); the inverse graph Fourier transform, with
-the basis that imputation uses, takes them to the vertices; then slices, or single entries, are missing at random.
+Every spectral slice is a product of two Gaussian matrices, (m, r) by (r, n). The inverse graph Fourier transform, with
+the basis of imputation, maps them to the vertices. Then slices, or single entries, are missing at random.
 """
 
 import numpy as np
@@ -17,8 +17,8 @@ from gpukit.streams import NumpySynth
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
 GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
-NOISIEST = 1e6  # what imputation takes has 15 digits before the point at most
-TOGETHER = 256  # slices multiplied in float64 at a time
+NOISIEST = 1e6  # imputation accepts at most 15 digits before the decimal point
+TOGETHER = 256  # slices multiplied in float64 per batch
 
 
 def synth_graph(
@@ -33,14 +33,15 @@ def synth_graph(
     adjacency=None,
     dtype="float32",
 ):
-    """A GraphTensor with its truth, of rank `rank` in every slice of the graph spectral domain.
+    """Generate a GraphTensor with its truth, of low spectral rank.
 
     like: 'random' (mean degree 20; 400 vertices) or 'ego-facebook' (its degrees and communities; 4,039 vertices);
-    vertices: another number of them. adjacency: a graph in any form that as_adjacency takes, in place of a generated
-    one. shape: (m, n) of a slice. missing: the share of slices, exactly (rounded; one stays), or with entries=True the
-    chance of each entry. noise: standard deviation of what is added to the observed values, as a share of the truth's
-    root mean square; the truth stays clean. dtype: 'float32' or 'float64'. The same seed makes the same data, on one
-    machine to the bit, elsewhere as far as the stored basis is the same. Raises ParameterError, DataError.
+    vertices: another number of them. adjacency: a graph in any form that as_adjacency takes, instead of a generated
+    one. shape: (m, n) of a slice. rank: of each slice in the graph spectral domain. missing: the fraction of slices,
+    exact (rounded; one stays), or with entries=True the probability of each entry. noise: standard deviation of the
+    noise added to the observed values, relative to the truth's root mean square; the truth has no noise. dtype:
+    'float32' or 'float64'. The same seed gives the same data, bitwise on one machine, elsewhere if the stored basis is
+    the same. Raises ParameterError, DataError.
     """
     check_choice("dtype", dtype, ("float32", "float64"))
     shape, rank = _shape(shape), check_integer("rank", rank, 1)
@@ -69,7 +70,7 @@ def _shape(shape):
 
 
 def _graph(like, vertices, seed):
-    """The adjacency of a generated graph."""
+    """Return the adjacency of a generated graph."""
     check_choice("like", like, LIKES)
     count = USUAL[like] if vertices is None else check_integer("vertices", vertices, 2, LARGEST_DENSE)
     edges = {"random": random_edges, "ego-facebook": ego_edges}[like](count, _stream(seed, GRAPH))
@@ -77,7 +78,7 @@ def _graph(like, vertices, seed):
 
 
 def _given(graph, vertices):
-    """The adjacency of a graph that the caller has."""
+    """Return the adjacency of the caller's graph."""
     adjacency = as_adjacency(graph)
     if vertices not in (None, adjacency.shape[0]):
         raise ParameterError(f"vertices={vertices!r} is for generated graphs; the given one has {adjacency.shape[0]}.")
@@ -85,7 +86,7 @@ def _given(graph, vertices):
 
 
 def _truth(adjacency, shape, rank, seed, dtype):
-    """(N, m, n) of dtype: the inverse transform of low-rank spectral slices."""
+    """Return the inverse transform of low-rank spectral slices, (N, m, n)."""
     vectors = fourier_basis(adjacency).vectors.astype(dtype)
     count, rng = len(vectors), _stream(seed, SPECTRUM)
     spectral = np.empty((count, *shape), dtype=dtype)
@@ -97,7 +98,10 @@ def _truth(adjacency, shape, rank, seed, dtype):
 
 
 def _mask(shape, missing, rng):
-    """bool (N,) or (N, m, n), True = observed; at least one is."""
+    """Return a mask (N,) or (N, m, n), True = observed.
+
+    At least one entry is observed.
+    """
     mask = np.ones(shape, dtype=bool)
     if len(shape) == 1:
         count = min(round(missing * shape[0]), shape[0] - 1)
@@ -110,7 +114,7 @@ def _mask(shape, missing, rng):
 
 
 def _noisy(truth, noise, rng):
-    """A copy of truth, Gaussian noise added."""
+    """Return a copy of truth with Gaussian noise."""
     tensor = truth.copy()
     if noise:
         scale = noise * np.sqrt(np.mean(truth**2, dtype=np.float64))

@@ -1,4 +1,7 @@
-"""A table of values as text or Parquet: a row a vertex, a column a vertex, or a line a reading."""
+"""Read tables of values from text or Parquet: wide or long.
+
+A wide table has one vertex per row or column, a long one one reading per line.
+"""
 
 from typing import NamedTuple
 
@@ -24,8 +27,10 @@ SEVERAL = "Give each time of a sensor once; where clocks are set back, give time
 
 
 class Values(NamedTuple):
-    """values (N, ...), NaN where missing; mask, ids (N,), times, types (column_types.ColumnTypes): None where the file
-    has none."""
+    """Values (N, ...) of a file, NaN where missing, and optional columns.
+
+    mask, ids (N,), times, types (column_types.ColumnTypes): None if the file has none.
+    """
 
     values: np.ndarray
     mask: np.ndarray | None = None
@@ -35,11 +40,12 @@ class Values(NamedTuple):
 
 
 def read_table(path, count=None, ids=None, layout=None, columns=None):
-    """Values (N, T) float64, NaN where a field is empty or nan, of a file of numbers; times (T,) where its labels are
-    dates, or numbers below a header that calls them times.
+    """Return the Values (N, T) float64 of a file of numbers.
 
-    path: also a sheet.Table. count, ids: N and the ids (or None) of the graph; without a graph None, and ids may hold
-    labels of vertices. layout: 'rows' (one row a vertex), 'columns', 'long' or None; columns: see columns.asked.
+    Empty fields and nan are NaN. times (T,): if labels are dates, or numbers below a header that names them times.
+    path: also a sheet.Table. count, ids: N and the ids (or None) of the graph; without a graph count is None, and ids
+    may hold labels of vertices. layout: 'rows' (one row per vertex), 'columns', 'long' or None; columns: see
+    columns.asked.
     """
     table = path if isinstance(path, Table) else open_table(path)
     found, frame = columns_of(table, known_of(ids), count, layout, columns)
@@ -57,17 +63,17 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
 
 
 def known_of(ids):
-    """The labels of vertices as a set of str."""
+    """Return the labels of vertices as a set of str."""
     return frozenset() if ids is None else frozenset(map(str, ids))
 
 
 def numbered(count):
-    """The ids 0 to N-1 of vertices without labels, None without a graph."""
+    """Return the ids of unlabelled vertices, None without a graph."""
     return None if count is None else np.arange(count)
 
 
 def times_of(table, frame, found):
-    """(T,) int64 seconds of the times of a wide table, or None."""
+    """Return the times of a wide table as (T,) int64 seconds, or None."""
     if found.layout == "rows":
         head = sensors_of(table, found)
         return moments.seconds(head, found.order) if moments.are_dates(head) or moments.are_years(head) else None
@@ -81,8 +87,11 @@ def times_of(table, frame, found):
 
 
 def seconds_of(columns, order, place):
-    """(R,) int64 seconds of columns [[str]] that say when, None where those of one column are no times; DataError for
-    a line whose time is unlike the first one's. place: place(row) says where it is."""
+    """Return combined time columns [[str]] as (R,) int64 seconds.
+
+    None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
+    place: function that describes a row.
+    """
     found = moments.together(columns, order)
     if found is not None or (len(columns) == 1 and moments.together([columns[0][:1]], order) is None):
         return found
@@ -94,16 +103,15 @@ def seconds_of(columns, order, place):
 
 
 def place_of(table, row):
-    """Where a row is, in words."""
+    """Return the position of a row, for messages."""
     return f"{table.path}, {table.place(int(row))}"
 
 
 def types_in(table, found, frame, values):
-    """Return the ColumnTypes of the values (N, T) of a wide table, or None: Parquet's of its columns, a text's of its
-    sensors.
+    """Return the ColumnTypes of the values (N, T) of a wide table, or None.
 
-    A sensor of a text is whole if no observed value is spelled with a point or an exponent; one without any
-    is as all others are.
+    They are those of Parquet's columns or of a text's sensors. A sensor of a text is whole if no observed value has a
+    decimal point or an exponent; one without observed values is like the others if these agree.
     """
     by_vertex = found.layout == "columns"
     if isinstance(table, FrameTable):
@@ -125,15 +133,15 @@ def types_in(table, found, frame, values):
 
 
 class Long(NamedTuple):
-    """A long table.
+    """Long table.
 
     columns  columns.Columns
-    vertex   (R,) int64: each line's sensor, a place in ids
-    time     (R,) int64: each line's time, a place in moments
-    ids      (N,) int64 or str: those that were known, in their order, then others as they appear
-    moments  [str] of length T: the times as they are spelled, rising
-    seconds  (T,) int64, or None where times are no dates and no numbers
-    values   (N, T) float64, NaN where there is no line, or one without a value
+    vertex   (R,) int64: each line's sensor, an index in ids
+    time     (R,) int64: each line's time, an index in moments
+    ids      (N,) int64 or str: known ones in their order, then others by appearance
+    moments  [str] of length T: the times as spelled, ascending
+    seconds  (T,) int64, or None if times are neither dates nor numbers
+    values   (N, T) float64, NaN for missing lines and values
     frame    the table as a pandas DataFrame, columns 0 to C-1
     """
 
@@ -148,13 +156,16 @@ class Long(NamedTuple):
 
     @property
     def value(self):
-        """The place of the column of values."""
+        """Position of the value column."""
         return self.columns.values[0]
 
 
 def long_of(table, found, frame, ids=None):
-    """The Long of a sheet.Table by its Columns; DataError for a line without a sensor or a time, a value that is no
-    number, and different values of a sensor at one time. ids: known ones, which come first."""
+    """Return the Long of a sheet.Table by its Columns.
+
+    ids: known ones, which come first. Raises DataError for a line without a sensor or a time, an invalid value, and
+    different values of a sensor at one time.
+    """
     import pandas
 
     words = pandas.Series(labels_of(table, frame, found))
@@ -168,8 +179,10 @@ def long_of(table, found, frame, ids=None):
 
 
 def times(table, frame, found):
-    """((R,) places in the times, these [str], (T,) int64 seconds or None): dates and numbers rising, others as they
-    appear."""
+    """Return ((R,) indices of times, times [str], (T,) int64 seconds or None).
+
+    Dates and numbers ascend; other times are in order of appearance.
+    """
     import pandas
 
     columns = [words_of(frame[at]) for at in found.time]
@@ -187,28 +200,29 @@ def times(table, frame, found):
 
 
 def firsts(places, count):
-    """(count,) the first line of each, -1 where there is none."""
+    """Return the first line of each index, (count,), else -1."""
     out = np.full(count, -1, np.int64)
     out[places[::-1]] = np.arange(len(places))[::-1]
     return out
 
 
 def ranks(keys):
-    """(n,) the place of each key among the sorted ones."""
+    """Return the rank (n,) of each key among the sorted ones."""
     return np.argsort(np.argsort(keys, kind="stable"))
 
 
 def refuse_empty(table, words, what):
-    """DataError for a line without a word."""
+    """Raise DataError for a line without a word."""
     empty = (words == "").to_numpy()
     if empty.any():
         raise DataError(f"{place_of(table, np.argmax(empty))}: this reading has no {what}.")
 
 
 def pivoted(vertex, time, numbers, named):
-    """(N, T) of the numbers of lines; of lines with the same sensor and time the one that has a value.
+    """Return the numbers of lines as (N, T), NaN where missing.
 
-    named: (ids, times, table). DataError where such lines have different values.
+    Of lines with the same sensor and time, the one with a value is taken; DataError if they have different values.
+    named: (ids, times, table).
     """
     ids, spelled, table = named
     values = np.full((len(ids), len(spelled)), np.nan)
@@ -226,7 +240,7 @@ def pivoted(vertex, time, numbers, named):
 
 
 def refuse_others(table, long, count, ids):
-    """DataError for a sensor that a graph without labels cannot have."""
+    """Raise DataError for a sensor that an unlabelled graph cannot have."""
     if count is not None and ids is None and len(long.ids) > count:
         raise DataError(
             f"{table.path} names sensor {str(long.ids[count])!r}, and the graph's vertices have no labels: they are 0 "
@@ -235,8 +249,10 @@ def refuse_others(table, long, count, ids):
 
 
 def type_of_long(table, long):
-    """Return the ColumnTypes of the values of a Long, None for float64: of a frame its column's dtype, of a text whole
-    where no value is spelled with a point or an exponent."""
+    """Return the ColumnTypes of the values of a Long, None for float64.
+
+    For a frame it is its column's dtype; a text is whole if no value has a decimal point or an exponent.
+    """
     column = long.frame[long.value]
     if isinstance(table, FrameTable):
         one = type_of_column(column)

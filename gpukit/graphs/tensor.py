@@ -1,4 +1,4 @@
-"""GraphTensor: what graph-tensor imputation reads: a graph, a matrix on each vertex, and which are observed."""
+"""GraphTensor: a graph with matrices on its vertices and a mask."""
 
 from typing import NamedTuple
 
@@ -6,17 +6,17 @@ import numpy as np
 
 
 class GraphTensor(NamedTuple):
-    """A graph of N vertices with an (m, n) matrix on each, some of them, or some of their entries, missing.
+    """Graph of N vertices with an (m, n) matrix on each, partly missing.
 
     adjacency  scipy.sparse csr (N, N) float64, see gpukit.graphs.adjacency.as_adjacency
     tensor     (N, m, n) float32 or float64, C order, never NaN; 0 where missing
     mask       bool (N,) for whole slices or (N, m, n) for single entries; True = observed
-    vertices   (N,) ids, numbers or text; None when the vertices have only their numbers
-    truth      (N, m, n) of the tensor's dtype, the whole tensor where it is known; else None
+    vertices   (N,) ids, numbers or text; None if the vertices have only their numbers
+    truth      (N, m, n) of the tensor's dtype, the complete tensor if known; else None
     times      int64 seconds since 1970-01-01 UTC, or None: (n,) of the columns of the slices, or (m, n) of their
-               entries where rows of m n values were cut into slices
-    types      column_types.ColumnTypes of the values as they were handed in; None: those of tensor
-    given      the shape in which the tensor was handed in, (N,), (N, n) or (N, m, n); None: that of tensor
+               entries if rows of m n values were reshaped to slices
+    types      column_types.ColumnTypes of the input values; None: those of tensor
+    given      shape of the input tensor, (N,), (N, n) or (N, m, n); None: that of tensor
     """
 
     adjacency: object
@@ -30,15 +30,15 @@ class GraphTensor(NamedTuple):
 
     @property
     def missing_share(self):
-        """The share of missing entries, 0 to 1."""
+        """Fraction of missing entries, 0 to 1."""
         return float(1.0 - self.mask.mean())
 
 
 class Graph(NamedTuple):
-    """A graph with the labels of its vertices, as graph_from_coordinates and others make it.
+    """Graph with the labels of its vertices.
 
     adjacency  scipy.sparse csr (N, N) float64, symmetric
-    vertices   (N,) ids, numbers or text; None when the vertices have only their numbers
+    vertices   (N,) ids, numbers or text; None if the vertices have only their numbers
     """
 
     adjacency: object

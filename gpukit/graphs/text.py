@@ -1,4 +1,4 @@
-"""Graphs as text: edge lists, and adjacencies as tables of numbers."""
+"""Read graphs from text: edge lists, and adjacencies as tables of numbers."""
 
 import numpy as np
 
@@ -13,12 +13,13 @@ SIZES = "a square table has as many rows as columns, a list two or three columns
 
 
 def read_graph_text(path):
-    """Return (adjacency, ids or None) of a text, which may be compressed (.gz, .bz2, .xz, .zip), or of Parquet.
+    """Return (adjacency, ids or None) of a text or Parquet file.
 
-    Two or three columns (space, tab or comma between them) are a list of edges: two vertices and a weight (1 without);
-    the ids, whole numbers (then ascending) or text (as they first appear), are kept. Four columns or more are an
-    adjacency of as many rows; its header, if any, are the ids. Lines that begin with # or % are comments, a first line
-    of words is a header. Raises DataError for what is neither, with its line; all that as_adjacency raises.
+    Text may be compressed (.gz, .bz2, .xz, .zip). Two or three columns (separated by space, tab or comma) are an edge
+    list: two vertices and a weight (default 1). Ids are whole numbers (then ascending) or text (in order of
+    appearance). Four columns or more are an adjacency with the same number of rows; its header, if any, holds the ids.
+    Lines that begin with # or % are comments; a first line of words is a header. Raises DataError with the line for
+    other content, and as as_adjacency does.
     """
     table = sheet.open_table(path)
     if len(table.first) not in (2, 3):
@@ -32,14 +33,14 @@ def read_graph_text(path):
 
 
 def is_number(word):
-    """Return True for a field that is empty or a number (nan and inf too)."""
+    """Return True for an empty field or a number, nan included."""
     return not word or words.is_number(word, finite=False)
 
 
 def pairs_of(table, what, number):
-    """Return ((E, 2) places in ids, (E,) numbers or None, ids) of a sheet.Table with two or three columns.
+    """Return ((E, 2) indices in ids, (E,) numbers or None, ids) of a sheet.Table.
 
-    what, number: the names of a line and of its number in messages.
+    The table has two or three columns. what, number: names of a line and of its number in messages.
     """
     header = _list_header(table)
     frame = table.frame(header, ids=(0, 1))
@@ -62,7 +63,7 @@ def _are_integers(frame):
 
 
 def _list_header(table):
-    """Return True if the first line of a list of edges names its columns."""
+    """Return True if an edge list's first line names its columns."""
     first, second = table.first, table.second
     if table.named:
         return True
@@ -74,7 +75,10 @@ def _list_header(table):
 
 
 def _numbered(table, frame):
-    """Return ((E, 2) places in ids, ids) of a frame's first two columns: integers ascending, text as it appears."""
+    """Return ((E, 2) indices in ids, ids) of a frame's first two columns.
+
+    Integer ids ascend; text is in order of appearance.
+    """
     import pandas
 
     ends = frame[[0, 1]]
@@ -89,7 +93,7 @@ def _numbered(table, frame):
 
 
 def square_of(table):
-    """Return ((N, N) float64, ids or None) of a sheet.Table with the same number of rows and columns.
+    """Return ((N, N) float64, ids or None) of a square sheet.Table.
 
     A header and a first column may hold ids.
     """
@@ -101,7 +105,7 @@ def square_of(table):
         named, frame = True, table.frame(True, spelled=1)
     ids = table.first if named else None
     if len(frame) == frame.shape[1] - 1:  # a first column of ids
-        ids = table.first[1:] if named else table.words(frame[0])  # the header has them as they are written
+        ids = table.first[1:] if named else table.words(frame[0])  # the header has their exact spelling
         frame = frame.drop(columns=0)
     rows, columns = frame.shape
     if rows != columns or columns < 2:

@@ -1,24 +1,24 @@
-"""Bytes in and out, below every table: what ratings, documents and graphs read and write with.
+"""Read and write bytes, text and arrays, for ratings, documents and graphs.
 
-| file           | what it does                                                                     |
+| file           | contents                                                                         |
 |----------------|----------------------------------------------------------------------------------|
-| registry.py    | formats of files, recognised by their first bytes                                |
-| sources.py     | files, pipes and standard input, opened once; unpacked, in blocks of whole lines |
-| sinks.py       | files that appear whole, pipes and standard output                               |
-| delimited.py   | a block of lines to columns, by pyarrow, and line by line                        |
-| blank_lines.py | lines of empty fields at the end of a text, left out and counted                 |
-| records.py     | lines of csv to words and back, quoted fields to the letter                      |
-| notes.py       | what readers merged or left out, for the command line                            |
+| registry.py    | file formats, recognised by their first bytes                                    |
+| sources.py     | files, pipes and standard input, opened once; decompressed, in whole lines       |
+| sinks.py       | files written atomically, pipes and standard output                              |
+| delimited.py   | a block of lines to columns, by pyarrow or line by line                          |
+| blank_lines.py | lines of empty fields at the end of a text, removed and counted                  |
+| records.py     | csv lines to words and back, with quoted fields                                  |
+| notes.py       | notes of readers on merged or skipped rows, for the command line                 |
 | words.py       | words to numbers and ids                                                         |
-| sheet.py       | a whole text or Parquet as a frame of fields, ids and labels as they are spelled |
-| ids.py         | ids as people write them to rows 0, 1, ..., by hashing, and back                 |
-| numbering.py   | ids that lie close together are numbered by a table: what host and GPU share     |
+| sheet.py       | a whole text or Parquet file as a data frame; ids and labels keep their spelling |
+| ids.py         | external ids to rows 0, 1, ..., by hashing, and back                             |
+| numbering.py   | dense ids to rows by a lookup table; shared by host and GPU                      |
 | times.py       | dates and numbers to seconds since 1970                                          |
-| packed.py      | bzip2 and xz, unpacked as they come                                              |
+| packed.py      | streaming decompression of bzip2 and xz                                          |
 | container.py   | binary copies: array files that load at disk speed                               |
-| archives.py    | .npz and .npy that people hand in, nothing in them believed before it is seen    |
-| trust.py       | are indices in range, pointers rising, numbers finite, ids unique?               |
+| archives.py    | .npz and .npy files of users, validated before they are loaded                   |
+| trust.py       | checks of index ranges, pointers, finite numbers and unique ids                  |
 | parquet.py     | Parquet, read batch by batch through pyarrow                                     |
 | tables.py      | tables written as csv and Parquet through pyarrow, on threads                    |
-| arrays.py      | other libraries' arrays and frames to numpy arrays                               |
+| arrays.py      | other libraries' arrays and data frames to numpy arrays                          |
 """

@@ -1,8 +1,8 @@
-"""numpy's own files, .npz and .npy, that people hand in: read without believing what they say of themselves.
+"""Read .npz and .npy files of users, and validate their headers first.
 
-A member's bytes are counted before any is unpacked: its .npy header must ask for exactly as many as the archive says
-that it has, and no more than its packed bytes can hold. Only members with wanted names are unpacked, after the headers
-of all of them were checked; of the others the name alone is compared with the one that stands before their bytes.
+The size in a .npy header must equal the size in the archive's list, and its packed bytes must be able to hold it. Only
+members with wanted names are decompressed, after all their headers are checked. For the others only the name is
+compared with the name stored before the member's bytes.
 """
 
 import contextlib
@@ -22,10 +22,10 @@ from gpukit.errors import DataError, GpukitError
 from gpukit.io import sources
 
 KINDS = {"biuf": "real numbers", "iu": "whole numbers", "iuU": "ids", "SU": "text"}  # of dtypes
-DENSEST = 1040  # bytes that deflate makes of one, at most
+DENSEST = 1040  # highest compression ratio of deflate
 AT_ONCE = 1 << 20
 END = struct.Struct("<4s4H2LH")  # the end of an archive, before its comment; the fifth is the count of members
-MANY = 0xFFFF  # a count that stands elsewhere
+MANY = 0xFFFF  # marks a count stored elsewhere in the archive
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, OSError, ValueError, KeyError),
     *(NotImplementedError, RuntimeError, OverflowError, IndexError, SyntaxError, TypeError),
@@ -46,17 +46,18 @@ class Header(NamedTuple):
 
 
 def read_npz(path, wanted, check=None):
-    """({name: array}, all names) of an .npz, a path or an open Source; only arrays with wanted names are read.
+    """Return ({name: array}, all names) of an .npz file.
 
-    check: called before any data is unpacked, with {name: Header, None for those not wanted} and a function that reads
-    one small array by name; raises DataError for what is missing or does not fit. Raises DataError for what is damaged,
-    holds Python objects, or says more of itself than its bytes can hold.
+    path: a path or an open Source. Only arrays with wanted names are read. check: called before any data is
+    decompressed, with {name: Header, None for unwanted names} and a function that reads one small array by name; it
+    raises DataError for missing or unsuitable arrays. Raises DataError for a damaged file, Python objects, or a
+    declared size that the bytes cannot hold.
     """
     with sources.opened(path) as source, _told(source.name):
         archive, name = source.archive(), source.name
         members = _members(name, archive)
         for info in members.values():
-            archive.open(info).close()  # which compares the two places that a name stands in
+            archive.open(info).close()  # compares the two stored copies of the name
         titles = {one: f"{name} ({one})" for one in members if one in wanted}
         headers = {one: _declared(titles[one], archive, info) for one, info in members.items() if one in wanted}
         if check is not None:
@@ -67,8 +68,10 @@ def read_npz(path, wanted, check=None):
 
 
 def check_header(path, headers, name, kinds, shape):
-    """DataError unless the Header of a name, where there is one, has a dtype of these kinds and this shape (None: any
-    size)."""
+    """Raise DataError unless a header has a dtype kind and shape.
+
+    None in `shape` accepts any size. A missing name passes.
+    """
     header = headers.get(name)
     if header is None:
         return
@@ -82,20 +85,23 @@ def check_header(path, headers, name, kinds, shape):
 
 
 def check_size(path, headers, name, most, of):
-    """DataError when the array of a name, where there is one, has more entries than what it belongs to."""
+    """Raise DataError if the array `name` has more than `most` entries."""
     header = headers.get(name)
     if header is not None and header.size > most:
         raise DataError(f"{path}: {name} has {header.size:,} entries, more than there are {of}, {most:,}.")
 
 
 def read_npy(path):
-    """The array of a .npy file, a path or an open Source; raises as read_npz does."""
+    """Return the array of a .npy file.
+
+    path: a path or an open Source. Raises as read_npz does.
+    """
     with sources.opened(path) as source, _told(source.name):
         return _read(source.name, source.seekable(), source.size)
 
 
 def _members(path, archive):
-    """{name of an array: ZipInfo}; DataError where the archive's end counts others, or two have one name."""
+    """Return {array name: ZipInfo}; DataError for a wrong count or duplicate names."""
     archive.fp.seek(-len(archive.comment) - END.size, os.SEEK_END)
     count = END.unpack(archive.fp.read(END.size))[4]
     if count not in (len(archive.infolist()), MANY):
@@ -110,20 +116,20 @@ def _members(path, archive):
 
 
 def _declared(name, archive, info):
-    """The Header of a member, checked against the sizes that the archive says, and against the memory there is."""
+    """Return a member's Header, checked against archive and free memory."""
     _check_packed(name, info)
     with archive.open(info) as stream:
         return _checked_header(name, stream, info.file_size)
 
 
 def _unpacked(name, archive, info):
-    """The array of a member."""
+    """Return the array of a member."""
     with archive.open(info) as stream:
         return _read(name, stream, info.file_size)
 
 
 def _check_packed(name, info):
-    """DataError for a member packed otherwise than by numpy, or one that claims more than its bytes can hold."""
+    """Raise DataError for another compression method or an impossible size."""
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DataError(f"{name} is packed in another way than numpy packs. Write it again with numpy.savez.")
     if info.file_size > DENSEST * (info.compress_size + 1):
@@ -131,7 +137,7 @@ def _check_packed(name, info):
 
 
 def _read(name, stream, size):
-    """The array in a stream of so many bytes, a .npy file."""
+    """Return the array of a .npy stream of `size` bytes."""
     shape, in_columns, dtype = _checked_header(name, stream, size)
     needed = prod(shape) * dtype.itemsize
     raw, at = np.empty(needed, np.uint8), 0
@@ -149,7 +155,7 @@ def _read(name, stream, size):
 
 
 def _checked_header(name, stream, size):
-    """The Header at the start of a stream of so many bytes; DataError unless the data behind it has its size."""
+    """Return a stream's Header; DataError if its sizes differ."""
     header = _header(name, stream)
     needed, has = header.size * header.dtype.itemsize, size - stream.tell()
     if needed != has:
@@ -161,7 +167,7 @@ def _checked_header(name, stream, size):
 
 
 def _header(name, stream):
-    """The Header that a .npy file declares."""
+    """Return the Header that a .npy file declares."""
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     version = np.lib.format.read_magic(stream)
     if version not in readers:
@@ -182,7 +188,7 @@ def _header(name, stream):
 
 @contextlib.contextmanager
 def _told(path):
-    """What is found wrong with a file as DataError."""
+    """Convert errors of reading a file to DataError."""
     try:
         yield
     except GpukitError:

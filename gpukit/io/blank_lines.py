@@ -1,4 +1,7 @@
-"""Lines without content at the end of a text: empty, or of empty fields, as spreadsheets write them (,, and ;;)."""
+"""Find and remove blank lines at the end of a text.
+
+Spreadsheets write such lines as ,, or ;;.
+"""
 
 import functools
 import re
@@ -7,12 +10,15 @@ import numpy as np
 
 from gpukit.io import notes
 
-WINDOW = 1 << 12  # bytes at the end of a block in which its last lines are looked for first
+WINDOW = 1 << 12  # bytes at the end of a block, searched first
 
 
 @functools.cache
 def _pattern(sep):
-    """The pattern (of bytes) of a line of empty fields, quoted or not; sep: the separator, ' ' for any blanks."""
+    """Return the pattern (bytes) of a line of empty fields.
+
+    sep: the field separator, ' ' for any blanks.
+    """
     if sep == " ":
         return re.compile(rb'(?:[ \t]|(?<![^ \t\n])""(?![^ \t\r\n]))*+[\r\n]*')
     blanks = "[" + " \t".replace(sep, "") + "]*+"
@@ -21,7 +27,7 @@ def _pattern(sep):
 
 
 def content_end(raw, sep):
-    """Return the place in a text (bytes) behind its last line that has content."""
+    """Return the offset in bytes behind the last line with content."""
     pattern, end = _pattern(sep), len(raw)
     while end:
         start = raw.rfind(b"\n", 0, end - 1) + 1
@@ -32,9 +38,9 @@ def content_end(raw, sep):
 
 
 def cut_blank_end(raw, sep, name):
-    """Return a text (bytes) without the lines at its end that have no content, and note their number.
+    """Return a text (bytes) without blank lines at its end.
 
-    sep: the separator of its fields, ' ' for any blanks; name: the file's.
+    Their number is noted. sep: the field separator, ' ' for any blanks; name: the file's name.
     """
     end = content_end(raw, sep)
     note_blank(name, count_lines(raw[end:]))
@@ -42,7 +48,10 @@ def cut_blank_end(raw, sep, name):
 
 
 def without_blank_end(blocks, sep, name):
-    """Yield blocks of whole lines (uint8) without the last lines that have no content; as cut_blank_end."""
+    """Yield blocks of whole lines (uint8) without blank lines at the end.
+
+    Arguments as in cut_blank_end.
+    """
     kept = np.empty(0, np.uint8)
     for block in blocks:
         end = _block_end(block, sep)
@@ -56,19 +65,19 @@ def without_blank_end(blocks, sep, name):
 
 
 def count_lines(raw):
-    """Return the number of lines of a text (bytes), of which the last may have no end."""
+    """Return the number of lines of a text (bytes), unended ones included."""
     return raw.count(b"\n") + (not raw.endswith(b"\n") and bool(raw))
 
 
 def note_blank(name, count):
-    """Note how many lines without content at the end of a file were left out."""
+    """Report the number of blank lines left out."""
     if count:
         lines = "1 empty line" if count == 1 else f"{count:,} empty lines"
         notes.add(name, f"{lines} at the end of the file left out", empty_lines=count)
 
 
 def _block_end(block, sep):
-    """`content_end` of a block; only its last bytes are looked at where these tell."""
+    """Return `content_end` of a block, from a growing window at its end."""
     window = WINDOW
     while True:
         tail = block[-window:].tobytes()

@@ -1,4 +1,4 @@
-"""The binary copies of tables: array files (gpukit/arrayfile.py) that load at the disk's speed."""
+"""Binary copies of tables: array files that load at disk speed."""
 
 from pathlib import Path
 
@@ -17,18 +17,26 @@ def kind_of(name):
 
 
 def write_arrays(file, kind, arrays, **facts):
-    """Write {name: array} (numbers or fixed-width strings) and JSON-able facts to an open binary file."""
+    """Write arrays and JSON-serializable facts to an open binary file.
+
+    arrays: {name: array} of numbers or fixed-width strings.
+    """
     arrayfile.write(file, kind.magic, facts, arrays)
 
 
 def read_arrays(source, kind, mmap=False, leave=(), bounds=None):
-    """(facts, {name: array}) of a copy in an open Source; see arrayfile.read. Raises DataError for one that is not as
-    it was written."""
+    """Return (facts, {name: array}) of a copy in an open Source.
+
+    Arguments as in arrayfile.read. Raises DataError for a copy that was changed or damaged.
+    """
     return arrayfile.read_open(source.seekable(), source.name, kind, mmap, leave, bounds)
 
 
 def check_copy(path, suffixes):
-    """The suffix of a path that can be written; ParameterError for one not among suffixes, DataError when it cannot."""
+    """Return the suffix of an output path.
+
+    Raises ParameterError for a suffix not in `suffixes`, DataError if the path is not writable.
+    """
     suffix = Path(path).suffix.lower()
     if suffix not in suffixes:
         raise ParameterError(f"The output's name must end in {', '.join(suffixes)}; got {str(path)!r}.")

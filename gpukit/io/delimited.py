@@ -1,8 +1,8 @@
-"""A block of lines of text to columns, by pyarrow; what it would not read to the letter is left to `lines`.
+"""Parse blocks of text lines to columns with pyarrow.
 
-pyarrow joins text behind a closing quote to the field, takes a lone carriage return for the end of a line, keeps the
-blanks around a word, and reads 007 and 0x7 as the number 7. A block that has any of these is read without it, or its
-numbers as words.
+pyarrow joins text behind a closing quote to the field, ends a line at a lone carriage return, keeps blanks around a
+word, and reads 007 and 0x7 as 7. A block with any of these is parsed by `lines`, the reference, or its numbers are read
+as words.
 """
 
 import contextlib
@@ -19,17 +19,18 @@ NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
 CASE = np.uint8(32)  # the bit in which x and X differ
 IS_DIGIT_OR_X = np.isin(np.arange(256), [*b"0123456789xX"])
 IS_BLANK = np.isin(np.arange(256), [ord(letter) for letter in BLANKS])
-UNUSED = b"\x1f"  # the mark in place of one of two letters, which texts do not have
+UNUSED = b"\x1f"  # replaces a separator of two letters; texts do not contain it
 LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
 SPACED = re.compile(r'"(?:[^"]|"")*"|[ \t]+')  # a quoted field, or blanks between fields
-COLUMN = re.compile(r"In CSV column #(\d+)")  # of pyarrow's errors
+COLUMN = re.compile(r"In CSV column #(\d+)")  # in pyarrow's error messages
 
 
 class Wanted(NamedTuple):
-    """What to read of lines: their separator (' ' for any run of blanks), how many fields each has, and the places of
-    those that are whole numbers or words, decimals or words, and whole numbers of any spelling or words.
+    """Columns to parse: separator, number of fields and field positions by type.
 
-    missing: the words that are NaN in a column of decimals.
+    sep: the separator, ' ' for any run of blanks; fields: number of fields per line. ids: whole numbers or words;
+    numbers: decimals or words; times: whole numbers of any spelling, or words; missing: the words read as NaN in a
+    column of decimals.
     """
 
     sep: str
@@ -41,9 +42,10 @@ class Wanted(NamedTuple):
 
 
 def columns_of(raw, wanted, words=()):
-    """{place: int64 or float64 (rows,), or Words} of whole lines (bytes); None where that is not certain to be exact.
+    """Return {position: int64 or float64 (rows,), or Words} of whole lines (bytes).
 
-    wanted: Wanted; words: the places of those that are read as Words in any case. Numbers may be NaN and infinite.
+    None if an exact result is not certain. words: positions that are always read as Words. Numbers may be NaN and
+    infinite.
     """
     is_bare = _is_bare(raw, wanted.sep)
     raw = raw if is_bare else bytes(raw)
@@ -65,10 +67,10 @@ def columns_of(raw, wanted, words=()):
 
 
 def _is_bare(raw, sep):
-    """Return True where lines certainly have no quotes, blanks or carriage returns, as most files of numbers.
+    """Return True for lines without quotes, blanks or carriage returns.
 
-    A separator and line ends are the only letters below a comma then. numpy lets other threads run meanwhile; searches
-    of bytes do not.
+    In such lines only separators and line ends sort below a comma. numpy releases the GIL here; searches of bytes do
+    not.
     """
     letters = np.frombuffer(raw, np.uint8)
     expected = count_lines(raw) + (np.count_nonzero(letters == ord(sep)) if sep < "," else 0)
@@ -76,8 +78,11 @@ def _is_bare(raw, sep):
 
 
 def plain_lines(raw, sep):
-    """(lines as pyarrow reads them, their separator, whether quoted fields have line ends) of whole lines (bytes); None
-    where quotes do not stand around whole fields, or lines end in a carriage return alone."""
+    """Return (lines for pyarrow, separator, has_breaks) of whole lines (bytes).
+
+    has_breaks: quoted fields contain line ends. None if quotes do not enclose whole fields or a line ends in a lone
+    carriage return.
+    """
     if b"\r" in raw and _matches(raw, r"\r[^\n]"):
         return None
     if len(sep) > 1:
@@ -96,7 +101,7 @@ def plain_lines(raw, sep):
 
 
 def _single_blanks(raw):
-    """Lines with one space for any run of spaces and tabs, and none at their ends."""
+    """Replace runs of spaces and tabs by one space and strip lines."""
     raw = raw.replace(b"\t", b" ")
     while b"  " in raw:
         raw = raw.replace(b"  ", b" ")
@@ -104,10 +109,11 @@ def _single_blanks(raw):
 
 
 class Quotes:
-    """Quotes of whole lines (bytes).
+    """Positions of quotes in whole lines (bytes).
 
-    are_around_fields : whether they enclose whole fields; have_line_ends : whether one of these has a line end;
-    end : int, the place behind the last line end outside quotes, where the next row begins.
+    are_around_fields : bool; quotes enclose whole fields.
+    have_line_ends : bool; a quoted field contains a line end.
+    end : int; offset behind the last line end outside quotes, where the next row begins.
     """
 
     def __init__(self, raw, sep):
@@ -115,7 +121,7 @@ class Quotes:
         places = np.flatnonzero(letters == QUOTE)
         new = np.flatnonzero(np.diff(places, prepend=-2) > 1)
         starts, sizes = places[new], np.diff(new, append=len(places))
-        # A run of quotes opens or closes a field where their number is odd; within one, two stand for one.
+        # A run of an odd number of quotes opens or closes a field; within a field, two quotes are one.
         is_odd = sizes % 2 == 1
         is_within = (np.cumsum(is_odd) - is_odd) % 2 == 1
         before = np.where(starts > 0, letters[starts - 1], NEWLINE)
@@ -137,7 +143,7 @@ def _is_one_of(letters, sep, *others):
 
 
 def _kinds(raw, wanted, words, is_quoted):
-    """{place: pyarrow's type} of what is read."""
+    """Return {position: pyarrow type} of the parsed columns."""
     import pyarrow
 
     integer, number, word = pyarrow.int64(), pyarrow.float64(), pyarrow.binary()
@@ -149,11 +155,14 @@ def _kinds(raw, wanted, words, is_quoted):
 
 
 def _are_as_printed(raw, sep, is_quoted):
-    """Whether what pyarrow reads as a whole number is spelled as Python prints it: not as 007, 0x7, -0, or " 7"."""
+    """Return True if whole numbers are spelled as Python prints them.
+
+    007, 0x7, -0 and " 7" are not.
+    """
     if is_quoted and any(pair in raw for pair in (b'" ', b' "', b'"\t', b'\t"')):
         return False
     letters = np.frombuffer(raw, np.uint8)
-    # Most zeros are within numbers. Those behind a separator, or behind what is below the digits, are checked further.
+    # Most zeros are inside numbers. Only zeros behind a separator or a character below the digits are checked further.
     is_candidate = letters[1:] == ZERO
     is_candidate &= (letters[:-1] < ZERO) | (letters[:-1] == ord(sep[0])) if sep > "0" else letters[:-1] < ZERO
     places = np.flatnonzero(is_candidate) + 1
@@ -167,7 +176,7 @@ def _are_as_printed(raw, sep, is_quoted):
 
 
 def _matches(raw, pattern):
-    """Return True if a pattern of RE2 is in bytes. Unlike Python's searches this lets other threads run."""
+    """Return True if an RE2 pattern is in bytes; releases the GIL."""
     import pyarrow
     from pyarrow import compute
 
@@ -177,13 +186,15 @@ def _matches(raw, pattern):
 
 
 def count_lines(raw):
-    """The line ends in bytes; unlike bytes.count it lets other threads go on."""
+    """Return the number of line ends in bytes; releases the GIL."""
     return int(np.count_nonzero(np.frombuffer(raw, np.uint8) == NEWLINE))
 
 
 def _table(text, mark, has_breaks, wanted, kinds):
-    """pyarrow's Table of some columns; one whose words are no numbers is of words then. None where lines have other
-    numbers of fields."""
+    """Return a pyarrow Table of the columns, with binary for non-numeric words.
+
+    None if lines have different numbers of fields.
+    """
     import pyarrow
     from pyarrow import csv
 
@@ -216,7 +227,7 @@ def _table(text, mark, has_breaks, wanted, kinds):
 
 
 class Words:
-    """Words (n,) of a column, as bytes: where they start and stop among letters (uint8)."""
+    """Words (n,) of a column as bytes: offsets into letters (uint8)."""
 
     def __init__(self, array):
         """array: pyarrow's, of binary, none missing; or [bytes]."""
@@ -233,7 +244,7 @@ class Words:
         return len(self.starts)
 
     def trim(self):
-        """Leave out blanks around words; True where there were some."""
+        """Strip blanks around words; return True if there were any."""
         found = False
         while (some := (self.stops > self.starts) & IS_BLANK[self.letters[self.starts]]).any():
             self.starts, found = self.starts + some, True
@@ -243,12 +254,12 @@ class Words:
         return found
 
     def is_any_empty(self):
-        """True where a word has no letters."""
+        """Return True if a word is empty."""
         return bool((self.starts == self.stops).any())
 
     @functools.cached_property
     def keys(self):
-        """(n,) int64: a hash of each, by eight letters at a time."""
+        """Hash of each word, (n,) int64, computed eight letters at a time."""
         windows = np.ndarray(len(self.letters) - 7, "<u8", self.letters, strides=(1,))
         sizes = self.stops - self.starts
         state = _mixed(sizes.astype(np.uint64))
@@ -260,12 +271,12 @@ class Words:
         return state.view(np.int64)
 
     def distinct(self):
-        """(firsts (m,), which (n,)): the places of the first word of each kind, in any order, and each word's kind."""
+        """Return (first positions (m,), kind of each word (n,)), kinds in any order."""
         _, firsts, which = np.unique(self.keys, return_index=True, return_inverse=True)
         return firsts, which
 
     def text(self, places):
-        """[str] of the words at some places (m,), as words.decoded has them."""
+        """Return the words at positions (m,) as [str], decoded as by words.decoded."""
         if self._array is not None:
             import pyarrow
 
@@ -276,20 +287,21 @@ class Words:
         return [decoded(bytes(raw[start:stop])) for start, stop in spans]
 
 
-KEPT = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # the first letters of eight
+KEPT = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # mask of the first letters of eight
 
 
 def _mixed(state):
-    """The 64-bit finalizer of MurmurHash3 (Appleby), of uint64 (n,)."""
+    """Apply the 64-bit finalizer of MurmurHash3 (Appleby) to uint64 (n,)."""
     state = (state ^ (state >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
     state = (state ^ (state >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
     return state ^ (state >> np.uint64(33))
 
 
 def lines(raw, sep):
-    """Yield (number from 1, line as str, [bytes] or None where a quote stays open or text follows one) of whole lines.
+    """Yield (number from 1, line as str, fields as [bytes]) of whole lines.
 
-    The reference that columns_of is measured by, and what finds where a fault is. Lines without a word are left out.
+    Fields are None where a quote stays open or text follows a closing quote. This is the reference for columns_of and
+    locates faults. Lines without a word are left out.
     """
     raw, mark = bytes(raw), sep
     if len(sep) > 1 and UNUSED not in raw:
@@ -302,15 +314,18 @@ def lines(raw, sep):
 
 
 def words_in(line, sep):
-    """Return the fields of a line as [str]; None where a quote stays open or text follows a quoted field."""
+    """Return a line's fields as [str]; None for wrong quotes."""
     if sep == " ":
         line = SPACED.sub(lambda match: match[0] if match[0][0] == '"' else " ", line).strip(BLANKS)
     return words_of(line.rstrip("\r"), sep) if '"' in line else [word.strip(BLANKS) for word in line.split(sep)]
 
 
 def whole_rows(blocks, sep):
-    """Yield blocks (bytes or uint8) that end where no quoted field is open. blocks: uint8 arrays of whole lines."""
-    kept, scratch = b"", np.empty(0, bool)  # one for all blocks: fresh memory takes longer than the comparison
+    """Yield blocks (bytes or uint8) that end outside quoted fields.
+
+    blocks: uint8 arrays of whole lines.
+    """
+    kept, scratch = b"", np.empty(0, bool)  # reused: allocating takes longer than comparing
     for block in blocks:
         scratch = scratch if len(scratch) >= len(block) else np.empty(len(block), bool)
         if not kept and not np.equal(block, QUOTE, out=scratch[: len(block)]).any():
@@ -327,9 +342,12 @@ def whole_rows(blocks, sep):
 
 
 def rows_end(raw, sep):
-    """Return the place behind the last row of whole lines (bytes); a row whose quoted field stays open is behind it."""
+    """Return the offset behind the last complete row of whole lines (bytes).
+
+    A row whose quoted field stays open is not complete.
+    """
     mark = sep
-    if len(sep) > 1:  # as many letters, so that places stay the same
+    if len(sep) > 1:  # the same number of letters keeps offsets
         raw, mark = raw.replace(sep.encode(), UNUSED * len(sep)), UNUSED.decode()
     quotes = Quotes(raw, mark)
     if quotes.are_around_fields:

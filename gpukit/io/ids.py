@@ -1,4 +1,7 @@
-"""Ids as people write them <-> rows 0..M-1. Id arrays are sorted, int64 where every id is an integer, else str."""
+"""Map external ids to rows 0..M-1 and back.
+
+Id arrays are sorted; they are int64 if every id is an integer, else str.
+"""
 
 import numpy as np
 
@@ -11,12 +14,15 @@ from gpukit.scheduler import by_block
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
 FLOATS = (float, np.floating)
-PARTS = 16  # ids are looked through in so many parts at once
+PARTS = 16  # parts of the ids that are scanned in parallel
 
 
 def id_array(ids, what="user"):
-    """ids as an array (n,); one id alone is an array of one. what names them in the DataErrors: for what are no ids,
-    for more axes than one, and for a missing id (None, NaN, NA)."""
+    """Return ids as an array (n,); a scalar becomes (1,).
+
+    what: name of the ids in messages. Raises DataError for invalid types, more than one axis, and missing ids (None,
+    NaN, NA).
+    """
     try:
         ids = np.atleast_1d(np.asarray(ids))
     except (TypeError, ValueError) as error:
@@ -30,9 +36,10 @@ def id_array(ids, what="user"):
 
 
 def check_types(ids, what="user"):
-    """Raise DataError for what is no id: bytes, booleans, nested lists, dicts, None, objects without text.
+    """Raise DataError for values that are not ids.
 
-    ids: as they are passed, one or many.
+    These are bytes, booleans, nested lists, dicts, None and objects without text. ids: one or many, as passed by the
+    user.
     """
     if isinstance(ids, list | tuple | set | frozenset):
         each = list(ids)
@@ -56,13 +63,16 @@ def check_types(ids, what="user"):
 
 
 def is_no_id(kind):
-    """Return True for a type whose objects are no ids, arrays and frames among them."""
+    """Return True for types that cannot be ids, such as arrays."""
     has_text = kind.__str__ is not object.__str__ or kind.__repr__ is not object.__repr__
     return issubclass(kind, NO_IDS) or is_table(kind) or not has_text
 
 
 def check_fractions(ids, rows, what="user"):
-    """Raise DataError for the first of ids that is a fraction and was not found: rows (n,) -1."""
+    """Raise DataError for the first unknown fractional id.
+
+    rows (n,): -1 for unknown ids.
+    """
     array = np.atleast_1d(np.asarray(ids))
     if array.dtype.kind not in "fO":
         return
@@ -72,12 +82,12 @@ def check_fractions(ids, rows, what="user"):
 
 
 def is_table(kind):
-    """Return True for a type of arrays, frames and columns; a scalar of numpy is none."""
+    """Return True for types of arrays, frames and columns, not numpy scalars."""
     return hasattr(kind, "shape") and not issubclass(kind, np.generic)
 
 
 def missing(ids):
-    """(n,) bool: where an array of ids has None, NaN or pandas' NA; a table among the ids is none either."""
+    """Return a mask (n,) of ids that are None, NaN, NA or tables."""
     if ids.dtype.kind in "fMm":
         return ids != ids
     if ids.dtype.kind != "O":
@@ -92,7 +102,10 @@ def _is_missing(one):
 
 
 def factorize(ids, what="user"):
-    """(rows (n,) int32, sorted ids (M,)) of an array of ids; what names them in the DataError for missing ones."""
+    """Return (rows (n,) int32, sorted ids (M,)) of an array of ids.
+
+    what: name of the ids in the DataError for missing ones.
+    """
     ids = id_array(ids, what)
     if ids.dtype.kind == "f" and (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
         ids = ids.astype(np.int64)
@@ -110,8 +123,10 @@ def factorize(ids, what="user"):
 
 
 def numbered(ids):
-    """(rows (n,) int32, sorted ids (M,) int64) of ids (n,), int32 or int64, by a table; None where they lie too far
-    apart for one."""
+    """Return (rows (n,) int32, sorted ids (M,) int64) by a lookup table.
+
+    ids: (n,) int32 or int64. None if their range is too wide for a table.
+    """
     lows, highs = np.full(PARTS, WIDEST.max), np.full(PARTS, WIDEST.min)
     _id_bounds(ids, lows, highs)
     low, high = int(lows.min()), int(highs.max())
@@ -125,21 +140,21 @@ def numbered(ids):
 
 
 def used_rows(rows, count):
-    """(count,) bool: which of the row numbers 0 to count - 1 come up among rows (n,) int32."""
+    """Return a mask (count,) of the row numbers that occur in rows (n,) int32."""
     present = np.zeros(count, np.uint8)
     _mark_ids(rows, 0, present)
     return present.view(bool)
 
 
 def _beyond(ids):
-    """(n,) bool: which integers int64 does not hold."""
+    """Return a mask (n,) of integers that int64 cannot hold."""
     return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.zeros(len(ids), dtype=bool)
 
 
 def rows_of(ids, known, what="user"):
-    """Rows (n,) int32 of ids in the array known, -1 where an id is not in it; quickest where known ascends.
+    """Return rows (n,) int32 of ids in `known`, else -1.
 
-    Integers find ids kept as text and the other way round: 7 is '7'. Raises as id_array does.
+    Fastest if `known` ascends. Integers match ids stored as text and the reverse: 7 is '7'. Raises as id_array does.
     """
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
@@ -158,7 +173,7 @@ def rows_of(ids, known, what="user"):
 
 
 def _integer(text):
-    """The int64 that an id spells, None for anything else."""
+    """Return the int64 that an id spells, or None."""
     try:
         value = int(text)
     except (TypeError, ValueError, OverflowError):
@@ -167,10 +182,10 @@ def _integer(text):
 
 
 class KeyTable:
-    """int64 keys -> codes 0, 1, ... in order of first appearance, as blocks of them come in. Open addressing.
+    """Hash table from int64 keys to codes in order of appearance.
 
-    While one thread adds, others may `find`: a key that is being added has a code or none. That holds for keys other
-    than 0, as a place of `store` that has no key yet holds 0.
+    Open addressing. While one thread adds keys, others may call `find`: a key that is being added has a code or none.
+    This does not hold for key 0, because 0 also marks unused positions of `store`.
     """
 
     def __init__(self, capacity=1 << 12):
@@ -180,12 +195,14 @@ class KeyTable:
 
     @property
     def keys(self):
-        """(count,) int64, by code."""
+        """Keys by code, (count,) int64."""
         return self.store[: self.count]
 
     def codes(self, keys, found=None):
-        """Codes (n,) int32 of keys (n,) int64; new keys get the next codes. found: what `find` said of them before,
-        which is changed."""
+        """Return codes (n,) int32 of keys (n,) int64; new keys get the next codes.
+
+        found: earlier result of `find` for these keys; it is modified.
+        """
         codes, at = self.find(keys) if found is None else found, 0
         while at < len(keys):
             at, self.count = _add(keys, codes, at, self.slots, self.store, self.count)
@@ -194,7 +211,7 @@ class KeyTable:
         return codes
 
     def find(self, keys):
-        """Codes (n,) int32 of keys (n,) int64, EMPTY of those that have none."""
+        """Return codes (n,) int32 of keys (n,) int64, EMPTY if unknown."""
         codes = np.empty(len(keys), dtype=np.int32)
         _find(keys, self.slots, self.store, codes)
         return codes
@@ -204,14 +221,14 @@ class KeyTable:
             raise DataError(f"There are more than {2**30:,} different ids: row numbers are 32-bit integers.")
         store = np.zeros(2 * len(self.store), dtype=np.int64)
         store[: self.count] = self.keys
-        self.store = store  # before slots, whose numbers are places in it
+        self.store = store  # before slots, which index it
         self.slots = np.full(2 * len(self.slots), EMPTY, dtype=np.int32)
         _place(self.keys, self.slots)
 
 
 @njit
 def _slot(key, mask):
-    """Where the search for a key starts: Fibonacci hashing on a mixed key."""
+    """Return the first slot to probe: Fibonacci hashing of a mixed key."""
     mixed = np.uint64(key) ^ (np.uint64(key) >> np.uint64(32))
     mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
     return np.int64((mixed >> np.uint64(20)) & np.uint64(mask))
@@ -219,7 +236,7 @@ def _slot(key, mask):
 
 @njit
 def _search(key, slots, store):
-    """The slot that holds key, or the empty one where it belongs."""
+    """Return the slot of a key, or its empty slot."""
     mask = len(slots) - 1
     at = _slot(key, mask)
     while slots[at] >= 0 and store[slots[at]] != key:
@@ -229,7 +246,7 @@ def _search(key, slots, store):
 
 @by_block(lambda keys: len(keys))
 def _find(start, stop, keys, slots, store, codes):
-    """codes (n,) of the keys that are known, EMPTY for the others."""
+    """Write the codes (n,) of known keys, EMPTY for others."""
     for k in range(stop - start):
         row = start + k
         codes[row] = slots[_search(keys[row], slots, store)]
@@ -237,7 +254,10 @@ def _find(start, stop, keys, slots, store, codes):
 
 @njit(nogil=True)
 def _add(keys, codes, at, slots, store, count):
-    """Give new keys codes from `at` on, until all have one or the store is full; returns (place, count)."""
+    """Assign codes to new keys until the store is full.
+
+    at: position of the first key. Returns (position, count).
+    """
     while at < len(keys):
         if codes[at] < 0:
             slot = _search(keys[at], slots, store)
@@ -254,7 +274,7 @@ def _add(keys, codes, at, slots, store, count):
 
 @njit
 def _place(keys, slots):
-    """Fill empty slots with the codes 0..n-1 of different keys."""
+    """Insert codes 0..n-1 of distinct keys into empty slots."""
     mask = len(slots) - 1
     for code in range(len(keys)):
         at = _slot(keys[code], mask)
@@ -265,9 +285,9 @@ def _place(keys, slots):
 
 @by_block(lambda lows: len(lows), heavy=True)
 def _id_bounds(start, stop, ids, lows, highs):
-    """lows, highs (PARTS,): the least and the greatest id of each part; what they were before where it has none."""
+    """Update lows and highs (PARTS,) with the minimum and maximum of each part."""
     for part in range(start, stop):
-        low, high = lows[part], highs[part]  # in registers: parts lie in one line of the cache
+        low, high = lows[part], highs[part]  # in registers: parts share a cache line
         for t in range(len(ids) * part // PARTS, len(ids) * (part + 1) // PARTS):
             low, high = min(low, ids[t]), max(high, ids[t])
         lows[part], highs[part] = low, high
@@ -275,8 +295,10 @@ def _id_bounds(start, stop, ids, lows, highs):
 
 @by_block(lambda ids: len(ids))
 def _mark_ids(start, stop, ids, low, present):
-    """present[id - low] = 1 for every id; all threads write the same, and only where it lacks: writes to the same few
-    lines of the cache make cores wait for each other."""
+    """Set present[id - low] = 1 for every id.
+
+    A thread writes only missing marks: repeated writes to one cache line make cores wait.
+    """
     for k in range(stop - start):
         t = start + k
         if not present[ids[t] - low]:
@@ -285,7 +307,7 @@ def _mark_ids(start, stop, ids, low, present):
 
 @by_block(lambda ids: len(ids))
 def _rank_ids(start, stop, ids, low, ranks, rows):
-    """rows[t] = ranks[id - low]."""
+    """Compute rows[t] = ranks[id - low]."""
     for k in range(stop - start):
         t = start + k
         rows[t] = ranks[ids[t] - low]

@@ -1,4 +1,4 @@
-"""Notes of readers: what they merged or left out of a file, for whoever listens, such as the command line."""
+"""Notes of readers on merged or skipped rows, for a registered listener."""
 
 import contextlib
 import contextvars

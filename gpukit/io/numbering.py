@@ -1,19 +1,26 @@
-"""Whole numbers that lie close together, as most ids do, are numbered by a table and without a search: on the host by
-ids.py, on a GPU by ratings/orders. What both have in common."""
+"""Number dense integer ids by a lookup table.
+
+Shared by ids.py (host) and ratings/orders (GPU).
+"""
 
 import numpy as np
 
-SPAN = 1 << 20  # numbers from the least to the greatest for which a table pays, however few ids there are
+SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 WIDEST = np.iinfo(np.int64)
 
 
 def are_close(low, high, count):
-    """Whether a table pays for so many ids, from low to high."""
+    """Return True if a table pays for ids in a range.
+
+    low, high: the least and greatest id; count: number of ids.
+    """
     return high - low < max(SPAN, count)
 
 
 def ranked(present, low):
-    """(ranks (span,) int32: the row of each id, from low on; known (rows,) int64: the ids, ascending) of present
-    (span,), 0 where no id is."""
+    """Return (ranks (span,) int32, known (rows,) int64 ascending ids).
+
+    present: (span,), 0 where no id is; position k is the id low + k. ranks: row of each id.
+    """
     seen = present > 0
     return np.cumsum(seen, dtype=np.int32) - np.int32(1), np.flatnonzero(seen) + low

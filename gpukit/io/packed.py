@@ -1,4 +1,4 @@
-"""bzip2 and xz, unpacked as they come: streams one behind the other, all of them whole."""
+"""Streaming decompression of bzip2 and xz, including concatenated streams."""
 
 import bz2
 import io
@@ -8,10 +8,10 @@ CHUNK = 1 << 18  # packed bytes read at a time
 
 
 class Streams(io.RawIOBase):
-    """The unpacked bytes of a binary file of such streams, and zeros that fill it up.
+    """Decompressed bytes of a file of concatenated streams and zero padding.
 
-    Python's own readers take anything else behind a stream for its end: a bit that flips in the first bytes of the
-    second one loses it and all that follow, without a word.
+    Python's own readers treat unknown bytes behind a stream as its end. A flipped bit at the start of the second stream
+    would silently lose the rest.
     """
 
     def __init__(self, file, unpacker):
@@ -19,12 +19,14 @@ class Streams(io.RawIOBase):
         self._one = unpacker()
 
     def readable(self):
-        """True."""
+        """Return True."""
         return True
 
     def readinto(self, buffer):
-        """Fill a buffer; returns how many bytes, 0 at the end. Raises EOFError, OSError or lzma.LZMAError for what is
-        cut short or no such stream."""
+        """Fill a buffer; return the number of bytes, 0 at the end.
+
+        Raises EOFError, OSError or lzma.LZMAError for a truncated or invalid stream.
+        """
         while True:
             packed = self._rest() if self._one.eof else self._lacking()
             if packed is None:
@@ -35,14 +37,14 @@ class Streams(io.RawIOBase):
                 return len(found)
 
     def _lacking(self):
-        """What the stream at work needs next."""
+        """Return the next packed bytes of the current stream."""
         packed = self._file.read(CHUNK) if self._one.needs_input else b""
         if self._one.needs_input and not packed:
             raise EOFError("it ends within a stream")
         return packed
 
     def _rest(self):
-        """What lies behind the stream that has ended, where another begins; None where nothing does."""
+        """Start the next stream and return its first bytes, or None."""
         rest = self._one.unused_data or self._file.read(CHUNK)
         while rest and not (begun := rest.lstrip(b"\0")):
             rest = self._file.read(CHUNK)
@@ -52,16 +54,16 @@ class Streams(io.RawIOBase):
         return begun
 
     def close(self):
-        """Close the file beneath too."""
+        """Close this stream and the underlying file."""
         self._file.close()
         super().close()
 
 
 def bzip2(file):
-    """The unpacked bytes of a binary file, packed by bzip2."""
+    """Return a reader of a binary file compressed by bzip2."""
     return Streams(file, bz2.BZ2Decompressor)
 
 
 def xz(file):
-    """The unpacked bytes of a binary file, packed by xz."""
+    """Return a reader of a binary file compressed by xz."""
     return Streams(file, lzma.LZMADecompressor)

@@ -1,4 +1,4 @@
-"""Parquet files read through pyarrow: batches of columns."""
+"""Read Parquet files through pyarrow in batches of columns."""
 
 import contextlib
 
@@ -6,13 +6,13 @@ import numpy as np
 
 from gpukit.errors import DataError
 
-ROWS = 1 << 18  # read at a time, fewer where there are many columns
-NUMBERS = 1 << 22  # of a batch
-MOST_DIGITS = 18  # of whole decimals, which int64 holds
+ROWS = 1 << 18  # per batch, fewer for many columns
+NUMBERS = 1 << 22  # per batch
+MOST_DIGITS = 18  # digits of whole decimals that fit int64
 
 
 def library():
-    """(pyarrow, pyarrow.parquet), loaded when they are needed."""
+    """Return (pyarrow, pyarrow.parquet), imported on first use."""
     import pyarrow
     import pyarrow.compute
     import pyarrow.parquet
@@ -22,7 +22,7 @@ def library():
 
 @contextlib.contextmanager
 def _translated(name):
-    """pyarrow's errors about a file as DataError; names that are no UTF-8 are errors of Python's."""
+    """Convert errors of pyarrow and invalid UTF-8 names to DataError."""
     pyarrow, _ = library()
     try:
         yield
@@ -32,8 +32,10 @@ def _translated(name):
 
 
 class Reader:
-    """Parquet in an open Source that is read a batch of rows at a time; `names` are its columns, `rows` their
-    length."""
+    """Parquet reader of an open Source, by batches of rows.
+
+    `names` are its columns, `rows` their length.
+    """
 
     def __init__(self, source):
         self.name = source.name
@@ -48,9 +50,9 @@ class Reader:
             )
 
     def batches(self, names):
-        """Yield (number of the first row from 0, {name: pyarrow array}) of some columns, batch by batch.
+        """Yield (first row from 0, {name: pyarrow array}) of some columns per batch.
 
-        Text is UTF-8 and what lies in lists is there: a damaged file's bytes are looked at here, once.
+        Each batch is validated fully once: text is UTF-8 and list offsets are in range.
         """
         start = 0
         names = list(names)
@@ -67,7 +69,7 @@ class Reader:
             raise DataError(f"{self.name} is damaged or cut short: it says {self.rows:,} rows and holds {start:,}.")
 
     def frame(self):
-        """All of it as a pandas DataFrame, an index that has a meaning first."""
+        """Return the file as a pandas DataFrame; a meaningful index comes first."""
         import pandas
 
         with _translated(self.name):
@@ -83,7 +85,7 @@ class Reader:
         return frame if isinstance(frame.index, pandas.RangeIndex) else frame.reset_index(allow_duplicates=True)
 
     def _as_pandas(self, table):
-        """A DataFrame; DataError where what pandas wrote beside the columns is damaged."""
+        """Convert a table to a DataFrame; DataError for damaged pandas metadata."""
         pyarrow, _ = library()
         try:
             return table.to_pandas()
@@ -93,14 +95,16 @@ class Reader:
             raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):
-        """DataError for the first row of a batch's column that has no value."""
+        """Raise DataError for the first null in a batch's column."""
         if column.null_count:
             row = start + int(np.argmax(column.is_null().to_numpy(zero_copy_only=False))) + 1
             raise DataError(f"{self.name}, row {row:,} has no {what}. Remove such rows first.")
 
     def ids(self, column, start, what):
-        """A batch's column of ids, views of text as text; DataError for missing ones, NaN among them, and for what
-        spells none: lists, bytes."""
+        """Return a batch's column of ids, with string views cast to strings.
+
+        Raises DataError for missing ids, NaN included, and for types that are not ids: lists, bytes.
+        """
         pyarrow, _ = library()
         kind = _kind(column)
         if _is_strange(kind):
@@ -113,14 +117,20 @@ class Reader:
         return column.cast(pyarrow.string()) if str(column.type) == "string_view" else column
 
     def text(self, column, what):
-        """A batch's column of text as [str], empty where there is none; DataError for another type."""
+        """Return a batch's column of text as [str], '' for nulls.
+
+        Raises DataError for another type.
+        """
         types, kind = library()[0].types, _kind(column)
         if not (types.is_string(kind) or types.is_large_string(kind) or types.is_null(kind)):
             raise DataError(f"{self.name}: the column of the {what} holds {kind}, not text.")
         return [word or "" for word in column.to_pylist()]
 
     def numbers(self, column, start, what):
-        """A batch's column as an array of numbers; DataError for missing values and for what are no numbers."""
+        """Return a batch's column as an array of numbers.
+
+        Raises DataError for missing values and for other types.
+        """
         pyarrow, _ = library()
         self.refuse_missing(column, start, what)
         kind = column.type
@@ -133,7 +143,7 @@ class Reader:
 
 
 def _keep_integers(pandas, frame, name, column):
-    """Give integers with nulls, which pandas makes floats, their nullable dtype in a frame."""
+    """Restore the nullable dtype of integers with nulls, which pandas makes floats."""
     if library()[0].types.is_integer(column.type) and column.null_count and list(frame.columns).count(name) == 1:
         if frame[name].dtype.kind == "f":
             kind = str(column.type).replace("i", "I").replace("u", "U")
@@ -141,19 +151,19 @@ def _keep_integers(pandas, frame, name, column):
 
 
 def _kind(column):
-    """The type of a column's values, those of a dictionary too."""
+    """Return the value type of a column, also of a dictionary column."""
     kind = column.type
     return kind.value_type if library()[0].types.is_dictionary(kind) else kind
 
 
 def _is_strange(kind):
-    """True for lists, structs and bytes, which are no numbers and no text."""
+    """Return True for lists, structs and bytes."""
     types = library()[0].types
     bytes_of_some_kind = types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
     return types.is_nested(kind) or bytes_of_some_kind or str(kind) == "binary_view"
 
 
 def is_list(column):
-    """True for a column of lists."""
+    """Return True for a column of lists."""
     types, kind = library()[0].types, column.type
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)

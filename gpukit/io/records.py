@@ -1,29 +1,31 @@
-"""Rows of csv as text: fields that are quoted keep their blanks and line ends, when they are written and read."""
+"""Rows of csv as text, with quoted fields kept exactly."""
 
 import functools
 import re
 
 from gpukit.errors import DataError
 
-BLANKS = " \t\r"  # around words
-SHOWN = 80  # letters of a word in a message
+BLANKS = " \t\r"  # stripped around words
+SHOWN = 80  # maximum letters of a word in a message
 QUOTED = re.compile(rb'(?<![^\t,;| \r\n])"(?:[^"]|"")*+"(?=[\t,;| \r\n]|\Z)')  # a field between any separators
-ODD = re.compile(r'[",;|]|^[ #%]| $| #')  # in a printable word: what a reader parts, strips, or leaves out as a comment
+ODD = re.compile(r'[",;|]|^[ #%]| $| #')  # in a printable word: text that a reader would split, strip, or drop
 
 
 @functools.cache
 def _patterns(sep):
-    """(pattern of a field and the separator behind it, pattern of a line) of csv with a separator."""
+    """Return the patterns of (a field and its separator, a line) of csv."""
     mark, blanks = " ++" if sep == " " else re.escape(sep), "[" + " \r\t".replace(sep, "") + "]"
     quoted = rf'"((?:[^"]|"")*+)"{blanks}*+(?={mark}|\n|\Z)'
     field = re.compile(rf' *+(?:{quoted}|((?!")[^{re.escape(sep)}]*+))(?:({mark})|\Z)')
-    either = rf"(?> *+(?:{quoted}|[^{re.escape(sep)}\n]*+))"  # once quoted, a field is not read otherwise
+    either = rf"(?> *+(?:{quoted}|[^{re.escape(sep)}\n]*+))"  # atomic: a quoted field has no other reading
     return field, re.compile(rf"(?:{either}{mark})*+{either}(?=\n|\Z)")
 
 
 def words_of(line, sep):
-    """The fields of one line of csv, without the blanks around those that are not quoted; None where a quote stays
-    open, or text follows a quoted field."""
+    """Return the fields of one csv line; unquoted fields are stripped.
+
+    None where a quote stays open or text follows a quoted field.
+    """
     field, _ = _patterns(sep)
     words, at, more = [], 0, True
     while more:
@@ -36,7 +38,7 @@ def words_of(line, sep):
 
 
 def lines_of(text, sep):
-    """Yield (number from 1, line) of csv; the line ends within a quoted field belong to its line."""
+    """Yield (number from 1, line) of csv; quoted line ends stay in their line."""
     if '"' not in text or len(sep) > 1:
         yield from enumerate(text.split("\n"), 1)
         return
@@ -48,12 +50,15 @@ def lines_of(text, sep):
 
 
 def hidden(head):
-    """The first bytes of a csv, with bytes of 0 in place of the line ends within quoted fields."""
+    """Replace quoted line ends of a csv head by zero bytes."""
     return QUOTED.sub(lambda found: found[0].replace(b"\n", b"\0"), head) if b'"' in head else head
 
 
 def csv_line(cells, sep=","):
-    """One line of csv, its end included: a cell that a reader would part, strip or leave out is quoted."""
+    """Return one csv line with its newline.
+
+    A cell is quoted if a reader would split, strip or drop it.
+    """
     words = map(str, cells)
     return sep.join(['"' + word.replace('"', '""') + '"' if _is_odd(word, sep) else word for word in words]) + "\n"
 
@@ -63,21 +68,30 @@ def _is_odd(word, sep):
 
 
 def check_ids(ids, what):
-    """DataError for the first of ids (n,) that no text holds: empty, with a byte of 0, or not in UTF-8."""
+    """Raise DataError for the first id that a text file cannot store.
+
+    These ids are empty, have a zero byte, or are not valid UTF-8. ids: (n,); what: name in the message.
+    """
     if ids.dtype.kind == "U":
         for word in ids.tolist():
             check_word(word, what)
 
 
 def check_word(word, what):
-    """DataError for text that no file of text in UTF-8 gives back; what: names it."""
+    """Raise DataError for a word that UTF-8 text cannot store.
+
+    Empty words are included. what: name in the message.
+    """
     if not word:
         raise DataError(f"{what} is empty, and text cannot hold it. Rename it, or write a binary copy.")
     check_letters(word, what)
 
 
 def check_letters(word, what):
-    """DataError for text, which may be empty, with a letter that no file of text in UTF-8 gives back."""
+    """Raise DataError for text with a zero byte or a surrogate.
+
+    Empty text passes. what: name in the message.
+    """
     why = "has a byte of 0" if "\0" in word else None
     if why is None and not word.isascii():
         try:

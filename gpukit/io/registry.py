@@ -1,6 +1,6 @@
-"""Formats of files, recognised by their first bytes.
+"""File formats, recognised by their first bytes.
 
-A package that reads files has a function for each format that it takes, such as `ratings/copies.READERS`.
+A package that reads files has a function per format, such as `ratings/copies.READERS`.
 """
 
 from typing import NamedTuple
@@ -9,7 +9,7 @@ from gpukit import persist
 
 
 class Format(NamedTuple):
-    """A format: the first bytes of its files; what a file of it is called, if gpukit writes it."""
+    """File format: first bytes, and title if gpukit writes it."""
 
     sign: bytes
     title: str = ""
@@ -26,5 +26,5 @@ FORMATS = {
 
 
 def format_of(head):
-    """Return the name of the format whose files begin with `head` (bytes): one of FORMATS, or 'text'."""
+    """Return the format name for first bytes, or 'text'."""
     return next((name for name, known in FORMATS.items() if head.startswith(known.sign)), "text")

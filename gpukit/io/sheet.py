@@ -1,4 +1,7 @@
-"""Tables in text or Parquet as pandas frames; ids and labels keep their spelling."""
+"""Tables in text or Parquet as pandas data frames.
+
+Ids and labels keep their spelling.
+"""
 
 import itertools
 import re
@@ -23,26 +26,29 @@ from gpukit.io.words import (
 )
 
 SEPARATORS = (",", "\t", ";")
-SIGNS = {"?", "-", "--", "---"}  # that people write where a value is missing
-MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan", *SIGNS}  # of values, in any case
+SIGNS = {"?", "-", "--", "---"}  # marks of missing values
+MISSING = {"", "na", "n/a", "#n/a", "#na", "<na>", "null", "none", "nan", "-nan", *SIGNS}  # of values, lower case
 UNKNOWN = (*sorted(MISSING - {"nan", "-nan"}), "NA", "N/A", "#N/A", "<NA>", "NULL", "None", "NaN", "-NaN", "nan")
 EMPTY = "Correct it, or leave the field empty where the value is missing."
 NO_NUMBERS = "Nor is anything else in its column: leave the column out. Times of sensors are the first column."
-HEAD, BLOCK = 1 << 20, 1 << 24  # bytes in which the first rows are looked for; bytes that are parsed at once
+HEAD, BLOCK = 1 << 20, 1 << 24  # bytes searched for the first rows; bytes parsed at once
 IN_QUOTES = re.compile(r'"(?:[^"]|"")*+"')
 # A quoted field, which stays; a line end; a comment: from # or % at the start of a line, or # after a blank.
 UNCLEAN = re.compile(QUOTED.pattern + rb"|\r\n?|(?:(?<![^\r\n])[ \t]*+[#%]|(?<=[ \t])#)[^\r\n]*+")
 
 
 def open_table(path):
-    """Return the Table of a text or of Parquet. path: a file's or a pipe's name, '-', or an open Source."""
+    """Return the Table of a text or Parquet file.
+
+    path: name of a file or pipe, '-', or an open Source.
+    """
     with sources.opened(path, "a list of edges or a table of numbers") as source:
         if source.format == "parquet":
             return ParquetTable(source)
         stream = source.stream()
         stream.text_head()
         raw = stream.whole()
-        while raw.startswith(sources.BOM):  # one of a program, and one of the file that it had read
+        while raw.startswith(sources.BOM):  # programs may add a second one
             raw = raw.removeprefix(sources.BOM)
         return Table(raw, stream.name)
 
@@ -53,8 +59,8 @@ class Table:
     first, second : [str], the fields of its first rows.
     separator : str, ' ' for any run of blanks.
     named : bool, whether the first row is known to be a header.
-    commas : bool, whether numbers have decimal commas in the file. They have points here.
-    blank_end : bytes, the lines without content at the end, which are left out.
+    commas : bool, whether the file's numbers have decimal commas. They are replaced by points here.
+    blank_end : bytes, the blank lines at the end, which are left out.
     """
 
     named = commas = False
@@ -78,7 +84,7 @@ class Table:
             raise self._wrong_fields(rows[1][0], self.second, len(self.first))
 
     def _wrong_fields(self, number, words, expected):
-        """Return the DataError for a line with another number of fields than expected."""
+        """Return the DataError for a line with an unexpected number of fields."""
         return DataError(
             f"{self.path}, line {number:,} has {len(words)} field(s) where {expected} are expected: "
             f"{shown(self.separator.join(words))}. Correct the line; or, if it is the table's header, remove what is "
@@ -93,7 +99,10 @@ class Table:
         return rows if len(rows) == 3 else list(itertools.islice(self._rows(self._raw), 3))
 
     def _rows(self, raw, before=0):
-        """Yield (line, [str]) of rows; DataError for wrong quotes. before: the number of lines before these."""
+        """Yield (line, [str]) of rows; DataError for wrong quotes.
+
+        before: number of lines before these.
+        """
         for number, line, words in lines(raw, self.separator):
             if words is None:
                 raise DataError(
@@ -103,15 +112,15 @@ class Table:
             yield before + number, [decoded(word) for word in words]
 
     def words(self, column):
-        """Return a pandas column of a frame as [str], '' for a missing one."""
+        """Return a pandas column as [str], '' where missing."""
         return column.astype(object).where(column.notna(), "").map(str).tolist()
 
     def frame(self, header, spelled=0, ids=(), others=True):
-        """Return a pandas DataFrame, columns 0 to C-1, of the rows; of those below the first with header=True.
+        """Return the rows as a pandas DataFrame with columns 0 to C-1.
 
-        spelled: the columns that are kept as text, or the number of the first that are; ids: those that are int64 if
-        all their words are integers as Python prints them, else text. Other columns are float64 where all words are
-        numbers or missing, else text, NaN where missing; they are left out with others=False.
+        header=True: leave out the first row. spelled: columns kept as text, or the number of leading ones. ids: columns
+        that are int64 if all words are integers as Python prints them, else text. Other columns are float64 if all
+        words are numbers or missing, else text, NaN where missing; others=False leaves them out.
         """
         import pandas
 
@@ -128,7 +137,7 @@ class Table:
             ) from error
 
     def _columns(self, wanted, spelled):
-        """Return {place: array} of rows; those that are spelled are text."""
+        """Return {position: array} of the rows; columns in `spelled` are text."""
         likely = dict(enumerate(self.first if self.second == [""] else self.second))
         texts = {at for at in wanted.numbers if (word := likely.get(at, "")) not in UNKNOWN and not _is_number(word)}
         parts = self._parts(wanted, texts | spelled)
@@ -136,7 +145,10 @@ class Table:
         return {at: _joined([part.pop(at) for part in parts], at in wanted.numbers) for at in places}  # frees parts
 
     def _width(self):
-        """Return the number of fields below the header. One more than in the header: the first ones are labels."""
+        """Return the number of fields below the header.
+
+        If it is one more than in the header, the first column holds labels.
+        """
         if len(self._head) < 2:
             raise DataError(f"{self.path} has a header and no lines below it.")
         number, below, after = self._head[1][0], len(self.second), len(self._head[-1][1])
@@ -149,7 +161,7 @@ class Table:
         return below
 
     def _parts(self, wanted, words):
-        """Return [{place: array or Words}] of blocks of rows, each column either all arrays or all Words."""
+        """Return [{position: array or Words}] of row blocks, one kind per column."""
         parts, at = [], self._begin
         for block in whole_rows(self._blocks(), self.separator):
             parts.append(columns_of(block, wanted, words) or self._by_lines(block, wanted, words, at))
@@ -167,7 +179,10 @@ class Table:
             begin = end
 
     def _by_lines(self, raw, wanted, spelled, begin):
-        """Return {place: Words} of rows that begin at a place of the text; DataError for one with other fields."""
+        """Return {position: Words} of rows from a byte offset on.
+
+        Raises DataError for a row with too many fields.
+        """
         rows, before = [], self._raw.count(b"\n", 0, begin)
         for number, words in self._rows(raw, before):
             if len(words) > wanted.fields:
@@ -177,17 +192,17 @@ class Table:
         return {place: Words([row[place] for row in rows]) for place in places}
 
     def place(self, row):
-        """Return where a row of the last frame is, in words."""
+        """Return the position of a row of the last frame, for messages."""
         before = self._raw.count(b"\n", 0, self._begin)
         number, _ = next(itertools.islice(self._rows(self._raw[self._begin :], before), row, None))
         return f"line {number:,}"
 
     def most_rows(self):
-        """Return a bound of the number of rows."""
+        """Return an upper bound of the number of rows."""
         return 1 + self._raw.count(b"\n")
 
     def numbers(self, frame):
-        """Return a frame as float64, NaN where a field is missing; DataError for a field of text."""
+        """Return a frame as float64, NaN for missing; DataError for text."""
         out = np.empty(frame.shape)
         for place, name in enumerate(frame.columns):
             column = frame[name]
@@ -209,7 +224,7 @@ class Table:
 
 
 class FrameTable(Table):
-    """A pandas DataFrame as a Table: the columns' names are its first row."""
+    """Table of a pandas DataFrame; its column names are the first row."""
 
     named = True
 
@@ -222,7 +237,10 @@ class FrameTable(Table):
         self.second = [str(value) for value in self._frame.iloc[0]]
 
     def frame(self, header=True, spelled=0, ids=(), others=True):
-        """Return a pandas DataFrame, columns 0 to C-1, of the types that the file has; there is a header always."""
+        """Return a DataFrame with columns 0 to C-1 and file types.
+
+        A header always exists.
+        """
         return self._frame.set_axis(range(self._frame.shape[1]), axis=1)
 
     def most_rows(self):
@@ -230,19 +248,19 @@ class FrameTable(Table):
         return len(self._frame)
 
     def place(self, row):
-        """Return a row in words."""
+        """Return the position of a row, for messages."""
         return f"row {row + 1:,}"
 
 
 class ParquetTable(FrameTable):
-    """Parquet in an open Source as a Table; an index of pandas is its first column."""
+    """Table of Parquet; a pandas index is its first column."""
 
     def __init__(self, source):
         super().__init__(source.name, parquet.Reader(source).frame())
 
 
 def _clean(raw):
-    """Return a text (bytes) without comments and carriage returns; those within quotes stay."""
+    """Return a text (bytes) without comments and carriage returns outside quotes."""
     if b'"' not in raw:
         raw = raw.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     if not any(mark in raw for mark in (b"\r", b"#", b"%")):
@@ -251,7 +269,7 @@ def _clean(raw):
 
 
 def _end_of_line(raw, number):
-    """Return the place behind a line of a text (bytes)."""
+    """Return the offset behind a line of a text (bytes)."""
     return next(itertools.islice(re.finditer(b"\n", raw), number - 1, None)).end()
 
 
@@ -269,14 +287,20 @@ def _first_lines(raw):
 
 
 def _separator(lines):
-    """Return the separator of the first lines [str], ' ' for blanks; marks within quotes separate nothing."""
+    """Return the first lines' separator, ' ' for blanks.
+
+    Separators within quotes are ignored.
+    """
     lines = [IN_QUOTES.sub('""', line) for line in lines]
     mark = separator_of(lines, SEPARATORS)
     return " " if mark == "," and commas_are_decimal(lines[-1]) and _are_in_blanks(lines) else mark or " "
 
 
 def _are_in_blanks(lines):
-    """Return True where blanks separate lines whose last has commas in numbers alone: 1 2 0,5; 10:00 1,5 2,5."""
+    """Return True if blanks separate fields and commas are only in numbers.
+
+    Examples of last lines: 1 2 0,5; 10:00 1,5 2,5.
+    """
     words, last = lines[-1].split(), lines[-1].split(",")[1:]
     if "," not in lines[0]:
         return len(lines[0].split()) == len(words) > 1
@@ -286,7 +310,7 @@ def _are_in_blanks(lines):
 
 
 def _joined(parts, is_value):
-    """Return the arrays or the Words of a column's blocks as one array; is_value: text may be missing, NaN."""
+    """Concatenate a column's blocks; is_value: missing words become NaN."""
     if not isinstance(parts[0], Words):
         return np.concatenate(parts) if len(parts) > 1 else parts[0]
     return np.concatenate([_texts(part, is_value) for part in parts])

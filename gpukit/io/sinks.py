@@ -1,4 +1,4 @@
-"""Where tables and text are written: a file, whole or not at all; a pipe; standard output, which is called '-'."""
+"""Outputs: a file written atomically, a pipe, or standard output ('-')."""
 
 import contextlib
 import sys
@@ -11,26 +11,29 @@ STANDARD_OUTPUT = ("-", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1")
 
 
 def is_standard(path):
-    """True for the names of standard output."""
+    """Return True for the names of standard output."""
     return str(path) in STANDARD_OUTPUT
 
 
 def is_stream(path):
-    """True for standard output, and for a pipe or a device: names that need not say what is to be written."""
+    """Return True for standard output, a pipe or a device.
+
+    Such names need no suffix for their format.
+    """
     return is_standard(path) or (Path(path).exists() and not Path(path).is_file() and not Path(path).is_dir())
 
 
 def refuse_dash(path, what):
-    """ParameterError for '-' where what is written is no text."""
+    """Raise ParameterError for '-' if the output is not text."""
     if str(path) == "-":
         raise ParameterError(f"{what} - : this is no text for standard output. Name a file (one called - is ./-).")
 
 
 @contextlib.contextmanager
 def opened(path):
-    """A binary file to write: the file at path, which appears whole or not at all, a pipe, or standard output.
+    """Open a binary output: a file (atomic), a pipe, or standard output.
 
-    Raises DataError for what cannot be written.
+    Raises DataError if the path is not writable.
     """
     if is_standard(path):
         sys.stdout.flush()
@@ -45,7 +48,10 @@ def opened(path):
 
 @contextlib.contextmanager
 def opened_text(path):
-    """`opened`, for text in UTF-8 whose line ends are kept. Raises DataError too for text that UTF-8 does not hold."""
+    """Open an output for UTF-8 text; line ends are kept.
+
+    Raises DataError also for text that UTF-8 cannot encode.
+    """
     with opened(path) as file:
         try:
             yield Utf8(file)
@@ -54,7 +60,10 @@ def opened_text(path):
 
 
 class Utf8:
-    """Text written to a binary file. Unlike io.TextIOWrapper it never closes the file, which may be standard output."""
+    """Text writer on a binary file.
+
+    Unlike io.TextIOWrapper it never closes the file, which may be standard output.
+    """
 
     def __init__(self, file):
         self.file = file

@@ -1,12 +1,12 @@
-"""What is read, opened once: files, pipes, FIFOs and standard input; unpacked as it comes, in blocks of whole lines.
+"""Inputs, opened once: files, pipes and standard input, decompressed.
 
     with sources.opened(path) as source:
-        source.head                  its first bytes: what is it?
-        source.stream().blocks()     unpacked text, block by block, from the same handle
-        source.seekable()            a file that can go back, for binary formats
+        source.head                  first bytes, for format detection
+        source.stream().blocks()     decompressed text, block by block, from the same handle
+        source.seekable()            a seekable file, for binary formats
 
-From a pipe, nothing can be read twice: whoever looks at the first bytes looks at a copy of them that is kept, and what
-cannot seek and must is written to a temporary file first.
+A pipe cannot be read twice: its first bytes are buffered, and input that must be seekable is first written to a
+temporary file.
 """
 
 import contextlib
@@ -32,10 +32,10 @@ from gpukit.io.registry import FORMATS, format_of
 from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much
-FIRST = 1 << 18  # bytes of the first block: a small file is not worth the memory of a large one
-HEAD = 1 << 16  # bytes by which a format is told, or as many more as its first lines take
+FIRST = 1 << 18  # bytes of the first block: small files need little memory
+HEAD = 1 << 16  # bytes used to detect a format; more if its first lines are longer
 FIRST_LINES = 3
-CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # a line that tells a format
+CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # identifies a format
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
 NEWLINE = 10
@@ -52,10 +52,10 @@ ENCRYPTED = 1  # a bit of a zip member's flags
 
 @contextlib.contextmanager
 def opened(path, needed="another file"):
-    """The Source at path, closed at the end; a Source is handed on as it is.
+    """Open the Source at path; an open Source is passed through.
 
-    path: a file's name, a pipe's, '-' for standard input. needed: what to give instead of an empty file, for the
-    message. Raises DataError for what does not exist, is a folder, empty, or cannot be read.
+    path: name of a file or pipe, '-' for standard input. needed: alternative to an empty file, for the message. Raises
+    DataError for a path that does not exist, is a folder, is empty, or cannot be read.
     """
     if isinstance(path, Source):
         path.refuse_empty(needed)
@@ -68,7 +68,7 @@ def opened(path, needed="another file"):
 
 @contextlib.contextmanager
 def translated(name):
-    """Errors of the disk and of damaged archives as DataError."""
+    """Convert errors of the disk and of damaged archives to DataError."""
     try:
         yield
     except OSError as error:  # gzip.BadGzipFile is one too
@@ -80,8 +80,8 @@ def translated(name):
 class Source:
     """A file, a pipe or standard input, opened once.
 
-    name: for messages; path: a Path, None for standard input; head: its first bytes, up to HEAD of them; compression:
-    'gz', 'bz2', 'xz', 'zip' or 'plain'. It is read once: by `stream`, `streams` or `seekable`.
+    name: for messages; path: a Path, None for standard input; head: its first bytes, up to HEAD; compression: 'gz',
+    'bz2', 'xz', 'zip' or 'plain'. It is read once, by `stream`, `streams` or `seekable`.
     """
 
     def __init__(self, path):
@@ -104,19 +104,21 @@ class Source:
                 file.close()
 
     def refuse_empty(self, needed):
-        """DataError for an empty source."""
+        """Raise DataError for an empty source."""
         if not self.head:
             once = "" if self.path else " (it can be read only once)"
             raise DataError(f"{self.name} is empty{once}. Give {needed}.")
 
     @property
     def size(self):
-        """Bytes of it; what comes through a pipe is read for it."""
+        """Size in bytes; the content of a pipe is read first."""
         return os.fstat(self.seekable().fileno()).st_size
 
     def seekable(self):
-        """A binary file with a file number, at its beginning: the file itself, or what came through the pipe, kept in a
-        temporary file that has no name and vanishes with the Source."""
+        """Return a binary file with a file number, at its beginning.
+
+        This is the file itself, or an unnamed temporary copy of a pipe that is deleted with the Source.
+        """
         if self._whole is None:
             self._whole = self._file or self._kept()
         self._whole.seek(0)
@@ -135,17 +137,19 @@ class Source:
         return kept
 
     def stream(self):
-        """The Stream of its text, unpacked; DataError for an archive of several files."""
+        """Return the decompressed Stream; DataError for an archive of several files."""
         return next(self.streams(lambda names: []))
 
     def streams(self, choose):
-        """Yield the Streams of its text: one, or, of an archive of several files, those whose names choose([str])
-        returns; DataError when that is none of them."""
+        """Yield the decompressed Streams: one, or the chosen members of an archive.
+
+        choose([str]) returns the names to read; DataError if it returns none.
+        """
         if self.compression == "zip":
             for info in self._chosen(choose):
                 yield self._member(info)
             return
-        if self._text is None:  # kept, for its first bytes have left the pipe
+        if self._text is None:  # cached: its first bytes have left the pipe
             self._refuse_strange()
             unpacker = UNPACKERS.get(self.compression)
             raw = Peeked(unpacker(io.BufferedReader(self._raw, CHUNK))) if unpacker else self._raw
@@ -159,7 +163,7 @@ class Source:
             raise DataError(f"{self.name} is packed by {strange}, which gpukit does not unpack. Unpack it first.")
 
     def _chosen(self, choose):
-        """The members of an archive that are meant."""
+        """Return the chosen members of an archive."""
         found = {info.filename: info for info in self.archive().infolist() if not _is_beside(info.filename)}
         if OFFICE & found.keys():
             raise DataError(f"{self.name} is a spreadsheet, or another office file. Save it as csv and give that.")
@@ -173,39 +177,39 @@ class Source:
         return [found[name] for name in names]
 
     def _member(self, info):
-        """The Stream of a member of the archive."""
+        """Return the Stream of a member of the archive."""
         title = f"{self.name} ({_short(info.filename)})"
         _check_member(info, title)
         try:
             with translated(title):
                 return Stream(title, Peeked(self.archive().open(info)), again=lambda: self.archive().open(info))
-        except (RuntimeError, ValueError) as error:  # what zipfile has no way to unpack, or to name
+        except (RuntimeError, ValueError) as error:  # unsupported by zipfile
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
     def archive(self):
-        """The zipfile.ZipFile that it is; DataError for a damaged one."""
+        """Return the zipfile.ZipFile; DataError for a damaged one."""
         if self._archive is None:
             try:
                 self._archive = zipfile.ZipFile(self.seekable())
-            except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:  # of forged headers
+            except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:  # from forged headers
                 raise DataError(f"{self.name} is damaged or cut short ({error}). Fetch or pack it again.") from error
         return self._archive
 
     @property
     def format(self):
-        """Name of its format: 'npz' for an archive of numpy's arrays, else that of registry.format_of."""
+        """Format name: 'npz' for an archive of numpy arrays, else from registry.format_of."""
         names = self.archive().namelist() if self.compression == "zip" else []
         is_npz = bool(names) and all(name.endswith(".npy") for name in names)
         return "npz" if is_npz else format_of(self.head)
 
 
 def _is_beside(name):
-    """True for members of an archive that are no files of the one who packed it: folders, and what macOS adds."""
+    """Return True for archive members without user data: folders, files of macOS."""
     return name.endswith(("/", ".DS_Store")) or name.startswith("__MACOSX/")
 
 
 def _open(path):
-    """The raw file at a path; DataError for what cannot be opened."""
+    """Open the raw file at a path; DataError if this fails."""
     try:
         return io.FileIO(path)
     except FileNotFoundError as error:
@@ -219,9 +223,9 @@ def _open(path):
 
 
 def _tells(start):
-    """Return True when the first bytes of a text hold FIRST_LINES whole lines, or a byte of 0, which no text has.
+    """Return True if the head has enough lines or a zero byte.
 
-    Blank lines, comments and Netflix's lines of movies do not count; line ends within quotes end no line.
+    Blank lines, comments and Netflix's movie lines do not count. Line ends within quotes end no line.
     """
     if b"\0" in start:
         return True
@@ -229,12 +233,12 @@ def _tells(start):
 
 
 def _short(name):
-    """A member's name as a message bears it."""
+    """Return a member's name, shortened for messages."""
     return name if name.isprintable() and 0 < len(name) <= SHOWN else repr(name[:SHOWN])
 
 
 def _check_member(info, title):
-    """DataError for a member of an archive that zipfile cannot unpack."""
+    """Raise DataError for an archive member that zipfile cannot decompress."""
     if info.flag_bits & ENCRYPTED:
         raise DataError(f"{title} is locked with a password. Unpack the archive and name the file.")
     if info.compress_type not in METHODS:
@@ -246,17 +250,20 @@ def _check_member(info, title):
 
 
 class Peeked(io.RawIOBase):
-    """A binary stream whose first bytes can be looked at before it is read."""
+    """Binary stream whose first bytes can be inspected before reading."""
 
     def __init__(self, raw):
         self.raw, self.kept = raw, b""
 
     def readable(self):
-        """True."""
+        """Return True."""
         return True
 
     def peek(self, size):
-        """The next bytes, as many as asked for unless the stream ends before; they are read again."""
+        """Return the next `size` bytes without consuming them.
+
+        There are fewer only at the end.
+        """
         parts, lacking = [self.kept], size - len(self.kept)
         while lacking > 0 and (part := self.raw.read(lacking)):
             parts.append(part)
@@ -265,7 +272,7 @@ class Peeked(io.RawIOBase):
         return self.kept[:size]
 
     def readinto(self, buffer):
-        """Fill a buffer from the stream; returns how many bytes, 0 at its end."""
+        """Fill a buffer; return the number of bytes, 0 at the end."""
         if not self.kept:
             return self.raw.readinto(buffer)
         count = min(len(self.kept), len(buffer))
@@ -274,22 +281,26 @@ class Peeked(io.RawIOBase):
         return count
 
     def close(self):
-        """Close the stream beneath too."""
+        """Close this stream and the underlying one."""
         self.raw.close()
         super().close()
 
 
 class Stream:
-    """Unpacked bytes of a source, in order. name: for messages; plain: they are the source's own bytes; again: function
-    that opens them again, None for a pipe; unended: the last line has been read, and no newline ends it."""
+    """Decompressed bytes of a source, in order.
+
+    name: for messages; plain: True if the bytes are the source's own; again: function that reopens them, None for a
+    pipe; unended: True after reading a last line without a newline.
+    """
 
     def __init__(self, name, raw, plain=False, again=None):
         self.name, self.raw, self.plain, self.again, self.unended = name, raw, plain, again, False
 
     def head(self, size=HEAD):
-        """Return the first whole lines: of size bytes, or as many as FIRST_LINES lines take (see _tells).
+        """Return the first whole lines without consuming them.
 
-        They are read again. Raises DataError where LONGEST_LINE bytes do not hold them.
+        The head grows until it has FIRST_LINES lines (see _tells). Raises DataError if LONGEST_LINE bytes do not hold
+        them.
         """
         with translated(self.name):
             while len(start := self.raw.peek(size)) == size and not _tells(start):
@@ -298,7 +309,7 @@ class Stream:
         return start if len(start) < size else start[: start.rfind(b"\n") + 1] or start
 
     def _refuse_long_head(self, start):
-        """Raise DataError when the first bytes reach LONGEST_LINE and still do not hold the lines that are needed."""
+        """Raise DataError if LONGEST_LINE bytes do not hold the first lines."""
         if len(start) >= LONGEST_LINE:
             number = start.count(b"\n") + 1
             raise DataError(
@@ -307,9 +318,12 @@ class Stream:
             )
 
     def text_head(self, needed="Save it as text in UTF-8."):
-        """The head of a text; DataError for what is none, or in UTF-16: bytes of 0, lines that end in CR alone."""
+        """Return the head of a text.
+
+        Raises DataError for UTF-16, zero bytes, gpukit's own binary files, and lines that end in CR alone.
+        """
         head = self.head()
-        if head[:2] in UTF_16 and head[2:4] != b"\0\0":  # that were UTF-32
+        if head[:2] in UTF_16 and head[2:4] != b"\0\0":  # this would be UTF-32
             raise DataError(
                 f'{self.name} is text in UTF-16, as Excel\'s "Unicode text" is, and UTF-8 is read here. Make it that: '
                 "iconv -f UTF-16 -t UTF-8 <OLD >NEW."
@@ -330,23 +344,23 @@ class Stream:
         return head
 
     def whole(self):
-        """All bytes of a text, for small files; DataError for a byte of 0."""
+        """Return all bytes of a small text; DataError for a zero byte."""
         with translated(self.name):
             raw = self.raw.read()
         self._refuse_zero(np.frombuffer(raw, np.uint8), 0)
         return raw
 
     def blocks(self, skip=0, size=None):
-        """Yield uint8 arrays of whole lines, a newline at each end.
+        """Yield uint8 arrays of whole lines, each ending in a newline.
 
-        skip: bytes to leave out first, fewer than head has. size bytes (BLOCK) are read at a time; a longer line makes
-        the block as long as it must be. Raises DataError for a byte of 0, which no text holds.
+        skip: bytes to leave out first, fewer than head has. size: bytes read at a time (default BLOCK); a longer line
+        enlarges the block. Raises DataError for a zero byte.
         """
         size = size or BLOCK
         length, rest, before = min(FIRST, size), np.empty(0, np.uint8), skip
         self._read(memoryview(bytearray(skip)))
         while True:
-            store = np.empty(length + 1, np.uint8)  # one more, for the newline that the last line may lack
+            store = np.empty(length + 1, np.uint8)  # one more byte for a missing final newline
             store[: len(rest)] = rest
             filled = len(rest) + self._read(memoryview(store)[len(rest) : -1])
             self._refuse_zero(store[len(rest) : filled], before + len(rest))
@@ -363,7 +377,7 @@ class Stream:
             yield store[end : filled + 1]
 
     def _read(self, buffer):
-        """Fill a memoryview; returns how many bytes, fewer than it holds only at the stream's end."""
+        """Fill a memoryview; return the byte count, less at the end."""
         filled = 0
         with translated(self.name):
             while filled < len(buffer) and (got := self.raw.readinto(buffer[filled:])):
@@ -371,7 +385,10 @@ class Stream:
         return filled
 
     def _refuse_zero(self, letters, before):
-        """Raise DataError for a byte of 0 in letters (n,) uint8, which are behind `before` bytes."""
+        """Raise DataError for a zero byte in letters (n,) uint8.
+
+        before: number of bytes before them.
+        """
         if len(letters) and not letters.min():
             raise DataError(
                 f"{self.name} has a byte of 0 at byte {before + int(letters.argmin()) + 1:,}, which no text holds. It "
@@ -379,7 +396,7 @@ class Stream:
             )
 
     def _refuse_long_line(self, length, before):
-        """Raise DataError where so many bytes of a line, behind `before` bytes, are more than a line may have."""
+        """Raise DataError if a line of `length` bytes exceeds LONGEST_LINE."""
         if length > LONGEST_LINE:
             raise DataError(
                 f"{self.name}, {self._place(before)}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit for a line: "
@@ -387,7 +404,10 @@ class Stream:
             )
 
     def _place(self, before):
-        """Return the number of the line behind so many bytes as text: they are read again, but not from a pipe."""
+        """Return the line number behind `before` bytes, for messages.
+
+        The bytes are read again. For a pipe the byte offset is returned.
+        """
         if self.again is None:
             return f"the line at byte {before + 1:,}"
         number = 1
@@ -398,7 +418,7 @@ class Stream:
 
 
 def _line_end(letters):
-    """Return the place behind the last newline in letters (n,) uint8, 0 where there is none."""
+    """Return the offset behind the last newline in letters (n,) uint8, or 0."""
     stop, found = len(letters), -1
     while stop and found < 0:
         start = max(0, stop - CHUNK)

@@ -1,6 +1,6 @@
-"""Tables written as csv and Parquet through pyarrow: rows go out in blocks, so that memory is bounded.
+"""Write tables as csv and Parquet through pyarrow, in blocks of rows.
 
-Importing this module imports pyarrow. Callers import it when they write a table.
+Importing this module imports pyarrow; callers import it only to write a table.
 """
 
 import functools
@@ -14,23 +14,23 @@ from gpukit import _pool
 from gpukit.io.records import ODD, check_letters, csv_line
 from gpukit.runtime.thread_count import get_num_threads
 
-ROWS = 1 << 16  # of a block of csv, fewer where there are many columns
-VALUES = 1 << 19  # of a block of csv
+ROWS = 1 << 16  # per csv block, fewer for many columns
+VALUES = 1 << 19  # per csv block
 GROUP = 1 << 20  # rows of a row group of Parquet
 TEXT = pyarrow.large_string()  # offsets of 64 bits: the text of a block may exceed 2 GiB
 MAYBE_ODD = f"{ODD.pattern}|[^ -~]"  # matches every word that csv_line quotes, and other words that are not ASCII
 
 
 def write_csv(file, columns, count):
-    """Write a table to an open binary file as csv with a header.
+    """Write a table as csv with a header.
 
     Parameters
     ----------
     file : binary file
     columns : dict
-        {name: function of a slice of rows that returns their values}. The functions run on several threads.
-        Arrays of numpy or pyarrow; ids and other words are text, which is quoted where a reader would part, strip or
-        leave it out. A float32 becomes the shortest text that gives it back.
+        {name: function of a slice of rows that returns their values}. The functions run on several threads and return
+        arrays of numpy or pyarrow. Ids and words are text, quoted where a reader would split, strip or drop it. A
+        float32 becomes the shortest text that restores it.
     count : int
         Number of rows.
     """
@@ -38,17 +38,17 @@ def write_csv(file, columns, count):
 
 
 def write_blocks(file, names, blocks):
-    """Write csv as `write_csv` does, of blocks of rows that are made while earlier ones are written.
+    """Write csv as `write_csv` does, and compute blocks while others are written.
 
-    blocks: iterable of functions without arguments, each returning the columns of some rows. The iterable is advanced
-    by the calling thread.
+    blocks: iterable of functions without arguments, each returning the columns of some rows. The calling thread
+    advances the iterable.
     """
     file.write(csv_line(names).encode())
     _pool.in_order(_spell_block, blocks, file.write, get_num_threads())
 
 
 def row_blocks(columns, count):
-    """Yield a function for each block of `count` rows; it returns the block's columns.
+    """Yield a function per block of rows that returns its columns.
 
     columns: functions of a slice of rows, as in `write_csv`.
     """
@@ -57,10 +57,10 @@ def row_blocks(columns, count):
 
 
 def write_parquet(file, columns, count, metadata=None):
-    """Write a table to an open binary file as Parquet, a row group at a time.
+    """Write a table as Parquet, a row group at a time.
 
-    columns, count: see `write_csv`. metadata: {bytes: bytes} of the file, or None. Raises DataError for text with a
-    byte of 0 or a surrogate.
+    file: open binary file. columns, count: see `write_csv`. metadata: {bytes: bytes} of the file, or None. Raises
+    DataError for text with a byte of 0 or a surrogate.
     """
     for name in columns:
         check_letters(name, "The column's name")
@@ -74,9 +74,10 @@ def write_parquet(file, columns, count, metadata=None):
 
 
 def words(texts):
-    """Text, an array or a list of str, as an array of pyarrow; arrays of numbers as they are. DataError for surrogates.
+    """Convert text (an array or a list of str) to a pyarrow array.
 
-    Ids are converted once with it: `words(ids).take(rows)` costs little for text, too.
+    Arrays of numbers are returned unchanged. DataError for surrogates. Convert ids once: `words(ids).take(rows)` is
+    cheap.
     """
     if isinstance(texts, np.ndarray):
         if texts.dtype.kind not in "UO":
@@ -91,27 +92,27 @@ def words(texts):
 
 
 def spell_each(values, spell):
-    """A dictionary array of the text that a function gives for each value; it is called once for each different one."""
+    """Return a dictionary array of spell(value), called once per distinct value."""
     encoded = _array(values).dictionary_encode()
     texts = words([spell(value) for value in encoded.dictionary.to_pylist()])
     return pyarrow.DictionaryArray.from_arrays(encoded.indices, texts)
 
 
 def spell_rounded(numbers, places):
-    """Text of float32 numbers with `places` (at most 8) decimals, as f"{number:.4f}" spells them."""
+    """Spell float32 numbers with `places` (at most 8) decimals, as f"{number:.4f}"."""
     units = 10.0**places
     rounded = np.rint(numbers.astype(np.float64) * units)  # the product is exact: at most 24 + 19 bits
     return spell_each(rounded, lambda value: f"{value / units:.{places}f}")
 
 
 def spell_as_python(numbers):
-    """Text of float32 numbers as str() spells them: 1.0, not 1 as `write_csv` does."""
+    """Spell float32 numbers as str() does: 1.0, not 1 as `write_csv` does."""
     column = pyarrow.array(numbers)
     return _respell(_spell_floats(column), pyarrow.array(numbers == np.rint(numbers)), column, _shortest)
 
 
 def _slices(count, rows):
-    """Yield the slices of blocks of rows, one of no rows for an empty table."""
+    """Yield slices of row blocks; an empty one for no rows."""
     for start in range(0, max(count, 1), rows):
         yield slice(start, min(start + rows, count))
 
@@ -121,13 +122,13 @@ def _take(columns, part):
 
 
 def _array(column):
-    """A column as an array of pyarrow."""
+    """Return a column as a pyarrow array."""
     column = column if isinstance(column, pyarrow.Array) else words(column)
     return pyarrow.array(column) if isinstance(column, np.ndarray) else column
 
 
 def _stored(name, column):
-    """A column as Parquet stores it; DataError for text with a byte of 0."""
+    """Return a column for Parquet; DataError for zero bytes in text."""
     column = _array(column)
     if column.type != TEXT:
         return column
@@ -138,7 +139,7 @@ def _stored(name, column):
 
 
 def _spell_block(block):
-    """The lines of csv of a block of rows, as bytes."""
+    """Return the csv lines of a block of rows, as bytes."""
     columns = [_spell(_array(column)) for column in block()]
     ends = [pyarrow.scalar(end, TEXT) for end in [","] * (len(columns) - 1) + ["\n"]]
     parts = itertools.chain.from_iterable(zip(columns, ends, strict=True))
@@ -149,7 +150,7 @@ def _spell_block(block):
 
 
 def _spell(column):
-    """The fields of a column, quoted where need be."""
+    """Return the fields of a column, quoted where necessary."""
     if pyarrow.types.is_dictionary(column.type):
         return _spell(column.dictionary).take(column.indices)
     if column.type == TEXT:
@@ -159,7 +160,10 @@ def _spell(column):
 
 
 def _spell_floats(column):
-    """The shortest text of float32 numbers, with the exponents of Python, which begin earlier than pyarrow's."""
+    """Return the shortest text of float32 numbers, with Python's exponents.
+
+    Python switches to exponents earlier than pyarrow.
+    """
     size = np.abs(column.to_numpy())
     exponent = (size > 0) & (size <= 1e-4) | (size >= 1e6)
     return _respell(column.cast(TEXT), pyarrow.array(exponent), column, _shortest)
@@ -170,6 +174,6 @@ def _shortest(value):
 
 
 def _respell(texts, which, values, spell):
-    """texts, with those where `which` is true replaced by what `spell` makes of the values there."""
+    """Replace texts where `which` is true by `spell` of the values there."""
     changed = spell_each(values.filter(which), spell).cast(TEXT)
     return compute.replace_with_mask(texts, which, changed)

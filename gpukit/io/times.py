@@ -1,4 +1,4 @@
-"""Times in any spelling -> int64 seconds since 1970-01-01 UTC."""
+"""Convert times in any spelling to int64 seconds since 1970-01-01 UTC."""
 
 import math
 from datetime import UTC, datetime
@@ -8,12 +8,14 @@ import numpy as np
 from gpukit.base.arrays import as_array, as_text
 from gpukit.errors import DataError
 
-MISSING = np.int64(-(2**63))  # what is no time
+MISSING = np.int64(-(2**63))  # marks an invalid time
 
 
 def seconds_of(text):
-    """int seconds of a number of seconds (fractions are cut off) or an ISO 8601 date or date and time (UTC unless it
-    says otherwise); None for anything else."""
+    """Return the seconds (int) of a number or ISO 8601 date, or None.
+
+    Fractions of seconds are cut off. Dates are UTC unless an offset is given.
+    """
     try:
         seconds = math.floor(float(text))
         return seconds if -(2**63) <= seconds < 2**63 else None
@@ -27,9 +29,10 @@ def seconds_of(text):
 
 
 def as_seconds(values, what="times", lenient=False):
-    """(n,) int64 seconds of an array: whole numbers as they are, datetime64, or text; DataError naming the bad row.
+    """Return an array as seconds (n,) int64.
 
-    lenient: what is no time is MISSING instead.
+    values: whole numbers, datetime64 or text. Raises DataError with the invalid row; lenient: invalid times are MISSING
+    instead.
     """
     array = as_array(values, what)
     if array.dtype.kind in "Vc" or array.ndim != 1:

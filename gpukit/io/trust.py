@@ -1,7 +1,7 @@
-"""What compiled code relies on in arrays that come from outside: asked once, in blocks that stay in the cache, by all
-cores. Each check is silent, or raises a DataError that names the array, the place and the value.
+"""Validate external arrays once, in cached blocks on all cores.
 
-numpy alone, so that no compiler is waited for when a model is loaded.
+Each check passes silently or raises a DataError with the array's name, the position and the value. The module needs
+numpy alone, so that loading a model does not load the compiler.
 """
 
 import numpy as np
@@ -9,13 +9,16 @@ import numpy as np
 from gpukit._pool import shared_out
 from gpukit.errors import DataError
 
-BLOCK = 1 << 17  # numbers: what a core's own cache holds
-TASK = 32 * BLOCK  # of a thread
-DENSE = 16  # times as many numbers in the range of ids as ids, for which a mark each takes less than sorting them
+BLOCK = 1 << 17  # numbers that fit in a core's own cache
+TASK = 32 * BLOCK  # numbers per thread task
+DENSE = 16  # largest ratio of id range to id count for which marking is faster than sorting
 
 
 def check_array(name, array, dtypes, shape):
-    """DataError unless array is numpy's, of one of the dtypes and of that shape (None: any size), C-contiguous."""
+    """Raise DataError unless array has a dtype, shape and C order.
+
+    dtypes: one or a tuple; None in shape accepts any size.
+    """
     kinds = dtypes if isinstance(dtypes, tuple) else (dtypes,)
     if not isinstance(array, np.ndarray) or isinstance(array, np.ma.MaskedArray) or array.dtype not in kinds:
         wanted = " or ".join(np.dtype(kind).name for kind in kinds)
@@ -31,7 +34,10 @@ def _kind_of(array):
 
 
 def check_finite(name, array, most=np.inf):
-    """DataError for the first number of an array that is not finite, or larger in size than most."""
+    """Raise DataError for the first infinite, NaN or too large entry.
+
+    most: largest allowed absolute value.
+    """
     place = first(not_finite if most == np.inf else lambda block: _larger(block, most), array)
     if place is not None:
         bound = "" if most == np.inf else f" of at most {most:g} in size"
@@ -39,7 +45,7 @@ def check_finite(name, array, most=np.inf):
 
 
 def not_finite(block):
-    """For `first`: what is NaN or infinite."""
+    """Return a mask of non-finite entries, or None; for `first`."""
     return None if -np.inf < block.min() and block.max() < np.inf else ~np.isfinite(block)  # NaN is neither
 
 
@@ -48,18 +54,18 @@ def _larger(block, most):
 
 
 def check_range(name, array, low, high):
-    """DataError for the first number of an array that is below low or not below high."""
+    """Raise DataError for the first entry outside [low, high)."""
     place = first_outside(array, low, high)
     if place is not None:
         raise DataError(f"{name}{list(place)} is {array[place]}, beyond {low:,} to {high - 1:,}.")
 
 
 def first_outside(array, low, high):
-    """The index of the first number of an array below low or not below high, or None; see `first`."""
+    """Return the index of the first entry outside [low, high), or None."""
     signless = np.dtype(f"u{array.dtype.itemsize}") if low == 0 and array.dtype.kind == "i" else None
 
     def outside(block):
-        if signless:  # in which numbers below 0 are larger than all others: one look in place of two
+        if signless:  # unsigned, negative numbers exceed all others: one comparison, not two
             fine = block.view(signless).max() < high
         else:
             fine = block.min() >= low and block.max() < high
@@ -69,7 +75,7 @@ def first_outside(array, low, high):
 
 
 def check_pointers(name, pointers, rows, end):
-    """DataError unless pointers (rows + 1,), integers, begin at 0, never fall and end at `end`."""
+    """Raise DataError unless pointers (rows + 1,) rise from 0 to `end`."""
     check_array(name, pointers, (np.int32, np.int64), (rows + 1,))
     if pointers[0] != 0 or pointers[-1] != end:
         raise DataError(f"{name} goes from {pointers[0]:,} to {pointers[-1]:,}; it must go from 0 to {end:,}.")
@@ -79,7 +85,7 @@ def check_pointers(name, pointers, rows, end):
 
 
 def check_ids(name, ids, rows=None):
-    """DataError unless ids are integers of 64 bits, or text, one a row, each once."""
+    """Raise DataError unless ids are unique int64 or text, one per row."""
     if not isinstance(ids, np.ndarray) or ids.ndim != 1 or not (ids.dtype == np.int64 or ids.dtype.kind == "U"):
         shape = f", {ids.ndim}-D" if isinstance(ids, np.ndarray) else ""
         raise DataError(f"{name} must be a one-dimensional array of int64 or text; got {_kind_of(ids)}{shape}.")
@@ -91,8 +97,10 @@ def check_ids(name, ids, rows=None):
 
 
 def repeated(ids):
-    """An id that is there twice, or None; quickest where they ascend, or most do and some were put behind them, or are
-    whole numbers of a range that is not much larger than there are of them."""
+    """Return an id that occurs twice, or None.
+
+    Fast for ascending ids, for mostly ascending ids with some appended, and for whole numbers in a dense range.
+    """
     rising = ids[1:] > ids[:-1]
     if rising.all() or (ids.dtype.kind == "i" and marked_once(ids)):
         return None
@@ -104,7 +112,10 @@ def repeated(ids):
 
 
 def marked_once(ids):
-    """Whether ids (n,), whole numbers, are seen to differ: each is marked, where their range is DENSE."""
+    """Return True if marking shows that the whole numbers ids (n,) are unique.
+
+    False if their range is wider than DENSE * n.
+    """
     low, high = int(ids.min()), int(ids.max())
     if high - low >= DENSE * len(ids):
         return False
@@ -114,8 +125,10 @@ def marked_once(ids):
 
 
 def check_sparse(name, matrix):
-    """DataError unless the indices of a scipy sparse matrix lie within its shape; scipy's own code relies on it. What
-    lies on a GPU, or is made of lists, is not looked at."""
+    """Raise DataError if a sparse matrix's indices exceed its shape.
+
+    scipy's own code relies on them. Matrices on a GPU or made of lists are not checked.
+    """
     if not isinstance(getattr(matrix, "data", None), np.ndarray) or len(matrix.shape) != 2:
         return
     if matrix.format in ("csr", "csc"):
@@ -130,8 +143,11 @@ def check_sparse(name, matrix):
 
 
 def check_compressed(name, pointers, indices, values, shape):
-    """DataError unless pointers, indices, values are compressed rows of a matrix of that shape: indptr, indices, data
-    of scipy's CSR, which may have more than it uses. Whether values are finite is not asked."""
+    """Raise DataError unless the arrays are valid compressed rows of that shape.
+
+    pointers, indices, values: indptr, indices, data of scipy's CSR; these may be longer than used. Values may be
+    infinite or NaN.
+    """
     check_array(f"{name}.indptr", pointers, (np.int32, np.int64), (shape[0] + 1,))
     check_indices(f"{name}.indices", indices, len(values), shape[1])
     end = int(pointers[-1])
@@ -139,16 +155,15 @@ def check_compressed(name, pointers, indices, values, shape):
 
 
 def check_indices(name, indices, count, size):
-    """DataError unless indices are count integers from 0 to size - 1."""
+    """Raise DataError unless indices are `count` integers in [0, size)."""
     check_array(name, indices, (np.int32, np.int64), (count,))
     check_range(name, indices, 0, size)
 
 
 def first(wrong, *arrays):
-    """The index (a tuple) of the first entry that is wrong, or None.
+    """Return the index (a tuple) of the first wrong entry, or None.
 
-    wrong: a function of a block of each of the arrays, which have one shape, to a mask (b,) of what is wrong in it, or
-    to None where nothing is.
+    wrong: function of a block of each array, all of one shape; returns a mask (b,) of wrong entries, or None.
     """
     flat = [array.reshape(-1) for array in arrays]
     size = flat[0].size

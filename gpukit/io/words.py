@@ -1,4 +1,7 @@
-"""A line of text to words; words to numbers and ids, each kept as it is spelled. No compiler is loaded for it."""
+"""Split lines of text to words; parse words as numbers and ids.
+
+No compiler is loaded.
+"""
 
 import contextlib
 import re
@@ -9,8 +12,8 @@ from gpukit.errors import DataError
 from gpukit.io.records import SHOWN
 
 FLOAT32_MAX = float(np.finfo(np.float32).max)
-USUAL, WIDEST = 256, 1 << 30  # letters of a text, bytes of an array of texts as wide as the widest
-THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may have a decimal comma too
+USUAL, WIDEST = 256, 1 << 30  # letters of a text that are always accepted; maximum bytes of a text array
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")  # 1,234, which may also be a decimal comma
 POINT = r"[+-]?(?:\d+\.\d*|\.\d+)(?:[eE][+-]?\d+)?"  # a number with a point, and one with a comma
 IN_NUMBER = re.compile(r"(?<=\d),(?=\d)")
 COMMA = POINT.replace(r"\.", ",")
@@ -18,9 +21,11 @@ GROUPED = re.compile(r"[+-]?\d{1,3}(?:(?:,\d{3}){2,}(?:\.\d*)?|,\d{3}\.\d*|(?:\.
 
 
 def separator_of(lines, marks):
-    """The first of the marks in a table's first lines [str] that parts as many fields of each, else the first of all;
-    not a comma where all commas of the last line are in numbers such as 3,5 and another mark parts as many fields of
-    each line. None where there is none."""
+    """Return the separator of a table's first lines [str], or None.
+
+    This is the first mark with the same count in each line, else the first mark at all. A comma is rejected if all
+    commas of the last line are in numbers such as 3,5 and another mark has the same count in each line.
+    """
     there = next((some for line in lines if (some := [mark for mark in marks if mark in line])), [])
     if there[:1] == [","] and commas_are_decimal(lines[-1]):
         counts = {mark: {line.count(mark) for line in lines} for mark in marks if mark not in ", "}
@@ -31,12 +36,15 @@ def separator_of(lines, marks):
 
 
 def commas_are_decimal(line):
-    """Whether a line has commas between digits alone."""
+    """Return True if all commas of a line are between digits."""
     return "," in line and "," not in IN_NUMBER.sub("", line)
 
 
 def is_number(text, finite=True):
-    """True for what spells a number that float32 can hold (any number, NaN and infinity too, when not finite)."""
+    """Return True for text that spells a number within float32.
+
+    finite=False: any number, NaN and infinity included.
+    """
     try:
         value = float(text)
     except ValueError:
@@ -45,19 +53,21 @@ def is_number(text, finite=True):
 
 
 def with_point(text):
-    """The text with a point in place of its comma where that spells a number, such as 3,5; else None."""
+    """Return a number such as 3,5 with a point, else None."""
     changed = text.replace(",", ".")
     return changed if text.count(",") == 1 and is_number(changed) else None
 
 
 def is_decimal_comma(text):
-    """True for a number with a comma that stands for a point for certain: 3,5 and 12,3456, not 1,234."""
+    """Return True for an unambiguous decimal comma: 3,5 and 12,3456, not 1,234."""
     return with_point(text) is not None and THOUSANDS.fullmatch(text) is None
 
 
 def comma_told(text):
-    """What is wrong with a number that has a comma and was not read, such as 3,5 or 1,234,567, behind `has`; None for
-    anything else. 1,234 may be either."""
+    """Return the error text for an unread number with commas.
+
+    Examples: 3,5; 1,234,567; 1,234 is ambiguous. None for other words.
+    """
     if GROUPED.fullmatch(text):
         return "marks of thousands. Write it without them, and with a point where it has a fraction."
     if with_point(text) is None:
@@ -71,11 +81,11 @@ def comma_told(text):
 
 
 def decimal_commas(raw, sep):
-    """(text with points in place of decimal commas, True) of the text of a table, or (the text as it is, False).
+    """Replace decimal commas in a table (bytes) by points; return (text, changed).
 
-    raw: bytes; sep: the separator of its fields, ' ' for any blanks. Numbers have decimal commas where each that
-    has a comma has one, no other number has a point, and one at least is not what thousands look like (1,234): then
-    all are read so. Where commas part the fields, those of numbers stand in quotes. `with_comma` takes each back.
+    sep: the field separator, ' ' for any blanks. Numbers have decimal commas if each number with a comma has one, no
+    other number has a point, and at least one does not look like thousands (1,234). If commas separate fields, such
+    numbers are quoted. `with_comma` reverses one number.
     """
     if b"," not in raw or (sep == "," and b'"' not in raw):
         return raw, False
@@ -88,7 +98,10 @@ def decimal_commas(raw, sep):
 
 
 def fields_of(form, sep):
-    """The pattern of fields that are numbers of a form; its groups: what stands before the number, and the number."""
+    """Return the pattern of fields that are numbers of a form.
+
+    Its groups: the text before the number, and the number.
+    """
     marks, pad = (" \t", "") if sep == " " else (re.escape(sep), "[ \t]*+")
     pad = " *+" if sep == "\t" else pad
     quote = f'{pad}"{pad}' if sep == "," and form == COMMA else f'{pad}"?{pad}'
@@ -96,12 +109,15 @@ def fields_of(form, sep):
 
 
 def with_comma(text):
-    """A number with a comma in place of its point; another word as it is."""
+    """Return a number with a decimal comma; other words unchanged."""
     return text.replace(".", ",") if "." in text and is_number(text, finite=False) else text
 
 
 def is_integer(word):
-    """True for a whole number of 64 bits, spelled as Python prints it: its id may be kept as an integer."""
+    """Return True for a 64-bit integer spelled as Python prints it.
+
+    Its id may be stored as an integer.
+    """
     digits = word.removeprefix("-")
     if not (digits.isascii() and digits.isdecimal() and len(digits) <= 19):
         return False
@@ -109,13 +125,19 @@ def is_integer(word):
 
 
 def as_ids(words, what="the ids"):
-    """(n,) ids of words: int64 where all are such integers, else text; what: names them in text_array's DataError."""
+    """Return ids (n,) of words: int64 if all are such integers, else text.
+
+    what: their name in text_array's DataError.
+    """
     return np.array(words, dtype=np.int64) if all(map(is_integer, words)) else text_array(words, what)
 
 
 def text_array(words, what):
-    """(n,) str of words, all as wide as the longest; DataError where one of them makes that more than WIDEST bytes, or
-    ends in a byte of 0, which numpy would leave out."""
+    """Return words as an array (n,) of fixed-width str.
+
+    Raises DataError if the longest word makes the array exceed WIDEST bytes, or if a word ends in a zero byte, which
+    numpy would drop.
+    """
     longest = max(words, key=len, default="")
     check_width(len(words), len(longest), f"{what}: {shown(longest)}")
     ended = next((word for word in words if word.endswith("\0")), None)
@@ -125,7 +147,7 @@ def text_array(words, what):
 
 
 def check_width(count, letters, what):
-    """DataError for an array of so many words of so many letters that takes more than WIDEST bytes."""
+    """Raise DataError if `count` words of `letters` letters exceed WIDEST bytes."""
     size = 4 * count * letters
     if letters > USUAL and size > WIDEST:
         raise DataError(
@@ -135,7 +157,10 @@ def check_width(count, letters, what):
 
 
 def decoded(raw):
-    """Return bytes as text: UTF-8, else Windows' code page 1252, else Latin-1. Different bytes stay different text."""
+    """Decode bytes as UTF-8, else Windows-1252, else Latin-1.
+
+    Different bytes give different text.
+    """
     for encoding in ("utf-8", "cp1252"):  # five bytes have no letter in the latter
         with contextlib.suppress(UnicodeDecodeError):
             return raw.decode(encoding)
@@ -143,18 +168,18 @@ def decoded(raw):
 
 
 def shown(word):
-    """A word or a line in quotes, cut to what a message bears."""
+    """Return a word or line in quotes, shortened for messages."""
     return repr(word[:SHOWN])
 
 
 def first_repeated(words):
-    """The first of words [str] that has come before, or None."""
+    """Return the first word of [str] that occurred before, or None."""
     seen = set()
     return next((word for word in words if word in seen or seen.add(word)), None)
 
 
 def refuse_repeated(words, what):
-    """DataError for the first of words [str] that has come before; what: names them."""
+    """Raise DataError for the first repeated word; what: its name."""
     twice = first_repeated(words)
     if twice is not None:
         raise DataError(f"{what} {shown(twice)} twice; each stands for one vertex.")

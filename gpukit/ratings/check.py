@@ -1,4 +1,7 @@
-"""Is a table of ratings sound? Asked once a table: readers and generators say so of what they make."""
+"""Validate tables of ratings, once each.
+
+Readers and generators mark their results as valid.
+"""
 
 import numpy as np
 
@@ -15,14 +18,14 @@ DTYPES = {
     "counts": (np.int32, np.float32),
 }
 ONE = {"users": "user", "items": "item"}
-MOST_EMPTY, EMPTY_A_RATING = 1 << 24, 64  # rows that a file may declare without a rating in them
+MOST_EMPTY, EMPTY_A_RATING = 1 << 24, 64  # limits of declared rows without ratings
 
 
 def sound(ratings):
-    """ratings, or DataError for what cannot be a table of ratings; what was checked before is not looked at again.
+    """Return ratings, or raise DataError for an invalid table.
 
-    Looked at: dtypes, lengths, row numbers, one id a row and each id once, finite ratings, weights and counts from 0
-    up. Repeated pairs: repeats.checked.
+    Checked once: dtypes, lengths, row numbers, one unique id per row, finite ratings, weights and counts >= 0. Repeated
+    pairs are checked in repeats.checked.
     """
     if ratings._state < SOUND:
         wrong = fault(ratings)
@@ -33,13 +36,15 @@ def sound(ratings):
 
 
 def fault(ratings, bounds=None):
-    """One line that says what is wrong with a table, repeated pairs aside; None when nothing is. bounds: {name: (low,
-    high)} that columns are known to lie within, as arrayfile.read has them."""
+    """Return a one-line error of a table, repeated pairs aside, or None.
+
+    bounds: {name: (low, high)} of columns with known ranges, as from arrayfile.read.
+    """
     return misshapen(ratings) or _bad_ids(ratings) or _bad_entry(ratings, bounds or {})
 
 
 def misshapen(ratings):
-    """One line that says which column is no array of its type and length, None when all are."""
+    """Return an error message on column types and lengths, or None."""
     lacking = [name for name in ("users", "items", "values") if not np.ndim(getattr(ratings, name)) == 1]
     if lacking:
         return (
@@ -96,7 +101,10 @@ def _bad_entry(ratings, bounds):
 
 
 def check_range(values, bounds, locate):
-    """Raise DataError for the first of values (n,) outside bounds (low, high); None: no bounds; locate names a row."""
+    """Raise DataError for the first of values (n,) outside bounds (low, high).
+
+    bounds: None accepts all; locate: function from a row to its description.
+    """
     if bounds is None:
         return
     outside = np.flatnonzero((values < np.float32(bounds[0])) | (values > np.float32(bounds[1])))
@@ -110,7 +118,10 @@ def check_range(values, bounds, locate):
 
 
 def check_counts(counts, locate):
-    """Raise DataError for the first of counts (n,) below 0; locate names a row."""
+    """Raise DataError for the first of counts (n,) below 0.
+
+    locate: function from a row to its description.
+    """
     negative = np.flatnonzero(counts < 0)
     if len(negative):
         row = int(negative[0])
@@ -120,7 +131,7 @@ def check_counts(counts, locate):
 
 
 def check_declared(name, shape, count):
-    """DataError for a matrix of a file that declares far more users or items than its ratings tell of."""
+    """Raise DataError if a file declares far too many users or items."""
     for what, size in zip(("users", "items"), shape):
         if size > max(MOST_EMPTY, EMPTY_A_RATING * count):
             raise DataError(

@@ -1,7 +1,7 @@
-"""Clicks: ratings that say that there is something between a user and an item, and perhaps how often, not how good.
+"""Clicks (implicit feedback): pairs without ratings, with optional counts.
 
-A table is one of clicks where all its values are the same. Files of pairs have values of 1 and how often each stands
-there as counts; what has counts beside ratings stays ratings.
+A table holds clicks if all its values are equal. Files of pairs get values of 1, and the number of occurrences of each
+pair as counts. A table with counts and different ratings remains one of ratings.
 """
 
 import numpy as np
@@ -9,20 +9,23 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.ratings.table import Ratings
 
-SAMPLE = 4096  # values in which two different ones are looked for first
-TESTED = 1 << 20  # values that are tested for a heavy tail
+SAMPLE = 4096  # values compared first
+TESTED = 1 << 20  # values tested for a heavy tail
 FAR = 6  # times the median: the tail begins there; exponential tails have 1.6 % beyond
 TAIL_SHARE, TAIL_LEVELS = 0.001, 4  # least share of the values, and least different values, in a tail
-RATING_LEVELS = 11  # values of a scale from 0 to 10, the longest that is short
+RATING_LEVELS = 11  # levels of a scale from 0 to 10, the longest rating scale
 
 
 def values_of_pairs(n, counts):
-    """(values (n,) float32, counts (n,)) of pairs without ratings; counts: those read, none at all for once each."""
+    """Return (values (n,) float32, counts (n,)) of pairs without ratings.
+
+    counts: those read; if empty, each pair counts once.
+    """
     return np.ones(n, np.float32), counts if len(counts) else np.ones(n, np.int32)
 
 
 def are_clicks(ratings):
-    """Whether all values of Ratings are one and the same."""
+    """Return True if all values of Ratings are equal."""
     first = ratings.first_values(SAMPLE)
     if not len(first) or (first != first[0]).any():
         return False
@@ -30,7 +33,7 @@ def are_clicks(ratings):
 
 
 def look_like_counts(ratings):
-    """Return True for Ratings with heavy-tailed whole numbers from 0 up, which no rating scale has."""
+    """Return True for heavy-tailed whole numbers >= 0, unlike any rating scale."""
     on_host = type(ratings) is Ratings
     values = ratings.values[:: len(ratings) // TESTED + 1] if on_host else ratings.first_values(TESTED)
     if not len(values) or values.max() <= FAR or values.min() < 0 or (values % 1).any():
@@ -43,16 +46,16 @@ def look_like_counts(ratings):
 
 
 def are_pairs(ratings):
-    """Whether Ratings have nothing to tell but their counts: as they are read of pairs, and written as such."""
+    """Return True for clicks with counts and values of 1."""
     return ratings.counts is not None and len(ratings) > 0 and ratings.values[0] == 1 and are_clicks(ratings)
 
 
 def clicks_of(ratings, positive_from=None):
-    """The Ratings whose values are 1, counts how often (None: once each), of those Ratings that are clicks.
+    """Convert ratings to clicks: values of 1 and counts (None: once each).
 
-    A click is a rating, or a count where there is nothing but counts, of positive_from or more; without that, what is
-    above 0, and ratings of several values count as often as they say. Raises DataError where no click is left, and for
-    a positive_from where nothing but pairs is there.
+    A click is a rating >= positive_from, or a count >= positive_from if all values are equal. Without positive_from it
+    is a value above 0, and different ratings become counts. Raises DataError if no click is left, and if positive_from
+    is given for pairs without ratings and with equal counts.
     """
     score, counts = scores_and_counts(ratings, positive_from)
     positive = score >= positive_from if positive_from is not None else score > 0
@@ -66,8 +69,11 @@ def clicks_of(ratings, positive_from=None):
 
 
 def clicks_after(ratings, positive_from=None):
-    """`clicks_of` of what comes after a training with positive_from: pairs that count alike are clicks as they are, and
-    ratings that are alike are all clicks, or none. Raises DataError where no click is left."""
+    """Convert ratings that arrive after training with positive_from, as `clicks_of`.
+
+    Pairs with equal counts are clicks as they are. Equal ratings are all clicks or none. Raises DataError if no click
+    is left.
+    """
     if positive_from is None or not are_clicks(ratings):
         return clicks_of(ratings, positive_from)
     if are_pairs(ratings):
@@ -78,7 +84,7 @@ def clicks_after(ratings, positive_from=None):
 
 
 def scores_and_counts(ratings, positive_from):
-    """(what a threshold is for (n,), counts (n,) or None) of Ratings."""
+    """Return (scores (n,) to compare with a threshold, counts (n,) or None)."""
     alike = are_clicks(ratings)
     if not alike:
         return ratings.values, ratings.counts if positive_from is not None else counted(ratings.values)
@@ -91,12 +97,12 @@ def scores_and_counts(ratings, positive_from):
 
 
 def counted(values):
-    """Values as counts, which are 0 or more."""
+    """Return values as counts, clipped at 0."""
     return np.maximum(values, np.float32(0))
 
 
 def none_left(score, positive_from):
-    """What to say where no click is left."""
+    """Return the error message if no click is left."""
     if positive_from is None:
         return f"No click is left: all {len(score):,} values are 0 or less. A click has a value above 0."
     return (

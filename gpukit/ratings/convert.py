@@ -1,4 +1,4 @@
-"""as_ratings: what people have at hand -> Ratings, checked."""
+"""Convert matrices, data frames and arrays to validated Ratings."""
 
 from dataclasses import replace
 
@@ -23,18 +23,29 @@ FORMS = (
 
 
 def as_ratings(data, columns=None, times=False, repeats=True):
-    """Ratings from what people have at hand, checked.
+    """Convert data to validated Ratings.
 
-    data: Ratings (made by hand too); a scipy sparse matrix or array of users x items (explicit zeros are ratings); a
-    DataFrame of pandas, or of any library that has to_pandas (columns user, item, rating by name, or, of four at most,
-    its first three); a tuple or list of arrays (users, items, values); or a dense (M, N) float array,
-    NaN or masked: not rated. Arrays of cupy, torch and others that offer __cuda_array_interface__ or __dlpack__ are
-    copied to the host. Rows of matrices get the ids 0..M-1 and 0..N-1. columns, times: of a DataFrame, as read_ratings
-    takes them. Of a repeated pair the later rating counts by the times of a DataFrame's column (timestamp, time, date)
-    or of Ratings, and `merged` of the result says how many are gone. repeats: look for repeated pairs without times
-    too; order_ratings, which sorts all ratings, sees them sooner. Raises DataError for other types, for missing, NaN or
-    infinite ratings, for repeated pairs without times, and for a dense array of two to four columns (or rows) if the
-    first two hold whole numbers only.
+    Parameters
+    ----------
+    data : Ratings, sparse matrix, DataFrame, tuple, list or array
+        Ratings (also made by hand). A scipy sparse matrix or array of users x items (explicit zeros are ratings). A
+        DataFrame of pandas, or of any library with to_pandas: columns user, item, rating by name, or the first three of
+        at most four. A tuple or list of arrays (users, items, values). A dense (M, N) float array; NaN or masked is not
+        rated. Arrays of cupy, torch and others with __cuda_array_interface__ or __dlpack__ are copied to the host. Rows
+        and columns of matrices get the ids 0..M-1 and 0..N-1.
+    columns, times
+        Of a DataFrame, as in read_ratings.
+    repeats : bool
+        Check repeated pairs also without times. order_ratings, which sorts all ratings, detects them at lower cost.
+
+    Returns
+    -------
+    Ratings
+        Of a repeated pair, the later rating by the times of a DataFrame's column (timestamp, time, date) or of Ratings
+        is kept; `merged` is the number of ratings removed.
+
+    Raises DataError for other types; for missing, NaN or infinite ratings; for repeated pairs without times; and for a
+    dense array of two to four columns (or rows) whose first two hold only whole numbers.
     """
     data = as_frame(data)
     ratings = checked(made_of(data, columns, times or headers.MAYBE), repeats)
@@ -42,7 +53,10 @@ def as_ratings(data, columns=None, times=False, repeats=True):
 
 
 def made_of(data, columns=None, times=False):
-    """Ratings from what as_ratings takes, with repeated pairs; times: also headers.MAYBE."""
+    """Convert data as as_ratings does, but keep repeated pairs.
+
+    times: also headers.MAYBE.
+    """
     if isinstance(data, Ratings):
         return sound(_regular(data))
     if hasattr(data, "tocoo"):
@@ -59,7 +73,7 @@ def made_of(data, columns=None, times=False):
 
 
 def _regular(ratings):
-    """ratings with the dtypes of a table; itself where it has them."""
+    """Return ratings with a table's dtypes; unchanged if correct."""
     found = ratings.columns()
     if ratings._state or all(_is_column(one, name) for name, one in found.items()):
         return ratings
@@ -74,13 +88,13 @@ def _regular(ratings):
 
 
 def _is_column(array, name):
-    """Whether an array has the dtype of a column of Ratings."""
+    """Return True if an array has a Ratings column's dtype."""
     is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
     return is_plain and array.dtype in DTYPES[name]
 
 
 def as_rows(rows, size, what):
-    """Row numbers as int32; DataError for others than 0..size-1."""
+    """Return row numbers as int32; DataError for values outside [0, size)."""
     rows = as_array(rows, f"{what} rows")
     if rows.dtype.kind not in "iu" or rows.ndim != 1:
         raise DataError(f"The {what} rows of Ratings are {rows.dtype}, {rows.ndim}-D; they must be whole numbers.")
@@ -92,7 +106,7 @@ def as_rows(rows, size, what):
 
 
 def as_values(values):
-    """Ratings as float32; DataError for what are no real numbers."""
+    """Return ratings as float32; DataError for values that are not real numbers."""
     values = as_array(values, "the ratings")
     _check_real(values)
     try:
@@ -124,7 +138,7 @@ def _from_dense(array):
 
 
 def _refuse_columns(array):
-    """Raise DataError for a dense array whose columns or rows may be user ids, item ids, ratings and times."""
+    """Raise DataError for a dense array that looks like columns of triples."""
     for axis, table in enumerate((array, array.T)):
         width = table.shape[1]
         if not len(table) or width not in (2, 3, 4):
@@ -145,7 +159,7 @@ def _check_real(values):
 
 
 def numbered(users, items, values, shape):
-    """Ratings of a matrix of that shape, whose rows and columns have no ids but their numbers."""
+    """Return Ratings of a matrix with row numbers as ids."""
     ids = (np.arange(size, dtype=np.int64) for size in shape)
     return Ratings(users.astype(np.int32), items.astype(np.int32), np.asarray(values, dtype=np.float32), *ids)
 
@@ -172,7 +186,7 @@ def _from_triples(users, items, values=None):
 
 
 def _from_frame(frame, columns, times):
-    """The Ratings of a pandas DataFrame; columns and times: see as_ratings."""
+    """Return Ratings of a pandas DataFrame; columns and times as in as_ratings."""
     if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     names = list(frame.columns)
@@ -208,7 +222,10 @@ def _from_frame(frame, columns, times):
 
 
 def times_of(column, lenient):
-    """(n,) int64 times of a pandas Series; lenient: what is no time is MISSING, whatever the column holds."""
+    """Return the times (n,) int64 of a pandas Series.
+
+    lenient: invalid times are MISSING, for any content of the column.
+    """
     if not lenient:
         return as_seconds(whole_column(column, "time"), "The DataFrame")
     try:
@@ -218,7 +235,7 @@ def times_of(column, lenient):
 
 
 def _numbers(frame, place, what):
-    """(n,) float64 of a column of numbers, none missing."""
+    """Return a column without missing values as (n,) float64."""
     values = whole_column(frame.iloc[:, place], what)
     _check_real(values)
     try:

@@ -1,5 +1,7 @@
-"""Files of whole columns: gpukit's binary copy (.gkr, see io/container.py), which loads at disk speed, scipy's .npz,
-Parquet; and csv out."""
+"""Copies of ratings: .gkr (see io/container.py), scipy's .npz, Parquet and csv.
+
+A .gkr loads at disk speed.
+"""
 
 import contextlib
 from dataclasses import fields
@@ -38,11 +40,11 @@ HEADER = {
 
 
 def write_ratings(ratings, path):
-    """Write ratings to path; its suffix says how: .gkr (binary copy), .npz (scipy sparse, with ids), .parquet or .csv.
+    """Write ratings to path in the format of its suffix.
 
-    '-', standard output, and a pipe without a suffix take csv.
-    Times, weights and counts are written where ratings have them. The file appears whole or not at all. Raises
-    ParameterError for another suffix, DataError for what checked() refuses.
+    The suffix is .gkr (binary copy), .npz (scipy sparse, with ids), .parquet or .csv. '-' (standard output) and a pipe
+    without a suffix take csv. Times, weights and counts are written if present. The file is written atomically. Raises
+    ParameterError for another suffix, DataError for ratings that checked() rejects.
     """
     writers = {".gkr": _write_gkr, ".npz": _write_npz, ".parquet": _write_parquet, ".csv": _write_csv}
     suffix = check_copy(path)
@@ -58,7 +60,7 @@ def write_ratings(ratings, path):
 
 
 def check_copy(path):
-    """The suffix of a path that write_ratings can write to; ParameterError or DataError for one that it cannot."""
+    """Return the suffix of an output path; ParameterError or DataError if unusable."""
     if sinks.is_stream(path) and Path(path).suffix not in SUFFIXES:
         return ".csv"
     return container.check_copy(path, SUFFIXES)
@@ -69,8 +71,10 @@ def _read_gkr(source, request):
 
 
 def read_gkr(path, mmap=False, times=True):
-    """Ratings of a binary copy; mmap=True leaves the arrays on disk, read-only, until they are touched; times=False
-    leaves the times out."""
+    """Return the Ratings of a binary copy.
+
+    mmap=True maps the arrays read-only instead of loading them; times=False leaves the times out.
+    """
     bounds, left = {}, () if times else ("times",)
     with sources.opened(path) as source:
         name, (_, arrays) = source.name, container.read_arrays(source, KIND, mmap, left, bounds)
@@ -83,11 +87,11 @@ def read_gkr(path, mmap=False, times=True):
     wrong = check.fault(ratings, bounds)
     if wrong:
         raise DataError(f"{name} is damaged: {wrong} {container.AGAIN}")
-    return marked(ratings, DISTINCT)  # pairs were looked at when it was written
+    return marked(ratings, DISTINCT)  # pairs were checked when the copy was written
 
 
 def _with_times(ratings, name, request):
-    """ratings, or DataError when times are asked for and not there."""
+    """Return ratings; DataError if times are requested and missing."""
     if request.times not in (False, AUTO, MAYBE) and ratings.times is None:
         raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
     return ratings
@@ -103,7 +107,10 @@ def _read_npz(source, request):
 
 
 def read_npz(path, times=True):
-    """Ratings of a scipy .npz matrix; ids, weights, counts, times are those that gpukit wrote into it, if it did."""
+    """Return the Ratings of a scipy .npz matrix.
+
+    Ids, weights, counts and times are read if gpukit wrote them.
+    """
     wanted = {*PARTS, *OPTIONAL[not times :], *IDS}
     with sources.opened(path) as source:
         name = source.name
@@ -121,7 +128,7 @@ def read_npz(path, times=True):
 
 @contextlib.contextmanager
 def _refused(name):
-    """Turn errors of scipy about a matrix into DataError."""
+    """Convert errors of scipy about a matrix to DataError."""
     try:
         yield
     except (KeyError, TypeError, ValueError) as error:
@@ -129,7 +136,10 @@ def _refused(name):
 
 
 def _check_headers(name, headers, read):
-    """DataError for an .npz that is no matrix of ratings by its arrays' names, dtypes and shapes; see read_npz."""
+    """Raise DataError unless the .npz headers are those of a rating matrix.
+
+    See read_npz.
+    """
     _check_there(name, headers, ("format", "shape"))
     archives.check_size(name, headers, "format", 1, "formats of a matrix")
     archives.check_size(name, headers, "shape", 2, "axes of a matrix")
@@ -148,7 +158,7 @@ def _check_headers(name, headers, read):
 
 
 def _check_there(name, headers, needed):
-    """DataError for an array that is missing."""
+    """Raise DataError for a missing array."""
     lacking = [one for one in needed if one not in headers]
     if lacking:
         raise DataError(
@@ -158,7 +168,10 @@ def _check_there(name, headers, needed):
 
 
 def _shapes(kind, shape, data):
-    """{name: shape} that the arrays of a matrix must have, None for any size; data: the shape of its data."""
+    """Return {name: shape} required of a matrix's arrays; None is any size.
+
+    data: the shape of its data.
+    """
     count = data[0] if data else 0
     block = max(1, data[1]) if kind == "bsr" and len(data) == 3 else 1
     lines = shape[kind == "csc"] // block + 1
@@ -172,7 +185,7 @@ def _shapes(kind, shape, data):
 
 
 def _kind_and_shape(found):
-    """(format, (rows, columns)) of an .npz of scipy's; ValueError for others."""
+    """Return (format, (rows, columns)) of a scipy .npz; ValueError for others."""
     kind, shape = str(found["format"].astype(str)[()]), tuple(found["shape"].tolist())
     if kind not in WAYS:
         raise ValueError(f"its format is {kind!r:.80}, none of {', '.join(WAYS)}")
@@ -182,7 +195,7 @@ def _kind_and_shape(found):
 
 
 def _matrix(found):
-    """The COO matrix in the arrays of an .npz of scipy's."""
+    """Return the COO matrix of a scipy .npz's arrays."""
     import scipy.sparse
 
     kind, shape = _kind_and_shape(found)
@@ -225,7 +238,10 @@ def _write_parquet(ratings, file):
 
 
 def _columns(ratings):
-    """{name: function of a slice of rows} of the columns of csv and Parquet; pairs have no ratings."""
+    """Return {name: function of a slice of rows} of the csv and Parquet columns.
+
+    Pairs have no rating column.
+    """
     from gpukit.io import tables
 
     users, items = tables.words(ratings.user_ids), tables.words(ratings.item_ids)

@@ -1,6 +1,8 @@
-"""Which format a file has, told from its first bytes: the separator, the columns' places, where the ratings begin.
+"""Detect the format of a file from its first bytes.
 
-| name        | what it looks like                                                              |
+A text file has a separator, column positions and a first rating.
+
+| name        | content                                                                         |
 |-------------|---------------------------------------------------------------------------------|
 | csv, tsv    | columns between separators (comma, tab, semicolon, bar, spaces), header or none |
 | movielens   | `UserID::MovieID::Rating`, with or without `::Timestamp`                        |
@@ -9,7 +11,7 @@
 | netflix-mm  | Matrix Market: lines of %, a line `users items ratings`, then 1-based triples   |
 | npz         | a scipy sparse matrix                                                           |
 | parquet     | columns with the names of a header (parquet.py)                                 |
-| gkr         | what `gpukit convert` writes                                                    |
+| gkr         | binary copy written by `gpukit convert`                                         |
 """
 
 import re
@@ -31,19 +33,22 @@ from gpukit.ratings import headers as named
 from gpukit.ratings.headers import Extras
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
-WIDE = 12  # columns, more than tables of ratings have: one for each item
+WIDE = 12  # columns; wider tables have one column per item
 SEPARATORS = ("\t", ",", ";", "|", " ")
-DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # a first line by which Excel parts columns
+DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # first line that declares Excel's separator
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
-BLANKS = re.compile(rb"(?:[^\S\n]*+\n)*+")  # lines with nothing on them
-BANNER = "%%matrixmarket"  # of Matrix Market; then what is read, by place
+BLANKS = re.compile(rb"(?:[^\S\n]*+\n)*+")  # blank lines
+BANNER = "%%matrixmarket"  # of Matrix Market; then the supported words by position
 READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pattern"), 4: ("general",)}
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Where things stand in a text file. skip, first_line: where the first rating is; shape: (M, N, ratings) where
-    declared; extras: the places of optional columns; lenient: what is no time is MISSING."""
+    """Positions of columns and of the first rating in a text file.
+
+    skip, first_line: byte offset and line of the first rating; shape: declared (M, N, ratings) or None; extras:
+    positions of optional columns; lenient: invalid times are MISSING.
+    """
 
     format: str
     sep: str
@@ -59,16 +64,16 @@ class Layout:
 
     @property
     def places(self):
-        """{column of Ratings: its place} of those that the file has."""
+        """Positions of the columns of Ratings that the file has, by name."""
         places = {"users": self.user, "items": self.item, "values": self.rating}
         places |= {"times": self.extras.time, "weights": self.extras.weight, "counts": self.extras.count}
         return {name: place for name, place in places.items() if place >= 0}
 
 
 def recognise(head, name, request):
-    """The Layout of a text file from its first bytes.
+    """Return the Layout of a text file from its first bytes.
 
-    head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for what holds no ratings.
+    head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for a file without ratings.
     """
     start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
     lines = _Lines(hidden(head), start)
@@ -86,9 +91,11 @@ def recognise(head, name, request):
 
 @dataclass(frozen=True)
 class Request:
-    """What the caller said: format or 'auto', columns or None, separator or None, whether ratings are needed (pairs
-    without them are clicks then), times (see read_ratings; headers.MAYBE: only to order repeated pairs), and
-    bounds, the (low, high) of ratings."""
+    """Reading options of the caller.
+
+    format: a name or 'auto'; columns, sep: None if not given; need_rating: if True, pairs without ratings are clicks;
+    times: see read_ratings (headers.MAYBE: only to order repeated pairs); bounds: (low, high) of ratings.
+    """
 
     format: str = "auto"
     columns: object = None
@@ -106,7 +113,7 @@ class Request:
 
 
 class _Lines:
-    """A place in the head: the line there (text), where it starts, where the next one does."""
+    """Cursor over the lines of a head: text, start and next offset."""
 
     def __init__(self, head, start):
         self.head, self.start = head, start
@@ -123,14 +130,14 @@ class _Lines:
         self._read()
 
     def below(self):
-        """The text of the next line, None where there is none."""
+        """Return the text of the next line, or None."""
         if self.next >= len(self.head):
             return None
         end = self.head.find(b"\n", self.next)
         return self.head[self.next : len(self.head) if end < 0 else end].decode("utf-8", "replace").rstrip("\r")
 
     def skip_blank(self, comment=None):
-        """Go to the first line with something on it (and no comment sign); False at the end."""
+        """Go to the next line with content; return False at the end."""
         self.start = BLANKS.match(self.head, self.start).end()
         self._read()
         while self.start < len(self.head) and (not self.text.strip() or (comment and self.text.startswith(comment))):
@@ -139,7 +146,7 @@ class _Lines:
 
     @property
     def number(self):
-        """1-based."""
+        """Line number, from 1."""
         return self.head.count(b"\n", 0, self.start) + self.head.count(b"\0", 0, self.start) + 1
 
 
@@ -225,7 +232,7 @@ def _delimited(lines, name, request, format):
 
 
 def _refuse_json(line, name):
-    """DataError for a first line that begins an object of JSON."""
+    """Raise DataError for a first line that begins a JSON object."""
     if line.lstrip().startswith(('{"', '[{"')):
         raise DataError(
             f"{name} holds JSON ({shown(line)}), not a table. Make one of it first, in Python: pandas.read_json(path, "
@@ -234,7 +241,7 @@ def _refuse_json(line, name):
 
 
 def _check_first(words, places, name, lines):
-    """DataError when the first line is neither a rating nor a header with known names."""
+    """Raise DataError unless the first line is a rating or header."""
     if places.rating < 0:
         return _check_first_pair(words, places, name, lines)
     if _is_rating(words[places.rating]):
@@ -248,12 +255,12 @@ def _check_first(words, places, name, lines):
 
 
 def _is_rating(word):
-    """Whether a word is a number, with a point or a comma."""
+    """Return True for a number with a decimal point or comma."""
     return is_number(word) or with_point(word) is not None
 
 
 def _what_helps(words):
-    """What to do about a header that is not understood."""
+    """Return advice on an unknown header."""
     if len(words) > WIDE:
         return (
             "A table with a column for each item needs a line for each rating instead (pandas: melt); of other tables "
@@ -263,7 +270,7 @@ def _what_helps(words):
 
 
 def _check_first_pair(words, places, name, lines):
-    """DataError when the first line names columns, in words that are not known, above pairs of numbers."""
+    """Raise DataError for a header with unknown names above numeric pairs."""
     below = lines.below()
     if below is None or any(is_integer(words[place]) for place in places[:2]):
         return
@@ -277,7 +284,7 @@ def _check_first_pair(words, places, name, lines):
 
 
 def bad_rating(name, line, text, what="rating"):
-    """The DataError for a rating, a weight or a count that is not a finite number."""
+    """Return the DataError for an invalid rating, weight or count."""
     if (told := comma_told(text)) is not None:
         return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {told}")
     kind = "a finite number" if is_number(text, finite=False) else "a number"
@@ -288,7 +295,7 @@ def bad_rating(name, line, text, what="rating"):
 
 
 def bad_time(name, line, text):
-    """The DataError for a time that cannot be understood."""
+    """Return the DataError for an invalid time."""
     return DataError(
         f"{name}, line {line:,}: {shown(text)} is no time. Times are seconds since 1970 or dates such as "
         "2005-09-06; if they stand in another column, name the columns with --columns."
@@ -305,12 +312,12 @@ def _separator(line, format):
 
 
 def _rated_in_blanks(line):
-    """Whether the third word of a line is a number with a comma, and all behind it are numbers."""
+    """Return True if word three has a decimal comma before numbers."""
     words = line.split()
     return len(words) > 2 and with_point(words[2]) is not None and all(map(is_number, words[3:]))
 
 
 def split(line, sep):
-    """Return the fields of a line, [str]; where its quotes are not those of whole fields they are letters."""
+    """Return the fields of a line; misplaced quotes are letters."""
     words = words_in(line, sep)
     return line.split(sep) if words is None else words

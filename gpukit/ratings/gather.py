@@ -1,4 +1,4 @@
-"""What a reader gathers: blocks of lines read side by side, ids made codes, repeated columns joined."""
+"""Read blocks of lines in parallel, encode ids and join columns."""
 
 import numpy as np
 
@@ -17,25 +17,33 @@ from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
 IDS = ("users", "items")
-PIECE = 1 << 20  # places
-BLOCK = 8 << 20  # bytes of lines that a thread reads at a time
+PIECE = 1 << 20  # entries per task
+BLOCK = 8 << 20  # bytes of lines that a thread parses at once
 
 
 class Column:
-    """The user ids, or the item ids, of the blocks read so far: whole numbers, or a code for each rating and the id of
-    each code."""
+    """User or item ids of the blocks read so far.
+
+    They are stored as whole numbers, or as a code for each rating and an id for each code.
+    """
 
     def __init__(self):
         self.as_text, self.chunks, self.table, self.names = False, [], None, []
-        self.are_words = False  # whatever they spell
+        self.are_words = False  # even if they spell numbers
 
     def look_up(self, ids):
-        """What codes Words have so far, found by the thread that has read them; None of other ids."""
+        """Return the present codes of Words; None for other ids.
+
+        Called by the thread that parsed them.
+        """
         table = self.table
         return table.find(ids.keys) if table is not None and isinstance(ids, Words) else None
 
     def add(self, ids, found=None):
-        """Take ids: whole numbers (n,), or Words; found: what `look_up` said of them."""
+        """Append ids: whole numbers (n,) or Words.
+
+        found: earlier result of `look_up`.
+        """
         if isinstance(ids, Words):
             self._add(ids.keys, ids.text, found=found)
         elif self.as_text:
@@ -45,7 +53,10 @@ class Column:
             self.chunks.append(ids)
 
     def add_words(self, words, which):
-        """Take ids that stay words: words [str], each once, and the places in it (n,) of the ids."""
+        """Append ids that stay words.
+
+        words: distinct [str]; which: the index in words of each id (n,).
+        """
         self.are_words = True
         self._add_distinct(words, which)
 
@@ -53,30 +64,36 @@ class Column:
         self._add(keys_of(words), lambda places: [words[at] for at in places], which)
 
     def _add(self, keys, spelled, which=None, found=None):
-        """Take words of these keys; spelled(places): [str] of some of them; which: the places of the ids in them, where
-        they are not the ids themselves."""
+        """Append words by their keys.
+
+        spelled(places): returns some of them as [str]; which: indices (n,) of the ids in the words, or None if the
+        words are the ids themselves.
+        """
         if not self.as_text:
             self._to_text()
         known = self.table.count
         codes = self.table.codes(keys, found)
         fresh = np.flatnonzero(codes >= known)
         places = np.empty(self.table.count - known, np.int64)
-        places[codes[fresh] - known] = fresh  # any place of a word will do
+        places[codes[fresh] - known] = fresh  # any occurrence of a word suffices
         self.names += spelled(places)
         self.chunks.append(codes if which is None else codes[which])
 
     def _to_text(self):
-        """Go on with words: so far a whole number has come only where its word is that of the number."""
+        """Convert the ids so far to words.
+
+        A word was stored as a number only if it is spelled as that number.
+        """
         chunks, self.as_text, self.chunks, self.table = self.chunks, True, [], KeyTable()
         for chunk in chunks:
             self.add(chunk)
 
     def numbers(self):
-        """The ids as whole numbers by code, 0 for what is no number of 64 bits."""
+        """Return the ids as int64 by code, 0 for other words."""
         return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=np.int64)
 
     def outside(self, most):
-        """The first id that is no number from 1 to most, as it is spelled; None where all are."""
+        """Return the first id outside [1, most] as spelled, or None."""
         for numbers in [self.numbers()] if self.as_text else self.chunks:
             wrong = np.flatnonzero((numbers < 1) | (numbers > most))
             if len(wrong):
@@ -84,7 +101,10 @@ class Column:
         return None
 
     def rows(self, what, declared=None):
-        """(rows (n,) int32, sorted ids); with a declared count of ids, those are 1..declared. what: names the ids."""
+        """Return (rows (n,) int32, sorted ids).
+
+        declared: count of ids, which then are 1..declared; what: name of the ids in messages.
+        """
         codes = joined(self.chunks)
         if declared is not None:
             rows = taken(self.numbers(), codes) if self.as_text else codes
@@ -97,24 +117,24 @@ class Column:
 
 
 def taken(values, places):
-    """values[places], by all threads."""
+    """Return values[places], computed on all threads."""
     out = np.empty(len(places), values.dtype)
 
     def take(start):
         part = slice(start, start + PIECE)
-        np.take(values, places[part], out=out[part], mode="clip")  # other modes go through a copy
+        np.take(values, places[part], out=out[part], mode="clip")  # other modes copy
 
     shared_out(take, range(0, len(places), PIECE))
     return out
 
 
 def keys_of(words):
-    """(n,) int64: the keys of words [str]."""
+    """Return the hash keys (n,) int64 of words [str]."""
     return Words([word.encode() for word in words]).keys
 
 
 def joined(chunks):
-    """Arrays as one, of the widest of their dtypes; the list is emptied on the way, to save memory."""
+    """Concatenate arrays to their widest dtype; empties the list to save memory."""
     stops = np.cumsum([len(chunk) for chunk in chunks])
     out = np.empty(stops[-1], dtype=np.result_type(*chunks))
 
@@ -128,14 +148,14 @@ def joined(chunks):
 
 
 class RatingsBuilder:
-    """The ratings of the streams read so far, and what becomes of them in the end."""
+    """Collect the ratings of streams and build Ratings of them."""
 
     def __init__(self):
         self.users, self.items, self.shape = Column(), Column(), None
         self.chunks = {name: [] for name in ("values", *OPTIONAL)}
 
     def read(self, stream, request):
-        """Take one Stream of text; raises DataError."""
+        """Append one text Stream; raises DataError."""
         layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
         self.shape, place = layout.shape, Place(stream.name, layout)
         blocks = without_blank_end(stream.blocks(layout.skip, BLOCK), layout.sep, stream.name)
@@ -149,12 +169,15 @@ class RatingsBuilder:
             decimals.settle(stream.name, NUMBERS[name])
 
     def _by_columns(self, raw, layout, bounds):
-        """(Block or None, what `Column.look_up` says of its ids) of whole lines; called by several threads."""
+        """Return (Block or None, codes by `Column.look_up`) of whole lines.
+
+        Called on several threads.
+        """
         block = by_columns(raw, layout, bounds, [name for name in IDS if getattr(self, name).as_text])
         return block, block and [getattr(self, name).look_up(block.columns[name]) for name in IDS]
 
     def _take(self, raw, block, found, place, request):
-        """Take whole lines, which stand at a Place, and what `_by_columns` made of them."""
+        """Append whole lines at a Place, with the result of `_by_columns`."""
         block = block or by_lines(raw, place, request.bounds)
         place.carry_movie(block)
         for name in block.columns.keys() & NUMBERS.keys():
@@ -164,7 +187,7 @@ class RatingsBuilder:
         place.line += block.lines
 
     def _add(self, columns, found, layout, request):
-        """Take the columns of a block; found: what `Column.look_up` said of the ids, or nothing."""
+        """Append a block's columns; found: codes by `Column.look_up` or None."""
         for name, codes in zip(IDS, found or (None, None), strict=True):
             getattr(self, name).add(columns[name], codes)
         numbers = {name: columns[name] for name in ("values", "weights") if name in columns}
@@ -177,14 +200,14 @@ class RatingsBuilder:
         self.add_columns(**numbers, times=columns.get("times", ()), counts=counts)
 
     def add_columns(self, values, **optional):
-        """Take the values, and the optional columns that are not empty, of further ratings."""
+        """Append the values and non-empty optional columns of further ratings."""
         self.chunks["values"].append(values)
         for name, column in optional.items():
             if len(column):
                 self.chunks[name].append(as_counts(column) if name == "counts" else column)
 
     def ratings(self, name):
-        """Everything read, as Ratings; the builder is empty afterwards."""
+        """Return all ratings read, and empty the builder."""
         if not any(map(len, self.chunks["values"])):
             raise DataError(f"{name} holds no ratings.")
         if self.shape:

@@ -1,4 +1,4 @@
-"""A table that one rank of a parallel.Team has read, handed to all others."""
+"""Broadcast a table read by one rank to a parallel.Team."""
 
 import json
 
@@ -6,11 +6,14 @@ import numpy as np
 
 from gpukit.ratings.table import Ratings, marked
 
-PIECE = 256 << 20  # bytes of a message: a count of bytes has 31 bits in many an MPI
+PIECE = 256 << 20  # bytes per message: many MPI libraries count bytes in 31 bits
 
 
 def read_by_first(read, team):
-    """The Ratings that read() gives on rank 0, on all ranks of a Team; what it raises there ends all of them."""
+    """Return the Ratings read by rank 0 on all ranks.
+
+    read: function without arguments; its errors on rank 0 end all ranks of the Team.
+    """
     if team.size == 1:
         return read()
     table = read() if team.rank == 0 else None
@@ -27,7 +30,7 @@ def read_by_first(read, team):
 
 
 def broadcast(array, team):
-    """The array of rank 0 on all ranks, in pieces."""
+    """Broadcast the array of rank 0 to all ranks, in pieces."""
     shape = team.broadcast(None if array is None else np.array(array.shape))
     flat, pieces = None if array is None else array.reshape(-1), []
     first = team.broadcast(None if flat is None else flat[:0])
@@ -41,12 +44,12 @@ def broadcast(array, team):
 
 
 def as_numbers(ids):
-    """Ids as they are sent: texts as (n, characters) uint32."""
+    """Return ids as they are sent: texts as (n, characters) uint32."""
     if ids.dtype.kind != "U":
         return ids
     return np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), ids.dtype.itemsize // 4)
 
 
 def as_texts(numbers):
-    """What `as_numbers` was given."""
+    """Reverse `as_numbers`."""
     return numbers.view(f"U{numbers.shape[1]}").reshape(len(numbers))

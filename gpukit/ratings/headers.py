@@ -1,4 +1,4 @@
-"""Which column is the user, the item, the rating: by the names that data sets use, or as the caller names them."""
+"""Identify user, item and rating columns by name or option."""
 
 from typing import NamedTuple
 
@@ -33,13 +33,13 @@ COUNT = set(
 
 ROLES = {"user": USER, "item": ITEM, "rating": RATING}
 MOST_UNNAMED = 4  # columns: user, item, rating and time
-FEW = 8  # columns that are all spelled out in a message
-AUTO = "auto"  # times that are read where they are there
-MAYBE = "maybe"  # as AUTO; what is no time is MISSING: such times only order the ratings of repeated pairs
+FEW = 8  # columns that a message lists in full
+AUTO = "auto"  # read times if present
+MAYBE = "maybe"  # as AUTO, with MISSING for invalid times: they only order the ratings of repeated pairs
 
 
 class Triple(NamedTuple):
-    """The places of user, item and rating among a table's columns; rating -1: not needed, or pairs without."""
+    """Positions of the user, item and rating columns; rating -1: none."""
 
     user: int
     item: int
@@ -47,7 +47,7 @@ class Triple(NamedTuple):
 
 
 class Extras(NamedTuple):
-    """The places of the optional columns, -1 for one that is not there or not asked for."""
+    """Positions of the optional columns, -1 if missing or not requested."""
 
     time: int = -1
     weight: int = -1
@@ -55,7 +55,10 @@ class Extras(NamedTuple):
 
 
 def by_name(names, need_rating=True):
-    """The Triple of header names, None when they are not all there (rating -1: not needed)."""
+    """Return the Triple of header names, or None if incomplete.
+
+    rating is -1 if missing and not needed.
+    """
     places = Triple(*(_place(names, known) for known in (USER, ITEM, RATING)))
     if min(places.user, places.item) < 0 or (need_rating and places.rating < 0):
         return None
@@ -63,15 +66,17 @@ def by_name(names, need_rating=True):
 
 
 def pairs_by_name(names):
-    """The Triple of a header without a rating, of pairs: a user, an item and at most times, weights and counts beside
-    them; None of any other."""
+    """Return the Triple of a header of pairs, else None.
+
+    Such a header names a user, an item and at most times, weights and counts.
+    """
     places = by_name(names, need_rating=False)
     beside = USER | ITEM | TIME | WEIGHT | COUNT
     return places if places is not None and all(plain(name) in beside for name in names) else None
 
 
 def unknown(names):
-    """What a header that is not understood lacks, in words."""
+    """Return which roles a header lacks, in words."""
     lacking = [role for role, known in ROLES.items() if _place(names, known) < 0]
     if len(lacking) == len(ROLES):
         return "user, item, rating and the like"
@@ -79,8 +84,10 @@ def unknown(names):
 
 
 def columns_like(names):
-    """What --columns could say of a header that is not understood: an example, to the point where one of user, item and
-    rating is lacking and one name is not known, or rating alone (then the pairs are clicks)."""
+    """Return an example of --columns for an unknown header.
+
+    The example is exact if one role is missing and one name is unknown, or if only the rating is missing (clicks).
+    """
     known = {**ROLES, "timestamp": TIME, "weight": WEIGHT, "count": COUNT}
     words = [next((role for role in known if plain(name) in known[role]), "-") for name in names]
     lacking = [role for role in ROLES if role not in words]
@@ -90,10 +97,10 @@ def columns_like(names):
 
 
 def columns_of(names, request, what, named=False):
-    """Return (Triple, Extras, whether the first line is a header); Triple is None where columns are unclear.
+    """Return (Triple or None, Extras, is_header); None where columns are unclear.
 
-    names: the fields of the first line; request: formats.Request; what: names the table in messages; named: whether
-    the names certainly are a header, which tables of Parquet have.
+    names: the fields of the first line; request: formats.Request; what: names the table in messages; named: True if the
+    names are certainly a header, as in Parquet.
     """
     need = request.need_rating
     header = by_name(names, need) or (pairs_by_name(names) if need else None)
@@ -115,18 +122,20 @@ def columns_of(names, request, what, named=False):
 
 
 def heads(words, places):
-    """Whether a line's words name a user and an item at these places, a Triple: a header, whatever else it names."""
+    """Return True if words name user and item at a Triple."""
     return plain(words[places.user]) in USER and plain(words[places.item]) in ITEM
 
 
 def time_by_name(names):
-    """The place of the column of times among header names, -1 without one."""
+    """Return the position of the time column among header names, or -1."""
     return _place(names, TIME)
 
 
 def refuse_repeated(names, columns, what):
-    """DataError for a header that names a user, an item or a rating twice with one word, unless the caller named the
-    columns; names, columns and what as for `extras_of`."""
+    """Raise DataError for a repeated user, item or rating name.
+
+    Passes if the caller named the columns. Arguments as in `extras_of`.
+    """
     simple = [plain(name) for name in names]
     for name in simple if columns is None else ():
         if name in USER | ITEM | RATING and simple.count(name) > 1:
@@ -137,8 +146,10 @@ def refuse_repeated(names, columns, what):
 
 
 def refuse_many(count, what, shows, option):
-    """DataError for a table of more columns than user, item, rating and time that does not say which they are; what:
-    names it, shows: a line of it, option: what says which they are."""
+    """Raise DataError for an unnamed table of more than MOST_UNNAMED columns.
+
+    what: name of the table; shows: one of its lines; option: the option that names columns.
+    """
     if count > MOST_UNNAMED:
         told = ",".join([*ROLES, *["-"] * (count - len(ROLES))]) if count <= FEW else "user,item,-,rating"
         raise DataError(
@@ -149,12 +160,15 @@ def refuse_many(count, what, shows, option):
 
 
 def _place(names, known):
-    """The first place whose name is among those known, -1 without one."""
+    """Return the position of the first known name, or -1."""
     return next((at for at, name in enumerate(names) if plain(name) in known), -1)
 
 
 def by_request(columns, need_rating=True):
-    """The Triple of 'user,item,-,rating' or a sequence of such words; ParameterError if unclear."""
+    """Return the Triple of 'user,item,-,rating' or a sequence of such words.
+
+    Raises ParameterError if unclear.
+    """
     words = _words(columns)
     simple = [plain(word) for word in words]
     found = [sum(word in known for word in simple) for known in (USER, ITEM, RATING)]
@@ -168,15 +182,17 @@ def by_request(columns, need_rating=True):
 
 
 def extras_by_request(columns):
-    """The Extras of 'user,item,-,rating,timestamp,weight' or a sequence of such words."""
+    """Return the Extras of 'user,item,-,rating,timestamp,weight' or such a sequence."""
     return Extras(*(_place(_words(columns), known) for known in (TIME, WEIGHT, COUNT)))
 
 
 def extras_of(names, header, columns, times, what):
-    """The Extras of a table: those that the caller named, else times by the header, else the fourth column.
+    """Return the Extras of a table.
 
-    names: the fields of the first line; header: whether they are names; columns, times: what the caller said; what:
-    names the table in the DataError for times that are asked for and not there.
+    They are named by the caller, else by the header; else times are the fourth column.
+
+    names: the fields of the first line; header: True if they are names; columns, times: the caller's options; what:
+    names the table in the DataError for requested but missing times.
     """
     if columns is None:
         place = time_by_name(names) if header else 3
@@ -190,7 +206,7 @@ def extras_of(names, header, columns, times, what):
 
 
 def note_unread(names, places, extras, times, what):
-    """Note the columns of times, weights and counts in a header that are not read; times: as read_ratings has them."""
+    """Note unread columns of times, weights and counts; times as in read_ratings."""
     read = {*places, *(extras if times not in (False, MAYBE) else extras[1:])}
     left = [str(names[place]) for place in extras_by_request(names) if place >= 0 and place not in read]
     if left:
@@ -198,7 +214,7 @@ def note_unread(names, places, extras, times, what):
 
 
 def extras_at(place, count, times, what):
-    """The Extras of a table of so many columns whose times, when asked for, stand at a place of its own."""
+    """Return the Extras of a table with times at `place`."""
     if not times:
         return Extras()
     if 0 <= place < count:
@@ -207,8 +223,10 @@ def extras_at(place, count, times, what):
 
 
 def extras_of_pairs(names, columns, times, what):
-    """The Extras of a table of pairs whose header says so, or whose columns the caller named: times where they are
-    there, and how often each pair counts, which a weight tells where there is no count."""
+    """Return the Extras of a table of pairs with known column names.
+
+    Times are read if present. A weight serves as the count of a pair if there is no count.
+    """
     named = names if columns is None else _words(columns)
     found = Extras(*(_place(named, known) for known in (TIME, WEIGHT, COUNT)))
     if times not in (AUTO, MAYBE, False) and found.time < 0:
@@ -228,7 +246,7 @@ def _words(columns):
 
 
 def check_reach(places, count, name):
-    """Raise DataError when a named column lies beyond the count of columns that a file has."""
+    """Raise DataError if a named column is beyond the file's columns."""
     if max(places) >= count:
         raise DataError(
             f"{name} has {count} column(s), but the columns asked for need {max(places) + 1}. Name the "

@@ -1,4 +1,4 @@
-"""Pairs of a user and an item, as predict takes them, and as fit does with y for their ratings."""
+"""(user, item) pairs for predict, and for fit with ratings y."""
 
 import warnings
 
@@ -17,18 +17,18 @@ from gpukit.ratings.table import Ratings, without_times
 
 
 def ratings_of(X, y=None, repeats=True):
-    """Ratings of what fit, score and evaluate take.
+    """Return the Ratings of X and y for fit and score.
 
-    X: what as_ratings takes (Ratings, users x items, a DataFrame of triples); or, with y (n,) their ratings, pairs as
-    pairs_of takes them. Pandas' X and y are matched by their labels. Where X is a matrix of users x items y is ignored,
-    as scikit-learn's pipelines expect. What is masked is not rated. Of a repeated pair the later rating counts where a
-    DataFrame, or Ratings, have times, with a UserWarning that counts them. repeats: as as_ratings. Raises DataError.
+    X: input of as_ratings (Ratings, users x items, a DataFrame of triples); or, with ratings y (n,), pairs as in
+    pairs_of. Pandas' X and y are matched by their labels. If X is a matrix of users x items, y is ignored, as
+    scikit-learn's pipelines expect. Masked entries are not rated. Of a repeated pair the later rating is kept if a
+    DataFrame or Ratings have times, with a UserWarning of their number. repeats: as in as_ratings. Raises DataError.
     """
     return checked(merge_repeats(table_of(X, y), X, stacklevel=3), repeats)
 
 
 def table_of(X, y=None):
-    """Ratings of what ratings_of takes, repeated pairs and all, with times where a DataFrame has a column of them."""
+    """Return Ratings as ratings_of, with repeated pairs and a DataFrame's times."""
     if y is None or not is_pairs(X):
         return sound(made_of(X if hasattr(X, "iloc") else plain(X), times=MAYBE))
     X, y = aligned(X=X, y=y)
@@ -42,9 +42,10 @@ def table_of(X, y=None):
 
 
 def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
-    """Return Ratings made of X with each pair once, and warn how many were merged; clicks add up without a warning.
+    """Merge repeated pairs of X's Ratings, with a warning.
 
-    timed: merge only where there are times. Times that a DataFrame has serve for this alone and are left out.
+    Counts of clicks are summed without a warning. timed: merge only if there are times. Times of a DataFrame are used
+    for this and then removed.
     """
     if type(ratings) is not Ratings or (timed and ratings.times is None):
         return ratings
@@ -55,13 +56,13 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
 
 
 def pair_times(X):
-    """Return the times (n,) int64 of pairs in a DataFrame that has a column of them, else None."""
+    """Return the times (n,) int64 of pairs in a DataFrame, or None."""
     place = time_by_name(list(X.columns)) if is_frame(X) else -1
     return times_of(X.iloc[:, place], True) if place >= 0 else None
 
 
 def numbers(y):
-    """y as float32; what is missing is NaN."""
+    """Return y as float32, NaN where missing."""
     try:
         return np.asarray(plain(y)).astype(np.float32)
     except (TypeError, ValueError) as error:
@@ -69,7 +70,10 @@ def numbers(y):
 
 
 def is_pairs(X):
-    """Whether X, which comes with a y, is pairs; DataError for a DataFrame that has ratings of its own."""
+    """Return True if X, passed with a y, holds pairs.
+
+    Raises DataError for a DataFrame with a rating column.
+    """
     if isinstance(X, Ratings) or hasattr(X, "tocoo"):
         return False
     if isinstance(X, tuple):
@@ -85,8 +89,11 @@ def is_pairs(X):
 
 
 def pairs_of(X):
-    """(users (n,), items (n,)) ids of pairs: a tuple (users, items), an (n, 2) array, or a DataFrame, user and item by
-    name, else its first two columns. Raises DataError for anything else."""
+    """Return ids (users (n,), items (n,)) of pairs.
+
+    X: a tuple (users, items), an (n, 2) array, or a DataFrame (user and item by name, else its first two columns).
+    Raises DataError for other input.
+    """
     if isinstance(X, tuple) and len(X) == 2:
         check_types(plain(X[0]), "user")
         check_types(plain(X[1]), "item")

@@ -1,4 +1,4 @@
-"""Ratings from Parquet, a batch of rows at a time."""
+"""Read ratings from Parquet, a batch of rows at a time."""
 
 import numpy as np
 
@@ -11,9 +11,10 @@ from gpukit.ratings.gather import RatingsBuilder
 
 
 def read_parquet(source, request):
-    """Ratings of Parquet in an open Source, repeated pairs and all; see read_ratings for the Request.
+    """Return the Ratings of Parquet in an open Source, repeated pairs included.
 
-    Ids are integers or text. Raises DataError naming the row for missing values, and for what are no numbers or times.
+    request: see read_ratings. Ids are integers or text. Raises DataError with the row for missing values and for
+    invalid numbers or times.
     """
     source = parquet.Reader(source)
     places, extras = _places(source, request)
@@ -32,7 +33,7 @@ def read_parquet(source, request):
 
 
 def _places(source, request):
-    """Return (Triple, Extras) of the columns by their names, or as the caller names them."""
+    """Return (Triple, Extras) of the columns by name or by the caller's list."""
     places, extras, _ = headers.columns_of(source.names, request, source.name, named=True)
     if places is None:
         raise DataError(
@@ -43,7 +44,7 @@ def _places(source, request):
 
 
 def _add_ids(column, source, ids, start, what):
-    """Hand a batch's ids, integers or text, to a Column of the builder."""
+    """Append a batch's ids, integers or text, to a Column."""
     pyarrow, _ = parquet.library()
     ids = source.ids(ids, start, f"{what} id")
     kind = ids.type.value_type if pyarrow.types.is_dictionary(ids.type) else ids.type
@@ -53,10 +54,10 @@ def _add_ids(column, source, ids, start, what):
             column.add(plain.cast(pyarrow.int64()).to_numpy())
             return
         ids = plain
-    if kind == pyarrow.float16():  # which older ones cannot look up
+    if kind == pyarrow.float16():  # older pyarrow cannot encode halves
         ids = ids.cast(pyarrow.float32())
     encoded = ids if pyarrow.types.is_dictionary(ids.type) else ids.dictionary_encode()
-    used, which = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold more
+    used, which = np.unique(encoded.indices.to_numpy(), return_inverse=True)  # a dictionary may hold unused words
     words = [str(word) for word in encoded.dictionary.take(pyarrow.array(used)).to_pylist()]
     for at, word in enumerate(words):
         if not word or "\0" in word:
@@ -66,7 +67,10 @@ def _add_ids(column, source, ids, start, what):
 
 
 def _numbers(source, found, places, extras, start, lenient=False):
-    """{name: array} of a batch's ratings and optional columns; lenient: what is no time is MISSING."""
+    """Return {name: array} of a batch's ratings and optional columns.
+
+    lenient: invalid times are MISSING.
+    """
     rows = len(found[places.user])
     out = {"values": np.empty(rows, dtype=np.float32)}
     if places.rating >= 0:

@@ -1,7 +1,7 @@
-"""read_ratings and read_pairs: any of the known formats to rows, values and id maps.
+"""Read ratings and pairs from files of all known formats.
 
-A text file is read in blocks of whole lines, one a core (text.py). Until all blocks are read, ids are kept as numbers
-of 32 bits, where they fit, or as codes.
+A text file is parsed in blocks of whole lines, one per core (text.py). Until all blocks are read, ids are kept as
+32-bit numbers if they fit, or as codes.
 """
 
 import re
@@ -21,27 +21,43 @@ from gpukit.ratings.table import without_times
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
-SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that a shell makes hard to type
+SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that are hard to type in a shell
 
 
 def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None, times=False, bounds=None):
-    """The Ratings in a file, or in a folder of Netflix's files.
+    """Read Ratings from a file or a folder of Netflix files.
 
-    path: csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz, Parquet or .gkr; text also as .gz, .bz2,
-    .xz or .zip; a pipe's name, '-' for standard input, or an open Source. format: its name, or 'auto' to tell it from
-    the content (see `formats`). columns: what the file's columns are, in order, such as 'user,item,-,rating' or
-    'user,item,rating,timestamp,weight,count' ('-' or any other word: ignored); weights and counts are read where they
-    are named here, and from copies that have them. sep: the separator.
-    Pairs without a rating (two columns, or a header or `columns` without one) are clicks: their values are 1, counts
-    how often each stands there, or what a column of counts (plays, quantity, duration...) adds up to.
-    duplicates: 'last' (the latest by the file's times, else the last line), 'mean' or 'error' for repeated pairs (of
-    clicks the counts are summed all the same); `merged` of the result counts them. A file with repeated pairs is read
-    again for its times; a pipe is read once, with its times. times: read
-    the times too ('auto': where they are there), from the column that is named so, or the one after the rating where
-    there is no header; seconds since 1970 are kept as they are (milliseconds too), dates become seconds.
-    bounds: (low, high) that all ratings must be within, a model's scale; None accepts all.
-    Users and items are rows in the order of their sorted ids: int64 where all are integers, else str. Raises DataError
-    naming the line for what is missing, empty or malformed, ParameterError for unclear arguments.
+    Parameters
+    ----------
+    path : str, Path or Source
+        csv, tsv, MovieLens, ML-100K, Netflix, netflix_mm, NCF, scipy .npz, Parquet or .gkr. Text may be compressed as
+        .gz, .bz2, .xz or .zip. Also the name of a pipe, '-' for standard input, or an open Source.
+    format : str
+        Name of the format, or 'auto' to detect it from the content (see `formats`).
+    columns : str or sequence of str
+        Roles of the file's columns in order, such as 'user,item,-,rating' or 'user,item,rating,timestamp,weight,count'
+        ('-' or any other word: ignored). Weights and counts are read only if named here, and from copies that have
+        them.
+    duplicates : {'last', 'mean', 'error'}
+        Rule for repeated pairs; 'last' is the latest by the file's times, else the last line. Counts of clicks are
+        summed with 'last' and 'mean'. `merged` of the result counts the removed ratings. A file with repeated pairs is
+        read again for its times; a pipe is read once, with its times.
+    sep : str
+        The separator.
+    times : bool or 'auto'
+        Read times too ('auto': if present), from the column so named, or the one after the rating without a header.
+        Seconds since 1970 (and milliseconds) are kept as they are, dates become seconds.
+    bounds : (low, high) or None
+        Range that all ratings must be in, such as a model's scale; None accepts all.
+
+    Returns
+    -------
+    Ratings
+        Rows of users and items are in the order of their sorted ids: int64 if all are integers, else str. Pairs without
+        a rating (two columns, or a header or `columns` without one) are clicks: their values are 1, and counts are the
+        occurrences of a pair or the sum of a count column (plays, quantity, duration, ...).
+
+    Raises DataError with the line for missing, empty or malformed content, ParameterError for unclear arguments.
     """
     request = formats.Request(format, columns, SPELLED.get(sep, sep), times=times, bounds=bounds)
     if duplicates not in RULES:
@@ -60,7 +76,10 @@ def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None,
 
 
 def noted(ratings, name, rule):
-    """Return Ratings of a file, and note how many were merged; rule: as repeats.merged_line has it."""
+    """Note how many ratings of a file were merged; return them.
+
+    rule: as in repeats.merged_line.
+    """
     line = merged_line(ratings.merged, len(ratings), rule) if ratings.merged else ""
     notes.add(name, line, ratings=len(ratings), merged=ratings.merged)
     return ratings
@@ -72,7 +91,7 @@ def _name_of(path):
 
 
 def _file_of(path):
-    """Return the path of a file or folder, which can be read a second time; None for a pipe."""
+    """Return the path if it is readable again; None for pipes."""
     path = path.path if isinstance(path, sources.Source) else path
     if path is None or str(path) in sources.STANDARD_INPUT:
         return None
@@ -80,7 +99,12 @@ def _file_of(path):
 
 
 def read_pairs(path, format="auto", columns=None, sep=None):
-    """(user ids (n,), item ids (n,)) of a file of pairs, in its order; further columns, ratings too, are ignored."""
+    """Return ids (users (n,), items (n,)) of a file of pairs.
+
+    The order is the file's.
+
+    Further columns, ratings included, are ignored.
+    """
     pairs = _read(path, formats.Request(format, columns, SPELLED.get(sep, sep), need_rating=False))
     return pairs.user_ids[pairs.users], pairs.item_ids[pairs.items]
 
@@ -104,12 +128,15 @@ def _read(path, request):
 
 
 def _row_of(name):
-    """Return the function from a row to the name of the file and the row's number."""
+    """Return a function that describes a row by file name and number."""
     return lambda row: f"{name}, row {row + 1:,}"
 
 
 def _files(path):
-    """What to read at path: itself, or the files of ratings in a folder (Netflix's, or one ratings.* or u.data)."""
+    """Return [path], or the rating files in a folder.
+
+    These are Netflix's files, or one ratings.* or u.data.
+    """
     if isinstance(path, sources.Source) or not Path(path).is_dir():
         return [path]
     folder = Path(path)
@@ -126,9 +153,9 @@ def _files(path):
 
 
 def _wanted(names):
-    """Netflix's files among names, or the one file of ratings, or nothing."""
+    """Return Netflix's files, or the only rating file, or []."""
     netflix = [name for name in names if NETFLIX_FILE.search(name)]
-    if netflix:  # both kinds in one folder are the same ratings twice
+    if netflix:  # both kinds in one folder hold the same ratings
         combined = [name for name in netflix if "combined" in Path(name).name]
         return combined or netflix
     plain = [name for name in names if RATINGS_FILE.search(name) and not Path(name).name.startswith(".")]

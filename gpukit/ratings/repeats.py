@@ -1,4 +1,4 @@
-"""Repeated (user, item) pairs: found, refused or merged. O(n), by sorting what does not stand in order."""
+"""Find, reject or merge repeated (user, item) pairs in O(n) by radix sort."""
 
 import numpy as np
 
@@ -13,14 +13,17 @@ from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
 from gpukit.ratings.table import DISTINCT, as_counts, marked
 
 RULES = ("last", "mean", "error")
-LAST, MEAN, SUM = range(3)  # what becomes of a pair's entries in one column
-PART, PART_BITS = 1 << 16, 8  # keys that are sorted together, which the cache holds; bits that number the parts
-MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # by rule 'mean'
+LAST, MEAN, SUM = range(3)  # merge rules of a column
+PART, PART_BITS = 1 << 16, 8  # keys per part, to fit the cache; bits of the part number
+MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # for rule 'mean'
 
 
 def checked(ratings, repeats=True):
-    """ratings, or DataError for what cannot be a table of ratings; with repeats, also for a (user, item) pair that
-    stands there twice without times; clicks that do are counted, and of ratings with times the later one counts."""
+    """Return validated ratings without repeated pairs.
+
+    Of ratings with times the later one is kept, and counts of clicks are summed. Raises DataError for an invalid table,
+    and for repeated pairs without times. repeats=False: do not check repeated pairs.
+    """
     if not repeats:
         return sound(ratings)
     is_merged = are_clicks(sound(ratings)) or ratings.times is not None
@@ -28,7 +31,10 @@ def checked(ratings, repeats=True):
 
 
 def merged_line(merged, left, rule):
-    """Return a sentence, without its end, on merged ratings; rule: one of RULES, or 'clicks'."""
+    """Return a message on merged ratings, without its end.
+
+    rule: one of RULES, or 'clicks'.
+    """
     what = "clicks" if rule == "clicks" else "ratings"
     how = {
         "last": "the later one counts by its time, without times the last one",
@@ -39,14 +45,13 @@ def merged_line(merged, left, rule):
 
 
 def without_repeats(ratings, rule, in_place=False):
-    """ratings with each (user, item) pair once, at the place of its first appearance.
+    """Return ratings with each (user, item) pair once, at its first position.
 
-    Of clicks (all values alike) the counts are summed, made where there are none, whatever the rule but 'error'. rule
-    'last': the pair's latest rating by times, the last in input order where times are equal or there are none, with all
-    that belongs to it; 'mean': their mean (float64
-    inside), the mean of their weights, the sum of their counts, the latest time; 'error': DataError naming the
-    first repeated pair. Returns ratings itself when no pair is repeated; otherwise `merged` of the result is the number
-    of ratings that are gone. in_place: the arrays may be overwritten.
+    rule 'last': keep the pair's latest rating by times, or the last in input order if times are equal or missing, with
+    its other columns. 'mean': mean rating (in float64), mean weight, sum of counts, latest time. 'error': DataError
+    with the first repeated pair. Counts of clicks (all values equal) are summed for any rule but 'error', and created
+    if missing. Returns the same object if no pair is repeated; otherwise `merged` of the result is the number of
+    removed ratings. in_place: the arrays may be overwritten.
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
@@ -54,7 +59,7 @@ def without_repeats(ratings, rule, in_place=False):
     if ratings._state == DISTINCT:
         return ratings
     keys, shift = packed_pairs(ratings.users, ratings.items, ratings.shape)
-    if _rise(keys) or not _has_repeats(keys, shift):  # many files are in order
+    if _rise(keys) or not _has_repeats(keys, shift):  # many files are sorted
         return marked(ratings, DISTINCT)
     keys, places = sorted_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
     repeated = _first_repeat(keys, places)
@@ -76,7 +81,7 @@ def without_repeats(ratings, rule, in_place=False):
         columns["counts"] = roomy(columns["counts"])
     keep = np.ones(len(ratings), dtype=np.bool_)
     times = columns.get("times", np.empty(0, np.int64))
-    for name in MERGED:  # times come last: the other columns are merged by them
+    for name in MERGED:  # times last: the other columns are merged by them
         if name in columns:
             _merge(keys, places, ways[name], columns[name], keep, times)
     count = np.count_nonzero(keep)
@@ -89,13 +94,13 @@ def without_repeats(ratings, rule, in_place=False):
 
 
 def roomy(counts):
-    """Counts (n,) in a dtype that holds any sum of them: their own, mostly."""
+    """Return counts (n,) in a dtype that holds their sum."""
     limit = np.iinfo(np.int32).max if counts.dtype == np.int32 else np.finfo(np.float32).max
     return counts if counts.sum(dtype=np.float64) <= limit else counts.astype(np.float64)
 
 
 def settled(counts):
-    """Sums of counts (n,) as a table has them; DataError for one that is beyond float32."""
+    """Return sums of counts (n,) in a table's dtype; DataError beyond float32."""
     if counts.dtype != np.float64:
         return counts
     if counts.max(initial=0) > np.finfo(np.float32).max:
@@ -104,9 +109,10 @@ def settled(counts):
 
 
 def _has_repeats(keys, shift):
-    """Return True if a key of packed_pairs comes twice. Keys are sorted in parts that agree in some bits.
+    """Return True if a key of packed_pairs occurs twice.
 
-    These are the lowest of the user and the highest of the item, so that one user or item alone makes many parts too.
+    Keys are sorted in parts that agree in the lowest bits of the user and the highest of the item. A single user or
+    item thus also gives many parts.
     """
     bits = min(PART_BITS, (len(keys) // PART).bit_length())
     first = max(0, shift - bits // 2)
@@ -122,7 +128,7 @@ def _has_repeats(keys, shift):
 
 @njit
 def _close_up(keep, column):
-    """Move the entries that stay to the front of their array."""
+    """Move the kept entries to the front of the column."""
     count = 0
     for at in range(len(keep)):
         if keep[at]:
@@ -132,7 +138,7 @@ def _close_up(keep, column):
 
 @njit
 def _rise(keys):
-    """Whether each key is above the one before it."""
+    """Return True if keys are strictly ascending."""
     for t in range(1, keys.size):
         if keys[t] <= keys[t - 1]:
             return False
@@ -141,7 +147,10 @@ def _rise(keys):
 
 @njit
 def _first_repeat(keys, places):
-    """The smallest place whose pair has come before, else the number of pairs; places of equal keys rise."""
+    """Return the first repeated pair's position, else the pair count.
+
+    Positions of equal keys ascend.
+    """
     found = np.int64(keys.size)
     for t in range(1, keys.size):
         if keys[t] == keys[t - 1]:
@@ -151,9 +160,10 @@ def _first_repeat(keys, places):
 
 @njit
 def _merge(keys, places, how, column, keep, times):
-    """Clear keep (n,) at repeats, and put a pair's latest entry, their mean or sum at its first place in column (n,).
+    """Clear keep (n,) at repeats and merge each pair into its first position.
 
-    Without times (0,), or with a MISSING one among the pair's, the latest entry is the last one.
+    how: LAST, MEAN or SUM of the pair's entries in column (n,). Without times (0,), or if one of the pair's is MISSING,
+    the latest entry is the last one.
     """
     first, count, total, latest = np.int64(0), 0, 0.0, np.int64(0)
     for t in range(keys.size):

@@ -1,4 +1,7 @@
-"""A block of lines of ratings to arrays: by columns (io/delimited.py), or line by line where a line may be wrong."""
+"""Parse blocks of rating lines by columns (io/delimited.py) or line by line.
+
+A block is parsed line by line if one of its lines may be wrong.
+"""
 
 import itertools
 import re
@@ -15,15 +18,17 @@ from gpukit.ratings.check import check_counts, check_range
 
 MOVIE = re.compile(rb"[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
 MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
-NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers, as messages call them
-TYPES = {"values": np.float32, "weights": np.float32}  # of what is read as float64
+NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers and their names in messages
+TYPES = {"values": np.float32, "weights": np.float32}  # stored types of columns read as float64
 SMALL = np.iinfo(np.int32)
 
 
 class Block(NamedTuple):
-    """What a block of lines holds: columns, {name: (rows,) array or Words}, those of ids int32, int64 or Words; its
-    number of lines; commas, {name: Commas} of numbers; of Netflix's files: early, the rows before its first `MovieID:`
-    line, and movie, its last."""
+    """Content of a block of lines.
+
+    columns: {name: (rows,) array or Words}, ids as int32, int64 or Words; lines: its number of lines; commas: {name:
+    Commas} of numbers. In Netflix's files, early: rows before its first `MovieID:` line, and movie: its last one.
+    """
 
     columns: dict
     lines: int
@@ -33,8 +38,11 @@ class Block(NamedTuple):
 
 
 class Commas(NamedTuple):
-    """A column's numbers that have a comma: row and word of the first; is_certain: one of them has not the form of
-    thousands (1,234); has_points: another number has a point."""
+    """Summary of a column's numbers with commas.
+
+    row, word: the first one; is_certain: one of them cannot be thousands (1,234); has_points: another number has a
+    point.
+    """
 
     row: int
     word: str
@@ -43,9 +51,10 @@ class Commas(NamedTuple):
 
 
 def by_columns(raw, layout, bounds=None, words=()):
-    """The Block of whole lines (bytes), None where a line may be wrong, or reads otherwise than `by_lines` does.
+    """Return the Block of whole lines (bytes) parsed by columns.
 
-    layout: a formats.Layout; bounds: (low, high) of ratings; words: names of columns whose ids are known to be words.
+    None if a line may be wrong, or if `by_lines` would read it differently. layout: a formats.Layout; bounds: (low,
+    high) of ratings; words: names of columns whose ids are known to be words.
     """
     places, movies, count = layout.places, None, count_lines(raw)
     if layout.format == "netflix":
@@ -60,7 +69,7 @@ def _those(places, names):
 
 
 def _block(found, count, movies, layout, bounds):
-    """The Block of {place: array or Words}; None where one of them has to be looked at by itself."""
+    """Return the Block of {position: array or Words}; None if lines need checking."""
     columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
     for name in columns.keys() & NUMBERS.keys():
         columns[name], with_comma = _numbers(columns[name])
@@ -80,7 +89,10 @@ def _block(found, count, movies, layout, bounds):
 
 
 def _narrowed(name, column):
-    """A column in the dtype in which it is kept: ids as int32 where all are, Words with their keys."""
+    """Return a column in its stored dtype; small ids as int32.
+
+    Keys of Words are computed here.
+    """
     if isinstance(column, Words):
         column.keys  # noqa: B018 - hashed here, by the thread that reads the block
     elif name in ("users", "items"):
@@ -90,20 +102,20 @@ def _narrowed(name, column):
 
 
 def _is_sound(name, column, bounds):
-    """Whether a column is one that needs no second look."""
+    """Return True if a column needs no line-by-line check."""
     if column is None:
         return False
     if isinstance(column, Words):
         return not column.is_any_empty()
     if name in NUMBERS and len(column) and not (-FLOAT32_MAX <= column.min() and column.max() <= FLOAT32_MAX):
-        return False  # of nan too
+        return False  # also for NaN
     if name == "values" and bounds is not None and len(column):
         return np.float32(bounds[0]) <= np.float32(column.min()) and np.float32(column.max()) <= np.float32(bounds[1])
     return name != "counts" or not (column < 0).any()
 
 
 def _numbers(column):
-    """((rows,) float64 of a column, None where a word is no number; Commas or None)."""
+    """Return (column (rows,) float64 or None for invalid words, Commas or None)."""
     if not isinstance(column, Words):
         return column, None
     firsts, which = column.distinct()
@@ -120,7 +132,10 @@ def _numbers(column):
 
 
 def _times(column, lenient):
-    """(rows,) int64 seconds of a column, None where a word is no time; lenient: that is MISSING then."""
+    """Return a column as seconds (rows,) int64, None for an invalid time.
+
+    lenient: invalid times are MISSING.
+    """
     if not isinstance(column, Words):
         return column
     firsts, which = column.distinct()
@@ -129,14 +144,16 @@ def _times(column, lenient):
 
 
 def time_of(word, lenient):
-    """The seconds that a word spells; None, or where lenient MISSING, for what is no time."""
+    """Return the seconds that a word spells, else None (lenient: MISSING)."""
     seconds = int(word) if is_integer(word) else None if "_" in word else seconds_of(word)
     return MISSING if seconds is None and lenient else seconds
 
 
 def _without_movies(raw):
-    """(lines of Netflix's ratings, (movies, rows of each)) of lines in which `MovieID:` stands above them; the first
-    movie is that of the block before, None here."""
+    """Return (Netflix's rating lines, (movies, rows of each)).
+
+    The first movie is None: it is that of the block before.
+    """
     parts = MOVIE_LINE.split(raw)
     rows = [sum(map(bool, map(bytes.strip, part.split(b"\n")))) for part in parts[::2]]
     return b"".join(parts[::2]), ([None, *map(int, parts[1::2])], rows)
@@ -145,15 +162,18 @@ def _without_movies(raw):
 class Decimals:
     """State of a column's numbers so far.
 
-    first: (line, word) of the first with a comma; is_certain: one has a comma that does not mark thousands; has_points:
-    one has a point, and a fraction behind it; plain: arrays of numbers without commas.
+    first: (line, word) of the first with a comma; is_certain: a comma is not of thousands; has_points: a number has a
+    fraction behind a point; plain: arrays of numbers without commas.
     """
 
     def __init__(self):
         self.first, self.is_certain, self.has_points, self.plain = None, False, False, []
 
     def add(self, values, commas, line_of):
-        """Take the numbers of a block, and its Commas or None; line_of: from a row to its line."""
+        """Add the numbers of a block and its Commas or None.
+
+        line_of: function from a row to its line.
+        """
         if commas is None:
             self.plain.append(values)
             return
@@ -161,7 +181,10 @@ class Decimals:
         self.is_certain, self.has_points = self.is_certain | commas.is_certain, self.has_points | commas.has_points
 
     def settle(self, name, what):
-        """DataError where commas and points are mixed, and where all commas may be of thousands; name: the file's."""
+        """Raise DataError for ambiguous or mixed decimal commas.
+
+        name: the file's.
+        """
         if self.first is None:
             return
         if not self.is_certain or self.has_points or any((values % 1 != 0).any() for values in self.plain):
@@ -169,15 +192,17 @@ class Decimals:
 
 
 class Place:
-    """Where in a stream the reader is: its name, the number of the next block's first line, Netflix's current movie;
-    and the Decimals of its columns of numbers."""
+    """Position of the reader in a stream, with column Decimals.
+
+    line: number of the next block's first line; movie: Netflix's current movie.
+    """
 
     def __init__(self, name, layout):
         self.name, self.layout, self.line, self.movie = name, layout, layout.first_line, None
         self.decimals = {name: Decimals() for name in NUMBERS}
 
     def carry_movie(self, block):
-        """Give rows before a block's first `MovieID:` line the movie of the blocks before."""
+        """Set the movie of rows before a block's first `MovieID:` line."""
         if block.early and self.movie is None:
             raise DataError(
                 f"{self.name} has ratings before its first `MovieID:` line. Put the files of a split set into "
@@ -188,20 +213,23 @@ class Place:
         self.movie = self.movie if block.movie is None else block.movie
 
     def lines(self, raw):
-        """Yield (number of the line, its text, [bytes] of its fields, None or the movie that it names) of a block."""
+        """Yield (line number, text, [bytes] of fields, movie or None) of a block."""
         for number, line, words in lines(raw, self.layout.sep):
             is_single = self.layout.format == "netflix" and words is not None and len(words) == 1
             found = MOVIE.fullmatch(words[0]) if is_single else None
             yield self.line + number - 1, line, words, found and int(found[1])
 
     def line_of(self, raw, row):
-        """The number of the line of a row of a block."""
+        """Return the line number of a row of a block."""
         rows = (number for number, _, _, movie in self.lines(raw) if movie is None)
         return next(itertools.islice(rows, row, None))
 
 
 def by_lines(raw, place, bounds=None):
-    """The Block of whole lines (bytes) at a Place; DataError for the first line that is wrong."""
+    """Return the Block of whole lines (bytes) at a Place.
+
+    Raises DataError for the first wrong line.
+    """
     layout, columns = place.layout, {at: [] for at in place.layout.places.values()}
     movies, rows = [None], [0]
     for number, line, words, movie in place.lines(raw):
@@ -220,7 +248,7 @@ def by_lines(raw, place, bounds=None):
 
 
 def _check_fields(words, layout, where, line):
-    """DataError for a line whose fields are not those of a rating."""
+    """Raise DataError for a line with wrong fields."""
     if words is None:
         what = "opens a quote that it does not close, or has text behind a quoted field"
         raise DataError(f"{where} {what}: {line!r}. Correct the line.")
@@ -232,7 +260,7 @@ def _check_fields(words, layout, where, line):
 
 
 def _check_word(name, word, place, number, line, bounds):
-    """DataError for a field that is not what its column is to hold."""
+    """Raise DataError for a field that does not fit its column."""
     where = f"{place.name}, line {number:,}"
     if name not in NUMBERS:
         if name != "times" and not word:

@@ -1,4 +1,4 @@
-"""Titles of items: MovieLens movies.dat and movies.csv, Netflix movie_titles.txt, or any csv or tsv of id and title."""
+"""Read titles of items from files of MovieLens, Netflix, csv and tsv."""
 
 from gpukit.errors import DataError
 from gpukit.io import sources
@@ -13,11 +13,14 @@ TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 
 
 def read_titles(path):
-    """{item id: title} of a file, ids int where all of them are integers, else str.
+    """Return {item id: title} of a file.
 
-    Read as: `id::title::...`; a csv or tsv whose header names an item and a title; or, without a header, the first
-    column and the second, or (Netflix: id,year,title with commas in the title) all that follows a year. UTF-8, else
-    Windows-1252. Raises DataError for a missing or empty file and names the line that has no title.
+    Ids are int if all are integers, else str.
+
+    Formats: `id::title::...` (MovieLens movies.dat); a csv or tsv whose header names an item and a title (movies.csv);
+    without a header, the first and second columns, or (Netflix movie_titles.txt: id,year,title with commas in the
+    title) the text after a year. UTF-8, else Windows-1252. Raises DataError for a missing or empty file, and with the
+    line that has no title.
     """
     with sources.opened(path, NEEDED) as source:
         stream = source.stream()
@@ -46,9 +49,10 @@ def read_titles(path):
 
 
 def _places(first, sep):
-    """(item, title, columns or 0 for any number, 1 for a header else 0) from the fields of the first line.
+    """Return (item, title, columns, 1 for a header else 0).
 
-    With a number of columns, separators that nobody quoted belong to the last one, as Netflix's titles have them.
+    columns: 0 for any number. first: the fields of the first line. With a number of columns, unquoted separators belong
+    to the last one, as in Netflix's titles.
     """
     simple = [plain(word) for word in first]
     item = next((at for at, word in enumerate(simple) if word in ITEM | {"id"}), None)
@@ -62,7 +66,10 @@ def _places(first, sep):
 
 
 def _split(line, sep, count=0):
-    """The fields of a line, at most count of them (0: any number); None where a quote stays open."""
+    """Return the fields of a line; None for an open quote.
+
+    count: maximum number of fields, 0 for any.
+    """
     if len(sep) > 1 or '"' not in line:
         return [word.strip() for word in line.split(sep, count - 1)]
     return words_of(line, sep)

@@ -1,16 +1,16 @@
-"""How good lists are: what users clicked later, against the lists that they were shown. Rows in, numbers out.
+"""Evaluate recommendation lists against later clicks.
 
-| file            | what it does                                                                               |
+| file            | contents                                                                                   |
 |-----------------|--------------------------------------------------------------------------------------------|
-| clicks.py       | `Clicks`: which items each user clicked; which test clicks can be judged                   |
+| clicks.py       | `Clicks`: items that each user clicked; selection of test clicks                           |
 | measures.py     | hit ratio, recall, precision, NDCG, MAP and MRR at k of every user                         |
-| shown.py        | what is shown to anybody: coverage, Gini, popularity, items with few clicks                |
+| shown.py        | properties of the lists: coverage, Gini, popularity, items with few clicks                 |
 | judge.py        | a predictor's lists over the full ranking, users in tiles                                  |
-| sampled.py      | one click against 99 others, as in NCF; ties count as what they are worth on average       |
-| negatives.py    | files of such negatives                                                                    |
-| baselines.py    | popularity and item kNN, to be beside any model                                            |
-| significance.py | is one model better than another? Paired, over users                                       |
+| sampled.py      | one click against 99 sampled negatives, as in NCF; ties count by their mean                |
+| negatives.py    | files of sampled negatives                                                                 |
+| baselines.py    | popularity and item kNN, for comparison                                                    |
+| significance.py | paired significance tests over users                                                       |
 
-Known clicks are never in a list, so a test click that is known cannot be judged, nor one of an unknown item; they are
-left out and counted. Krichene and Rendle (KDD 2020) say why `judge` is to be believed before `sampled`.
+Known clicks are never in a list, so known test clicks are left out and counted, as are those of unknown items.
+Krichene and Rendle (KDD 2020) explain why `judge` is more reliable than `sampled`.
 """

@@ -1,4 +1,4 @@
-"""Popularity and item kNN, what anybody can have in a line: a report that names a winner has them beside it.
+"""Baseline recommenders: popularity and item kNN.
 
 Both have `name`, `scores(rows)`, (B, N) float32 of all items for users, and `lists(rows, n)`.
 """
@@ -10,26 +10,29 @@ from gpukit.selection import cpu as selection
 from gpukit.selection.formulas import LAST, descending_key
 
 NEIGHBORS, SHRINKAGE = 50, 10.0
-TILE_BYTES = 32 << 20  # of scores at once
-PRODUCTS = 4_000_000_000  # pairs of clicks of one user that similarities are made of, at most
+TILE_BYTES = 32 << 20  # of scores per tile
+PRODUCTS = 4_000_000_000  # maximum pairs of clicks of one user for similarities
 
 
 class Popularity:
-    """Every user is shown what most others clicked; ties by the lower row."""
+    """Recommend the most clicked items; ties by the lower row."""
 
     name = "popularity"
 
     def __init__(self, learned, n_items, known=None):
-        """learned: the Clicks to learn from; known: those of the users who get lists, if they are others."""
+        """learned: training Clicks; known: Clicks of other users to serve."""
         self.known, self.n_items = learned if known is None else known, n_items
         self.counts = learned.of_items(n_items).astype(np.float32)
 
     def scores(self, rows):
-        """(B, N) float32, known clicks too."""
+        """Return scores (B, N) float32, known clicks included."""
         return np.broadcast_to(self.counts, (len(rows), self.n_items))
 
     def lists(self, rows, n):
-        """Yield tiles (rows (b,), items (b, n) int32, -1 where none is left) of users, known clicks left out."""
+        """Yield tiles (rows (b,), items (b, n) int32) of users, without known clicks.
+
+        Items are -1 where none is left.
+        """
         step = max(1, TILE_BYTES // (8 * self.n_items))
         for first in range(0, len(rows), step):
             tile = rows[first : first + step]
@@ -41,7 +44,7 @@ class Popularity:
 
 @by_block(lambda rows: len(rows))
 def _fill(start, stop, indptr, items, rows, scores, keys):
-    """keys (B, N) uint32: the best score first, known clicks last."""
+    """Fill sort keys (B, N) uint32: the best score first, known clicks last."""
     for line in range(start, stop):
         for item in range(keys.shape[1]):
             keys[line, item] = descending_key(scores[line, item])
@@ -50,11 +53,11 @@ def _fill(start, stop, indptr, items, rows, scores, keys):
 
 
 class ItemKNN(Popularity):
-    """The items most like those that the user clicked: the sum over these of cosine(i, j) = c_ij / (sqrt(c_i c_j) +
-    SHRINKAGE), over the NEIGHBORS most similar j of an item i; c_ij users clicked both, c_i one.
+    """Recommend the items most similar to those that the user clicked.
 
-    Where users have so many clicks that more than PRODUCTS pairs would be counted, a random part of the users is
-    (`share` of them).
+    The score is the sum over the user's clicks of cosine(i, j) = c_ij / (sqrt(c_i c_j) + SHRINKAGE), over the NEIGHBORS
+    most similar j of an item i; c_ij users clicked both, c_i one. If this needs more than PRODUCTS pairs, a random
+    fraction `share` of the users is used.
     """
 
     name = "item kNN"
@@ -68,12 +71,12 @@ class ItemKNN(Popularity):
         self.clicks = table(self.known, n_items)
 
     def scores(self, rows):
-        """(B, N) float32, known clicks too."""
+        """Return scores (B, N) float32, known clicks included."""
         return (self.clicks[rows] @ self.weights).toarray()
 
 
 def table(clicks, n_items):
-    """Clicks as a scipy matrix (M, N) of float32 ones."""
+    """Return Clicks as a scipy matrix (M, N) of float32 ones."""
     from scipy import sparse
 
     ones = np.ones(len(clicks.items), np.float32)
@@ -81,7 +84,10 @@ def table(clicks, n_items):
 
 
 def similarities(clicks):
-    """A scipy matrix (N, N): column i has the similarities of item i's neighbours. clicks: a matrix (M, N) of ones."""
+    """Return a scipy matrix (N, N) of similarities.
+
+    Column i has the similarities of item i's neighbours. clicks: a matrix (M, N) of ones.
+    """
     from scipy import sparse
 
     columns, n_items = clicks.T.tocsr(), clicks.shape[1]

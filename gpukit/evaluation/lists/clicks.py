@@ -1,4 +1,4 @@
-"""Which items each user clicked, and which test clicks a model can be judged by."""
+"""Clicks of users, and selection of valid test clicks."""
 
 from typing import NamedTuple
 
@@ -8,23 +8,28 @@ from gpukit.scheduler import by_block
 
 
 class Clicks(NamedTuple):
-    """User u clicked items[indptr[u]:indptr[u + 1]], ascending, each once. indptr (M + 1,) int64, items (n,) int32."""
+    """Items that users clicked: user u's are items[indptr[u]:indptr[u + 1]].
+
+    They ascend without repetition. indptr (M + 1,) int64, items (n,) int32.
+    """
 
     indptr: np.ndarray
     items: np.ndarray
 
     def counts(self):
-        """(M,) int64: clicks of each user."""
+        """Return the number of clicks of each user, (M,) int64."""
         return np.diff(self.indptr)
 
     def of_items(self, n_items):
-        """(n_items,) int64: clicks on each item."""
+        """Return the number of clicks on each item, (n_items,) int64."""
         return np.bincount(self.items, minlength=n_items)
 
 
 class LeftOut(NamedTuple):
-    """Pairs of a test, and how many of them cannot be judged: of unknown users, of unknown items (and known users),
-    known from training, repeated."""
+    """Counts of test pairs that cannot be evaluated.
+
+    pairs: all; unknown_users; unknown_items: of known users; known: from training; repeated.
+    """
 
     pairs: int
     unknown_users: int
@@ -34,13 +39,16 @@ class LeftOut(NamedTuple):
 
 
 def clicks_of(users, items, shape):
-    """Clicks of pairs of rows (n,), in any order; a repeated pair is one. shape: (M, N)."""
+    """Return Clicks of pairs of rows (n,) in any order, without repetitions.
+
+    shape: (M, N).
+    """
     keys = np.unique(np.asarray(users, np.int64) * shape[1] + items)
     return Clicks(_starts(keys // max(1, shape[1]), shape[0]), (keys % max(1, shape[1])).astype(np.int32))
 
 
 def clicks_in_rows(indptr, items):
-    """Clicks that are grouped by row already; a row that is not in order is sorted."""
+    """Return Clicks of items grouped by row; unsorted rows are sorted."""
     rows = np.repeat(np.arange(len(indptr) - 1), np.diff(indptr))
     if ((items[1:] > items[:-1]) | (rows[1:] > rows[:-1])).all():
         return Clicks(np.asarray(indptr, np.int64), np.asarray(items, np.int32))
@@ -52,7 +60,10 @@ def _starts(rows, n_rows):
 
 
 def contained(clicks, rows, items):
-    """(B, n) bool: which of items (B, n), -1 for none, are clicks of the users rows (B,)."""
+    """Return a mask (B, n) of items that are clicks of the users.
+
+    items (B, n), -1 for none; rows (B,) users.
+    """
     out = np.empty(items.shape, np.bool_)
     _find(clicks.indptr, clicks.items, np.asarray(rows, np.int64), np.asarray(items, np.int32), out)
     return out
@@ -69,8 +80,11 @@ def _find(start, stop, indptr, clicked, rows, items, out):
 
 
 def judged_by(users, items, known, n_items, every_item=False):
-    """(mask (n,) of the pairs that can be judged, LeftOut) of test pairs of rows (n,), those of unknown ids below 0 or
-    beyond the last. every_item: pairs with unknown items are judged too, as missed."""
+    """Return (mask (n,) of test pairs that can be evaluated, LeftOut).
+
+    users, items: rows (n,); unknown ids are negative or beyond the last row. every_item: pairs with unknown items are
+    included, as misses.
+    """
     n_users = len(known.indptr) - 1
     no_user = (users < 0) | (users >= n_users)
     no_item = ~no_user & ((items < 0) | (items >= n_items))

@@ -1,4 +1,4 @@
-"""A predictor's lists, judged over the full ranking."""
+"""Evaluate a predictor's lists over the full ranking."""
 
 from typing import NamedTuple
 
@@ -12,22 +12,26 @@ from gpukit.evaluation.lists.shown import shown
 
 
 class Judged(NamedTuple):
-    """What a predictor's lists are worth. values {k: {metric: (users,) float64}}; facts {k: {name: float}}, of what is
-    shown."""
+    """Metrics of a predictor's lists.
+
+    values {k: {metric: (users,) float64}}; facts {k: {name: float}}: properties of the lists (shown.py).
+    """
 
     predictor: str
     values: dict
     facts: dict
 
     def row(self, k):
-        """{predictor, each metric's mean over users, what is shown} at k."""
+        """Return {predictor, mean of each metric over users, facts} at k."""
         means = {name: float(np.mean(values)) for name, values in self.values[k].items()}
         return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
 
 
 def check_cuts(k, most, told="the model knows {:,} items"):
-    """Lengths of lists, one or several, as a tuple in rising order; ParameterError for none, or for one above `most`:
-    `told` says what there are that many of."""
+    """Return list lengths, one or several, as an ascending tuple.
+
+    Raises ParameterError for none, or for one above `most`; told: format of the reason in the message.
+    """
     cuts = sorted({check_integer("k", one, 1) for one in np.atleast_1d(np.asarray(k, object))})
     if not cuts or cuts[-1] > most:
         why = f"{told.format(most)}, so take k from 1 to {most:,}"
@@ -36,11 +40,11 @@ def check_cuts(k, most, told="the model knows {:,} items"):
 
 
 def judge(predictor, tiles, relevant, clicks, cuts):
-    """The Judged of lists.
+    """Evaluate lists and return Judged.
 
-    tiles: an iterable of (user rows (b,), item rows (b, n) best first, -1 where there is none), n at least the last
-    cut; relevant: Clicks of the test, rows as in tiles; clicks (N,): clicks on each item that were learned from; cuts:
-    as check_cuts gives them. Users come in the order of the tiles. Raises DataError without users.
+    tiles: an iterable of (user rows (b,), item rows (b, n) best first, -1 for none), n at least the last cut; relevant:
+    test Clicks, rows as in tiles; clicks (N,): training clicks on each item; cuts: from check_cuts. Users are in the
+    order of the tiles. Raises DataError without users.
     """
     values = {k: {name: [] for name in measures.NAMES} for k in cuts}
     slots = np.zeros((len(cuts), len(clicks) + 1), np.int64)

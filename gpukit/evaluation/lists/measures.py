@@ -1,6 +1,6 @@
-"""Metrics of lists at a cut, a number a user, in float64.
+"""Metrics of lists at a cut-off, one float64 per user.
 
-A user has R relevant items; of the first k of the list those at ranks r_1 < r_2 < ... are relevant, h of them.
+A user has R relevant items. Of the first k of the list, h are relevant, at ranks r_1 < r_2 < ...
 
     hr         1 if h > 0
     recall     h / R
@@ -16,13 +16,18 @@ NAMES = ("hr", "recall", "precision", "ndcg", "map", "mrr")
 
 
 def discounts(k):
-    """(k + 1,) float64: the sums of the first 0 ... k terms 1 / log2(rank + 1)."""
+    """Return cumulative discounts (k + 1,) float64.
+
+    Entry j is the sum of the first j terms 1 / log2(rank + 1).
+    """
     return np.concatenate(([0.0], np.cumsum(1 / np.log2(np.arange(2, k + 2)))))
 
 
 def measured(hits, relevant, k):
-    """{name: (B,) float64} of hits (B, n >= k) bool, in the order of the lists, and of relevant (B,), R of each user;
-    where R is 0 the values are 0."""
+    """Return {metric: (B,) float64} of users.
+
+    hits (B, n >= k) bool, in list order; relevant (B,): R of each user; values are 0 where R is 0.
+    """
     hits, ranks = hits[:, :k], np.arange(1, k + 1)
     found, sizes = hits.sum(axis=1), np.maximum(1, relevant)
     ideal, sums = np.minimum(sizes, k), discounts(k)

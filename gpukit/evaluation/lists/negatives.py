@@ -1,4 +1,7 @@
-"""Files of negatives as NCF's authors publish them: a line `(user,item)<tab>item<tab>item ...` for each test click."""
+"""Read files of negatives in the format of NCF's authors.
+
+There is a line `(user,item)<tab>item<tab>item ...` for each test click.
+"""
 
 from typing import NamedTuple
 
@@ -8,13 +11,15 @@ from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.words import decoded, shown
 
-LONGEST = 200  # letters of an id; the longest sets the memory of all
+LONGEST = 200  # letters of an id; the longest determines the memory
 FORM = "a line (user,item)<tab>item<tab>item ... for each test click, tabs between"
 
 
 class Negatives(NamedTuple):
-    """Ids, as text where they were read: users (T,), clicks (T,), items (T, C), of which those count where there (T, C)
-    bool is True."""
+    """Sampled negatives: users (T,), clicks (T,), items (T, C), there (T, C) bool.
+
+    Ids are text if they were read from a file. there: mask of valid items.
+    """
 
     users: np.ndarray
     clicks: np.ndarray
@@ -23,8 +28,10 @@ class Negatives(NamedTuple):
 
 
 def read_negatives(path):
-    """The Negatives of a file, packed or not, as many in each line; DataError naming the line for what has another
-    form."""
+    """Return the Negatives of a file, which may be compressed.
+
+    Raises DataError with the line for another format or another number of negatives.
+    """
     with sources.opened(path, f"a file of negatives, {FORM}") as source:
         source.refuse_empty(f"a file of negatives, {FORM}")
         stream = source.stream()
@@ -45,7 +52,7 @@ def read_negatives(path):
 
 
 def _parsed(line, number, path):
-    """[user, item, negatives ...] of a line."""
+    """Return [user, item, negatives ...] of a line."""
     head, *items = (field.strip() for field in line.rstrip("\r\t").split("\t"))
     user, comma, item = head[1:-1].partition(",")
     if not (head.startswith("(") and head.endswith(")") and comma and user.strip() and item.strip()):

@@ -1,10 +1,11 @@
-"""One test click of a user against other items, drawn beforehand: the protocol of He et al., "Neural collaborative
-filtering" (WWW 2017): hit ratio and NDCG at k among 100 candidates.
+"""Rank one test click of a user among sampled negatives.
 
-The rules, where theirs are silent: an item counts once among the candidates, so a negative that is the click itself is
-dropped, as are repeated ones; so are negatives that were learned from, which no list would show. Of equal scores any
-order is as likely: a click that ties with others is worth the mean over the places that they share, so constant scores
-are worth what random ones are. An item that a predictor does not know comes behind all that it knows.
+Protocol of He et al., "Neural collaborative filtering" (WWW 2017): hit ratio and NDCG at k among 100 candidates.
+
+Additional rules: each item counts once among the candidates, so the click itself and repeated items are dropped from
+the negatives. Negatives from training are dropped too, because no list shows them. A click with tied scores gets the
+mean over the tied positions, so constant scores have the expected value of random ones. An item unknown to a
+predictor ranks after all known ones.
 """
 
 from typing import NamedTuple
@@ -17,8 +18,11 @@ from gpukit.evaluation.lists.measures import discounts
 
 
 class Candidates(NamedTuple):
-    """users (T,) rows; items (T, C) int32 rows, the click first, unknown ones in the row behind the last; there
-    (T, C) bool: whether a place holds a candidate."""
+    """Candidates of tests, the click first.
+
+    users (T,) rows; items (T, C) int32 rows, unknown items in the row behind the last; there (T, C) bool: mask of valid
+    candidates.
+    """
 
     users: np.ndarray
     items: np.ndarray
@@ -26,7 +30,10 @@ class Candidates(NamedTuple):
 
 
 class Dropped(NamedTuple):
-    """Counts: tests that have the click itself among the negatives; repeated negatives; those learned from."""
+    """Counts of dropped negatives.
+
+    itself: tests with the click among the negatives; repeated: repeated negatives; known: negatives from training.
+    """
 
     itself: int
     repeated: int
@@ -34,8 +41,11 @@ class Dropped(NamedTuple):
 
 
 def candidates(users, clicks, negatives, there, known, n_items):
-    """(Candidates, Dropped) of tests: users (T,) rows, clicks (T,) and negatives (T, C) item rows (any number from
-    n_items on for items that are not known, each its own), there (T, C) bool; known: Clicks learned from."""
+    """Return (Candidates, Dropped) of tests.
+
+    users (T,) rows, clicks (T,) and negatives (T, C) item rows (unknown items: distinct numbers from n_items on), there
+    (T, C) bool; known: training Clicks.
+    """
     itself = there & (negatives == clicks[:, None])
     kept = there & ~itself
     repeated = kept & ~_first(np.where(kept, negatives, -1))
@@ -49,7 +59,7 @@ def candidates(users, clicks, negatives, there, known, n_items):
 
 
 def _first(items):
-    """(T, C) bool: whether an item stands in its row for the first time."""
+    """Return a mask (T, C) of first occurrences of items in their row."""
     order = np.argsort(items, axis=1, kind="stable")
     ordered = np.take_along_axis(items, order, axis=1)
     new = np.ones(items.shape, np.bool_)
@@ -60,7 +70,10 @@ def _first(items):
 
 
 def judge_sampled(predictor, scores, there, cuts):
-    """The Judged (hr and ndcg) of scores (T, C) of Candidates, the click's first; NaN counts as the lowest."""
+    """Return Judged (hr and ndcg) of scores (T, C) of Candidates.
+
+    The click's score is first; NaN counts as the lowest.
+    """
     scores = np.where(np.isnan(scores), -np.inf, scores)
     click, others = scores[:, :1], there[:, 1:]
     above = (others & (scores[:, 1:] > click)).sum(axis=1)

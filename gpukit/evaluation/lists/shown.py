@@ -1,18 +1,20 @@
-"""What lists show to anybody, whether it is clicked or not."""
+"""Properties of lists that do not depend on test clicks."""
 
 import numpy as np
 
-FEW = 10  # clicks that an item has been learned from: with fewer it is hardly known
+FEW = 10  # training clicks; items with fewer are rare
 NAMES = ("coverage", "gini", "popularity", "few")
 
 
 def shown(slots, clicks):
-    """{name: float} of slots (N,), how often each item stands in a list, and clicks (N,) that were learned from.
+    """Return {name: float} of slots (N,) and training clicks (N,) of items.
 
-    coverage    share of the items that stand in any list
-    gini        how unevenly slots fall to items (0: all alike, near 1: all to one)
+    slots: number of lists that contain each item.
+
+    coverage    fraction of the items that are in any list
+    gini        inequality of slots over items (0: equal, near 1: all in one item)
     popularity  mean clicks of the item in a slot
-    few         share of the slots whose item has fewer than FEW clicks
+    few         fraction of the slots whose item has fewer than FEW clicks
     """
     total = max(1, int(slots.sum()))
     return {
@@ -24,7 +26,7 @@ def shown(slots, clicks):
 
 
 def gini(counts):
-    """The Gini coefficient of counts (N,) >= 0; 0 where all are 0."""
+    """Return the Gini coefficient of counts; 0 for all zeros."""
     ordered, n = np.sort(counts).astype(np.float64), len(counts)
     if not ordered.sum():
         return 0.0

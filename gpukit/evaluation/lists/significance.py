@@ -1,4 +1,4 @@
-"""Is one model better than another, or is it the luck of the test's users? Paired, over users."""
+"""Paired significance test of two models over users."""
 
 from typing import NamedTuple
 
@@ -7,12 +7,15 @@ import numpy as np
 from gpukit.errors import DataError
 
 FLIPS = 10_000
-DRAWS = 200_000_000  # that a test may take
+DRAWS = 200_000_000  # maximum random numbers of a test
 NORMAL_95 = 1.959963984540054
 
 
 class Difference(NamedTuple):
-    """mean of (ours - theirs) over users, the normal 95 % interval about it, p of the randomisation test, users."""
+    """Mean of (ours - theirs) over users, its normal 95 % interval, p, users.
+
+    p: of the randomisation test.
+    """
 
     mean: float
     low: float
@@ -22,11 +25,12 @@ class Difference(NamedTuple):
 
 
 def compare(ours, theirs, seed=0):
-    """The Difference of two metrics (users,) of the same users in the same order.
+    """Return the Difference of two metrics (users,) of the same users in order.
 
-    p: were the two models alike, each user's difference could as well have the other sign; the share of FLIPS random
-    choices of signs (fewer where users have many different differences) whose mean is as far from 0, this one counted
-    [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. Raises DataError for other shapes or no users.
+    p: if the models were equal, each user's difference could have either sign. p is the fraction of FLIPS random
+    choices of signs (fewer for many distinct differences) whose mean is at least as far from 0, the observed one
+    included [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. Raises DataError for other shapes or
+    no users.
     """
     ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     if ours.shape != theirs.shape or ours.ndim != 1 or not len(ours):
@@ -37,8 +41,10 @@ def compare(ours, theirs, seed=0):
 
 
 def randomised(change, seed):
-    """p of differences (n,). Users whose differences are of one size are flipped together: how many of them stay
-    positive is one binomial number."""
+    """Return p of differences (n,).
+
+    Users with differences of equal size are flipped together: the number of positive ones is binomial.
+    """
     sizes, counts = np.unique(np.abs(change[change != 0]), return_counts=True)
     flips = int(min(FLIPS, max(999, DRAWS // max(1, len(sizes)))))
     draw, sums = np.random.default_rng(seed), np.zeros(flips)

@@ -1,10 +1,10 @@
-"""Graphs of sensors that come without one: from where they are, how far apart, or how alike their series are.
+"""Build graphs of sensors from coordinates, distances or correlated series.
 
     graph_from_coordinates(table)   graph_from_distances(list)   graph_from_series(values)     each -> Graph
 
-| file           | what it does                                                          |
+| file           | contents                                                              |
 |----------------|-----------------------------------------------------------------------|
-| coordinates.py | the nearest by latitude and longitude, or by x and y                  |
-| distances.py   | distances of pairs into weights                                       |
-| series.py      | the nearest by correlation of what is observed                        |
+| coordinates.py | nearest neighbours by latitude and longitude, or by x and y           |
+| distances.py   | weights from pairwise distances                                       |
+| series.py      | nearest neighbours by correlation of observed values                  |
 """

@@ -1,4 +1,4 @@
-"""A graph of the nearest, by coordinates."""
+"""Build a nearest-neighbour graph from coordinates."""
 
 from typing import NamedTuple
 
@@ -13,16 +13,19 @@ from gpukit.io.arrays import as_frame, is_frame, plain
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, first_repeated, is_number, shown
 
-RADIUS = 6371.0088  # km, the mean of the earth's
-LARGEST = 1e150  # coordinate: squares of differences are float64
+RADIUS = 6371.0088  # km, mean radius of the earth
+LARGEST = 1e150  # coordinate whose squared differences fit float64
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
 
 
 class Coordinates(NamedTuple):
-    """places (N, 2) float64: latitude and longitude in degrees, or y and x; ids (N,) or None; degrees: which; source:
-    the file that they are from."""
+    """Coordinates of vertices.
+
+    places (N, 2) float64: latitude and longitude in degrees, or y and x; ids (N,) or None; degrees: True for the
+    former; source: their file.
+    """
 
     places: np.ndarray
     ids: np.ndarray | None
@@ -31,13 +34,13 @@ class Coordinates(NamedTuple):
 
 
 def graph_from_coordinates(coordinates, neighbors=None, degrees=None):
-    """The Graph in which vertices are joined to those nearest to them.
+    """Return the Graph that joins each vertex to its nearest neighbours.
 
-    coordinates: a DataFrame with the columns latitude and longitude (by great circles), or x and y, its index the
-    labels of the vertices, unless it is only counted and there is one other column; or an array (N, 2) of x and y, or,
-    with degrees=True, of latitude and longitude. neighbors: how many each vertex is joined to (None: 8), and is joined
-    to by others. Weights: exp(-(d / s)^2), s the median of the distances d of neighbours; 0.001 at least. Raises
-    DataError for coordinates that are missing or out of range; ParameterError.
+    coordinates: a DataFrame with columns latitude and longitude (great-circle distances), or x and y, whose index holds
+    the labels of the vertices, unless it is the default index and there is one other column; or an array (N, 2) of x
+    and y, or, with degrees=True, of latitude and longitude. neighbors: number of nearest neighbours of each vertex
+    (None: 8); others may add more. Weights: exp(-(d / s)^2), s the median of the neighbours' distances d, at least
+    0.001. Raises DataError for missing or out-of-range coordinates; ParameterError.
     """
     if isinstance(coordinates, Coordinates):
         return nearest(coordinates, neighbors)
@@ -52,7 +55,7 @@ def graph_from_coordinates(coordinates, neighbors=None, degrees=None):
 
 
 def of_frame(frame):
-    """Coordinates of a DataFrame."""
+    """Return the Coordinates of a DataFrame."""
     label, first, second = columns_of(frame.columns, "the coordinates")
     counted = type(frame.index).__name__ == "RangeIndex"
     if counted and frame.shape[1] > 3:
@@ -67,8 +70,10 @@ def of_frame(frame):
 
 
 def columns_of(names, what):
-    """The places of the labels (None for none) and of the two coordinates among names of columns; DataError where the
-    latter are not there."""
+    """Return the positions of the label column (or None) and of both coordinates.
+
+    Raises DataError if the coordinates are not among the names.
+    """
     names = list(map(plain, names))
     found = [[at for at, name in enumerate(names) if name in those] for those in (FIRST, SECOND)]
     if not all(found):
@@ -82,7 +87,7 @@ def columns_of(names, what):
 
 
 def nearest(found, neighbors=None):
-    """The Graph of Coordinates."""
+    """Return the Graph of Coordinates."""
     from scipy.spatial import cKDTree
 
     check(found)
@@ -101,18 +106,18 @@ def nearest(found, neighbors=None):
 
 
 def first_of(those, k):
-    """The first k True of each row."""
+    """Return a mask of the first k True of each row."""
     return those & (np.cumsum(those, axis=1) <= k)
 
 
 def on_sphere(places):
-    """(N, 3) km of latitude and longitude in degrees."""
+    """Return latitude and longitude in degrees as points (N, 3) in km."""
     north, east = np.radians(places).T
     return RADIUS * np.column_stack((np.cos(north) * np.cos(east), np.cos(north) * np.sin(east), np.sin(north)))
 
 
 def check(found):
-    """DataError for places that are none, or labels that come twice."""
+    """Raise DataError for invalid coordinates or repeated labels."""
     places, ids = found.places, found.ids
     if not len(places):
         raise DataError("the coordinates are empty: give a line for each vertex.")
@@ -131,16 +136,16 @@ def check(found):
 
 
 def called(ids, at):
-    """A vertex in words."""
+    """Return a vertex's name for messages."""
     return f"vertex {at}" if ids is None else f"{ids[at]}"
 
 
 def read_coordinates(path):
-    """The Coordinates in a file.
+    """Return the Coordinates in a text or Parquet file.
 
-    Text or Parquet: a label, latitude and longitude, or x and y by their names; without a header a label and two
-    numbers, or two numbers, degrees where all are between -90 and 90, and -180 and 180. Without labels
-    the lines are in the order of the vertices.
+    Columns: a label, latitude and longitude, or x and y, by name. Without a header: a label and two numbers, or two
+    numbers; they are degrees if all are in [-90, 90] and [-180, 180]. Without labels, lines are in the order of the
+    vertices.
     """
     table = open_table(path)
     header = table.named or not any(map(is_number, table.first[-2:]))
@@ -161,7 +166,10 @@ def read_coordinates(path):
 
 
 def chosen(found, ids):
-    """Coordinates of the vertices ids, in their order; other labels are left out. DataError where a vertex has none."""
+    """Return the Coordinates of the vertices ids, in their order.
+
+    Other labels are left out. Raises DataError for a vertex without coordinates.
+    """
     path = found.source
     if found.ids is None:
         if len(ids) != len(found.places):

@@ -1,4 +1,4 @@
-"""A graph from distances of pairs; distances into weights."""
+"""Build a graph from pairwise distances; convert distances to weights."""
 
 import numpy as np
 
@@ -12,20 +12,21 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, first_repeated
 
-LEAST = 0.1  # weight that is kept
+LEAST = 0.1  # smallest weight that is kept
 NEAREST = 8
-SMALLEST = 1e-3  # weight, so that the remote have neighbours too
+SMALLEST = 1e-3  # smallest assigned weight, so that remote vertices have neighbours
 
 
 def graph_from_distances(distances, neighbors=None, ids=None):
-    """The Graph in which near pairs have large weights, as that of Li et al., "Diffusion Convolutional Recurrent Neural
-    Network" (ICLR 2018): exp(-(d / s)^2), s the standard deviation of the distances; below 0.1 none.
+    """Return the Graph whose weights decrease with distance.
 
-    distances: a square array or DataFrame (NaN and infinity: not joined), or a DataFrame or list of (vertex, vertex,
-    distance). A pair that is there in both directions has the shorter one's weight. Every vertex keeps its nearest
-    neighbour, whatever its weight. neighbors: each vertex is joined to so many nearest (None: all with weight 0.1).
-    ids: the vertices that count, in this order (None: all). Raises DataError for negative distances, for
-    none, and for ids that come twice.
+    As in Li et al., "Diffusion Convolutional Recurrent Neural Network" (ICLR 2018): exp(-(d / s)^2), s the standard
+    deviation of the distances; no edge below 0.1.
+
+    distances: a square array or DataFrame (NaN and infinity: no edge), or a DataFrame or list of (vertex, vertex,
+    distance). Of a pair in both directions, the shorter distance is used. Every vertex keeps its nearest neighbour,
+    even below that weight. neighbors: number of nearest neighbours of each vertex (None: all with weight 0.1). ids: the
+    vertices to use, in this order (None: all). Raises DataError for negative or no distances, and for repeated ids.
     """
     twice = None if ids is None else first_repeated(list(map(str, ids)))
     if twice is not None:
@@ -45,7 +46,7 @@ def graph_from_distances(distances, neighbors=None, ids=None):
 
 
 def pairs_of(distances, ids):
-    """(rows, columns, lengths, ids) of distances in any form."""
+    """Return (rows, columns, lengths, ids) of distances in any form."""
     import pandas
 
     if not is_frame(distances):
@@ -56,7 +57,7 @@ def pairs_of(distances, ids):
             names = np.arange(len(array)) if ids is None else ids
             distances = pandas.DataFrame(array, names, names)
         else:
-            distances = pandas.DataFrame(distances)  # columns of their own types
+            distances = pandas.DataFrame(distances)  # each column with its own type
     labelled = type(distances.columns).__name__ != "RangeIndex" and set(distances.index) == set(distances.columns)
     if distances.shape[1] != 3 or labelled:
         *ends, lengths = of_square(distances, ids)
@@ -69,7 +70,7 @@ def pairs_of(distances, ids):
 
 
 def of_square(frame, ids):
-    """(vertices, vertices, distances) of the cells of a square DataFrame, labelled on both sides."""
+    """Return (vertices, vertices, distances) of a labelled square DataFrame."""
     import pandas
 
     rows, columns = list(map(str, frame.index)), list(map(str, frame.columns))
@@ -86,7 +87,7 @@ def of_square(frame, ids):
 
 
 def lengths_of(distances):
-    """Distances as float64; DataError for what are no numbers."""
+    """Return distances as float64; DataError for values that are not numbers."""
     try:
         if hasattr(distances, "to_numpy"):
             return distances.to_numpy(np.float64, na_value=np.nan)
@@ -96,7 +97,7 @@ def lengths_of(distances):
 
 
 def ranks(rows, lengths):
-    """(E,) how many of the pairs of the same row are shorter."""
+    """Return the number of shorter pairs in the same row, (E,)."""
     order = np.lexsort((lengths, rows))
     starts = np.r_[0, np.flatnonzero(np.diff(rows[order])) + 1]
     within = np.arange(len(rows)) - np.repeat(starts, np.diff(np.r_[starts, len(rows)]))
@@ -106,19 +107,25 @@ def ranks(rows, lengths):
 
 
 def gaussian(distances, scale):
-    """exp(-(d / scale)^2), SMALLEST at least; 1 where the scale is 0."""
+    """Return exp(-(d / scale)^2), at least SMALLEST; 1 if scale is 0."""
     if not scale > 0:
         return np.ones(len(distances))
     return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST)
 
 
 def near_one(numbers):
-    """Return numbers times a power of two, the largest from 1/2 to 1: their squares are float64."""
+    """Scale numbers by a power of two so that their squares fit float64.
+
+    The largest is then in [1/2, 1).
+    """
     return np.ldexp(numbers, -int(np.frexp(np.abs(numbers).max(initial=0.0))[1]))
 
 
 def joined(rows, columns, weights, count):
-    """csr (count, count) float64, symmetric: a pair that is named in both directions has the larger weight."""
+    """Return a symmetric csr (count, count) float64 of pairs.
+
+    A pair in both directions has the larger weight.
+    """
     from scipy import sparse
 
     places = np.asarray(rows, np.int32), np.asarray(columns, np.int32)
@@ -127,13 +134,19 @@ def joined(rows, columns, weights, count):
 
 
 def how_many(neighbors, count):
-    """The number of neighbours asked for (None: NEAREST), of count - 1 others at most; ParameterError for none."""
+    """Return the number of neighbours (None: NEAREST), at most count - 1.
+
+    Raises ParameterError for less than one.
+    """
     asked = NEAREST if neighbors is None else check_integer("neighbors", neighbors, 1)
     return min(asked, count - 1)
 
 
 def read_distances(path):
-    """Distances as graph_from_distances takes them: a frame of (vertex, vertex, distance), or a square one."""
+    """Return a file's distances as a frame for graph_from_distances.
+
+    The frame has (vertex, vertex, distance), or is square.
+    """
     import pandas
 
     table = open_table(path)

@@ -1,4 +1,4 @@
-"""A graph of the vertices whose series are most alike."""
+"""Build a graph of vertices with the most similar series."""
 
 import numpy as np
 
@@ -7,17 +7,18 @@ from gpukit.graphs.convert import numbers
 from gpukit.graphs.near.distances import SMALLEST, how_many, joined
 from gpukit.graphs.tensor import Graph
 
-DOUBT = 10  # columns that count as observed without any likeness
-COLUMNS = 20_000  # of long series: so many, evenly spaced
-BLOCK = 1 << 20  # correlations at a time: what they are made of stays in the cache, tens of MB in all
+DOUBT = 10  # number of uncorrelated columns added for shrinkage
+COLUMNS = 20_000  # used columns of long series, evenly spaced
+BLOCK = 1 << 20  # correlations per block, to fit the cache; tens of MB in all
 
 
 def graph_from_series(values, neighbors=None, ids=None):
-    """The Graph of vertices joined to those with which what is observed of their series is most correlated.
+    """Return the Graph that joins vertices with the most correlated series.
 
-    values (N, T), NaN where missing. neighbors: how many (None: 8). Weights are correlations over the columns in which
-    both are observed, shrunk where these are few, 0.001 at least. A vertex of which nothing is observed is joined to
-    none, unless no two are joined otherwise: then all to the next. Raises DataError for what are no numbers, or none.
+    values (N, T), NaN where missing. neighbors: number per vertex (None: 8). Weights are correlations over the columns
+    in which both are observed, shrunk if these are few, at least 0.001. A vertex without observed values is isolated,
+    unless no two vertices are joined otherwise: then each is joined to the next. Raises DataError for non-numeric or no
+    values.
     """
     values = numbers(values, "the series").astype(np.float64, copy=False)
     if not values.size or not values.ndim:
@@ -35,7 +36,7 @@ def graph_from_series(values, neighbors=None, ids=None):
 
 
 def blocks(values, alive, k):
-    """Yield (rows, columns, weights) of the k most alike, some vertices at a time."""
+    """Yield (rows, columns, weights) of the k most similar vertices, in blocks."""
     seen = np.isfinite(values).astype(np.float64)
     rest = np.where(seen > 0, values, 0.0)
     rest -= seen * (rest.sum(axis=1) / np.maximum(seen.sum(axis=1), 1))[:, None]
@@ -55,7 +56,10 @@ def blocks(values, alive, k):
 
 
 def likeness(rest, squares, seen, rows):
-    """(len(rows), N) correlations of series over columns in which both are observed, shrunk where these are few."""
+    """Return shrunk correlations (len(rows), N) of series.
+
+    They use the columns in which both are observed, and are shrunk if these are few.
+    """
     product, both = rest[rows] @ rest.T, seen[rows] @ seen.T
     size = np.sqrt((squares[rows] @ seen.T) * (seen[rows] @ squares.T))
     found = np.divide(product, size, out=np.zeros(product.shape), where=size > 0)

@@ -1,1 +1,1 @@
-"""Generated ratings: `synth.py`, of the papers' shapes; `planted.py`, what there is to be found in them."""
+"""Synthetic ratings: `synth.py` generates them, `planted.py` holds their model."""

@@ -1,6 +1,7 @@
-"""What `synth` plants: who rates what, and how. A function of (seed, user, draw), so threads do not matter.
+"""Sample rated items and ratings as functions of (seed, user, draw).
 
-Sums keep their order (fastmath off) and noise is made of integers, so that every machine gets the same ratings.
+The result does not depend on threads. Sums keep their order (fastmath off) and noise is made of integers, so all
+machines give the same ratings.
 """
 
 import numpy as np
@@ -15,13 +16,16 @@ ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_
     Keyed.RATINGS_SYNTH
 )
 
-FRIENDS = 0.5  # share of draws that go to the group of an item drawn before
-RACE = 8  # users with more than one item in RACE of the catalogue are drawn by a race over all items
+FRIENDS = 0.5  # fraction of draws from the group of an item drawn before
+RACE = 8  # users who rate more than 1/RACE of all items are sampled over all items
 
 
 @njit
 def alias_table(weights):
-    """(threshold (n,) uint32, other (n,) int32): Walker's alias method in Vose's form [IEEE TSE 17(9), 1991]."""
+    """Build Walker's alias table: (threshold (n,) uint32, other (n,) int32).
+
+    Vose's form [IEEE TSE 17(9), 1991].
+    """
     n = len(weights)
     share = weights * (n / weights.sum())
     threshold, other = np.full(n, np.uint32(0xFFFFFFFF)), np.arange(n).astype(np.int32)
@@ -43,10 +47,10 @@ def alias_table(weights):
 
 @by_block(lambda indptr: len(indptr) - 1, fastmath=False)
 def draw_items(start, stop, key, indptr, weights, threshold, other, group, members, items):
-    """Fill items (n,) int32: for each user, indptr[u+1] - indptr[u] different items, popular ones more often.
+    """Sample distinct items of each user, popular ones more often.
 
-    weights (N,) float64 and their alias table; group (N,) int32 of each item; members (groups, size) int32 its items,
-    -1 where a group is short.
+    items (n,) int32: filled with indptr[u+1] - indptr[u] items of user u. weights (N,) float64 and their alias table;
+    group (N,) int32 of each item; members (groups, size) int32: items of each group, -1 where a group is short.
     """
     for user in range(start, stop):
         mine = items[indptr[user] : indptr[user + 1]]
@@ -59,7 +63,10 @@ def draw_items(start, stop, key, indptr, weights, threshold, other, group, membe
 
 @njit(fastmath=False)
 def _draw(key, threshold, other, group, members, mine):
-    """Fill mine with different items: by popularity, or out of the group of one drawn before. Repeats: drawn again."""
+    """Sample distinct items, by popularity or an earlier item's group.
+
+    Repeated items are drawn again.
+    """
     taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
     count, turn = 0, 0
     while count < len(mine):
@@ -81,9 +88,9 @@ def _draw(key, threshold, other, group, members, mine):
 
 @njit(fastmath=False)
 def _race(key, weights, mine):
-    """Fill mine with the items that come in first, item i after an exponential time of rate weights[i].
+    """Sample the items with the smallest exponential times of rates weights[i].
 
-    That is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
+    This is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
     """
     times = np.empty(len(weights), dtype=np.float64)
     for item in range(len(weights)):
@@ -101,11 +108,11 @@ def _race(key, weights, mine):
 
 @by_block(lambda indptr: len(indptr) - 1, fastmath=False)
 def rate(start, stop, seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
-    """Fill values (n,) float32: what each user gives each item, rounded to the steps of the scale.
+    """Fill values (n,) float32 with ratings, rounded to the steps of the scale.
 
     seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,)
-    float32: mean, deviation of tastes, of noise, lowest, highest, step. squares (M, 3) float64: sums of squared errors
-    of the biases alone, of biases and factors, and of all that is planted.
+    float32: mean, standard deviation of tastes and of noise, lowest, highest, step. squares (M, 3) float64: sums of
+    squared errors of the biases alone, of biases and factors, and of the full model without noise.
     """
     for user in range(start, stop):
         squares[user, :] = 0.0

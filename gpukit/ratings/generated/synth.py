@@ -1,11 +1,13 @@
-"""Generated ratings with the shapes and the skew of data sets that cannot be handed on.
+"""Synthetic ratings with the shape and skew of real data sets.
+
+The real data cannot be redistributed.
 
     rating = mean + user bias + item bias + low rank + taste(user, item's group) + noise, rounded to the scale's steps
 
-The low rank is what factors can learn. Items come in groups of ten that the same people rate; a user's taste for a
-group is drawn for each (user, group) alone, so ratings of like items by one user agree beyond the low rank, and only
-neighbours can tell. Users' and items' counts have the tails of the real data. Netflix, generated and (real): longest
-row 17,059 (17,653), median row 97 (96), longest column 237,402 (232,944), median column 644 (561).
+Factors can learn the low rank. Items come in groups of ten that the same people rate. A user's taste for a group is
+independent of other users and groups, so a user's ratings of similar items agree beyond the low rank, and only
+neighbourhood models can use this. Users' and items' counts have the tails of the real data. Netflix, generated and
+(real): longest row 17,059 (17,653), median row 97 (96), longest column 237,402 (232,944), median column 644 (561).
 """
 
 from dataclasses import dataclass, replace
@@ -20,14 +22,14 @@ from gpukit.normals import normals, shuffled_normals
 from gpukit.ratings.generated import planted
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
-MOST = {"users": 2**31 - 1, "items": 2**31 - 1, "ratings": 2**32 - 1}  # as for all ratings that are trained on
+MOST = {"users": 2**31 - 1, "items": 2**31 - 1, "ratings": 2**32 - 1}  # limits of training
 RANK = 16
 GROUP = 10
 
 
 @dataclass(frozen=True)
 class Shape:
-    """users, items, ratings (of them for testing: test) and how they are spread.
+    """Counts of users, items, ratings and test ratings, and their distribution.
 
     activity, popularity: standard deviations of the logarithms of users' and items' counts; longest: the largest share
     of all items that one user rates; cap: the largest weight of an item, in units of the mean; mean, lowest, highest,
@@ -57,17 +59,18 @@ SHAPES = {
 
 
 def synth_ratings(like="netflix", scale=0.01, seed=0):
-    """Ratings generated with the shape of 'netflix', 'ml-10m' or 'yahoo'; the same for the same seed, on any machine.
+    """Generate ratings with the shape of 'netflix', 'ml-10m' or 'yahoo'.
 
-    scale: the share of the ratings; users and items shrink with its square root, so that the density stays. 1 gives the
-    shape of the papers: training and test ratings together (`SHAPES[like].test` of them are for testing). Grouped by
-    user; ids 1..M and 1..N. Raises ParameterError.
+    The result depends only on the arguments, on any machine. scale: fraction of the ratings; users and items scale with
+    its square root, so that the density stays. 1 gives the shape of the papers, with training and test ratings together
+    (`SHAPES[like].test` of them are for testing). Ratings are grouped by user; ids are 1..M and 1..N. Raises
+    ParameterError.
     """
     return generate(scaled(like, scale), seed)[0]
 
 
 def scaled(like, scale):
-    """The Shape of a data set shrunk to a share of its ratings."""
+    """Return a data set's Shape scaled to a fraction of ratings."""
     shape = SHAPES[check_choice("like", like, tuple(SHAPES))]
     share = check_real("scale", scale, 0.0, 1.0, strict=True)
     side = share**0.5
@@ -81,7 +84,7 @@ def scaled(like, scale):
 
 
 def resized(shape, users=None, items=None, ratings=None):
-    """The Shape with other counts where they are given."""
+    """Return the Shape with the given counts replaced."""
     given = {"users": users, "items": items, "ratings": ratings}
     return replace(
         shape, **{name: check_integer(name, count, 1, MOST[name]) for name, count in given.items() if count is not None}
@@ -89,7 +92,10 @@ def resized(shape, users=None, items=None, ratings=None):
 
 
 def generate(shape, seed=0):
-    """(Ratings, facts) of a Shape; facts: RMSE of the planted biases, of biases and factors, of all that is planted."""
+    """Return (Ratings, facts) of a Shape.
+
+    facts: RMSE of the true biases, of biases and factors, and of the full model.
+    """
     seed = check_integer("seed", seed, 0)
     if not shape.users <= shape.ratings <= shape.users * shape.items:
         raise ParameterError(
@@ -111,7 +117,7 @@ def generate(shape, seed=0):
 
 
 def _counts(shape, seed):
-    """Ratings of each user (M,) int64, log-normal, at least 1, in sum exactly shape.ratings."""
+    """Return log-normal counts per user (M,) int64, >= 1, summing to shape.ratings."""
     weights = np.exp(shape.activity * shuffled_normals(random.key(seed, planted.ACTIVITY), shape.users))
     mean = shape.ratings / shape.users
     longest = min(shape.items, max(shape.longest * shape.items, 1.5 * mean))
@@ -129,10 +135,13 @@ def _counts(shape, seed):
 
 
 def _catalogue(shape, seed):
-    """(weights (N,) float64, group (N,) int32, members (groups, GROUP) int32): groups hold items of like popularity."""
+    """Return item weights and groups of items of similar popularity.
+
+    weights (N,) float64, group (N,) int32, members (groups, GROUP) int32.
+    """
     popular = shuffled_normals(random.key(seed, planted.POPULARITY), shape.items)
     weights = np.exp(shape.popularity * popular)
-    for _ in range(20):  # the cap is a multiple of the mean, which the cap lowers
+    for _ in range(20):  # the cap is a multiple of the mean, and lowers it
         weights = np.minimum(weights, shape.cap * weights.mean())
     weights = np.maximum(weights, 2e-3 * weights.mean())
     jitter = normals(random.key(seed, planted.GROUPING), (shape.items, 1))[:, 0]
@@ -146,9 +155,9 @@ def _catalogue(shape, seed):
 
 
 def _rated(shape, seed, indptr, items, weights, group, n_groups):
-    """(values (n,) float32, facts)."""
+    """Return (values (n,) float32, facts)."""
     unit = np.float32(shape.unit)
-    liking = np.round(np.log(weights / weights.mean()), 4).astype(np.float32)  # popular items are liked a little better
+    liking = np.round(np.log(weights / weights.mean()), 4).astype(np.float32)  # popular items are rated higher
     biases = (
         unit * np.float32(0.42) * normals(random.key(seed, planted.USER_BIAS), (shape.users, 1))[:, 0],
         unit

@@ -1,16 +1,18 @@
-"""Ratings in two orders, by item and by user: sorted once, where the work is, for all that comes after.
+"""Ratings sorted once by item and by user, on a device.
 
-    order.py             `order_ratings`: Ratings -> Orders on a device, written once
-    resident.py          `ratings_where`: Ratings that lie on a GPU already, numbered and read there
-    compressed.py        pairs in order on the host: Ratings.csr, Ratings.csc, and what finds repeated pairs
-    levels.py            which values ratings take, and the grid that stands in for too many
-    cpu.py | gpu.py      its steps -> twins.py | kernels.py; the sorts are gpukit.primitives.group's
+    order.py             `order_ratings`: Ratings -> Orders on a device
+    resident.py          `ratings_where`: Ratings of arrays on a GPU, or of large host arrays, numbered on the GPU
+    compressed.py        sorted pairs on the host: Ratings.csr, Ratings.csc, and repeated pairs
+    levels.py            distinct rating values, or a grid if there are too many
+    cpu.py | gpu.py      device steps -> twins.py | kernels.py; the sorts are in gpukit.primitives.group
+    formulas.py          scalar functions compiled for both devices
 
-A rating becomes one 64-bit key, user | item | level. Sorted by its lower part it is the columns that simLSH reads (by
-item, equal ratings side by side); sorted on by its upper part, the history of every user, items ascending. Both know
-where the other has a rating. Neighbours, history, sides, biases and evaluation read these and sort nothing again.
+A rating becomes one 64-bit key, user | item | level. Sorted by its lower part, the keys are the columns that simLSH
+reads (by item, equal ratings adjacent). Sorted further by the upper part, they are the history of each user with items
+ascending. Each order stores the positions in the other. Neighbours, history, sides, biases and evaluation read these
+orders and do not sort again.
 
-Memory while sorting: 34 bytes a rating, up to 8 more where ratings are not exactly on their levels.
+Memory while sorting: 34 bytes a rating, up to 8 more if ratings are not exactly on their levels.
 Cost: 6 passes over the keys at Netflix's shape.
 Deterministic: yes, exact, the same on every device.
 """

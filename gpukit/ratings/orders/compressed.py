@@ -1,4 +1,4 @@
-"""Pairs of rows in order on the host: Ratings.csr and Ratings.csc, as scipy keeps them, and what finds repeats."""
+"""Sorted pairs of rows on the host, for Ratings.csr, Ratings.csc and repeats."""
 
 import numpy as np
 
@@ -7,13 +7,13 @@ from gpukit.io import trust
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.orders import twins
 
-MOST = 1 << 32  # pairs that a payload of 32 bits can number
+MOST = 1 << 32  # pairs that 32-bit positions can number
 
 
 def packed_pairs(rows, columns, shape):
-    """(keys (n,) uint64, row << shift | column; shift) of rows and columns (n,) int32 within shape.
+    """Return (keys (n,) uint64 = row << shift | column, shift).
 
-    DataError for more pairs than can be numbered, and for a row or column that is not within shape.
+    rows, columns: (n,) int32 within shape. Raises DataError for too many pairs and for indices outside shape.
     """
     if len(rows) >= MOST:
         raise DataError(f"{len(rows):,} ratings are more than the {MOST - 1:,} that can be put in order.")
@@ -28,15 +28,18 @@ def packed_pairs(rows, columns, shape):
 
 
 def sorted_pairs(keys, shape, payload):
-    """(keys, payload (n,) uint32) of packed_pairs by row, then column; equal pairs in their order in the input."""
+    """Return packed_pairs' keys and payload (n,) uint32 sorted by row, then column.
+
+    Equal pairs keep their input order.
+    """
     return sort_by_bits(keys, 0, bits_of(shape[0]) + bits_of(shape[1]), payload)[:2]
 
 
 def compressed_rows(rows, columns, values, shape):
-    """(indptr (n_rows + 1,) int64, indices (n,) int32, values (n,) float32) with each row's columns ascending.
+    """Return (indptr (n_rows + 1,) int64, indices (n,) int32, values (n,) float32).
 
-    Pairs that occur twice stay, in their order in the input. Raises as packed_pairs, and DataError for arrays that are
-    not as long as values, or no whole numbers.
+    Columns ascend in each row. Repeated pairs stay, in input order. Raises as packed_pairs does, and DataError for
+    arrays of another length than values or of other types than int32 and int64.
     """
     for what, numbers in (("row numbers", rows), ("column numbers", columns)):
         trust.check_array(what, numbers, (np.int32, np.int64), (len(values),))
@@ -47,5 +50,5 @@ def compressed_rows(rows, columns, values, shape):
 
 
 def bits_of(count):
-    """How many bits tell `count` numbers apart."""
+    """Return the number of bits that distinguish `count` numbers."""
     return max(1, (count - 1).bit_length())

@@ -1,4 +1,7 @@
-"""GPU kernels of ordering ratings; twins.py has them for the CPU. The sorts are in gpukit.primitives.group."""
+"""GPU kernels of ordering ratings; twins.py has the CPU twins.
+
+The sorts are in gpukit.primitives.group.
+"""
 
 import numpy as np
 
@@ -6,7 +9,7 @@ from gpukit._cuda import cuda, kernel
 from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, packed, plain_bits
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
-NO_LEAST, NO_GREATEST = I64(2**63 - 1), I64(-(2**63))  # of no ids at all
+NO_LEAST, NO_GREATEST = I64(2**63 - 1), I64(-(2**63))  # bounds of no ids
 
 
 @kernel
@@ -14,11 +17,9 @@ def enter_values(bits, most, table, found):
     """Collect the distinct ratings.
 
     bits (n,) uint32 of float32 ratings; most int32; table (2048,) uint32, all free (0xFFFFFFFF) before, then the
-    values' bits in no order, as long as there are at most `most`; found (2,) int32, zero before: how many were entered
-    (more than most: too many, the table is not whole), and whether a rating is not finite.
-    Launch: any grid and block.
-    Deterministic: as a set.
-    Source: ours (open addressing; a block looks in a table of its own first).
+    values' bits in no order, if there are at most `most`; found (2,) int32, zero before: the number of values entered
+    (more than most: too many, the table is incomplete), and 1 if a rating is not finite. Launch: any grid and block.
+    Deterministic: as a set. Source: ours (open addressing; a block searches its own table first).
     """
     own = cuda.shared.array(TABLE, np.uint32)
     for slot in range(cuda.threadIdx.x, TABLE, cuda.blockDim.x):
@@ -34,7 +35,7 @@ def enter_values(bits, most, table, found):
             slot = U32(U32(slot + U32(1)) % U32(TABLE))
         if own[slot] == value:
             continue
-        if cuda.ldcg(found, 0) > most:  # as it is by now, not as it was in the L1 cache
+        if cuda.ldcg(found, 0) > most:  # bypasses a stale value in the L1 cache
             break
         at = first_slot(value)
         for _ in range(TABLE):
@@ -53,7 +54,7 @@ def enter_values(bits, most, table, found):
 
 @kernel
 def find_codes(bits, table, ranks, codes):
-    """codes[t] = the rank of rating t among the distinct values.
+    """Compute codes[t] = rank of rating t among the distinct values.
 
     bits (n,) uint32 of float32 ratings, all of them in table (2048,) uint32; ranks (2048,) uint8 of its slots; codes
     (n,) uint8, overwritten.
@@ -76,7 +77,7 @@ def find_codes(bits, table, ranks, codes):
 
 @kernel
 def grid_codes(values, low, levels_a_unit, codes):
-    """codes[t] = the nearest level of an even grid.
+    """Compute codes[t] = nearest level of a uniform grid.
 
     values (n,) float32, finite; low float64: the lowest; levels_a_unit float64; codes (n,) uint8, overwritten.
     Launch: any grid and block.
@@ -89,7 +90,7 @@ def grid_codes(values, low, levels_a_unit, codes):
 
 @kernel
 def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, keys, wrong):
-    """keys[t] = user | item | code of rating t.
+    """Compute keys[t] = user | item | code of rating t.
 
     users, items (n,) int32; codes (n,) uint8; n_users, n_items, item_shift, user_shift int32; keys (n,) uint64,
     overwritten; wrong (1,) int64, n before: the first rating whose user or item is not a row.
@@ -106,12 +107,11 @@ def pack_keys(users, items, codes, n_users, n_items, item_shift, user_shift, key
 
 @kernel
 def name_rows(starts, rows):
-    """rows[t] = the row that place t belongs to: r from starts[r] up to starts[r + 1].
+    """Compute the row of each position.
 
-    starts (any,) int64, rising, from 0 to n; rows (n,) int32, overwritten.
-    Launch: any grid and block; a block walks whole rows.
-    Deterministic: yes, exact.
-    Source: ours.
+    rows[t] = r for positions t from starts[r] up to starts[r + 1]. starts (any,) int64, rising, from 0 to n; rows (n,)
+    int32, overwritten. Launch: any grid and block; a block processes whole rows. Deterministic: yes, exact. Source:
+    ours.
     """
     for row in range(I64(cuda.blockIdx.x), I64(starts.size) - I64(1), I64(cuda.gridDim.x)):
         first, end = starts[U64(row)], starts[U64(row + 1)]
@@ -121,10 +121,11 @@ def name_rows(starts, rows):
 
 @kernel
 def take_fields(keys, shift, width, level_width, others, codes, places):
-    """Take keys apart: others = `width` bits from `shift` on, codes = the lowest level_width bits, places = 0, 1, ...
+    """Split keys into their parts.
 
+    others = `width` bits from `shift` on; codes = the lowest level_width bits; places = 0, 1, ...
     keys (n,) uint64; shift, width, level_width int32; others (n,) int32, codes (n,) uint8, overwritten; places (n,)
-    uint32, overwritten, or of another size: left alone.
+    uint32, overwritten, or of another size: unchanged.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
@@ -141,12 +142,10 @@ def take_fields(keys, shift, width, level_width, others, codes, places):
 
 @kernel
 def first_repeat(keys, shift, found):
-    """found[0] = the first record whose key, from bit `shift` on, is that of the record before it.
+    """Find the first record that repeats the key before it.
 
-    keys (n,) uint64, in order; shift int32; found (1,) int64, n before.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
+    Keys are compared from bit `shift` on. keys (n,) uint64, in order; shift int32; found (1,) int64, n before: its
+    position. Launch: any grid and block. Deterministic: yes, exact. Source: ours.
     """
     for t in range(I64(cuda.grid(1)) + 1, I64(keys.size), I64(cuda.gridsize(1))):
         if U64(keys[U64(t)] >> U64(shift)) == U64(keys[U64(t - 1)] >> U64(shift)):
@@ -155,12 +154,12 @@ def first_repeat(keys, shift, found):
 
 @kernel
 def count_codes(codes, counts):
-    """counts[c] += how many of codes are c.
+    """Add the number of codes equal to c to counts[c].
 
     codes (n,) uint8, all below the size of counts (up to 256,) int64.
     Launch: any grid, blocks of a multiple of 32 threads.
     Deterministic: yes, exact.
-    Source: ours (a lane counts by itself while it sees one code, as it does where ratings lie by level).
+    Source: ours (a lane counts locally while codes are equal, as they are if ratings are sorted by level).
     """
     last, count = I64(-1), I64(0)
     share = (I64(codes.size) + I64(cuda.gridsize(1)) - I64(1)) // I64(cuda.gridsize(1))
@@ -178,7 +177,7 @@ def count_codes(codes, counts):
 
 @kernel
 def id_bounds(ids, column, bounds):
-    """bounds = the least and the greatest of a column of ids.
+    """Compute bounds = minimum and maximum of a column of ids.
 
     ids (n, k) int32 or int64; column int32; bounds (2,) int64, the greatest and the least int64 before.
     Launch: any grid and block.
@@ -189,7 +188,7 @@ def id_bounds(ids, column, bounds):
     for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
         own = I64(ids[U64(t), column])
         low, high = min(low, own), max(high, own)
-    if low < bounds[0]:  # as others have left it by now, or before: atomics decide
+    if low < bounds[0]:  # possibly stale; the atomics decide
         cuda.atomic.min(bounds, 0, low)
     if high > bounds[1]:
         cuda.atomic.max(bounds, 1, high)
@@ -197,7 +196,7 @@ def id_bounds(ids, column, bounds):
 
 @kernel
 def mark_ids(ids, column, low, present):
-    """present[id - low] = 1 for every id of a column.
+    """Set present[id - low] = 1 for every id of a column.
 
     ids (n, k) int32 or int64; column int32; low int64: the least of them; present (greatest - low + 1,) uint8, zero
     before.
@@ -207,13 +206,13 @@ def mark_ids(ids, column, low, present):
     """
     for t in range(I64(cuda.grid(1)), I64(ids.shape[0]), I64(cuda.gridsize(1))):
         place = U64(I64(ids[U64(t), column]) - low)
-        if present[place] == 0:  # few places and many ids: most are marked, and reading costs less than writing
+        if present[place] == 0:  # most positions are marked already, and reading costs less than writing
             present[place] = np.uint8(1)
 
 
 @kernel
 def rank_ids(ids, column, low, ranks, rows):
-    """rows[t] = the row of an id: ranks[id - low].
+    """Compute rows[t] = ranks[id - low], the row of an id.
 
     ids (n, k) int32 or int64; column int32; low int64: the least of them; ranks (greatest - low + 1,) int32; rows (n,)
     int32, overwritten.
@@ -227,7 +226,7 @@ def rank_ids(ids, column, low, ranks, rows):
 
 @kernel
 def as_single(values, out):
-    """out = values, rounded to float32.
+    """Compute out = values, rounded to float32.
 
     values (n,) float32, float64, int32 or int64; out (n,) float32, overwritten.
     Launch: any grid and block.

@@ -1,4 +1,4 @@
-"""Which values ratings take: up to MOST of them one by one, else the nearest of an even grid."""
+"""Levels of rating values: distinct ones or a uniform grid."""
 
 from typing import NamedTuple
 
@@ -10,8 +10,11 @@ MOST = 254  # levels: a code of one byte has 0 for "not rated" and 255 for "nobo
 
 
 class Levels(NamedTuple):
-    """values (L,) float32, ascending; exact: every rating is one of them, else each stands for the ratings nearest to
-    it; counts (L,) int64 ratings of each."""
+    """Rating levels and their counts.
+
+    values (L,) float32, ascending; exact: every rating is one of them, else ratings map to the nearest level; counts
+    (L,) int64: ratings on each level.
+    """
 
     values: np.ndarray
     exact: bool
@@ -19,7 +22,10 @@ class Levels(NamedTuple):
 
 
 def ranked(table):
-    """(values (L,) float32 ascending, ranks (2048,) uint8 of the slots) of a table (2048,) uint32 of values' bits."""
+    """Return (values (L,) float32 ascending, ranks (2048,) uint8 of the slots).
+
+    table (2048,) uint32: bits of the values.
+    """
     used = np.flatnonzero(table != FREE)
     values = table[used].view(np.float32)
     order = np.argsort(values, kind="stable")
@@ -29,12 +35,12 @@ def ranked(table):
 
 
 def grid(low, high):
-    """(values (MOST,) float32, levels a unit): an even grid from the lowest rating to the highest."""
+    """Return (values (MOST,) float32, levels per unit) of a uniform grid."""
     return np.linspace(low, high, MOST).astype(np.float32), (MOST - 1) / (float(high) - float(low))
 
 
 def moments(levels):
-    """(mean, standard deviation) of ratings that are exactly on their levels, float64."""
+    """Return (mean, standard deviation), float64, of ratings on exact levels."""
     share = levels.counts / max(int(levels.counts.sum()), 1)
     values = levels.values.astype(np.float64)
     mean = float(share @ values)

@@ -1,4 +1,4 @@
-"""`order_ratings`: ratings sorted by item and by user on one device, each sort once."""
+"""Sort ratings by item and by user on one device."""
 
 from typing import NamedTuple
 
@@ -13,15 +13,15 @@ from gpukit.ratings.orders.levels import Levels
 from gpukit.ratings.orders.resident import ResidentRatings
 from gpukit.ratings.table import DISTINCT, marked
 
-MOST_RATINGS = (1 << 32) - 1  # places are 32-bit numbers
+MOST_RATINGS = (1 << 32) - 1  # positions are 32-bit numbers
 
 
 class Order(NamedTuple):
-    """Ratings grouped by row: row r's are starts[r]:starts[r + 1] of others (n,) int32 and codes (n,) uint8.
+    """Ratings grouped by row, on the device.
 
-    starts (rows + 1,) int64, and for users one more: an empty row for those that are unknown; indptr is starts on the
-    host. others: the other side's rows; codes: numbers of levels. All but
-    indptr lie on the device.
+    Row r's ratings are starts[r]:starts[r + 1] of others (n,) int32 and codes (n,) uint8. starts: (rows + 1,) int64,
+    with one more empty row of unknown users in by_user; indptr: starts on the host; others: rows of the other side;
+    codes: level numbers.
     """
 
     indptr: np.ndarray
@@ -33,9 +33,9 @@ class Order(NamedTuple):
 class Orders(NamedTuple):
     """n ratings of shape (M, N) in two orders.
 
-    levels: what codes stand for. by_item: each item's ratings by level, equal ones in the order of the input. by_user:
-    each user's, items ascending; its rating t is number places[t] (n,) uint32 of by_item. values (n,) float32 by item
-    where the levels do not tell exactly, else None.
+    levels: values of the codes. by_item: each item's ratings by level, equal ones in input order. by_user: each user's
+    ratings, items ascending; its rating t is number places[t] (n,) uint32 of by_item. values: (n,) float32 by item if
+    the levels are not exact, else None.
     """
 
     shape: tuple
@@ -50,7 +50,10 @@ class Orders(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Where a part of a key lies: the `width` bits from `shift` on; rows: how many numbers it tells apart."""
+    """Part of a key: `width` bits from `shift` on.
+
+    It stores numbers below `rows`.
+    """
 
     shift: int
     width: int
@@ -58,7 +61,7 @@ class Field(NamedTuple):
 
 
 class Key(NamedTuple):
-    """The parts of a 64-bit key, from the lowest bits to the highest."""
+    """Parts of a 64-bit key, from the lowest bits to the highest."""
 
     level: Field
     item: Field
@@ -66,12 +69,12 @@ class Key(NamedTuple):
 
     @property
     def end(self):
-        """Bits in use."""
+        """Number of bits in use."""
         return self.user.shift + self.user.width
 
 
 def key_of(shape, n_levels):
-    """The Key of ratings of shape (M, N) on so many levels; DataError where 64 bits do not do."""
+    """Return the Key of ratings of shape (M, N); DataError beyond 64 bits."""
     fields, shift = [], 0
     for rows in (n_levels, shape[1], shape[0]):
         width = max(1, (rows - 1).bit_length())
@@ -85,11 +88,11 @@ def key_of(shape, n_levels):
 
 
 def order_ratings(ratings, device, team=ALONE):
-    """The Orders of a Ratings on a device (a gpukit.device.Device); of a parallel.Team whose ranks have parts of the
-    ratings, some perhaps none, the levels and how many ratings are on each are those of all parts.
+    """Sort Ratings on a device (gpukit.device.Device) and return their Orders.
 
-    Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row, and for a pair
-    that is rated twice.
+    team: ranks of a parallel.Team hold parts of the ratings, which may be empty; the levels and their counts are those
+    of all parts. Raises DataError without ratings, for a rating that is not finite, a user or item that is not a row,
+    and a repeated pair.
     """
     check_size(len(ratings), team)
     steps = engine(device, __package__)
@@ -98,7 +101,7 @@ def order_ratings(ratings, device, team=ALONE):
     keys = packed_keys(ratings, codes, key, steps)
     codes = None
     values = None if levels.exact else steps.owned(bits)
-    bits = None  # 4 bytes a rating, while the sorts take the most
+    bits = None  # frees 4 bytes per rating before the sorts, the peak of memory
     by_item, by_user, places, values, keys = in_both_orders(keys, key, values, steps)
     refuse_repeats(keys, key, ratings, steps)
     marked(ratings, DISTINCT)
@@ -107,8 +110,11 @@ def order_ratings(ratings, device, team=ALONE):
 
 
 def in_both_orders(keys, key, values, steps, of_users=True):
-    """(by_item, by_user, places, values by item, keys by user) of keys (n,) uint64 in their order in the input, which
-    are overwritten; values (n,) uint32, bits of ratings, or None; of_users: whether by_user's indptr is wanted."""
+    """Return (by_item, by_user, places, values by item, keys by user).
+
+    keys: (n,) uint64 in input order, overwritten; values: (n,) uint32, bits of ratings, or None; of_users: compute
+    by_user's indptr.
+    """
     keys, values, spare = steps.sort_by_bits(keys, 0, key.user.shift, values)
     places = steps.empty(keys.size, np.uint32)
     by_item = taken(keys, key, (key.item, 0), key.user, places, steps)
@@ -119,7 +125,7 @@ def in_both_orders(keys, key, values, steps, of_users=True):
 
 
 def check_size(count, team=ALONE):
-    """DataError for no ratings at all, on any rank of a parallel.Team, or more here than places can number."""
+    """Raise DataError for no ratings, or too many on this rank."""
     if not team.allreduce(np.array(count)):
         raise DataError("There are no ratings: 0 rows. Give at least one user, item, rating triple.")
     if count > MOST_RATINGS:
@@ -127,12 +133,15 @@ def check_size(count, team=ALONE):
 
 
 def level_codes(ratings, steps, team=ALONE):
-    """(Levels without counts, codes (n,) uint8, the ratings' bits (n,) uint32), the latter two on the device."""
+    """Return (Levels without counts, codes (n,) uint8, rating bits (n,) uint32).
+
+    codes and bits are on the device.
+    """
     bits = sent(ratings, "values", steps).view(np.uint32)
     table, found = steps.resident(np.full(TABLE, FREE), np.uint32), steps.zeros(2, np.int32)
     steps.run("enter_values", bits, leveling.MOST, table, found)
     count, bad = steps.fetch(found)
-    crowded = count > leveling.MOST  # and so not all ratings were looked at
+    crowded = count > leveling.MOST  # so not all ratings were checked
     if bad or crowded:
         refuse_not_finite(ratings.values)
     if team.size > 1:
@@ -150,21 +159,21 @@ def level_codes(ratings, steps, team=ALONE):
 
 
 def sent(ratings, name, steps):
-    """A column of the triples of Ratings on the device: (n,) int32, or of values float32."""
+    """Return a column of Ratings on the device: (n,) int32, values float32."""
     if isinstance(ratings, ResidentRatings):
         return ratings.sent(name, steps)
     return steps.resident(getattr(ratings, name), np.float32 if name == "values" else np.int32)
 
 
 def refuse_not_finite(values):
-    """DataError for values (n,) of which one is not finite."""
+    """Raise DataError if one of values (n,) is not finite."""
     if not np.isfinite([values.min(), values.max()]).all():
         at = int(np.argmax(~np.isfinite(values)))
         raise DataError(f"Rating number {at + 1:,} is {values[at]}: ratings must be finite numbers. Remove such rows.")
 
 
 def of_all_ranks(table, crowded, steps, team):
-    """(the table of all ranks' values, on the device; whether they are too many for one), of each rank's own."""
+    """Return (table of all ranks' values on the device, True if too many)."""
     slots = steps.fetch(table)
     used = np.unique(np.concatenate(team.allgather(slots[slots != FREE])))
     crowded = bool(team.allreduce(np.array(crowded), "max")) or len(used) > leveling.MOST
@@ -175,7 +184,7 @@ def of_all_ranks(table, crowded, steps, team):
 
 
 def packed_keys(ratings, codes, key, steps):
-    """keys (n,) uint64 on the device; DataError for a user or item that is not a row."""
+    """Return keys (n,) uint64 on the device; DataError for rows out of range."""
     size, (users, items) = len(ratings), ratings.shape
     keys, wrong = steps.empty(size, np.uint64), steps.resident(np.array([size]), np.int64)
     triples = (sent(ratings, name, steps) for name in ("users", "items"))
@@ -190,8 +199,10 @@ def packed_keys(ratings, codes, key, steps):
 
 
 def taken(keys, key, row, other, places, steps, on_host=True):
-    """The Order of sorted keys by (the Field of) row, with so many empty rows behind; other: the other side's Field;
-    on_host: whether with its indptr."""
+    """Return the Order of sorted keys.
+
+    row: (Field of the rows, number of empty rows at the end); other: Field of the other side; on_host: compute indptr.
+    """
     size, (field, empty_rows) = keys.size, row
     others, codes = steps.empty(size, np.int32), steps.empty(size, np.uint8)
     steps.run("take_fields", keys, other.shift, other.width, key.level.width, others, codes, places)
@@ -200,7 +211,7 @@ def taken(keys, key, row, other, places, steps, on_host=True):
 
 
 def refuse_repeats(keys, key, ratings, steps):
-    """DataError where a (user, item) pair comes twice in keys by user and item."""
+    """Raise DataError for a repeated pair in sorted keys."""
     found = steps.resident(np.array([keys.size]), np.int64)
     steps.run("first_repeat", keys, key.item.shift, found)
     at = int(steps.fetch(found)[0])
@@ -215,7 +226,7 @@ def refuse_repeats(keys, key, ratings, steps):
 
 
 def level_counts(order, levels, steps):
-    """(L,) int64 ratings of each level."""
+    """Return the number of ratings on each level, (L,) int64."""
     counts = steps.zeros(len(levels.values), np.int64)
     steps.run("count_codes", order.codes, counts)
     return steps.fetch(counts)

@@ -1,7 +1,8 @@
-"""Ratings as ids and values that lie on a GPU already, or in large arrays of the host: told apart and numbered there.
+"""Ratings of arrays on a GPU, or of large host arrays.
 
-What is asked of their columns on the host, by whatever is not done on the device, is answered by the copy that is made
-then, the usual way; so all that takes Ratings takes these.
+Their ids are numbered on the GPU.
+
+Code that reads columns on the host gets a host copy, made on first access, so these objects work wherever Ratings do.
 """
 
 from typing import NamedTuple
@@ -16,18 +17,18 @@ from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
 TRIPLE = ("users", "items", "values")
-MANY = 1 << 20  # ratings in arrays of the host from which on a GPU numbers them sooner
+MANY = 1 << 20  # minimum ratings in host arrays for which numbering on a GPU is faster
 
 
 class Hosted(NamedTuple):
-    """A numpy array on the host, with what a base.arrays.Resident has; its view is a copy on the device."""
+    """Host array with the interface of base.arrays.Resident; views are device copies."""
 
     array: np.ndarray
     gpu = None
 
     @classmethod
     def of(cls, array):
-        """Of an array that is a plain numpy one, large enough to be sent; else None."""
+        """Wrap a numpy array of at least MANY rows, else None."""
         return cls(array) if type(array) is np.ndarray and array.shape[:1] >= (MANY,) else None
 
     @property
@@ -43,8 +44,10 @@ class Hosted(NamedTuple):
 
 
 class Ids(NamedTuple):
-    """A column of ids (n, k) on the device, numbered: the row of id low + s is ranks[s] (span,) int32, on the host;
-    known (rows,) int64: the ids, ascending."""
+    """Numbered column of ids (n, k) on the device.
+
+    ranks (span,) int32 on the host: the row of id low + s is ranks[s]; known (rows,) int64: the ids, ascending.
+    """
 
     ids: object
     column: int
@@ -53,32 +56,38 @@ class Ids(NamedTuple):
     known: np.ndarray
 
     def rows(self, steps):
-        """(n,) int32 on the device."""
+        """Return the rows (n,) int32 on the device."""
         out = steps.empty(self.ids.shape[0], np.int32)
         steps.run("rank_ids", self.ids, self.column, self.low, steps.resident(self.ranks, np.int32), out)
         return out
 
 
 class Numbered(NamedTuple):
-    """A column of rows (n,) int32 on the device; known (rows,) int64: their ids, ascending."""
+    """Column of rows (n,) int32 on the device.
+
+    known (rows,) int64: their ids, ascending.
+    """
 
     rows: object
     known: np.ndarray
 
 
 class ResidentRatings(Ratings):
-    """Ratings whose users and items (Ids) and values (a base.arrays.Resident) lie on a GPU; see `ratings_where`."""
+    """Ratings whose columns are on a GPU; see `ratings_where`.
+
+    users and items are Ids, values a base.arrays.Resident.
+    """
 
     @classmethod
     def of(cls, users, items, values, on_host):
-        """Of what lies there; on_host(): the same Ratings, copied."""
+        """Create from device columns; on_host(): returns the same Ratings on the host."""
         made = object.__new__(cls)
         known = {"user_ids": users.known, "item_ids": items.known}
         vars(made).update(known, _there={"users": users, "items": items, "values": values}, _on_host=on_host)
         return made
 
     def __getattr__(self, name):
-        """The columns, copied to the host when one is first asked for."""
+        """Return a column; the first access copies all columns to the host."""
         if name not in TRIPLE or "_on_host" not in vars(self):
             raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
         copied = self._on_host()
@@ -93,14 +102,20 @@ class ResidentRatings(Ratings):
             return self._there["values"].view()[:count].copy_to_host().astype(np.float32)
 
     def sent(self, name, steps):
-        """A column (n,), int32 or of values float32, on the device in memory of its own; steps: order_ratings'."""
+        """Return a new device column (n,): int32, or values float32.
+
+        steps: of order_ratings.
+        """
         there = self._there[name]
         return as_single(there.view(), steps) if name == "values" else there.rows(steps)
 
 
 class SentRatings(ResidentRatings):
-    """Ratings of large arrays of the host, whose ids have been numbered on a GPU: users and items (Numbered) are handed
-    on once, so that they take no memory while the ratings are sorted; values (a Hosted) are sent when asked for."""
+    """Ratings of large host arrays whose ids were numbered on a GPU.
+
+    users and items (Numbered) are handed over once, so that they use no memory during the sort; values (a Hosted) are
+    sent on access.
+    """
 
     def first_values(self, count):
         with np.errstate(over="ignore"):
@@ -116,16 +131,18 @@ class SentRatings(ResidentRatings):
 
 
 def as_single(values, steps):
-    """values (n,) on the device, as float32 in memory of their own."""
+    """Return values (n,) on the device as a new float32 array."""
     out = steps.empty(values.size, np.float32)
     steps.run("as_single", values, out)
     return out
 
 
 def ratings_where(X, y, spec, on_host):
-    """Ratings of what fit takes, numbered on the GPU that a device spec stands for: where users, items and ratings lie
-    on it (ResidentRatings) or are large arrays of the host (SentRatings), of types IDS and VALUES; else on_host(), the
-    Ratings of their copies."""
+    """Return the Ratings of X and y, numbered on the GPU if possible.
+
+    spec: a device spec. ResidentRatings if users, items and ratings are on that GPU, SentRatings if they are large host
+    arrays, of types IDS and VALUES; else on_host(), the Ratings of host copies.
+    """
     triple = None if getattr(spec, "kind", spec) == "cpu" else _triple(X, y)
     if triple is None or not gpu_count():
         return on_host()
@@ -139,17 +156,20 @@ def ratings_where(X, y, spec, on_host):
 
 
 def _of_resident(users, items, values, steps, on_host):
-    """ResidentRatings of ((Resident, column), ...); None where they cannot be numbered by a table."""
+    """Return ResidentRatings of ((Resident, column), ...); None without a table."""
     found = [numbered(part.view(), column, steps) for part, column in (users, items)]
     return None if None in found else ResidentRatings.of(*found, values[0], on_host)
 
 
 def _of_hosted(users, items, values, steps, on_host):
-    """SentRatings of ((Hosted, column), ...), of whose ids no copy is left on the device; None as `_of_resident`."""
+    """Return SentRatings of ((Hosted, column), ...); None as in `_of_resident`.
+
+    No copy of the ids remains on the device.
+    """
     sent, there, found = None, None, []
     for part, column in (users, items):
         if part.array is not sent:
-            there = None  # its memory is free before more is asked for
+            there = None  # frees its memory before the next allocation
             sent, there = part.array, steps.resident(part.array, part.array.dtype)
         ids = numbered(there, column, steps)
         if ids is None:
@@ -159,8 +179,11 @@ def _of_hosted(users, items, values, steps, on_host):
 
 
 def _triple(X, y):
-    """((part, column), ...) of users, items and values, all of them Resident or all Hosted; None for what is anything
-    else, or has to be looked at on the host: other types, with gaps, of sizes that do not agree."""
+    """Return ((part, column), ...) of users, items and values.
+
+    All are Resident or all are Hosted. None for input that must be checked on the host: other types, strided arrays,
+    sizes that differ.
+    """
     apart = isinstance(X, tuple) and len(X) == (3 if y is None else 2)
     if not apart and (y is None or isinstance(X, tuple)):
         return None
@@ -178,7 +201,10 @@ def _triple(X, y):
 
 
 def numbered(ids, column, steps):
-    """Ids of a column of ids (n,) or (n, k) on the device; None where they are spread too far for a table."""
+    """Return Ids of a column of ids (n,) or (n, k) on the device.
+
+    None if their range is too wide for a table.
+    """
     ids = ids.reshape(ids.shape[0], 1) if ids.ndim == 1 else ids
     bounds = steps.resident(np.array([WIDEST.max, WIDEST.min]), np.int64)
     steps.run("id_bounds", ids, column, bounds)

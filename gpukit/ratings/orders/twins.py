@@ -1,4 +1,4 @@
-"""CPU twins of kernels.py: the same names, the same arguments in the same order."""
+"""CPU twins of kernels.py: the same names and arguments."""
 
 import numpy as np
 
@@ -7,12 +7,12 @@ from gpukit.ratings.orders.formulas import FREE, TABLE, first_slot, is_finite, p
 from gpukit.scheduler import by_block
 
 U32, U64 = np.uint32, np.uint64
-PARTS = 16  # the ratings are looked through in so many parts at once
+PARTS = 16  # parts of the ratings that are processed in parallel
 
 
 @njit
 def _enter(bits, most, table):
-    """Enter the values of bits into a table; (how many were new, whether one is not finite)."""
+    """Enter values into a table; return (number new, 1 if not finite)."""
     count = 0
     for t in range(bits.size):
         value = plain_bits(bits[t])
