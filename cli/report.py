@@ -158,22 +158,14 @@ def bar_line(stage, done, total, info):
 
 
 def compile_ahead(ask, team, *jobs, is_cuda=False):
-    """Start to compile the functions of some jobs if few are in the cache.
+    """Start to compile what jobs share, one of which follows, on the first run; say so once.
 
-    It prints this once. A rank leaves the cores to the others.
+    A rank leaves the cores to the others.
     """
-    from gpukit import _jit
     from gpukit.compilation import helpers
 
-    tasks = helpers.missing(*(f"{job}-gpu" if is_cuda else job for job in jobs))
-    if tasks and _jit.helpers is None:
+    meta = click.get_current_context().find_root().meta
+    jobs = [f"{job}-gpu" if is_cuda else job for job in jobs]
+    if helpers.begin(*jobs, alone=team.size == 1) and not meta.get("gpukit.compiling"):
+        meta["gpukit.compiling"] = True
         remark("The first run compiles gpukit's code, which takes up to a minute, once.", ask.quiet or ask.as_json)
-    if tasks and team.size == 1:
-        helpers.begin(tasks)
-
-
-def is_compiling():
-    """Return True if compile_ahead has started processes."""
-    from gpukit import _jit
-
-    return _jit.helpers is not None

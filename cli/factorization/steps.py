@@ -18,7 +18,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
-from gpukit.ratings.clicks import are_pairs
+from gpukit.ratings.clicks import are_clicks, are_pairs
 from gpukit.ratings.handed import read_by_first
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
@@ -119,7 +119,8 @@ def of_either(ask, ratings):
 
 def job_of(ask, ratings):
     """Return the job that Ratings are for, as compilation/signatures.txt names it."""
-    return "clicks" if resolved(build(ask), ratings)[0] == "implicit" else "ratings"
+    is_named = ask.feedback == "implicit" or ask.positive_from is not None
+    return "clicks" if is_named or ask.feedback == "auto" and are_clicks(ratings) else "ratings"
 
 
 def since(ask, test):

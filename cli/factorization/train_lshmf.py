@@ -128,8 +128,7 @@ def train_lshmf(ctx, **values):
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
-        if report.is_compiling():
-            report.compile_ahead(ask, team, steps.job_of(ask, train), is_cuda=is_cuda)
+        report.compile_ahead(ask, team, steps.job_of(ask, train), is_cuda=is_cuda)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
         table = None if team.rank else steps.table_of(ask, model, train, test)
         run, saved = steps.Done(model, train, test, table, messages, stages), model

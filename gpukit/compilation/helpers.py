@@ -8,13 +8,16 @@ loaded from the cache on disk.
 import atexit
 import collections
 import contextlib
+import os
 import subprocess
 import sys
 import threading
+import zlib
 
 from gpukit import _jit
 from gpukit._cores import cores
-from gpukit.compilation.signatures import tasks_of
+from gpukit.compilation.signatures import FILE, tasks_of
+from gpukit.runtime import private
 
 MOST_HELPERS = 7  # a job has some forty functions, and each process takes a second to start and 200 MB
 COMMAND = (sys.executable, "-P", "-m", "gpukit.compilation.worker")
@@ -46,11 +49,6 @@ class Helpers:
         with self.changed:
             self.left = [task for task in self.left if task.function != function]
             self.changed.wait_for(lambda: not self.busy[function])
-
-    def join(self):
-        """Wait until all is compiled."""
-        with self.changed:
-            self.changed.wait_for(lambda: not (self.left and self.running) and not self.busy.total())
 
     def stop(self):
         """End the processes."""
@@ -96,20 +94,36 @@ def _compiled(process, task):
         return False
 
 
-def missing(*jobs):
-    """Return the Tasks that jobs share, without those with code in the cache on disk; [] if most of them have some."""
+def begin(*jobs, alone=True):
+    """Start to compile what jobs share, one of which follows; return False if one of them was begun before.
+
+    A file in the cache of compiled code says that a single job was begun. If it cannot be written, neither can code,
+    and nothing is started. alone: whether the cores are free for other processes.
+    """
+    files = [_file_of(job) for job in jobs]
+    if any(map(os.path.exists, files)) or not _note(files if len(files) == 1 else []):
+        return False
     first, *others = map(tasks_of, jobs)
-    common = set(first).intersection(*others)
-    known = {file.name.rsplit("-", 2)[0] for file in _jit.cache_folder().glob("*.nbc")}
-    lacking = [task for task in first if task in common and ".".join(task.function) not in known]
-    return lacking if 2 * len(lacking) > len(common) else []
-
-
-def begin(tasks):
-    """Start to compile Tasks on the cores that are left, if there are any."""
-    count = min(MOST_HELPERS, cores() - 1, len(tasks))
+    tasks = [task for task in first if all(task in other for other in others)]
+    count = min(MOST_HELPERS, cores() - 1, len(tasks)) if alone else 0
     if _jit.helpers is not None:
         _jit.helpers.add(tasks)
     elif count > 0:
         _jit.helpers = Helpers(tasks, count)
         atexit.register(_jit.helpers.stop)
+    return True
+
+
+def _file_of(job):
+    """Return the path of the file that says that a job, as signatures.txt has it, was begun."""
+    return _jit.cache_folder() / f"{job}-{zlib.crc32(FILE.read_bytes()):08x}.begun"
+
+
+def _note(files):
+    """Create empty files in the cache; return False if they cannot be created, or the cache cannot."""
+    with contextlib.suppress(OSError):
+        private.make_folder(_jit.cache_folder())
+        for file in files:
+            file.touch(mode=0o600)
+        return os.access(_jit.cache_folder(), os.W_OK)
+    return False

@@ -34,6 +34,12 @@ def wait_for_start(running):
         assert running.changed.wait_for(lambda: running.busy.total(), 60)
 
 
+def wait_for_end(running):
+    with running.changed:
+        idle = lambda: not (running.left and running.running) and not running.busy.total()  # noqa: E731
+        assert running.changed.wait_for(idle, 60)
+
+
 @pytest.mark.parametrize("count", [1, 3])
 def test_all_is_compiled_once(running, count, tmp_path):
     program = (
@@ -41,9 +47,9 @@ def test_all_is_compiled_once(running, count, tmp_path):
         f"for line in sys.stdin:\n    open({str(tmp_path / 'all')!r}, 'a').write(line)\n    print(flush=True)"
     )
     found = running(program, TASKS, count)
-    found.join()
+    wait_for_end(found)
     found.add([Task("m", "e", "int64,int64")])
-    found.join()
+    wait_for_end(found)
     lines = (tmp_path / "all").read_text().splitlines()
     assert sorted(lines) == ["m a int64", "m b int64", "m c int64", "m d int64", "m e int64,int64"]
     assert count > 1 or lines[0] == "m d int64"
@@ -74,14 +80,13 @@ def test_processes_that_end_keep_nobody_waiting(running, program):
     found = running(program, TASKS, 2)
     for task in TASKS:
         found.claim(task.function)
-    found.join()
-    assert not found.busy.total()
+    wait_for_end(found)
 
 
 def test_a_program_that_is_not_there_keeps_nobody_waiting(monkeypatch):
     monkeypatch.setattr(helpers, "COMMAND", ("/not/there",))
     found = Helpers(TASKS, 2)
-    found.join()
+    wait_for_end(found)
     found.claim(TASKS[0].function)
 
 
@@ -91,15 +96,50 @@ def test_the_worker_compiles_what_it_can_and_answers_each_line():
     assert done.returncode == 0 and done.stdout == b"\n\n\n\n" and not done.stderr
 
 
-def test_only_what_is_missing_is_compiled(tmp_path, monkeypatch):
-    tasks = helpers.tasks_of("ratings")
-    monkeypatch.setattr(helpers._jit, "cache_folder", lambda: tmp_path)
-    assert helpers.missing("ratings") == tasks
-    common = helpers.missing("ratings", "clicks")
-    assert set(common) == set(tasks) & set(helpers.tasks_of("clicks")) and 5 < len(common) < len(tasks)
-    for task in tasks[: len(tasks) // 2 - 1]:
-        (tmp_path / f"{'.'.join(task.function)}-stamp-types.nbc").touch()
-    assert set(helpers.missing("ratings")) <= set(tasks[len(tasks) // 2 - 1 :])
-    for task in tasks[len(tasks) // 2 - 1 :][:3]:
-        (tmp_path / f"{'.'.join(task.function)}-stamp-types.nbc").touch()
-    assert helpers.missing("ratings") == [] and helpers.missing("nothing") == []
+@pytest.fixture
+def begun(monkeypatch, tmp_path):
+    """A cache of its own, and the Tasks of the helpers that are made: [(names, count)]."""
+    made = []
+
+    class Recorded:
+        def __init__(self, tasks, count):
+            made.append((list(tasks), count))
+
+        def add(self, tasks):
+            made.append((list(tasks), None))
+
+        def stop(self):
+            pass
+
+    monkeypatch.setattr(helpers, "Helpers", Recorded)
+    monkeypatch.setattr(helpers, "cores", lambda: 3)
+    monkeypatch.setattr(helpers._jit, "helpers", None)
+    monkeypatch.setattr(helpers._jit, "cache_folder", lambda: tmp_path / "code")
+    return made
+
+
+def test_what_jobs_share_comes_first_and_each_job_is_begun_once(begun):
+    ratings, clicks = helpers.tasks_of("ratings"), helpers.tasks_of("clicks")
+    assert helpers.begin("ratings", "clicks") and helpers.begin("clicks")
+    shared = [task for task in ratings if task in clicks]
+    assert begun == [(shared, 2), (clicks, None)] and 5 < len(shared) < len(ratings)
+    assert not helpers.begin("clicks") and not helpers.begin("ratings", "clicks") and len(begun) == 2
+    assert helpers.begin("ratings") and begun[2] == (ratings, None)
+
+
+def test_ranks_and_single_cores_start_no_processes(begun, monkeypatch):
+    assert helpers.begin("ratings", alone=False) and not begun and not helpers.begin("ratings")
+    monkeypatch.setattr(helpers, "cores", lambda: 1)
+    assert helpers.begin("clicks") and not begun
+
+
+def test_other_lines_are_another_first_run(begun, monkeypatch, tmp_path):
+    assert helpers.begin("ratings") and not helpers.begin("ratings")
+    (tmp_path / "lines.txt").write_text("ratings gpukit.random key int64\n")
+    monkeypatch.setattr(helpers, "FILE", tmp_path / "lines.txt")
+    assert helpers.begin("ratings")
+
+
+def test_without_a_cache_nothing_is_begun(begun, tmp_path):
+    (tmp_path / "code").touch()
+    assert not helpers.begin("ratings") and not helpers.begin("ratings", "clicks") and not begun
