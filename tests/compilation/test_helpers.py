@@ -3,6 +3,7 @@
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
@@ -29,15 +30,16 @@ def running(monkeypatch):
         one.stop()
 
 
-def wait_for_start(running):
-    with running.changed:
-        assert running.changed.wait_for(lambda: running.busy.total(), 60)
+def wait_until(is_true):
+    """Return once a condition holds; AssertionError after a minute."""
+    late = time.monotonic() + 60
+    while not is_true():
+        assert time.monotonic() < late
+        time.sleep(0.01)
 
 
-def wait_for_end(running):
-    with running.changed:
-        idle = lambda: not (running.left and running.running) and not running.busy.total()  # noqa: E731
-        assert running.changed.wait_for(idle, 60)
+def wait_for_end(found):
+    wait_until(lambda: not (found.left and found.running) and not found.busy.total())
 
 
 @pytest.mark.parametrize("count", [1, 3])
@@ -57,7 +59,7 @@ def test_all_is_compiled_once(running, count, tmp_path):
 
 def test_what_the_caller_claims_is_left_to_it(running):
     found = running(HOLD, TASKS)
-    wait_for_start(found)
+    wait_until(found.busy.total)
     found.claim(("m", "a"))
     found.claim(("m", "unknown"))
     assert [task.name for task in found.left] == ["b", "c"]
@@ -65,7 +67,7 @@ def test_what_the_caller_claims_is_left_to_it(running):
 
 def test_the_caller_waits_for_what_is_being_compiled(running):
     found = running(HOLD, TASKS)
-    wait_for_start(found)
+    wait_until(found.busy.total)
     claim = threading.Thread(target=found.claim, args=(("m", "d"),), daemon=True)
     claim.start()
     claim.join(0.3)
