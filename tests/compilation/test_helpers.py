@@ -145,3 +145,20 @@ def test_other_lines_are_another_first_run(begun, monkeypatch, tmp_path):
 def test_without_a_cache_nothing_is_begun(begun, tmp_path):
     (tmp_path / "code").touch()
     assert not helpers.begin("ratings") and not helpers.begin("ratings", "clicks") and not begun
+
+
+def test_a_function_is_claimed_before_it_is_compiled(monkeypatch):
+    claimed = []
+
+    class Recorded:
+        def claim(self, function):
+            claimed.append((function, len(double.overloads)))
+
+    @helpers._jit.njit
+    def double(x):
+        return 2 * x
+
+    monkeypatch.setattr(helpers._jit, "helpers", Recorded())
+    assert double(3) == 6 and double(4) == 8
+    name = "test_a_function_is_claimed_before_it_is_compiled.<locals>.double"
+    assert claimed == [((__name__, name), 0)]
