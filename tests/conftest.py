@@ -64,6 +64,11 @@ def asks_for_kernels(config):
     return REQUIRE_GPU or re.search(r"\b(kernel|gpu|simulator)\b", config.option.markexpr)
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Name tests by the argument where it is an archive, which may contain the time: all processes need the same names."""
+    return argname if isinstance(val, bytes) and len(val) > 30 else None
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     """Mark tests without a tier as fast; leave out tests that do not run here, and nightly ones unless marks are named.
