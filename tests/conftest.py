@@ -65,7 +65,7 @@ def asks_for_kernels(config):
 
 
 def pytest_make_parametrize_id(val, argname):
-    """Name tests by the argument where it is an archive, which may contain the time: all processes need the same names."""
+    """Name archives by their argument: they may contain the time, and all processes need the same names of tests."""
     return argname if isinstance(val, bytes) and len(val) > 30 else None
 
 
