@@ -49,7 +49,7 @@ def test_damped_biases_win_where_there_is_no_more_to_learn(model, tmp_path):
     assert fitted.history_ == [] and fitted.trials_[0]["n_epochs"] == 0
     assert min(row["rmse"] for row in fitted.trials_[1:]) > 0.99 * fitted.trials_[0]["rmse"]
     fitted.save(tmp_path / "model")
-    loaded = model.load(tmp_path / "model")
+    loaded = model.load(tmp_path / "model").set_params(device="cpu")
     assert loaded.chosen_ == chosen and loaded.trials_ == fitted.trials_ and loaded.score(test) == fitted.score(test)
     assert (loaded.recommend(n=3)[1] == fitted.recommend(n=3)[1]).all()
 

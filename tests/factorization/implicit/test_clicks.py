@@ -61,7 +61,7 @@ def test_a_model_of_clicks_is_kept(tmp_path):
     train, _ = clicks()
     fitted = make(LSHMF).fit(train)
     fitted.save(tmp_path / "clicks.gpukit")
-    same = load_model(tmp_path / "clicks.gpukit")
+    same = load_model(tmp_path / "clicks.gpukit").set_params(device="cpu")
     assert same.feedback_ == "implicit" and same.chosen_ == fitted.chosen_ and same.scale_ == fitted.scale_
     assert np.array_equal(same.recommend(n=4)[0], fitted.recommend(n=4)[0])
     assert np.array_equal(same.predict(train), fitted.predict(train))

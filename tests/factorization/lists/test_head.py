@@ -112,7 +112,7 @@ def test_learned_when_first_asked_for_and_kept(model, tmp_path):
     expected = fresh.recommend(n=4)
     assert fresh.has_lists
     fresh.save(tmp_path / "m")
-    again = load_model(tmp_path / "m")
+    again = load_model(tmp_path / "m").set_params(device="cpu")
     assert again.has_lists and all(map(np.array_equal, again._head, fresh._head))
     for one, other in zip(again.recommend(n=4), expected):
         np.testing.assert_array_equal(one, other)

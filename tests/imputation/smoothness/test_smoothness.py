@@ -71,7 +71,7 @@ def test_gaps_are_filled_in_from_neighbours_that_move_alike(tmp_path):
     assert errors["smoothness"] < 0.5 * errors["interpolation"]
     assert model.plan_.members[0][1]["together"] > 0
     model.save(tmp_path / "m")
-    again = load_model(tmp_path / "m")
+    again = load_model(tmp_path / "m").set_params(device="cpu")
     np.testing.assert_array_equal(again.transform(truth, seen), model.completed_)
     short = again.transform(truth[:, :30], seen[:, :30])
     assert np.abs(short - truth[:, :30])[~seen[:, :30]].mean() < errors["interpolation"]
