@@ -78,7 +78,7 @@ def search(ctx, ask, train):
 
 def so_far(ask, work):
     """Describe the results so far after Ctrl-C."""
-    if not any(entry.curves and np.isfinite(entry.rmse) for entry in work.entries):
+    if not any(entry.outcomes and np.isfinite(entry.rmse) for entry in work.entries):
         return "Nothing had been tried yet."
     found = work.found()
     best = found.table[0]

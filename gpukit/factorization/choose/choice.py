@@ -6,7 +6,7 @@ from gpukit.factorization.choose import candidates, rule
 from gpukit.factorization.choose.budget import budget_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases
-from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, curve, rms
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Stopping, rms, train_candidate
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.sample import usual_suits
 from gpukit.factorization.choose.share import blended, share_of
@@ -154,13 +154,11 @@ def _tried(settings, contest, leader=None):
     It is stopped if it lags behind the leader.
     """
     facts = {"F": settings.n_factors, "K": settings.n_neighbors, "lambda": settings.regularization}
-    return curve(
+    return train_candidate(
         contest.evaluators,
         settings,
-        contest.patience,
+        Stopping(contest.patience, leader, budget=contest.budget),
         lambda epoch, rmse: contest.progress("choosing", epoch, settings.epochs, {**facts, "rmse": rmse}),
-        leader,
-        contest.budget,
     )
 
 

@@ -27,7 +27,7 @@ class Outcome(NamedTuple):
     """Result of a candidate.
 
     settings: settings.Settings with the best number of epochs; curve: a dict an epoch like an estimator's history_
-    (epoch, seconds, rmse); errors (n,) float64: truth minus prediction of the judging ratings after the best epoch.
+    (epoch, seconds, rmse); errors (n,) float64: truth minus prediction of the held-out ratings after the best epoch.
     """
 
     settings: object
@@ -37,7 +37,7 @@ class Outcome(NamedTuple):
     @property
     def rmse(self):
         """RMSE after the best epoch."""
-        return rms(self.errors)
+        return self.curve[self.settings.epochs - 1]["rmse"]
 
 
 class Evaluator:
@@ -123,8 +123,10 @@ class Attempt:
 
 
 def rms(errors):
-    """Return the root mean square of errors (n,) float64."""
-    return float(np.sqrt(np.mean(errors**2)))
+    """Return the root mean square of errors (n,) float64; infinite if training has diverged."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        value = float(np.sqrt(np.mean(errors**2)))
+    return value if np.isfinite(value) else np.inf
 
 
 def reach(errors):
@@ -141,36 +143,52 @@ def reach(errors):
     return errors[-1] - last * ratio / (1.0 - ratio)
 
 
-def lags(errors, leader):
-    """Return True if a curve is unlikely to beat the leader.
+class Stopping(NamedTuple):
+    """Rules that end a training before its last epoch.
 
-    errors: RMSE by epoch. It lags if it is above the leader's, an Outcome, at the same epoch, and its `reach` is not
-    lower by WORTH.
+    patience: number of epochs without a better one after which the best is taken; 0: all epochs are trained, the last
+    is taken, and the other rules do not apply. leader: an Outcome that must be within reach, or None; margin: relative
+    distance from its RMSE that is close enough; budget: a model_selection Budget, or None.
+    """
+
+    patience: int = 0
+    leader: object = None
+    margin: float = -WORTH
+    budget: object = None
+
+    def applies(self, errors, best):
+        """Return True if RMSE by epoch, `best` the index of the lowest, calls for an end."""
+        if not self.patience:
+            return False
+        is_spent = self.budget is not None and self.budget.is_spent
+        lags = self.leader is not None and is_behind(errors, self.leader, self.margin)
+        return len(errors) - 1 - best >= self.patience or lags or is_spent or not np.isfinite(errors[-1])
+
+
+def is_behind(errors, leader, margin):
+    """Return True if a curve is unlikely to come close to the leader.
+
+    errors: RMSE by epoch. They must be above the leader's, an Outcome, at the same epoch, and their `reach` above its
+    RMSE by a relative margin.
     """
     ahead = leader.curve[min(len(errors), len(leader.curve)) - 1]["rmse"]
-    return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 - WORTH)
+    return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 + margin)
 
 
-def curve(evaluators, settings, patience=0, progress=lambda epoch, rmse: None, leader=None, budget=None):
-    """Return the Outcome of settings, trained on all evaluators, epoch by epoch.
-
-    At most settings.epochs are trained. patience: number of epochs without a better one after which training stops and
-    the best is taken; 0: train all and take the last. leader: with patience, stop if this Outcome is out of reach.
-    budget: with patience, stop if this budget.Budget is spent.
-    """
+def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse: None):
+    """Return the Outcome of settings, trained on all evaluators, epoch by epoch, at most settings.epochs."""
     begun, history, best = work_clock(), [], None
     attempts = [evaluator.begin(settings) for evaluator in evaluators]
+    units = sum(len(evaluator.orders) for evaluator in evaluators) * weight(settings.n_factors, settings.n_neighbors)
     for epoch in range(settings.epochs):
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)
-        if budget:
-            ratings = sum(len(evaluator.orders) for evaluator in evaluators)
-            budget.spend(ratings * weight(settings.n_factors, settings.n_neighbors))
+        if stopping.budget is not None:
+            stopping.budget.spend(units)
         history.append({"epoch": epoch + 1, "seconds": work_clock() - begun, "rmse": rmse})
         progress(epoch + 1, rmse)
-        if best is None or not patience or rmse < best[1]:
+        if best is None or not stopping.patience or rmse < best[1]:
             best = epoch, rmse, errors
-        lagging = leader and lags([entry["rmse"] for entry in history], leader)
-        if patience and (epoch - best[0] >= patience or lagging or (budget and budget.is_spent)):
+        if stopping.applies([row["rmse"] for row in history], best[0]):
             break
     return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])

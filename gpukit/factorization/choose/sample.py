@@ -10,7 +10,7 @@ import numpy as np
 from gpukit.factorization.baseline import USUAL
 from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.candidates import PATIENCE
-from gpukit.factorization.choose.evaluator import Evaluator, curve
+from gpukit.factorization.choose.evaluator import Evaluator, Stopping, train_candidate
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.share import share_of
 from gpukit.factorization.prepare.training_data import PreparationOptions
@@ -36,7 +36,7 @@ def usual_suits(estimator, ratings, settings, device):
         train, held_out = folds(of_some_users(ratings, settings.seed), settings.seed)[0]
         evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
         alone = min(settings.n_factors, *train.shape)
-        found = curve([evaluator], settings._replace(n_neighbors=0, n_factors=alone), PATIENCE)
+        found = train_candidate([evaluator], settings._replace(n_neighbors=0, n_factors=alone), Stopping(PATIENCE))
         return share_of(found.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
 
 

@@ -5,19 +5,20 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.factorization.tuning.grid import OPEN
+from gpukit.model_selection.trial import Trial, simplest_of
 
 
 class Entry(NamedTuple):
-    """A grid.Setting and its fold.Curve on each fold so far."""
+    """A grid.Setting and its choose.evaluator.Outcome on each fold so far."""
 
     setting: object
-    curves: list
+    outcomes: list
 
     @property
     def errors(self):
         """(folds, epochs) RMSE, up to the shortest curve."""
-        length = min(len(curve.errors) for curve in self.curves)
-        return np.array([curve.errors[:length] for curve in self.curves])
+        length = min(len(outcome.curve) for outcome in self.outcomes)
+        return np.array([[row["rmse"] for row in outcome.curve[:length]] for outcome in self.outcomes])
 
     @property
     def epochs(self):
@@ -48,19 +49,23 @@ class Entry(NamedTuple):
             "n_epochs": self.epochs,
             "rmse": self.rmse,
             "spread": self.spread,
-            "folds": len(self.curves),
-            "seconds": float(sum(curve.seconds for curve in self.curves)),
+            "folds": len(self.outcomes),
+            "seconds": float(sum(outcome.curve[-1]["seconds"] for outcome in self.outcomes)),
             "curve": [float(error) for error in self.errors.mean(axis=0)],
         }
+
+    def trial(self):
+        """Return the model_selection Trial whose scores are RMSE by fold at that epoch, negated."""
+        return Trial(self, -self.errors[:, (self.epochs or 1) - 1], {})
 
 
 def ranked(entries):
     """Return the tried entries, by number of folds, then by RMSE."""
-    tried = [entry for entry in entries if entry.curves]
-    return sorted(tried, key=lambda entry: (-len(entry.curves), entry.rmse))
+    tried = [entry for entry in entries if entry.outcomes]
+    return sorted(tried, key=lambda entry: (-len(entry.outcomes), entry.rmse))
 
 
-def near_the_best(entries, margin, most):
+def finalists(entries, margin, most):
     """Return at most `most` Entries with RMSE near the lowest, best first.
 
     margin: relative distance from the lowest.
@@ -69,14 +74,12 @@ def near_the_best(entries, margin, most):
     return [entry for entry in order if entry.rmse <= (1.0 + margin) * order[0].rmse][:most]
 
 
-def simplest(entries, best, size):
-    """Return the simplest Entry within one standard error of the best.
+def simplest(entries, size):
+    """Return the simplest Entry that the best is not better than, by more than a standard error over folds.
 
-    Only Entries on the same number of folds count [Breiman et al. 1984, sec. 3.4.3]. The best is returned if its error
-    is unknown. size: sort key of a setting.
+    Only entries on the largest number of folds are compared. size: sort key of a setting.
     """
-    if best.spread is None:
-        return best
-    bound = best.rmse + best.spread / len(best.curves) ** 0.5
-    near = [entry for entry in entries if len(entry.curves) == len(best.curves) and entry.rmse <= bound]
-    return min(near, key=lambda entry: size(entry.setting))
+    order = ranked(entries)
+    compared = [entry for entry in order if len(entry.outcomes) == len(order[0].outcomes) and np.isfinite(entry.rmse)]
+    compared.sort(key=lambda entry: size(entry.setting))
+    return simplest_of([entry.trial() for entry in compared]).candidate

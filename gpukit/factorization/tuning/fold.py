@@ -1,14 +1,9 @@
 """Ratings of one fold, prepared once for every setting."""
 
-import math
-from typing import NamedTuple
-
-import numpy as np
-
 from gpukit import device as devices
 from gpukit.errors import DataError
 from gpukit.factorization.baseline import USUAL
-from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, rms
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Outcome, Stopping, rms, train_candidate
 from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.tuning.grid import OPEN
@@ -16,17 +11,6 @@ from gpukit.runtime import thread_count
 from gpukit.timing import work_clock
 
 PATIENCE = 5  # epochs without a lower RMSE that end a training
-HOPELESS = 1.5  # times the last epoch's gain, for every epoch left: an upper bound of the remaining fall
-
-
-class Curve(NamedTuple):
-    """Result of one training.
-
-    errors: RMSE after each epoch, infinite once training has diverged; seconds: of training and judging.
-    """
-
-    errors: list
-    seconds: float
 
 
 def estimator_of(template, setting, epochs=None):
@@ -63,50 +47,26 @@ class Fold:
             self.evaluators[model.walk] = Evaluator(self.train, self.test, way, self.device, find)
         return self.evaluators[model.walk]
 
-    def curve(self, setting, epochs, goal=None):
-        """Return the Curve of a training of a Setting.
+    def evaluate(self, setting, epochs, leader=None, margin=0.0):
+        """Return the Outcome of a Setting, without the errors of its predictions.
 
-        epochs: the maximum. Training stops after PATIENCE epochs without improvement, or if goal, the lowest RMSE of
-        another setting, is out of reach (None: not checked).
+        epochs: the maximum. leader, margin: see Stopping.
         """
-        begun = work_clock()
         with devices.reported(self.device, "Training"), thread_count.limited(self.threads):
-            errors = self.left_open() if setting == OPEN else self.errors(setting, epochs, goal)
-        return Curve(errors, work_clock() - begun)
+            if setting == OPEN:
+                return self.evaluate_open()
+            model = estimator_of(self.template, setting, epochs)
+            plan = model.check(len(self.train))
+            evaluators = [self.evaluator(model, plan.seed)]
+            return train_candidate(evaluators, plan, Stopping(PATIENCE, leader, margin))._replace(errors=None)
 
-    def errors(self, setting, epochs, goal):
-        """Return the list of RMSE after each epoch; arguments as curve."""
-        model, errors = estimator_of(self.template, setting, epochs), []
-        plan = model.check(len(self.train))
-        attempt = self.evaluator(model, plan.seed).begin(plan)
-        for epoch in range(epochs):
-            error = rms(attempt.epoch(epoch))
-            errors.append(error if math.isfinite(error) else math.inf)
-            if enough(errors) or (goal is not None and hopeless(errors, epochs, goal)):
-                break
-        return errors
-
-    def left_open(self):
-        """Return [RMSE] of the estimator that chooses its own settings."""
-        return [estimator_of(self.template, OPEN).fit(self.train).evaluate(self.test)["rmse"]]
+    def evaluate_open(self):
+        """Return the Outcome of the estimator that chooses its own settings, as one epoch."""
+        begun, model = work_clock(), estimator_of(self.template, OPEN).fit(self.train)
+        row = {"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - begun}
+        return Outcome(model.check(len(self.train))._replace(epochs=1), [row], None)
 
     def means_rmse(self):
         """Return the RMSE of the bias-only predictor (baseline.py) on the judging ratings."""
         evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
         return rms(evaluator.biased(USUAL))
-
-
-def enough(errors):
-    """Return True if training has diverged, or PATIENCE epochs brought no improvement."""
-    return math.isinf(errors[-1]) or len(errors) - 1 - int(np.argmin(errors)) >= PATIENCE
-
-
-def hopeless(errors, epochs, goal):
-    """Return True if a curve cannot reach the goal.
-
-    It is extrapolated at HOPELESS times its last slope. Only curves after a third of the epochs are checked.
-    """
-    if len(errors) < 2 or 3 * len(errors) < epochs:
-        return False
-    fall = max(0.0, errors[-2] - errors[-1])
-    return errors[-1] - HOPELESS * fall * (epochs - len(errors)) > goal

@@ -11,7 +11,7 @@ from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization.estimator import LSHMF, check_shape
 from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
 from gpukit.factorization.tuning import grid as grids
-from gpukit.factorization.tuning.entries import Entry, near_the_best, ranked, simplest
+from gpukit.factorization.tuning.entries import Entry, finalists, ranked, simplest
 from gpukit.factorization.tuning.fold import Fold, estimator_of
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.pairs import ratings_of
@@ -130,9 +130,9 @@ class Search:
             self.means.append(fold.means_rmse())
             if number and not whole:
                 break
-        complete = max(1, min(len(entry.curves) for entry in going))
+        complete = max(1, min(len(entry.outcomes) for entry in going))
         for entry in going:
-            del entry.curves[complete:]  # so that all are judged on the same folds
+            del entry.outcomes[complete:]  # so that all are judged on the same folds
 
     def folds(self):
         """Yield (train, test) of every fold of every repetition."""
@@ -151,10 +151,10 @@ class Search:
         """
         stage = f"fold {number + 1} of {self.rules.judges * self.rules.repeats}"
         for done, entry in enumerate(going):
-            self.progress(stage, done, len(going), {"rmse": entry.rmse if entry.curves else None})
+            self.progress(stage, done, len(going), {"rmse": entry.rmse if entry.outcomes else None})
             if self.over(number):
                 return False
-            entry.curves.append(fold.curve(entry.setting, self.rules.epochs, self.goal(number)))
+            entry.outcomes.append(fold.evaluate(entry.setting, self.rules.epochs, self.leader(number), MARGIN))
         self.progress(stage, len(going), len(going), {"rmse": ranked(self.entries)[0].rmse})
         return True
 
@@ -172,25 +172,27 @@ class Search:
 
         One training is always run.
         """
-        if self.rules.budget is None or not any(entry.curves for entry in self.entries):
+        if self.rules.budget is None or not any(entry.outcomes for entry in self.entries):
             return False
         share = FIRST_SHARE if number == 0 else 1.0
         return time.monotonic() - self.begun > share * self.rules.budget
 
-    def goal(self, number):
-        """Return the RMSE that a training on the first fold must reach.
+    def leader(self, number):
+        """Return the best Outcome on the first fold, which further trainings must come close to.
 
         None if all trainings run to their end.
         """
         if self.rules.exhaustive or number:
             return None
-        return min((entry.rmse for entry in self.entries if entry.curves), default=np.inf) * (1.0 + MARGIN)
+        return min(
+            (entry.outcomes[0] for entry in self.entries if entry.outcomes), key=lambda one: one.rmse, default=None
+        )
 
     def contenders(self):
         """Return the Entries that continue on the other folds."""
         if self.rules.exhaustive:
-            return [entry for entry in self.entries if entry.curves]
-        return near_the_best(self.entries, MARGIN, MOST)
+            return [entry for entry in self.entries if entry.outcomes]
+        return finalists(self.entries, MARGIN, MOST)
 
     def found(self):
         """Return the Tuned so far.
@@ -203,13 +205,13 @@ class Search:
         best = order[0]
         if np.isinf(best.rmse):
             raise GpukitError("Every setting that was tried diverged. Try smaller values of learning_rate.")
-        picks = (best, simplest(order, best, lambda setting: grids.size(setting, self.ratings)))
+        picks = (best, simplest(order, lambda setting: grids.size(setting, self.ratings)))
         chosen = ({**entry.setting._asdict(), "n_epochs": entry.epochs} for entry in picks)
         spread = float(np.std(self.means, ddof=1)) if len(self.means) > 1 else None
         means = {"rmse": float(np.mean(self.means)) if self.means else None, "spread": spread}
         table = [entry.row() for entry in order]
         untried = len(self.entries) - len(order)
-        return Tuned(*chosen, table, means, len(best.curves), untried, self.stopped, self.template)
+        return Tuned(*chosen, table, means, len(best.outcomes), untried, self.stopped, self.template)
 
 
 def check_differences(ratings):

@@ -1,18 +1,20 @@
 """Trials on very many ratings: candidates that lag behind the best are stopped early."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import budget, candidates
-from gpukit.factorization.choose.evaluator import Outcome, lags, reach
+from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach
 
 
 def outcome(*curve):
     """Return an Outcome with this curve of RMSE."""
-    errors = np.full(4, min(curve))
-    return Outcome(None, [{"epoch": n + 1, "rmse": rmse} for n, rmse in enumerate(curve)], errors)
+    settings = SimpleNamespace(epochs=int(np.argmin(curve)) + 1)
+    return Outcome(settings, [{"epoch": n + 1, "rmse": rmse} for n, rmse in enumerate(curve)], None)
 
 
 def test_reach_goes_on_as_a_curve_falls():
@@ -33,8 +35,17 @@ def test_reach_goes_on_as_a_curve_falls():
         ([1.1, 1.0, 0.96, 0.945, 0.94, 0.938], True),  # beyond the leader's last epoch
     ],
 )
-def test_who_lags(errors, given_up):
-    assert lags(errors, outcome(1.0, 0.95, 0.92, 0.91)) == given_up
+def test_candidates_behind_the_leader(errors, given_up):
+    leader = outcome(1.0, 0.95, 0.92, 0.91)
+    assert is_behind(errors, leader, -candidates.WORTH) == given_up
+    assert Stopping(9, leader).applies(errors, int(np.argmin(errors))) == given_up
+    assert not Stopping(0, leader).applies(errors, 0) and not is_behind(errors, leader, 0.2)
+
+
+def test_a_training_without_progress_ends():
+    assert not Stopping(2).applies([0.9], 0) and Stopping(2).applies([0.9, np.inf], 0)
+    assert not Stopping(2).applies([0.8, 0.9], 0) and Stopping(2).applies([0.8, 0.9, 0.85], 0)
+    assert not Stopping(0).applies([0.8, 0.9, 0.85, np.inf], 0)
 
 
 @pytest.mark.slow

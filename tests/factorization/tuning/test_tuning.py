@@ -1,5 +1,7 @@
 """Choice of parameters by cross-validation: shared preparation, folds and the choice."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -8,11 +10,12 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF
 from gpukit.factorization.choose import rule
+from gpukit.factorization.choose.evaluator import Outcome
 from gpukit.factorization.tuning import entries as tables
 from gpukit.factorization.tuning import grid as grids
 from gpukit.factorization.tuning import tune
 from gpukit.factorization.tuning.entries import Entry
-from gpukit.factorization.tuning.fold import Curve, Fold, enough, estimator_of, hopeless
+from gpukit.factorization.tuning.fold import Fold, estimator_of
 from gpukit.factorization.tuning.grid import OPEN, Setting
 from gpukit.factorization.tuning.search import ALL_ON_ALL, Rules, Search, checked_rules
 from gpukit.ratings import Ratings
@@ -28,6 +31,11 @@ LEARNABLE = planted(150, 30, 0.5, seed=3)
 def small(**more):
     """A Tuned of planted ratings; two folds, twelve epochs."""
     return tune(LEARNABLE, **{"grid": GRID, "cv": 2, "epochs": 12, "estimator": TEMPLATE, **more})
+
+
+def curve_of(fold, setting, epochs):
+    """Return the RMSE by epoch of a setting on a fold."""
+    return [row["rmse"] for row in fold.evaluate(setting, epochs).curve]
 
 
 # --- folds
@@ -68,7 +76,7 @@ def test_what_settings_share_changes_nothing(one_thread):
     for setting in SETTINGS:
         fitted = estimator_of(TEMPLATE, setting, 4).fit(train, validation=test)
         assert type(fitted).__name__ == ("LSHMF" if setting.n_neighbors else "MatrixFactorization")
-        np.testing.assert_allclose(fold.curve(setting, 4).errors, [row["rmse"] for row in fitted.history_], rtol=1e-6)
+        np.testing.assert_allclose(curve_of(fold, setting, 4), [row["rmse"] for row in fitted.history_], rtol=1e-6)
     mean, biases = fitted.mean_, (fitted.user_baseline_[test.users], fitted.item_baseline_[test.items])
     expected = np.sqrt(np.mean((np.clip(mean + sum(biases), 1, 5) - test.values) ** 2))
     assert fold.means_rmse() == pytest.approx(expected, rel=1e-5)
@@ -81,20 +89,13 @@ def test_what_settings_share_changes_nothing_on_a_gpu():
     fold = Fold(train, test, template, 5)
     for setting in SETTINGS:
         fitted = estimator_of(template, setting, 4).fit(train, validation=test)
-        np.testing.assert_allclose(fold.curve(setting, 4).errors, [row["rmse"] for row in fitted.history_], rtol=1e-6)
+        np.testing.assert_allclose(curve_of(fold, setting, 4), [row["rmse"] for row in fitted.history_], rtol=1e-6)
 
 
 def test_neighbours_of_fewer_are_the_first_of_more(one_thread):
     train, test = planted().split(0.2, 0)
     more, fewer = (Fold(train, test, TEMPLATE, most).evaluator(TEMPLATE, 3).neighbors for most in (9, 4))
     assert more.shape == (30, 9) and np.array_equal(more[:, :4], fewer)
-
-
-def test_a_training_ends_when_nothing_comes_of_it():
-    assert not enough([0.9]) and enough([0.9, np.inf])
-    assert not enough([0.8, 0.9, 0.9, 0.9, 0.9]) and enough([0.8, 0.9, 0.9, 0.9, 0.9, 0.9])
-    assert not hopeless([2.0], 2, 1.0) and not hopeless([2.0, 1.9], 12, 1.0)  # too early to compare
-    assert hopeless([2.0, 1.9, 1.9, 1.89], 12, 1.0) and not hopeless([2.0, 1.9, 1.7, 1.5], 12, 1.0)
 
 
 # --- trials
@@ -182,8 +183,14 @@ def test_fewer_folds_of_more_ratings():
 # --- results
 
 
+def outcome(*errors):
+    """Return an Outcome with these RMSE by epoch."""
+    settings = SimpleNamespace(epochs=int(np.argmin(errors)) + 1)
+    return Outcome(settings, [{"epoch": n + 1, "seconds": 1.0, "rmse": rmse} for n, rmse in enumerate(errors)], None)
+
+
 def entry(setting, *curves):
-    return Entry(setting, [Curve(list(errors), 1.0) for errors in curves])
+    return Entry(setting, [outcome(*errors) for errors in curves])
 
 
 def test_means_and_spreads_over_folds():
@@ -201,12 +208,18 @@ def test_more_folds_go_before_a_lower_rmse():
 
 
 def test_the_simplest_within_one_standard_error():
-    big, small_near, small_far = Setting(9, 9, 0.1), Setting(2, 0, 0.1), Setting(1, 0, 0.1)
-    found = [entry(big, (1.0,), (1.2,)), entry(small_near, (1.1,), (1.29,)), entry(small_far, (1.2,), (1.21,))]
-    assert found[0].spread / 2**0.5 == pytest.approx(0.1)
-    assert tables.simplest(found, found[0], lambda one: one.n_factors).setting == small_near
-    alone = entry(big, (1.0,))
-    assert tables.simplest([alone, entry(small_near, (1.0,))], alone, lambda one: one.n_factors) is alone
+    """The error is that of the differences, fold by fold; what ran on fewer folds or diverged is left out."""
+    big, near, far, short, lost = (Setting(n, 0, 0.1) for n in (9, 4, 3, 2, 1))
+    found = [
+        entry(big, (1.0,), (1.2,), (0.8,)),
+        entry(near, (1.02,), (1.19,), (0.81,)),
+        entry(far, (1.05,), (1.25,), (0.86,)),
+        entry(short, (1.0,), (1.0,)),
+        entry(lost, (np.inf,), (np.inf,), (np.inf,)),
+    ]
+    assert tables.simplest(found, lambda one: one.n_factors).setting == near
+    assert tables.simplest([found[0], *found[2:]], lambda one: one.n_factors).setting == big
+    assert tables.simplest([entry(big, (1.0,)), entry(near, (1.1,))], lambda one: one.n_factors).setting == big
 
 
 def test_the_table_and_the_choice():
@@ -250,13 +263,13 @@ def test_what_an_estimator_chooses_for_itself_is_tried_too(monkeypatch):
     assert [one.setting for one in search.entries].index(OPEN) == 1
     train, test = planted().split(0.2, 0)
     chosen = LSHMF(lsh_q=8, device="cpu", random_state=3).fit(train).evaluate(test)["rmse"]
-    assert Fold(train, test, TEMPLATE, 5).curve(OPEN, 9).errors == [pytest.approx(chosen, rel=0.02)]
+    assert curve_of(Fold(train, test, TEMPLATE, 5), OPEN, 9) == [pytest.approx(chosen, rel=0.02)]
 
 
 def test_where_what_is_left_open_is_best_nothing_is_named():
     search = Search(planted(), None, Rules(2, epochs=2), TEMPLATE)
     for number, one in enumerate(search.entries):
-        one.curves.extend([Curve([0.5 if one.setting == OPEN else 1.0 + number], 1.0)] * 2)
+        one.outcomes.extend([outcome(0.5 if one.setting == OPEN else 1.0 + number)] * 2)
     found = search.found()
     assert set(found.best.values()) == {None} and found.table[0]["n_epochs"] is None and found.table[0]["rmse"] == 0.5
     assert found.estimator().get_params() == TEMPLATE.get_params()
