@@ -33,7 +33,7 @@ def test_marked_pairs_are_not_listed(kind, by, tmp_path):
     ids, scores = model.recommend(n=3, by=by, exclude_seen=False)
     assert model.mark_seen(test) is model and pairs_of(test) <= before
     model.save(tmp_path / "m")
-    for again in (model, load_model(tmp_path / "m")):
+    for again in (model, load_model(tmp_path / "m").set_params(device="cpu")):
         assert shown(again, by=by) == before - pairs_of(test)
         np.testing.assert_array_equal(again.predict(test), predicted)
         for now, then in zip(again.rating_counts(), counts):
