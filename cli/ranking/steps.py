@@ -127,7 +127,7 @@ def validation_of(ask, job, parts):
 
 def question(ask):
     """Return the metric for the choice of C, with its rules."""
-    from gpukit.ranking.solvers.path import Question
+    from gpukit.ranking.path import Question
 
     return Question(ask.metric, ask.ndcg, ask.relevant, ask.ties)
 

@@ -21,8 +21,8 @@ from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import run, serve
 from gpukit.ranking.inputs import Inputs, Queries, query_weights
+from gpukit.ranking.path import Question, Validation, read_set
 from gpukit.ranking.solvers.choose import stored_values
-from gpukit.ranking.solvers.path import Question, Validation, read_set
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 

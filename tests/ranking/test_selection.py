@@ -8,8 +8,7 @@ from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
-from gpukit.ranking import RankSVM, inputs
-from gpukit.ranking.solvers import held_out
+from gpukit.ranking import RankSVM, inputs, selection
 
 
 def documents(queries=60, size=12, features=10, noise=1.0, seed=0, scales=1.0):
@@ -25,7 +24,7 @@ def qids(queries, size):
 
 
 def settled(model, X, y, qid, weights=None):
-    return held_out.settled(inputs.read(X, y, qid, None), model.check(), weights, None, ALONE)
+    return selection.settled(inputs.read(X, y, qid, None), model.check(), weights, None, ALONE)
 
 
 def test_wild_scales_are_brought_together():
@@ -69,12 +68,12 @@ def test_trials_are_judged_on_what_they_have_not_seen(few):
     """Each trial's accuracy equals that of the estimator on folds made by hand."""
     X, y, qid = documents(queries=6 if few else 23, size=9, features=4, seed=5)
     weights = np.random.default_rng(0).integers(1, 4, qid[-1] + 1).astype(float)
-    sample = held_out.drawn(inputs.read(X, y, qid, None), weights, None)
-    folds = held_out.folds_of(sample)
-    assert len(folds) == held_out.FOLDS
+    sample = selection.drawn(inputs.read(X, y, qid, None), weights, None)
+    folds = selection.folds_of(sample)
+    assert len(folds) == selection.FOLDS
     judged = np.concatenate([held.X for _, held in folds])
     assert sorted(map(tuple, judged)) == sorted(map(tuple, sample.X))
-    trials = held_out.chosen_of(sample, RankSVM().check(), held_out.OPEN).trials
+    trials = selection.chosen_of(sample, RankSVM().check(), selection.OPEN).trials
     for trial in (trials[0], trials[4], trials[-1]):
         right = pairs = 0.0
         for train, held in folds:
@@ -101,7 +100,7 @@ def in_order(held, scores):
 
 def test_the_gain_and_its_error():
     pairs = np.array([4.0, 2.0, 6.0])
-    first, second = (held_out.Trial("none", 1.0, np.array(right), pairs) for right in ([2.0, 1, 3], [3.0, 2, 3]))
+    first, second = (selection.Trial("none", 1.0, np.array(right), pairs) for right in ([2.0, 1, 3], [3.0, 2, 3]))
     gain, error = second.gain(first)
     more = np.array([1.0, 1, 0]) - pairs * 2 / 12
     assert gain == pytest.approx(second.accuracy - first.accuracy) == pytest.approx(2 / 12)
@@ -140,8 +139,8 @@ def test_weights_of_nothing_do_not_judge():
 @pytest.mark.parametrize(("queries", "drawn"), [(80, 60), (4, 4)])
 def test_of_much_a_part_is_looked_at(queries, drawn, monkeypatch):
     X, y, qid = documents(queries=queries, size=240 // queries * 4)
-    monkeypatch.setattr(held_out, "MOST", X.size * 3 // 4)
-    sample = held_out.drawn(inputs.read(X, y, qid, None), None, None)
+    monkeypatch.setattr(selection, "MOST", X.size * 3 // 4)
+    sample = selection.drawn(inputs.read(X, y, qid, None), None, None)
     assert len(np.unique(sample.query)) == drawn and 0.65 * len(X) < len(sample.y) < 0.85 * len(X)
     assert (np.diff(sample.query) >= 0).all()
 
