@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     scale: str
     device: object
     precondition: bool
-    chosen: object = None  # selection.Chosen if C was "auto"
+    chosen: object = None  # selection.Choice if C was "auto"
     loose: bool = False  # for trials, whose minimum is not certified
 
 
@@ -157,7 +157,7 @@ class RankSVM(Estimator):
             group or qid of each (X, y) of eval_set.
         feature_names : list of str
             Names of the columns, for arrays.
-        metric : str or path.Question
+        metric : str or path.RankingMetric
             A name of evaluation.evaluate, by which C 'auto' is chosen.
         validation : Documents or (X, y, qid)
             Deprecated: use eval_set.
@@ -206,11 +206,12 @@ class RankSVM(Estimator):
         from gpukit.ranking import inputs, path, run, selection
 
         settings, team = self.check(), team or ALONE
-        question = path.Question(metric) if isinstance(metric, str) else metric
-        judge = selection.judge_of(validation, eval_sets, question) if choose and settings.C == "auto" else None
+        metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
+        is_open = choose and settings.C == "auto"
+        held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
         weights = inputs.weights_given(query_weight, X)
         read = inputs.narrowed(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
-        settings = selection.settled(read, settings, weights, group, team, choose, judge, question)
+        settings = selection.choose_settings(read, settings, weights, group, team, choose, held_out, metric)
         return run.Run(read, settings, weights, group, team)
 
     def fit_path(
@@ -245,8 +246,8 @@ class RankSVM(Estimator):
         """
         from gpukit.ranking import path
 
-        question = path.Question(metric, ndcg, relevant, ties)
-        return path.regularization_path(self, train, validation, grid, question, query_weight, progress, team)
+        metric = path.RankingMetric(metric, ndcg, relevant, ties)
+        return path.regularization_path(self, train, validation, grid, metric, query_weight, progress, team)
 
     def set_trained(self, run, C, result):
         """Store the result of run.train(C) of a run.Run; warn if it did not converge."""
