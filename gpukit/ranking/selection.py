@@ -26,6 +26,7 @@ from gpukit.ranking.hold_out import draw_sample, split_folds
 from gpukit.ranking.path import RankingMetric, ValidationSet, read_set
 from gpukit.timing import work_clock
 
+PAIRS = RankingMetric("pa")
 SCALES = ("none", "deviation")  # candidates for the scale "auto"
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 SMALL = 2_000  # documents up to which all candidates are evaluated on all folds
@@ -47,7 +48,7 @@ class Candidate(NamedTuple):
     C: float
 
 
-def choose_settings(inputs, settings, weights, group, team, choose=True, validation=None, metric=None):
+def choose_settings(inputs, settings, weights, group, team, choose=True, validation=None, metric=PAIRS):
     """Return estimator.Settings with "auto" replaced by choices for inputs.Inputs.
 
     C is 1 if choose is False, X stays on a GPU, or nothing can be held out; the scale "auto" is then "none", as for an
@@ -64,7 +65,7 @@ def choose_settings(inputs, settings, weights, group, team, choose=True, validat
         if validation is not None:
             choice = choose_on_validation(inputs, search, scales, weights, group, validation)
         else:
-            choice = choose_on_folds(inputs, search, scales, weights, group, metric or RankingMetric("pa"))
+            choice = choose_on_folds(inputs, search, scales, weights, group, metric)
     choice = broadcast_choice(choice and choice._replace(seconds=work_clock() - begun), team)
     if choice is None:
         return simplest
@@ -106,20 +107,20 @@ def choose_on_folds(inputs, settings, scales, weights, group, metric):
     sample = draw_sample(inputs, weights, group)
     if sample is None:
         return None
-    few = sample.X.shape[1] <= len(sample.y)  # with more features, eigenvectors cost more than the steps they save
-    settings = settings._replace(solver="auto", device="cpu", precondition=settings.precondition and few)
+    is_narrow = sample.X.shape[1] <= len(sample.y)  # else eigenvectors cost more than the steps they save
+    settings = settings._replace(solver="auto", device="cpu", precondition=settings.precondition and is_narrow)
     trials, finalists, paths = {}, [], dict.fromkeys(scales)
     for train, held_out in split_folds(sample):
         validation = ValidationSet(held_out.inputs, metric, held_out.weights)
         results = try_paths(train.inputs, train.weights, None, settings, paths, validation)
         if not results:
             return None
-        trials |= {one.candidate: trials[one.candidate].extend(one) if trials else one for one in results}
-        finalists = [trials[one.candidate] for one in results]
+        finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
+        trials |= {trial.candidate: trial for trial in finalists}
         if len(sample.y) > SMALL and len(finalists) > 2:
             finalists = list_finalists(finalists)
-        by_scale = groupby((one.candidate for one in finalists), attrgetter("scale"))
-        paths = {scale: [one.C for one in candidates] for scale, candidates in by_scale}
+        by_scale = groupby((trial.candidate for trial in finalists), attrgetter("scale"))
+        paths = {scale: [candidate.C for candidate in candidates] for scale, candidates in by_scale}
     return make_choice(finalists, trials.values(), metric, len(sample.starts), sample.unit) if finalists else None
 
 
@@ -191,4 +192,4 @@ def make_choice(finalists, trials, metric, n_queries, held_out):
         "queries": n_queries,
         "held_out": held_out,
     }
-    return Choice(facts, [{**one.row, metric.name: one.mean} for one in trials], 0.0)
+    return Choice(facts, [{**trial.row, metric.name: trial.mean} for trial in trials], 0.0)
