@@ -71,7 +71,7 @@ def draw_sample(inputs, weights, group):
     if np.count_nonzero(whole) >= min(ENOUGH, len(paired)):
         rows = rows[whole[query[rows]]]
     else:
-        rows = rows[np.argsort(keys[rows], kind="stable")[:limit]]
+        rows = rows[keys[rows] < np.partition(keys[rows], limit)[limit]]  # equal documents together
     if not len(rows):
         return None
     numbers, _ = renumber(query[rows], query_keys)

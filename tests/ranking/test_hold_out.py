@@ -54,6 +54,7 @@ def test_the_sample_does_not_depend_on_the_order(queries, limit, monkeypatch):
     X, y, qid = make_graded(queries=queries)
     X[12:24], y[12:24] = X[:12], y[:12]
     X[30], y[30] = X[31], y[31]
+    X[40:43], y[40:43] = X[40], [0, 1, 2]
     weights = np.where(np.arange(queries) == 1, 2.0, 1.0)
     monkeypatch.setattr(hold_out, "MOST", int(limit * X.size))
     plain = draw(X, y, qid, weights[qid])
