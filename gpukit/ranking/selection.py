@@ -117,7 +117,7 @@ def choose_on_folds(inputs, settings, scales, weights, group, metric):
             return None
         finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
         trials |= {trial.candidate: trial for trial in finalists}
-        if len(sample.y) > SMALL and len(finalists) > 2:
+        if len(sample.y) > SMALL:
             finalists = list_finalists(finalists)
         by_scale = groupby((trial.candidate for trial in finalists), attrgetter("scale"))
         paths = {scale: [candidate.C for candidate in candidates] for scale, candidates in by_scale}
