@@ -1,5 +1,7 @@
 """Automatic C and scale: trials, their evaluation, the choice, and explicit values."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -38,8 +40,21 @@ def test_what_is_no_better_for_certain_is_not_taken():
     X, y, qid = make_graded(queries=40, features=2, noise=0.5)
     found = RankSVM().fit(X, y, qid)
     assert (found.C_, found.scaling_.kind) == (1.0, "none")
-    assert found.chosen_["gain"] <= found.chosen_["error"] and found.chosen_["pa"] == found.chosen_["usual_pa"]
+    gain = max(trial["pa"] for trial in found.trials_) - found.chosen_["usual_pa"]
+    assert 0 < found.chosen_["gain"] <= found.chosen_["error"] and found.chosen_["gain"] == pytest.approx(gain)
+    assert found.chosen_["pa"] == found.chosen_["usual_pa"]
     np.testing.assert_array_equal(found.coef_, RankSVM(1.0).fit(X, y, qid).coef_)
+
+
+@pytest.mark.parametrize(
+    ("features", "precondition", "expected"), [(20, True, True), (130, True, False), (20, False, False)]
+)
+def test_more_features_than_documents_are_not_preconditioned(features, precondition, expected, monkeypatch):
+    kinds, plain = set(), selection.run.Run
+    record = lambda inputs, settings, *more: kinds.add(settings.precondition) or plain(inputs, settings, *more)  # noqa: E731
+    monkeypatch.setattr(selection.run, "Run", record)
+    chosen = choose(RankSVM(precondition=precondition), *make_graded(queries=10, features=features))
+    assert kinds == {expected} and chosen.precondition == precondition and chosen.chosen.seconds > 0
 
 
 def test_what_is_named_is_obeyed():
@@ -140,6 +155,22 @@ def test_sparsity_changes_nothing():
     X, y, qid = make_graded(queries=30, seed=6)
     plain, sparse = (choose(RankSVM(), kind(X), y, qid).chosen for kind in (np.asarray, scipy.sparse.csr_array))
     assert sparse.facts["pa"] == pytest.approx(plain.facts["pa"], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("peak", "expected"), [(-1, [0, -3, -2, -1, 0, 1]), (9, [0, *range(-3, 5)]), (-9, [0, -3, -2, -1])]
+)
+def test_a_path_ends_after_its_best(peak, expected, monkeypatch):
+    """The score of 10**k falls with the distance of k from the peak; C = 1 is tried in any case."""
+    values = [1.0, *(10.0 ** np.arange(-3, 5)).tolist()]
+    monkeypatch.setattr(selection, "make_path", lambda session: values)
+    starts = []
+    train = lambda C, w: starts.append(w) or SimpleNamespace(w=C)  # noqa: E731
+    run = SimpleNamespace(session=None, settings=SimpleNamespace(scale="none"), train=train)
+    held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(20, -abs(np.log10(w) - peak)), np.ones(20)))
+    tried = [trial.candidate.C for trial in selection.try_path(run, None, held_out)]
+    assert np.log10(tried).round().tolist() == expected and starts == [None, *tried[:-1]]
+    assert [trial.candidate.C for trial in selection.try_path(run, values, held_out)] == values
 
 
 def test_a_file_keeps_the_choice(tmp_path):
