@@ -31,7 +31,7 @@ class RankingMetric(NamedTuple):
         """Return the evaluation.Metrics, all of them, of scores (l,)."""
         return evaluate(y, scores, offsets, ndcg=self.ndcg, relevant=self.relevant, ties=self.ties)
 
-    def undefined(self, y, offsets):
+    def explain_undefined(self, y, offsets):
         """Return the reason why labels do not define the metric, or None."""
         return self.evaluate(y, np.zeros(len(y)), offsets).reasons.get(self.name)
 
@@ -103,7 +103,7 @@ class ValidationSet:
 
     def check_defined(self):
         """Raise DataError where the labels do not define the metric; return self."""
-        reason = self.metric.undefined(self.y, self.offsets)
+        reason = self.metric.explain_undefined(self.y, self.offsets)
         if reason:
             raise DataError(
                 f"The validation set has no {self.metric.name}: its {len(self.y):,} documents have labels from "

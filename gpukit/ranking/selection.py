@@ -126,7 +126,7 @@ def choose_on_folds(inputs, settings, scales, weights, group, metric):
 
 def check_metric(inputs, metric):
     """Raise DataError if the labels do not define the metric for choosing C; pairs are checked later."""
-    reason = metric.undefined(inputs.queries.ordered(inputs.y), inputs.queries.offsets)
+    reason = metric.explain_undefined(inputs.queries.ordered(inputs.y), inputs.queries.offsets)
     if reason and not metric.name.startswith("pa"):
         raise DataError(f"C cannot be chosen by {metric.name}: {reason}. Choose another metric.")
 
