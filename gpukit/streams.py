@@ -35,7 +35,6 @@ class Numpy:
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
     SAMPLED_USERS = range(106, 107)  # factorization.choose.sample
-    QUERY_JUDGES = range(107, 108)  # ranking.solvers.held_out
     CLICK_JUDGES = range(104, 105)  # factorization.implicit.hold_out: held-out clicks
 
 

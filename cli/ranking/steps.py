@@ -92,7 +92,7 @@ def fit(ask, job, parts, stages, team):
         if ask.grid is None:
             chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
             sets = None if chosen_on is None else [chosen_on]
-            model.fit(parts["train"], eval_set=sets, metric=question(ask), progress=tell, team=team)
+            model.fit(parts["train"], eval_set=sets, metric=make_metric(ask), progress=tell, team=team)
         else:
             model.fit_path(
                 parts["train"],
@@ -125,11 +125,11 @@ def validation_of(ask, job, parts):
     return None if reason else documents
 
 
-def question(ask):
+def make_metric(ask):
     """Return the metric for the choice of C, with its rules."""
-    from gpukit.ranking.solvers.path import Question
+    from gpukit.ranking.path import RankingMetric
 
-    return Question(ask.metric, ask.ndcg, ask.relevant, ask.ties)
+    return RankingMetric(ask.metric, ask.ndcg, ask.relevant, ask.ties)
 
 
 def follow(progress, name, metric):

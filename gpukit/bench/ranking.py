@@ -16,10 +16,10 @@ from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.arrays import Sums
+from gpukit.ranking.path import parse_grid
 from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
-from gpukit.ranking.solvers.path import parse_grid
 
 SHAPES = ("mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007")
 PRODUCTS, RUNGS, PATHS = ("mslr-web30k", "mq2007-list"), ("mslr-web10k", "mq2007"), ("mq2007",)

@@ -1,10 +1,15 @@
-"""Samples and row numbers that do not depend on the order of rows and ids.
+"""Samples, folds and row numbers that do not depend on the order of rows and ids.
+
+They follow the order of keys, which are hashes of the content. A document's key is a hash of its row, a query's one of
+its documents' keys.
 
 A user's or an item's key is a hash of the keys of what it is paired with (colour refinement, Weisfeiler and Leman
 1968). Equal keys belong to rows that are paired alike, and these can be exchanged.
 """
 
 import numpy as np
+
+from gpukit._pool import by_rows
 
 ROUNDS = 3
 BITS = 24  # of a hash: sums over up to 2**29 pairs of a row are exact in float64
@@ -35,6 +40,37 @@ def hash_numbers(keys):
         keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
         keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return keys ^ (keys >> np.uint64(31))
+
+
+def hash_floats(values):
+    """Return a hash of numbers as float64; 0 and -0 have the same."""
+    return hash_numbers(bits_of(values))
+
+
+def bits_of(values):
+    """Return the bits of numbers as float64, uint64, the upper half also in the lower half; 0 of 0 and of -0."""
+    bits = (np.asarray(values, np.float64) + 0.0).view(np.uint64)
+    return bits ^ (bits >> np.uint64(32))
+
+
+def hash_rows(X):
+    """Return a hash of each row of a matrix (l, n), (l,) uint64; the same for dense and CSR."""
+    factors = hash_numbers(np.arange(X.shape[1], dtype=np.uint64)) | np.uint64(1)
+    if hasattr(X, "indptr"):
+        sums = np.cumsum(np.append(np.uint64(0), bits_of(X.data) * factors[X.indices]), dtype=np.uint64)
+        return hash_numbers(np.diff(sums[X.indptr]))
+    return hash_numbers(np.concatenate(by_rows(lambda rows: bits_of(X[rows]) @ factors, X.shape)))
+
+
+def hash_groups(keys, offsets):
+    """Return a hash of the keys of each group, (m,) uint64, whatever their order.
+
+    Parameters
+    ----------
+    keys : (l,) uint64, grouped
+    offsets : (m + 1,) int, of the groups
+    """
+    return hash_numbers(np.diff(np.cumsum(np.append(np.uint64(0), keys), dtype=np.uint64)[offsets]))
 
 
 def choose_users(users, keys, limit, least=1):

@@ -1,4 +1,4 @@
-"""Compare candidates by their scores on the same held-out users."""
+"""Compare candidates by their scores on the same held-out units: users, or queries."""
 
 from typing import NamedTuple
 
@@ -13,31 +13,62 @@ class Trial(NamedTuple):
     Parameters
     ----------
     candidate : settings of any kind
-    scores : (users,) float64, larger is better; the users are the same for all candidates of a comparison
+    scores : (units,) float64, larger is better; the units are the same for all candidates of a comparison
     row : dict, what is reported of the trial
+    weights : (units,) float64, or 1 for all; a metric over pairs weighs each unit by its number of pairs
     """
 
     candidate: object
     scores: np.ndarray
     row: dict
+    weights: np.ndarray | float = 1.0
+
+    @property
+    def shares(self):
+        """Weights whose sum is 1, (units,)."""
+        weights = self.weights * np.ones(len(self.scores))
+        return weights / weights.sum()
 
     @property
     def mean(self):
-        """Mean score over users."""
-        return float(self.scores.mean())
+        """Weighted mean of the scores."""
+        return float((self.shares * self.scores).sum())
 
     def gain(self, other):
-        """Return the mean difference to another Trial and its standard error over users.
+        """Return the mean difference to another Trial and its standard error.
 
-        The difference is taken user by user: users differ from each other by much more than candidates do.
+        The difference is taken unit by unit: units differ from each other by much more than candidates do. A weighted
+        mean is a ratio of sums, so its error is that of a ratio estimate (delta method).
         """
-        change = self.scores - other.scores
-        return float(change.mean()), float(change.std(ddof=min(1, len(change) - 1)) / len(change) ** 0.5)
+        change, shares = self.scores - other.scores, self.shares
+        mean, count = float((shares * change).sum()), np.count_nonzero(shares)
+        return mean, float((count / max(count - 1, 1) * np.square(shares * (change - mean)).sum()) ** 0.5)
 
     def is_better(self, other):
         """Return True if the gain over another Trial is larger than CERTAIN standard errors."""
         mean, error = self.gain(other)
         return mean > CERTAIN * error
+
+    def extend(self, other):
+        """Return the Trial with the units of another one of the same candidate."""
+        scores, weights = (np.append(getattr(self, name), getattr(other, name)) for name in ("scores", "weights"))
+        return self._replace(scores=scores, weights=weights)
+
+
+def best_of(trials):
+    """Return the first Trial with the largest mean."""
+    return max(trials, key=lambda trial: trial.mean)
+
+
+def list_finalists(trials):
+    """Return the first of some Trials, which is the simplest, and the best; one Trial if that is the first."""
+    best = best_of(trials)
+    return trials[:1] if best is trials[0] else [trials[0], best]
+
+
+def has_passed_best(trials):
+    """Return True if the last two Trials are both worse than the best: for candidates along an axis."""
+    return len(trials) > 2 and all(best_of(trials).is_better(trial) for trial in trials[-2:])
 
 
 def simplest_of(trials):
@@ -51,5 +82,5 @@ def simplest_of(trials):
     ----------
     Breiman et al. 1984, section 3.4.3 (the one-standard-error rule).
     """
-    best = max(trials, key=lambda trial: trial.mean)
+    best = best_of(trials)
     return next(trial for trial in trials if trial is best or not best.is_better(trial))

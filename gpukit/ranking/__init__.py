@@ -12,10 +12,11 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     arrays.py      named tuples of arrays for kernels and twins
     session.py     a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
+    selection.py   C and the scale "auto"                 path.py                 C on a grid; validation sets
+    hold_out.py    samples and folds for selection.py
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
                    hard_margins.py: a path of C for slow trust regions
-                   choose.py: solver, device, threads; path.py: C on a grid, by validation
-                   held_out.py: C and the scale "auto"
+                   choose.py: solver, device, threads
                    counting.py: DCM and OST on the CPU; sparse_gram.py: the preconditioner of a CSR matrix
 
 Cost for l documents of n features and k levels per query: a Newton step sorts and searches, O(l log l); a CG step takes

@@ -23,7 +23,7 @@ class Settings(NamedTuple):
     scale: str
     device: object
     precondition: bool
-    chosen: object = None  # held_out.Chosen if C was "auto"
+    chosen: object = None  # selection.Choice if C was "auto"
     loose: bool = False  # for trials, whose minimum is not certified
 
 
@@ -37,7 +37,7 @@ class RankSVM(Estimator):
     Parameters
     ----------
     C : float > 0, or 'auto'
-        'auto': 1, or a value that is better on held-out queries (solvers.held_out).
+        'auto': 1, or a value that is better on held-out queries (ranking.selection).
     solver : {'auto', 'scan', 'p-swx', 'dcm', 'ost'}
         'p-swx' is the paper's; 'dcm' and 'ost' run on the CPU.
     eps : float > 0
@@ -157,7 +157,7 @@ class RankSVM(Estimator):
             group or qid of each (X, y) of eval_set.
         feature_names : list of str
             Names of the columns, for arrays.
-        metric : str or solvers.path.Question
+        metric : str or path.RankingMetric
             A name of evaluation.evaluate, by which C 'auto' is chosen.
         validation : Documents or (X, y, qid)
             Deprecated: use eval_set.
@@ -203,15 +203,15 @@ class RankSVM(Estimator):
 
         choose: choose C "auto" from the data. eval_sets: [inputs.Inputs]. Other arguments and errors as fit.
         """
-        from gpukit.ranking import inputs, run
-        from gpukit.ranking.solvers import held_out, path
+        from gpukit.ranking import inputs, path, run, selection
 
         settings, team = self.check(), team or ALONE
-        question = path.Question(metric) if isinstance(metric, str) else metric
-        judge = held_out.judge_of(validation, eval_sets, question) if choose and settings.C == "auto" else None
+        metric = path.RankingMetric(metric) if isinstance(metric, str) else metric
+        is_open = choose and settings.C == "auto"
+        held_out = selection.choose_validation(validation, eval_sets, metric) if is_open else None
         weights = inputs.weights_given(query_weight, X)
         read = inputs.narrowed(inputs.read(X, y, qid, group, feature_names, may_stay=team.size == 1))
-        settings = held_out.settled(read, settings, weights, group, team, choose, judge, question)
+        settings = selection.choose_settings(read, settings, weights, group, team, choose, held_out, metric)
         return run.Run(read, settings, weights, group, team)
 
     def fit_path(
@@ -244,10 +244,10 @@ class RankSVM(Estimator):
         C, objective, gradient_norm, newton, cg, seconds, converged, validation ({metric: value}). metric_ is the name.
         Raises as fit, and DataError for a metric that the validation set does not define.
         """
-        from gpukit.ranking.solvers import path
+        from gpukit.ranking import path
 
-        question = path.Question(metric, ndcg, relevant, ties)
-        return path.regularization_path(self, train, validation, grid, question, query_weight, progress, team)
+        metric = path.RankingMetric(metric, ndcg, relevant, ties)
+        return path.regularization_path(self, train, validation, grid, metric, query_weight, progress, team)
 
     def set_trained(self, run, C, result):
         """Store the result of run.train(C) of a run.Run; warn if it did not converge."""

@@ -116,6 +116,8 @@ def numbered(names, known, width):
     Columns that count from 0 are names only if both count from 0; next to other names they are ignored, as for an
     array.
     """
+    if names is None and known is None:
+        return names, known
     counted = {str(column) for column in range(width)}
     if names is not None and known is None and set(names.tolist()) == counted:
         known = np.arange(width).astype(str)

@@ -11,6 +11,15 @@ def paired(ours, theirs):
     return mean, sqrt(variance / len(differences))
 
 
+def ratio(ours, theirs, weights):
+    """(difference of weighted means, its standard error by the delta method) of scores of the same units."""
+    total = sum(weights)
+    mean = sum(w * (a - b) for w, a, b in zip(weights, ours, theirs)) / total
+    count = sum(1 for w in weights if w)
+    squares = sum((w * (a - b - mean)) ** 2 for w, a, b in zip(weights, ours, theirs))
+    return mean, sqrt(squares * count / (count - 1)) / total
+
+
 def first_users(users, keys, limit, least):
     """The users with pairs, in the order of their keys, up to `limit` pairs or to the number `least`."""
     chosen, total = [], 0

@@ -2,8 +2,16 @@
 
 import numpy as np
 import pytest
+import scipy.sparse
 
-from gpukit.model_selection.splits import choose_users, keys_of, renumber
+from gpukit.model_selection.splits import (
+    choose_users,
+    hash_floats,
+    hash_groups,
+    hash_rows,
+    keys_of,
+    renumber,
+)
 from model_selection import naive
 
 
@@ -58,3 +66,31 @@ def test_rows_are_numbered_by_their_keys():
     keys = np.array([30, 10, 99, 20], np.uint64)
     numbers, count = renumber(np.array([3, 0, 1, 1]), keys)
     assert numbers.tolist() == [1, 2, 0, 0] and count == 3 and numbers.dtype == np.int32
+
+
+def test_rows_have_keys_of_their_content():
+    """A column more, another value, an exchange of two values: any change counts; a zero's sign does not."""
+    X = np.random.default_rng(0).integers(-1, 2, (5000, 12)).astype(np.float64)
+    keys = hash_rows(X)
+    assert len(np.unique(keys)) == len(np.unique(X, axis=0)) > 4900
+    assert np.array_equal(hash_rows(scipy.sparse.csr_array(X)), keys)
+    assert np.array_equal(hash_rows(np.where(X == 0, -0.0, X)), keys) and np.array_equal(
+        hash_rows(X.astype(np.float32)), keys
+    )
+    order = np.random.default_rng(1).permutation(len(X))
+    assert np.array_equal(hash_rows(X[order]), keys[order])
+    assert not (hash_rows(X[:, ::-1]) == keys)[(X[:, ::-1] != X).any(axis=1)].any()
+    assert (hash_rows(np.column_stack([X, np.zeros(len(X))])) == keys).all()
+
+
+def test_numbers_of_many_magnitudes_have_keys():
+    values = np.concatenate([np.arange(1, 1000), 2.0 ** np.arange(-1000, 1000, 7), [0.0, 1e308, -1e308]])
+    values = np.unique(np.append(values, -values))
+    assert len(np.unique(hash_floats(values))) == len(values) == len(np.unique(hash_rows(values[:, None])))
+    assert hash_floats([0.0])[0] == hash_floats([-0.0])[0]
+
+
+def test_groups_have_keys_of_their_members():
+    keys = np.array([1, 2**63, 2**63 + 5, 7, 7, 9, 2**63 + 5, 1, 2**63], np.uint64)
+    own = hash_groups(keys, np.array([0, 3, 5, 5, 6, 9]))
+    assert own[0] == own[4] and len(np.unique(own)) == 4

@@ -1,7 +1,6 @@
-"""Solution of linear RankSVM: tron (trust-region Newton) minimizes the objective of a session; path uses a grid of C.
+"""Solution of linear RankSVM: tron (trust-region Newton) minimizes the objective of a session.
 
 choose.py       solver, device, threads                 counting.py     DCM and OST, the paper's rivals on the CPU
-held_out.py     C and the scale "auto", by held-out queries
 hard_margins.py a path of C to the minimum, for slow trust regions
 objective.py    f, gradient, H v, preconditioner        sparse_gram.py  the preconditioner's matrix of a sparse X
 """

@@ -9,7 +9,7 @@ from gpukit.documents import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.ranking import RankSVM
-from gpukit.ranking.solvers.path import parse_grid
+from gpukit.ranking.path import parse_grid
 from ranking import naive
 from ranking.data import Set, make, relative
 

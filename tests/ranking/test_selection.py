@@ -1,5 +1,7 @@
 """Automatic C and scale: trials, their evaluation, the choice, and explicit values."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import scipy.sparse
@@ -8,30 +10,18 @@ from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
-from gpukit.ranking import RankSVM, inputs
-from gpukit.ranking.solvers import held_out
+from gpukit.ranking import RankSVM, hold_out, inputs, selection
+from ranking.data import exchange_documents, make_graded
 
 
-def documents(queries=60, size=12, features=10, noise=1.0, seed=0, scales=1.0):
-    """Return (X, y, qid) of a linear relevance of half of the features, in five grades."""
-    rng = np.random.default_rng(seed)
-    X = rng.normal(size=(queries * size, features))
-    score = X[:, : features // 2].sum(axis=1) + noise * np.sqrt(features / 2) * rng.normal(size=len(X))
-    return X * scales, np.digitize(score, np.quantile(score, [0.5, 0.75, 0.9, 0.97])).astype(float), qids(queries, size)
-
-
-def qids(queries, size):
-    return np.repeat(np.arange(queries), size)
-
-
-def settled(model, X, y, qid, weights=None):
-    return held_out.settled(inputs.read(X, y, qid, None), model.check(), weights, None, ALONE)
+def choose(model, X, y, qid, weights=None):
+    return selection.choose_settings(inputs.read(X, y, qid, None), model.check(), weights, None, ALONE)
 
 
 def test_wild_scales_are_brought_together():
     wild = 10.0 ** np.linspace(-5, 5, 10)
-    X, y, qid = documents(scales=wild, seed=1)
-    Z, labels, others = documents(scales=wild, seed=2)
+    X, y, qid = make_graded(scales=wild, seed=1)
+    Z, labels, others = make_graded(scales=wild, seed=2)
     found = RankSVM().fit(X, y, qid)
     assert found.scaling_.kind == found.chosen_["scale"] == "deviation" and found.C_ == found.chosen_["C"]
     assert found.score(Z, labels, others) > RankSVM(1.0).fit(X, y, qid).score(Z, labels, others) + 0.02
@@ -39,26 +29,39 @@ def test_wild_scales_are_brought_together():
 
 @pytest.mark.slow
 def test_few_queries_of_many_features_are_held_smaller():
-    X, y, qid = documents(queries=14, features=60, noise=1.5, seed=3)
-    Z, labels, others = documents(queries=60, features=60, noise=1.5, seed=4)
+    X, y, qid = make_graded(queries=14, features=60, noise=1.5, seed=4)
+    Z, labels, others = make_graded(queries=60, features=60, noise=1.5, seed=5)
     found = RankSVM().fit(X, y, qid)
     assert found.C_ < 0.1
     assert found.score(Z, labels, others) > RankSVM(1.0).fit(X, y, qid).score(Z, labels, others) + 0.01
 
 
 def test_what_is_no_better_for_certain_is_not_taken():
-    X, y, qid = documents(queries=40, features=2, noise=0.5)
+    X, y, qid = make_graded(queries=40, features=2, noise=0.5)
     found = RankSVM().fit(X, y, qid)
     assert (found.C_, found.scaling_.kind) == (1.0, "none")
-    assert found.chosen_["gain"] <= found.chosen_["error"] and found.chosen_["pa"] == found.chosen_["usual_pa"]
+    gain = max(trial["pa"] for trial in found.trials_) - found.chosen_["usual_pa"]
+    assert 0 < found.chosen_["gain"] <= found.chosen_["error"] and found.chosen_["gain"] == pytest.approx(gain)
+    assert found.chosen_["pa"] == found.chosen_["usual_pa"]
     np.testing.assert_array_equal(found.coef_, RankSVM(1.0).fit(X, y, qid).coef_)
 
 
+@pytest.mark.parametrize(
+    ("features", "precondition", "expected"), [(20, True, True), (130, True, False), (20, False, False)]
+)
+def test_more_features_than_documents_are_not_preconditioned(features, precondition, expected, monkeypatch):
+    kinds, plain = set(), selection.run.Run
+    record = lambda inputs, settings, *more: kinds.add(settings.precondition) or plain(inputs, settings, *more)  # noqa: E731
+    monkeypatch.setattr(selection.run, "Run", record)
+    chosen = choose(RankSVM(precondition=precondition), *make_graded(queries=10, features=features))
+    assert kinds == {expected} and chosen.precondition == precondition and chosen.chosen.seconds > 0
+
+
 def test_what_is_named_is_obeyed():
-    X, y, qid = documents(scales=10.0 ** np.linspace(-5, 5, 10))
-    assert settled(RankSVM(0.5), X, y, qid)[:5] == (0.5, "auto", 1e-5, 200, "none")
-    assert settled(RankSVM(0.5, scale="query"), X, y, qid).scale == "query"
-    only = settled(RankSVM(scale="minmax"), X, y, qid)
+    X, y, qid = make_graded(scales=10.0 ** np.linspace(-5, 5, 10))
+    assert choose(RankSVM(0.5), X, y, qid)[:5] == (0.5, "auto", 1e-5, 200, "none")
+    assert choose(RankSVM(0.5, scale="query"), X, y, qid).scale == "query"
+    only = choose(RankSVM(scale="minmax"), X, y, qid)
     assert only.scale == "minmax" and {trial["scale"] for trial in only.chosen.trials} == {"minmax"}
     run = RankSVM().prepare(X, y, qid, choose=False)
     assert (run.settings.C, run.settings.scale, run.settings.chosen) == (1.0, "none", None)
@@ -67,14 +70,14 @@ def test_what_is_named_is_obeyed():
 @pytest.mark.parametrize("few", [False, True])
 def test_trials_are_judged_on_what_they_have_not_seen(few):
     """Each trial's accuracy equals that of the estimator on folds made by hand."""
-    X, y, qid = documents(queries=6 if few else 23, size=9, features=4, seed=5)
+    X, y, qid = make_graded(queries=6 if few else 23, size=9, features=4, seed=5)
     weights = np.random.default_rng(0).integers(1, 4, qid[-1] + 1).astype(float)
-    sample = held_out.drawn(inputs.read(X, y, qid, None), weights, None)
-    folds = held_out.folds_of(sample)
-    assert len(folds) == held_out.FOLDS
+    sample = hold_out.draw_sample(inputs.read(X, y, qid, None), weights, None)
+    folds = hold_out.split_folds(sample)
+    assert len(folds) == hold_out.FOLDS
     judged = np.concatenate([held.X for _, held in folds])
     assert sorted(map(tuple, judged)) == sorted(map(tuple, sample.X))
-    trials = held_out.chosen_of(sample, RankSVM().check(), held_out.OPEN).trials
+    trials = choose(RankSVM(), X, y, qid, weights).chosen.trials
     for trial in (trials[0], trials[4], trials[-1]):
         right = pairs = 0.0
         for train, held in folds:
@@ -99,15 +102,6 @@ def in_order(held, scores):
     return right, pairs
 
 
-def test_the_gain_and_its_error():
-    pairs = np.array([4.0, 2.0, 6.0])
-    first, second = (held_out.Trial("none", 1.0, np.array(right), pairs) for right in ([2.0, 1, 3], [3.0, 2, 3]))
-    gain, error = second.gain(first)
-    more = np.array([1.0, 1, 0]) - pairs * 2 / 12
-    assert gain == pytest.approx(second.accuracy - first.accuracy) == pytest.approx(2 / 12)
-    assert error == pytest.approx(np.sqrt((more**2).sum()) / 12)
-
-
 @pytest.mark.parametrize(
     ("X", "y", "qid"),
     [
@@ -124,40 +118,63 @@ def test_where_nothing_can_be_held_out_C_is_1(X, y, qid):
 
 
 def test_features_too_large_for_products_are_scaled():
-    X, y, qid = documents(scales=1e300)
+    X, y, qid = make_graded(scales=1e300)
     found = RankSVM().fit(X, y, qid)
     assert found.scaling_.kind == "deviation" and found.score(X, y, qid) > 0.7
 
 
 @pytest.mark.slow
 def test_weights_of_nothing_do_not_judge():
-    X, y, qid = documents(queries=20)
+    X, y, qid = make_graded(queries=20)
     weights = np.where(np.arange(20) < 12, 1.0, 0.0)
-    alone = settled(RankSVM(), X[:144], y[:144], qid[:144])
-    assert settled(RankSVM(), X, y, qid, weights).chosen.facts["queries"] == alone.chosen.facts["queries"] == 12
-
-
-@pytest.mark.parametrize(("queries", "drawn"), [(80, 60), (4, 4)])
-def test_of_much_a_part_is_looked_at(queries, drawn, monkeypatch):
-    X, y, qid = documents(queries=queries, size=240 // queries * 4)
-    monkeypatch.setattr(held_out, "MOST", X.size * 3 // 4)
-    sample = held_out.drawn(inputs.read(X, y, qid, None), None, None)
-    assert len(np.unique(sample.query)) == drawn and 0.65 * len(X) < len(sample.y) < 0.85 * len(X)
-    assert (np.diff(sample.query) >= 0).all()
+    alone = choose(RankSVM(), X[:144], y[:144], qid[:144])
+    assert choose(RankSVM(), X, y, qid, weights).chosen.facts["queries"] == alone.chosen.facts["queries"] == 12
 
 
 @pytest.mark.slow
-def test_order_and_sparsity_change_nothing():
-    X, y, qid = documents(queries=30, seed=6)
-    rows = np.argsort(np.tile(np.arange(12), 30), kind="stable")  # the queries interleaved, each in its order
-    plain, mixed = settled(RankSVM(), X, y, qid), settled(RankSVM(), X[rows], y[rows], qid[rows])
-    sparse = settled(RankSVM(), scipy.sparse.csr_array(X), y, qid)
-    assert plain.chosen.facts == mixed.chosen.facts
-    assert sparse.chosen.facts["pa"] == pytest.approx(plain.chosen.facts["pa"], abs=2e-3)
+@pytest.mark.parametrize(
+    ("queries", "limit", "small"),
+    [(30, 1, 2000), (6, 1, 2000), (30, 0.8, 2000), (70, 0.8, 2000), (30, 1, 10)],
+    ids=["queries", "documents", "some documents", "some queries", "finalists"],
+)
+def test_the_choice_does_not_depend_on_the_order(queries, limit, small, monkeypatch):
+    X, y, qid = make_graded(queries=queries, scales=10.0 ** np.linspace(-2, 2, 10), seed=6)
+    X[12:24], y[12:24] = X[:12], y[:12]
+    weights = np.random.default_rng(0).integers(1, 4, queries)[qid].astype(float)
+    monkeypatch.setattr(hold_out, "MOST", int(limit * X.size))
+    monkeypatch.setattr(selection, "SMALL", small)
+    plain = choose(RankSVM(), X, y, qid, weights).chosen
+    for seed in range(4):
+        X_, y_, qid_, weights_ = exchange_documents(X, y, qid, weights, seed)
+        other = choose(RankSVM(), X_, y_, qid_, weights_).chosen
+        assert other.facts == plain.facts and other.trials == plain.trials
+
+
+@pytest.mark.slow
+def test_sparsity_changes_nothing():
+    X, y, qid = make_graded(queries=30, seed=6)
+    plain, sparse = (choose(RankSVM(), kind(X), y, qid).chosen for kind in (np.asarray, scipy.sparse.csr_array))
+    assert sparse.facts["pa"] == pytest.approx(plain.facts["pa"], abs=2e-3)
+
+
+@pytest.mark.parametrize(
+    ("peak", "expected"), [(-1, [0, -3, -2, -1, 0, 1]), (9, [0, *range(-3, 5)]), (-9, [0, -3, -2, -1])]
+)
+def test_a_path_ends_after_its_best(peak, expected, monkeypatch):
+    """The score of 10**k falls with the distance of k from the peak; C = 1 is tried in any case."""
+    values = [1.0, *(10.0 ** np.arange(-3, 5)).tolist()]
+    monkeypatch.setattr(selection, "make_path", lambda session: values)
+    starts = []
+    train = lambda C, w: starts.append(w) or SimpleNamespace(w=C)  # noqa: E731
+    run = SimpleNamespace(session=None, settings=SimpleNamespace(scale="none"), train=train)
+    held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(20, -abs(np.log10(w) - peak)), np.ones(20)))
+    tried = [trial.candidate.C for trial in selection.try_path(run, None, held_out)]
+    assert np.log10(tried).round().tolist() == expected and starts == [None, *tried[:-1]]
+    assert [trial.candidate.C for trial in selection.try_path(run, values, held_out)] == values
 
 
 def test_a_file_keeps_the_choice(tmp_path):
-    X, y, qid = documents(scales=10.0 ** np.linspace(-5, 5, 10))
+    X, y, qid = make_graded(scales=10.0 ** np.linspace(-5, 5, 10))
     model = RankSVM().fit(X, y, qid)
     model.save(tmp_path / "m.gpukit")
     again = load_model(tmp_path / "m.gpukit")
@@ -171,8 +188,8 @@ def test_a_file_keeps_the_choice(tmp_path):
 
 @pytest.mark.parametrize("metric", ["pa", "map", "ndcg@10", "mean_ndcg", "tau"])
 def test_the_best_on_the_validation_set_is_taken(metric):
-    X, y, qid = documents(queries=30, scales=10.0 ** np.linspace(-3, 3, 10))
-    held = documents(queries=20, scales=10.0 ** np.linspace(-3, 3, 10), seed=9)
+    X, y, qid = make_graded(queries=30, scales=10.0 ** np.linspace(-3, 3, 10))
+    held = make_graded(queries=20, scales=10.0 ** np.linspace(-3, 3, 10), seed=9)
     sets = {"eval_set": [(X, np.abs(y)), (held[0], np.abs(held[1]))], "eval_qid": [qid, held[2]]}
     model = RankSVM(device="cpu").fit(X, np.abs(y), qid, **sets, metric=metric)
     assert model.chosen_["held_out"] == "validation" and len(model.trials_) == 18
@@ -189,7 +206,7 @@ def test_the_best_on_the_validation_set_is_taken(metric):
 
 
 def test_an_eval_set_without_the_metric_is_reported_alone():
-    X, y, qid = documents(queries=30)
+    X, y, qid = make_graded(queries=30)
     with pytest.warns(
         UserWarning, match="parts of the training set, not on the last eval set. The validation set has no"
     ):
@@ -198,7 +215,7 @@ def test_an_eval_set_without_the_metric_is_reported_alone():
 
 
 def test_a_named_c_is_not_chosen_on_an_eval_set():
-    X, y, qid = documents(queries=30)
+    X, y, qid = make_graded(queries=30)
     model = RankSVM(0.5, device="cpu").fit(X, y, qid, eval_set=[(X, y)], eval_qid=[qid])
     assert model.C_ == 0.5 and not hasattr(model, "chosen_") and "validation_0" in model.evals_result_
 
@@ -229,6 +246,6 @@ def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monk
 
 
 def test_a_metric_that_labels_do_not_define():
-    X, y, qid = documents(queries=30)
+    X, y, qid = make_graded(queries=30)
     with pytest.raises(DataError, match="C cannot be chosen by ndcg@10: label -1 is not a grade"):
         RankSVM(device="cpu").fit(X, np.where(np.arange(len(y)) == 0, -1.0, y), qid, metric="ndcg@10")

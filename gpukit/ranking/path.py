@@ -8,7 +8,7 @@ import numpy as np
 from gpukit.base import check_choice, check_real
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.ranking import evaluate
+from gpukit.evaluation.ranking import evaluate, values_by_query
 from gpukit.ranking import serve
 from gpukit.ranking.inputs import read
 from gpukit.timing import work_clock
@@ -19,40 +19,49 @@ MOST = 1000  # values of a grid
 GRIDS = 'Write "2^-15:2^8", "2^-15:2^8:2^2" (each 2^2 times the last) or a list "0.1,1,10"'
 
 
-class Question(NamedTuple):
+class RankingMetric(NamedTuple):
     """A metric of METRICS with ndcg, relevant, ties: the arguments of evaluation.evaluate."""
 
-    metric: str
+    name: str
     ndcg: str = "letor"
     relevant: float = 1.0
     ties: str = "average"
 
+    def evaluate(self, y, scores, offsets):
+        """Return the evaluation.Metrics, all of them, of scores (l,)."""
+        return evaluate(y, scores, offsets, ndcg=self.ndcg, relevant=self.relevant, ties=self.ties)
+
+    def explain_undefined(self, y, offsets):
+        """Return the reason why labels do not define the metric, or None."""
+        return self.evaluate(y, np.zeros(len(y)), offsets).reasons.get(self.name)
+
 
 class Best(NamedTuple):
-    """The best C: at: its position on the path; C; result: tron.Result."""
+    """The best C so far: the value of the metric; C; result: tron.Result."""
 
-    at: int
+    value: float
     C: float
     result: object
 
 
-def regularization_path(model, train, validation, grid, question, query_weight=None, progress=None, team=None):
+def regularization_path(model, train, validation, grid, metric, query_weight=None, progress=None, team=None):
     """See RankSVM.fit_path; fit and return model."""
-    values, judge = checked_grid(grid), Validation(read_set(validation), question).check_defined()
+    values, held_out = check_grid(grid), ValidationSet(read_set(validation), metric).check_defined()
     run = model.prepare(*arguments(train), query_weight=query_weight, team=team, choose=False)
-    judge.stand_by(run)
+    held_out.scale_like(run)
     path, best, w = [], None, None
-    for at, C in enumerate(values):
+    for C in values:
         begun = work_clock()
         result = run.train(C, w, progress)
         seconds, w = work_clock() - begun, result.w
-        path.append(entry(run, C, result, seconds, judge.evaluate(result.w)))
-        if best is None or value(path[-1], question) > value(path[best.at], question):
-            best = Best(at, C, result)
+        path.append(entry(run, C, result, seconds, held_out.evaluate(w)))
+        value = path[-1]["validation"][metric.name]
+        if best is None or value > best.value:
+            best = Best(value, C, result)
         if progress is not None:
-            progress("path", at + 1, len(values), path[-1])
+            progress("path", len(path), len(values), path[-1])
     model.set_trained(run, best.C, best.result)
-    model.path_, model.metric_ = path, question.metric
+    model.path_, model.metric_ = path, metric.name
     return model
 
 
@@ -84,30 +93,25 @@ def entry(run, C, result, seconds, metrics):
     }
 
 
-def value(row, question):
-    """Return the value of the requested metric in a row of path_."""
-    return row["validation"][question.metric]
+class ValidationSet:
+    """Held-out documents, inputs.Inputs, a RankingMetric, and weights (m,) of the queries or None for 1 each."""
 
-
-class Validation:
-    """The validation set; its features are scaled once."""
-
-    def __init__(self, inputs, question):
-        check_choice("metric", question.metric, METRICS)
-        self.question, self.inputs = question, inputs
+    def __init__(self, inputs, metric, weights=None):
+        check_choice("metric", metric.name, METRICS)
+        self.metric, self.inputs, self.weights = metric, inputs, weights
         self.y, self.offsets = inputs.queries.ordered(inputs.y), inputs.queries.offsets
 
     def check_defined(self):
         """Raise DataError where the labels do not define the metric; return self."""
-        metric, reasons = self.question.metric, self.measure(np.zeros(len(self.y))).reasons
-        if metric in reasons:
+        reason = self.metric.explain_undefined(self.y, self.offsets)
+        if reason:
             raise DataError(
-                f"The validation set has no {metric}: its {len(self.y):,} documents have labels from "
-                f"{self.y.min():g} to {self.y.max():g}, and {reasons[metric]}. Choose by another metric."
+                f"The validation set has no {self.metric.name}: its {len(self.y):,} documents have labels from "
+                f"{self.y.min():g} to {self.y.max():g}, and {reason}. Choose by another metric."
             )
         return self
 
-    def stand_by(self, run):
+    def scale_like(self, run):
         """Use the scaling and the columns of the training set (run.Run)."""
         X = serve.in_order(self.inputs.X, self.inputs.names, run.session.n, run.names)
         self.X = run.scaling.apply(self.inputs.queries.ordered(X), self.offsets)
@@ -117,16 +121,14 @@ class Validation:
 
         Metrics do not depend on the constant that is missing if a sparse X could not be shifted.
         """
-        return self.measure(self.scores(w))
+        return self.metric.evaluate(self.y, serve.product(self.X, w), self.offsets)
 
-    def scores(self, w):
-        """Return X w, (l,)."""
-        return serve.product(self.X, w)
-
-    def measure(self, scores):
-        """Return {metric: value} of scores (l,)."""
-        asked = self.question
-        return evaluate(self.y, scores, self.offsets, ndcg=asked.ndcg, relevant=asked.relevant, ties=asked.ties)
+    def evaluate_queries(self, w):
+        """Return (values (m,), weights (m,)) of the queries, whose weighted mean is the metric; ties are averaged."""
+        scores = serve.finite(serve.product(self.X, w))
+        metric, ndcg, relevant, _ = self.metric
+        values, counts = values_by_query(metric, self.y, scores, self.offsets, ndcg, relevant)
+        return values, counts if self.weights is None else counts * self.weights
 
 
 def parse_grid(text):
@@ -160,7 +162,7 @@ def number(text, grid):
     return read
 
 
-def checked_grid(grid):
+def check_grid(grid):
     """Return a grid as ascending floats without repeats; ParameterError for a value that is not positive."""
     if isinstance(grid, str):
         return parse_grid(grid).tolist()
