@@ -11,9 +11,9 @@ from gpukit.streams import Numpy
 
 
 class Split(NamedTuple):
-    """kept, hidden: masks of one shape, (N,) or (N, m, n); together the observed values."""
+    """observed, hidden: masks of one shape, (N,) or (N, m, n); together the observed values."""
 
-    kept: np.ndarray
+    observed: np.ndarray
     hidden: np.ndarray
 
 
@@ -44,10 +44,10 @@ def split(mask, share, seed):
     return Split(mask & ~hidden, hidden)
 
 
-def watcher(observed, parts):
-    """Return a function of a session over parts.kept: the mean absolute error on hidden values.
+def watcher(tensor, parts):
+    """Return a function of a session over parts.observed: the mean absolute error on hidden values.
 
-    observed (N, m, n): centred like the session's tensor.
+    tensor (N, m, n): centred like the session's tensor.
     """
-    truth, hidden_missing = observed[beside(parts.hidden, observed)], beside(parts.hidden[~parts.kept], observed)
+    truth, hidden_missing = tensor[beside(parts.hidden, tensor)], beside(parts.hidden[~parts.observed], tensor)
     return lambda session: float(np.abs(session.missing()[hidden_missing] - truth).mean(dtype=np.float64))

@@ -56,13 +56,13 @@ def test_all_are_judged_on_the_same_hidden_values(entries):
     assert set(found) == NAMES and len(rows) == len(NAMES)
     assert [row.error for row in rows] == sorted(row.error for row in rows)
     parts = choose.splits(mask, 7)[0]
-    mean = np.broadcast_to(naive.mean(tensor, parts.kept, "entry"), SHAPE)
+    mean = np.broadcast_to(naive.mean(tensor, parts.observed, "entry"), SHAPE)
     assert found["vertex mean"].error == pytest.approx(np.abs(mean - tensor)[parts.hidden].mean())
     outcome = impute(place, SETTING, tensor, mask, parts.hidden)
     assert found["imputation"].error == pytest.approx(outcome.fit.history.error[-1])
     how = found["Tikhonov"].setting
-    centre = naive.mean(tensor, parts.kept, how["center"])
-    smooth = naive.tikhonov(naive.laplacian(A), tensor - centre, parts.kept, how["tau"]) + centre
+    centre = naive.mean(tensor, parts.observed, how["center"])
+    smooth = naive.tikhonov(naive.laplacian(A), tensor - centre, parts.observed, how["tau"]) + centre
     assert found["Tikhonov"].error == pytest.approx(np.abs(smooth - tensor)[parts.hidden].mean(), rel=1e-4)
     assert (tensor == before).all()
 
@@ -83,11 +83,11 @@ def test_of_large_slices_some_entries_are_taken_for_all(monkeypatch):
     assert len(set(columns.tolist())) == 6
     found = {row.name: row.error for row in compared(A, place, tensor, mask)}
     parts = choose.splits(mask, 7)[0]
-    mean = np.broadcast_to(naive.mean(tensor, parts.kept, "entry"), SHAPE)
+    mean = np.broadcast_to(naive.mean(tensor, parts.observed, "entry"), SHAPE)
     gap = np.abs(mean - tensor).reshape(N, -1)[:, columns]
     assert found["vertex mean"] == pytest.approx(gap[parts.hidden].mean())
     estimate = impute(place, SETTING, tensor, mask, parts.hidden).estimate
     filled = np.array(tensor)
-    filled[~parts.kept] = estimate
+    filled[~parts.observed] = estimate
     gap = np.abs(filled - tensor).reshape(N, -1)[:, columns]
     assert found["imputation"] == pytest.approx(gap[parts.hidden].mean())
