@@ -1,9 +1,6 @@
 """Shares of methods whose weighted mean has the least error on hidden values.
 
-Shares are convex and found by Frank-Wolfe steps towards single methods. With few hidden values the optimum is partly
-chance, so shares are shrunk towards a mean of the methods that may be the best. The shrinkage is stronger if the gain
-of the optimum is less certain (James and Stein, Proc. 4th Berkeley Symposium, 1961). In that mean, a method is
-weighted by the density of a normal distribution at the number of standard errors between its loss and the least one.
+Shares are convex and found by Frank-Wolfe steps towards single methods.
 """
 
 import numpy as np
@@ -16,7 +13,6 @@ GAIN = 2e-3  # least relative gain of a step
 ROUNDS = 20
 MOST = 40_000  # values used to optimize shares
 ENOUGH = 200  # values of a kind with its own shares
-LEAST = 0.5  # least weight of the optimal shares
 
 
 def shares_of(estimates, truth, kinds, metric):
@@ -43,60 +39,6 @@ def split_groups(kinds):
     whole = kinds == NEVER
     for rows, group in ((slice(NEVER, NEVER + 1), whole), (slice(NEVER + 1, None), ~whole)):
         yield rows, group if group.any() else np.ones(len(kinds), bool)
-
-
-def shrink_shares(shares, estimates, truth, kinds, units, metric):
-    """Shrink shares towards the mean of the methods that may be the best.
-
-    units (values,): index of the independent unit of a value. Other arguments as in shares_of.
-    """
-    out, residuals = shares.copy(), estimates - truth
-    mixture = weighted_mean(estimates, shares, kinds) - truth
-    for rows, group in split_groups(kinds):
-        prior = shares_by_likelihood(unit_losses(residuals[:, group], units[group], metric))
-        both = np.array([prior @ residuals[:, group], mixture[group]])
-        weight = weight_of_optimum(*unit_losses(both, units[group], metric))
-        out[rows] = weight * shares[rows] + (1.0 - weight) * prior
-    return out
-
-
-def unit_losses(residuals, units, metric):
-    """Return (members, units): the summed loss of residuals (members, values)."""
-    losses = loss_of(residuals, metric)
-    _, number = np.unique(units, return_inverse=True)
-    return np.array([np.bincount(number, part) for part in losses])
-
-
-def loss_of(residuals, metric):
-    return np.abs(residuals) if metric == "absolute" else np.square(residuals)
-
-
-def standard_error(differences):
-    """Return the standard error of sums of differences (..., units)."""
-    count = differences.shape[-1]
-    squares = np.square(differences - differences.mean(axis=-1, keepdims=True)).sum(axis=-1)
-    return np.sqrt(squares * count / max(1, count - 1))
-
-
-def shares_by_likelihood(losses):
-    """Return (members,) shares by the likelihood of being the best method.
-
-    losses (members, units). Equal methods have equal shares; one standard error above the least loss multiplies a
-    share by exp(-1/2) (as Akaike's weights do for means).
-    """
-    difference = losses - losses[int(np.argmin(losses.sum(axis=1)))]
-    excess, uncertainty = difference.sum(axis=1), standard_error(difference)
-    z = np.divide(excess, uncertainty, out=np.where(excess > 0, np.inf, 0.0), where=uncertainty > 0)
-    weights = np.exp(-0.5 * np.square(z))
-    return weights / weights.sum()
-
-
-def weight_of_optimum(prior, optimum):
-    """Return the weight of the optimal shares against the prior, from losses (units,)."""
-    gain = prior - optimum
-    if len(gain) < 2 or gain.sum() <= 0:
-        return LEAST
-    return max(LEAST, 1.0 - float(standard_error(gain) / gain.sum()) ** 2)
 
 
 def optimize_shares(estimates, truth, metric, start=None):
