@@ -27,11 +27,12 @@ import numpy as np
 
 from gpukit.base.arrays import beside, on_host
 from gpukit.imputation import holdout
-from gpukit.imputation.centering import CENTERS, centred, mean_of
+from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
 from gpukit.imputation.spectral.formulas import FLOOR, LAST
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import start
 from gpukit.model_selection.search import EarlyStopping, finalists
+from gpukit.model_selection.splits import order_by_moments
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 FOLDS = 4
@@ -114,7 +115,7 @@ def choose(place, setting, data, seed, progress=None):
     if np.count_nonzero(data.mask) < FEWEST:
         return Chosen(plain(setting), [])
     tensor, mask = reduced(data.tensor, data.mask, seed)
-    search = Search(place, tensor, mask, splits(mask, seed), progress, itertools.count(1), {})
+    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
     centers = select_centers(tensor, search.splits[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for number, trial in enumerate(trials):
@@ -147,14 +148,15 @@ def reduced(tensor, mask, seed):
     return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
-def splits(mask, seed):
-    """Return FOLDS of holdout.Split that hide the missing share.
+def splits(tensor, mask, seed):
+    """Return FOLDS of holdout.Split that hide the missing share; they do not depend on the order of the vertices.
 
     Most observed values are kept.
     """
+    order = order_by_moments(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
-    return [holdout.split(mask, share, FOLDS * seed + fold) for fold in range(FOLDS)]
+    return [holdout.split(mask, share, FOLDS * seed + fold, order) for fold in range(FOLDS)]
 
 
 def error_of_mean(tensor, split, center):

@@ -42,7 +42,7 @@ def sample_of(tensor, mask, seed, share=None):
     little is observed to hide any.
     """
     tensor, mask = reduced(tensor, mask, seed)
-    return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))
+    return Sample(tensor, mask, splits(tensor, mask, seed)[0] if share is None else holdout.split(mask, share, seed))
 
 
 class Comparison(NamedTuple):

@@ -17,14 +17,18 @@ class Split(NamedTuple):
     hidden: np.ndarray
 
 
-def split(mask, share, seed):
+def split(mask, share, seed, order=None):
     """Hide a share of the observed values: a Split.
 
     Values are hidden in the pattern of the missing ones. mask (N,) or (N, m, n) bool, True = observed; share, more than
     0 and less than 1. Whole vertices are hidden if most missing values belong to vertices without observations, else
-    single entries. The same seed hides the same entries. Raises DataError when nothing would be hidden or nothing left.
+    single entries. The same seed hides the same entries. order (N,): order of the vertices in which they are drawn.
+    Raises DataError when nothing would be hidden or nothing left.
     """
     share = check_real("holdout", share, 0.0, 1.0, strict=True)
+    if order is not None:
+        position = np.argsort(order)
+        return Split(*(part[position] for part in split(mask[order], share, seed)))
     observed_vertices = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).any(axis=1)
     vertices = mask.ndim == 1 or 2 * (~observed_vertices).sum() * mask[0].size > (~mask).sum()
     positions = np.flatnonzero(observed_vertices if vertices else mask)

@@ -200,12 +200,21 @@ def test_the_mean_is_the_one_that_predicts_best():
 @pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])
 def test_as_large_a_share_is_hidden_as_is_missing_but_most_stays(missing, hidden):
     mask = np.arange(1000) >= missing * 1000
-    folds = choose.splits(mask, 3)
+    folds = choose.splits(np.arange(1000.0).reshape(1000, 1, 1), mask, 3)
     assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choose.FOLDS
     assert all(
         ((fold.observed | fold.hidden) == mask).all() and not (fold.observed & fold.hidden).any() for fold in folds
     )
     assert (folds[0].hidden != folds[1].hidden).any() and (folds[1].hidden != folds[2].hidden).any()
+
+
+@pytest.mark.parametrize("entries", [False, True])
+def test_splits_do_not_depend_on_the_order_of_the_vertices(entries):
+    _, _, _, tensor, mask = road(entries)
+    order = np.random.default_rng(5).permutation(60)
+    for split, other in zip(choose.splits(tensor, mask, 0), choose.splits(tensor[order], mask[order], 0), strict=True):
+        np.testing.assert_array_equal(split.hidden[order], other.hidden)
+        np.testing.assert_array_equal(split.observed[order], other.observed)
 
 
 def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):

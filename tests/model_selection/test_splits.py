@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.model_selection.splits import choose_users, keys_of, renumber
+from gpukit.model_selection.splits import choose_users, keys_of, order_by_moments, renumber
 from model_selection import naive
 
 
@@ -58,3 +58,23 @@ def test_rows_are_numbered_by_their_keys():
     keys = np.array([30, 10, 99, 20], np.uint64)
     numbers, count = renumber(np.array([3, 0, 1, 1]), keys)
     assert numbers.tolist() == [1, 2, 0, 0] and count == 3 and numbers.dtype == np.int32
+
+
+def test_rows_have_an_order_of_their_own():
+    random = np.random.default_rng(0)
+    rows, shuffled = random.poisson(0.3, (60, 12)).astype(np.float64), random.permutation(60)
+    rows[random.random(rows.shape) < 0.2] = np.nan
+    order = order_by_moments(rows)
+    assert len(np.unique(np.nan_to_num(rows, nan=-1), axis=0)) == 60 and sorted(order) == list(range(60))
+    np.testing.assert_array_equal(rows[shuffled][order_by_moments(rows[shuffled])], rows[order])
+    np.testing.assert_array_equal(order_by_moments(np.zeros((4, 3))), np.arange(4))
+
+
+def test_the_order_of_rows_does_not_depend_on_units():
+    rows = np.random.default_rng(0).normal(size=(30, 9))
+    rows[4], rows[5, 2:] = np.nan, np.nan
+    order = order_by_moments(rows)
+    assert order[-1] == 4
+    np.testing.assert_array_equal(order_by_moments(1.8 * rows + 32.0), order)
+    rows[7] += 1e-9
+    np.testing.assert_array_equal(order_by_moments(rows), order)

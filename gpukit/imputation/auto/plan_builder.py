@@ -30,8 +30,10 @@ def build_plan(folds, judged, trials, metric):
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
-    fields = [weighted_mean([member.estimates[at] for member in members], shares, k) for at, k in enumerate(fold_kinds)]
-    errors = [errors_of(folds, fold_kinds, members, fields, at) for at in range(len(folds))]
+    errors = [
+        errors_of(fold, k, [member.estimates[number] for member in members], shares)
+        for number, (fold, k) in enumerate(zip(folds, fold_kinds))
+    ]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = deviations.least_of(first.values[first.seen], hidden)
@@ -62,13 +64,12 @@ def choose_members(folds, fold_kinds, judged, metric):
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
-def errors_of(folds, fold_kinds, members, fields, at):
-    """Return deviations.Errors of the final estimates on fold `at`."""
-    fold, k = folds[at], fold_kinds[at]
-    field = np.where(fold.problem.seen, fold.problem.values, fields[at])
+def errors_of(fold, fold_kinds, estimates, shares):
+    """Return deviations.Errors of the weighted mean of estimates [(N, T)] on a fold."""
+    field = np.where(fold.problem.seen, fold.problem.values, weighted_mean(estimates, shares, fold_kinds))
     residuals = (field - fold.truth)[fold.hidden]
-    features = compute_features(fold.problem, field, [one.estimates[at] for one in members], fold.hidden)
-    return deviations.Errors(residuals, k[fold.hidden], features)
+    features = compute_features(fold.problem, field, estimates, fold.hidden)
+    return deviations.Errors(residuals, fold_kinds[fold.hidden], features)
 
 
 def report(folds, judged, trials, served, metric):
@@ -78,9 +79,9 @@ def report(folds, judged, trials, served, metric):
     all folds to those on that fold.
     """
     rows = []
-    for one in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
-        rows.append(row_of(one.name, without_options(one.setting), residuals, metric, served.get(one.name, 0.0)))
+    for name, setting, estimates in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(estimates, folds)]
+        rows.append(row_of(name, without_options(setting), residuals, metric, served.get(name, 0.0)))
     names = {row.name for row in rows}
     only_tried = [trial for trial in trials if trial.method.name not in names]
     first = [error_of(trial.residuals, metric) for trial in trials if trial.method.name in names]
@@ -93,4 +94,4 @@ def report(folds, judged, trials, served, metric):
 
 def without_options(setting):
     """Return a setting without the options of its iterations."""
-    return {key: one for key, one in setting.items() if key != "options"}
+    return {key: value for key, value in setting.items() if key != "options"}

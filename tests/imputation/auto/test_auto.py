@@ -371,3 +371,16 @@ def test_series_that_alternate_are_filled_in_as_with_their_times():
     models = [GraphImputer(device="cpu").fit(None, given, times=times) for times in (None, np.arange(260))]
     errors = [np.abs(model.completed_ - values)[~seen].mean() for model in models]
     assert errors[0] <= 1.02 * errors[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_order_of_the_vertices_does_not_matter(whole):
+    rng, truth = np.random.default_rng(0), waves()
+    order, seen = rng.permutation(N), rng.random((N, T)) > 0.2
+    seen[3] &= not whole
+    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    other = GraphImputer(device="cpu").fit(ring()[np.ix_(order, order)], truth[order], seen[order])
+    assert [row.name for row in model.report_] == [row.name for row in other.report_]
+    np.testing.assert_allclose(other.completed_, model.completed_[order], atol=2e-3)
+    np.testing.assert_allclose(other.deviation_, model.deviation_[order], rtol=0.05, atol=1e-4)
