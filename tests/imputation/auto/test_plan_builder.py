@@ -7,6 +7,7 @@ import pytest
 
 from gpukit.imputation.auto import deviations, gap_kinds, plan_builder
 from gpukit.imputation.auto.judging import Fold
+from gpukit.imputation.auto.plan import Plan
 
 
 def fold(columns):
@@ -64,3 +65,9 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     assert [member.name for member in members] == ["local", "akima"]
     np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("names, expected", [(["local"], "local"), (["local", "akima"], "mix")])
+def test_a_plan_is_named_by_its_only_method(names, expected):
+    members = [(name, {}) for name in names]
+    assert Plan(members, None, None, [], []).method == expected
