@@ -356,8 +356,8 @@ def judge(ask, done):
 def hidden_errors(basis, sample, estimate):
     """Return (confidence (N,), Errors) on the hidden part of a Sample."""
     parts, completed = sample.parts, sample.tensor.copy()
-    completed[~parts.kept] = estimate
-    return vertex_confidence(basis, missing_shares(parts.kept)), errors_by_vertex(
+    completed[~parts.observed] = estimate
+    return vertex_confidence(basis, missing_shares(parts.observed)), errors_by_vertex(
         completed, sample.tensor, parts.hidden
     )
 

@@ -27,10 +27,12 @@ import numpy as np
 
 from gpukit.base.arrays import beside, on_host
 from gpukit.imputation import holdout
-from gpukit.imputation.centering import CENTERS, centred, mean_of
+from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
 from gpukit.imputation.spectral.formulas import FLOOR, LAST
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import start
+from gpukit.model_selection.search import EarlyStopping, finalists
+from gpukit.model_selection.splits import order_by_moments
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 FOLDS = 4
@@ -54,7 +56,7 @@ class Chosen(NamedTuple):
 class Trial(NamedTuple):
     """Errors of a setting on hidden values.
 
-    setting: run.Setting; curves: the mean absolute errors, an array (iterations,) per fold.
+    setting: run.Setting; curves: the mean absolute errors, an array (iterations,) per split.
     """
 
     setting: object
@@ -62,7 +64,7 @@ class Trial(NamedTuple):
 
     @property
     def curve(self):
-        """Errors averaged over the folds, up to the shortest fold."""
+        """Errors averaged over the splits, up to the shortest one."""
         length = min(len(curve) for curve in self.curves)
         return np.mean([curve[:length] for curve in self.curves], axis=0)
 
@@ -72,43 +74,26 @@ class Trial(NamedTuple):
         return float(self.curve.min())
 
 
-class Enough(Exception):
+class PathEnd(Exception):
     """Signal to end a path on hidden data."""
 
 
-class Watch:
-    """Record hold-out errors and end a path that cannot improve.
+class Search(NamedTuple):
+    """Trials on one tensor: place (run.Place), tensor, mask, splits of it; progress: see choose.
 
-    goal: an error that is good enough. sure: steps before rising errors end the path.
-    """
-
-    def __init__(self, judge, goal, sure):
-        self.judge, self.goal, self.sure, self.errors = judge, goal, sure, []
-
-    def __call__(self, session):
-        self.errors.append(self.judge(session))
-        done, since = len(self.errors), len(self.errors) - 1 - int(np.argmin(self.errors))
-        if self.errors[-1] <= self.goal or (done > self.sure and since >= PATIENCE):
-            raise Enough
-        return self.errors[-1]
-
-
-class Contest(NamedTuple):
-    """Trials on one tensor: place (run.Place), tensor, mask, folds of it; progress: see choose.
-
-    count: of trials, from 1; kept: {(fold, center): Prepared} of the last trial.
+    numbers: of trials, from 1; cache: {(split number, center): CentredSplit} of the last trial.
     """
 
     place: object
     tensor: np.ndarray
     mask: np.ndarray
-    folds: list
+    splits: list
     progress: object
-    count: object
-    kept: dict
+    numbers: object
+    cache: dict
 
 
-class Prepared(NamedTuple):
+class CentredSplit(NamedTuple):
     """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
 
     judge: of a session (holdout.watcher); known: spectral.steps.Known of its sessions, None before the first.
@@ -130,19 +115,20 @@ def choose(place, setting, data, seed, progress=None):
     if np.count_nonzero(data.mask) < FEWEST:
         return Chosen(plain(setting), [])
     tensor, mask = reduced(data.tensor, data.mask, seed)
-    contest = Contest(place, tensor, mask, splits(mask, seed), progress, itertools.count(1), {})
-    centers = select_centers(tensor, contest.folds[0], setting.center)
+    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
+    centers = select_centers(tensor, search.splits[0], setting.center)
     trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
     for number, trial in enumerate(trials):
-        run(contest, trial)
-        if is_recovered(trial, tensor, contest.folds[0]):
+        run(search, trial)
+        if is_recovered(trial, tensor, search.splits[0]):
             return Chosen(trial.setting, trials[: number + 1])
     best = min(trials, key=lambda trial: trial.error)
     others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
     for trial in others:
-        run(contest, trial)
-    last = run_finals(contest, trials + others)
-    return Chosen(stop_at_best(last[0]), last + [trial for trial in trials + others if len(trial.curves) == 1])
+        run(search, trial)
+    final_trials = run_finals(search, trials + others)
+    rest = [trial for trial in trials + others if len(trial.curves) == 1]
+    return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
 
 
 def reduced(tensor, mask, seed):
@@ -157,39 +143,40 @@ def reduced(tensor, mask, seed):
     rows = min(m, max(NARROW, int(m * share)))
     columns = min(n, max(NARROW, NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
-    sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:kept]) for side, kept in ((m, rows), (n, columns))))
+    sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
     part = on_host(tensor[tuple(beside(side, tensor) for side in sample)])
     return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 
-def splits(mask, seed):
-    """Return FOLDS of holdout.Split that hide the missing share.
+def splits(tensor, mask, seed):
+    """Return FOLDS of holdout.Split that hide the missing share; they do not depend on the order of the vertices.
 
     Most observed values are kept.
     """
+    order = order_by_moments(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
-    return [holdout.split(mask, share, FOLDS * seed + fold) for fold in range(FOLDS)]
+    return [holdout.split(mask, share, FOLDS * seed + fold, order) for fold in range(FOLDS)]
 
 
-def error_of_mean(tensor, parts, center):
+def error_of_mean(tensor, split, center):
     """Return the mean absolute error of a mean on hidden values."""
-    return float(np.abs(centred(tensor, parts.hidden, mean_of(tensor, parts.kept, center))[parts.hidden]).mean())
+    return float(np.abs(centred(tensor, split.hidden, mean_of(tensor, split.observed, center))[split.hidden]).mean())
 
 
-def select_centers(tensor, parts, center):
+def select_centers(tensor, split, center):
     """Return the centers to try, the best by itself first.
 
     A finer center must lower the error; another one must be nearly as good.
     """
     if center != "auto":
         return [center]
-    errors = {how: error_of_mean(tensor, parts, how) for how in CENTERS}
+    errors = {name: error_of_mean(tensor, split, name) for name in CENTERS}
     best = CENTERS[0]
-    for how in CENTERS[1:]:
-        if errors[how] * EQUAL < errors[best]:
-            best = how
-    others = [how for how in CENTERS[1:] if how != best and best != CENTERS[0] and errors[how] < 1.5 * errors[best]]
+    for name in CENTERS[1:]:
+        if errors[name] * EQUAL < errors[best]:
+            best = name
+    others = [name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < 1.5 * errors[best]]
     return [best, *others]
 
 
@@ -212,42 +199,57 @@ def with_path(setting):
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
 
-def run(contest, trial):
+def run(search, trial):
     """Run a Trial on its next split; append its errors."""
-    setting, fold = trial.setting, len(trial.curves)
-    parts, split_data = contest.folds[fold], prepare_split(contest, fold, setting.center)
-    session, first = start(contest.place, setting, split_data.observed, parts.kept, split_data.known)
-    contest.kept[fold, setting.center] = split_data._replace(known=session.known())
-    steps, target = setting.options.iterations, goal(setting, contest.tensor, parts)
-    watch = Watch(split_data.judge, target, steps + PATIENCE if setting.options.rank_phase else steps // 2)
-    with contextlib.suppress(Enough):
+    setting, number = trial.setting, len(trial.curves)
+    split, centred_split = search.splits[number], centre_split(search, number, setting.center)
+    session, first = start(search.place, setting, centred_split.observed, split.observed, centred_split.known)
+    search.cache[number, setting.center] = centred_split._replace(known=session.known())
+    stopping = early_stopping(setting, goal(setting, search.tensor, split))
+
+    def watch(session):
+        error = centred_split.judge(session)
+        if stopping.is_over(error):
+            raise PathEnd
+        return error
+
+    with contextlib.suppress(PathEnd):
         fit_path(session, first, setting.options, watch)
-    trial.curves.append(np.array(watch.errors))
-    if contest.progress:
+    trial.curves.append(np.array(stopping.errors))
+    if search.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
-        info = {"weights": law, "error": float(np.min(watch.errors))}
-        contest.progress("choosing", next(contest.count), None, info)
+        info = {"weights": law, "error": float(np.min(stopping.errors))}
+        search.progress("choosing", next(search.numbers), None, info)
 
 
-def prepare_split(contest, fold, center):
-    """Return the Prepared of a split and a center; release the previous one, which uses device memory."""
-    if (fold, center) not in contest.kept:
-        contest.kept.clear()
-        parts = contest.folds[fold]
-        mean = mean_of(contest.tensor, parts.kept, center)
-        judge = holdout.watcher(centred(contest.tensor, contest.mask, mean), parts)
-        contest.kept[fold, center] = Prepared(centred(contest.tensor, parts.kept, mean), judge)
-    return contest.kept[fold, center]
+def early_stopping(setting, error):
+    """Return the EarlyStopping of a path at an error that is good enough.
+
+    Rising errors end a path after its phase of ranks has begun, or half-way without such a phase.
+    """
+    steps = setting.options.iterations
+    return EarlyStopping(PATIENCE, steps + PATIENCE if setting.options.rank_phase else steps // 2, error)
 
 
-def goal(setting, tensor, parts):
+def centre_split(search, number, center):
+    """Return the CentredSplit of a split and a center; release the previous one, which uses device memory."""
+    if (number, center) not in search.cache:
+        search.cache.clear()
+        split = search.splits[number]
+        mean = mean_of(search.tensor, split.observed, center)
+        judge = holdout.watcher(centred(search.tensor, search.mask, mean), split)
+        search.cache[number, center] = CentredSplit(centred(search.tensor, split.observed, mean), judge)
+    return search.cache[number, center]
+
+
+def goal(setting, tensor, split):
     """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
-    return SOLVED * error_of_mean(tensor, parts, setting.center) if setting.options.rank_phase else 0.0
+    return SOLVED * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
 
 
-def is_recovered(trial, tensor, parts):
+def is_recovered(trial, tensor, split):
     """Return True if the trial has reached its goal."""
-    return trial.error <= goal(trial.setting, tensor, parts)
+    return trial.error <= goal(trial.setting, tensor, split)
 
 
 def is_solved(trials):
@@ -258,14 +260,13 @@ def is_solved(trials):
     return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
 
 
-def run_finals(contest, trials):
-    """Run the trials close to the best on further folds; return them, the best first."""
-    order = sorted(trials, key=lambda trial: trial.error)
-    near = [trial for trial in order if trial.error <= NEAR * order[0].error][:FINALISTS]
+def run_finals(search, trials):
+    """Run the trials close to the best on further splits; return them, the best first."""
+    near = [trials[index] for index in finalists([trial.error for trial in trials], NEAR, FINALISTS)]
     is_decided = len(near) == 1 and stop_at_best(near[0]) == near[0].setting
-    for _ in contest.folds[:0] if is_decided else contest.folds[1:]:
-        for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the prepared splits
-            run(contest, trial)
+    for _ in search.splits[:0] if is_decided else search.splits[1:]:
+        for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the centred splits
+            run(search, trial)
     return sorted(near, key=lambda trial: trial.error)
 
 

@@ -42,13 +42,13 @@ def sample_of(tensor, mask, seed, share=None):
     little is observed to hide any.
     """
     tensor, mask = reduced(tensor, mask, seed)
-    return Sample(tensor, mask, splits(mask, seed)[0] if share is None else holdout.split(mask, share, seed))
+    return Sample(tensor, mask, splits(tensor, mask, seed)[0] if share is None else holdout.split(mask, share, seed))
 
 
 class Comparison(NamedTuple):
     """rows: a Standing for the imputation and each baseline, the least error first.
 
-    estimate: the imputation's estimate of values outside parts.kept of the Sample, see run.Outcome.
+    estimate: the imputation's estimate of values outside parts.observed of the Sample, see run.Outcome.
     """
 
     rows: list
@@ -67,9 +67,9 @@ def compare(adjacency, place, setting, sample, seed):
     judge = HiddenError(tensor, parts, columns)
     ours = {"weights": setting.weights, "exponent": setting.exponent, "center": setting.center}
     rows = [Standing(OURS, ours, judge(select_columns(completed(tensor, parts, estimate), columns)))]
-    sample, kept = select_columns(tensor, columns), select_columns(parts.kept, columns)
+    sample, observed = select_columns(tensor, columns), select_columns(parts.observed, columns)
     rows += select_best_rows(
-        Standing(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, kept)
+        Standing(name, how, judge(out)) for name, how, out in all_baselines(adjacency, sample, observed)
     )
     return Comparison(sorted(rows, key=lambda row: row.error), estimate)
 
@@ -109,7 +109,7 @@ def mask_of_entries(mask, tensor):
 def completed(tensor, parts, estimate):
     """Return the tensor with the estimate where values are missing or hidden."""
     out = tensor.copy()
-    out[~parts.kept] = estimate
+    out[~parts.observed] = estimate
     return out
 
 

@@ -26,9 +26,9 @@ class GraphImputer(Estimator):
     """Impute missing values on the vertices of a graph.
 
     method: 'auto', or a name of names.METHODS. 'auto' hides observed values in the pattern of the missing ones (whole
-    vertices, runs of columns, single entries) and compares all methods on them, also the simple ones. It uses the
-    method with the least error, or a mean of several if its error is lower. If weights or center is set, 'auto' means
-    'spectral'. metric: the error to minimize, 'absolute' (mean |error|) or 'squared' (root of the mean square).
+    vertices, runs of columns, single entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the
+    mean of the candidates with the least error. If weights or center is set, 'auto' means 'spectral'.
+    metric: the error to minimize, 'absolute' (mean |error|) or 'squared' (root of the mean square).
     minimum, maximum: bounds of imputed values (None: no bound, but 0 if the observed values are bounded by 0).
     The entries of a slice, row by row, are a series in time if adjacent ones are similar or if times are passed to fit;
     methods for time series are then applicable.
@@ -41,7 +41,7 @@ class GraphImputer(Estimator):
     hidden to estimate it (weights set, nothing hidden). An interval of 1.645 deviations on either side contains 90 % of
     hidden values. After load both are host arrays with a row per vertex. coverage_: {0.5: share, 0.9: share} of hidden
     values within the intervals of that probability, {} without hidden values. method_: name of the method used, or
-    'mix'. report_: [auto.judging.Row], every method's error on hidden values (name, setting, error, absolute, rms,
+    'mix'. report_: [auto.judging.Row], each candidate's error on hidden values (name, setting, error, absolute, rms,
     spread over the folds, folds, share of the mean), least first, with a row 'mix' for a mean; [] without hidden
     values. notes_: [text], messages about the data. plan_: auto.plan.Plan of transform; None for 'spectral' alone.
     confidence_: (N,) float64, 0 to 1, how well the observed values determine each vertex's share of the graph's

@@ -11,20 +11,24 @@ from gpukit.streams import Numpy
 
 
 class Split(NamedTuple):
-    """kept, hidden: masks of one shape, (N,) or (N, m, n); together the observed values."""
+    """observed, hidden: masks of one shape, (N,) or (N, m, n); together the observed values."""
 
-    kept: np.ndarray
+    observed: np.ndarray
     hidden: np.ndarray
 
 
-def split(mask, share, seed):
+def split(mask, share, seed, order=None):
     """Hide a share of the observed values: a Split.
 
     Values are hidden in the pattern of the missing ones. mask (N,) or (N, m, n) bool, True = observed; share, more than
     0 and less than 1. Whole vertices are hidden if most missing values belong to vertices without observations, else
-    single entries. The same seed hides the same entries. Raises DataError when nothing would be hidden or nothing left.
+    single entries. The same seed hides the same entries. order (N,): order of the vertices in which they are drawn.
+    Raises DataError when nothing would be hidden or nothing left.
     """
     share = check_real("holdout", share, 0.0, 1.0, strict=True)
+    if order is not None:
+        position = np.argsort(order)
+        return Split(*(part[position] for part in split(mask[order], share, seed)))
     observed_vertices = mask if mask.ndim == 1 else mask.reshape(len(mask), -1).any(axis=1)
     vertices = mask.ndim == 1 or 2 * (~observed_vertices).sum() * mask[0].size > (~mask).sum()
     positions = np.flatnonzero(observed_vertices if vertices else mask)
@@ -44,10 +48,10 @@ def split(mask, share, seed):
     return Split(mask & ~hidden, hidden)
 
 
-def watcher(observed, parts):
-    """Return a function of a session over parts.kept: the mean absolute error on hidden values.
+def watcher(tensor, parts):
+    """Return a function of a session over parts.observed: the mean absolute error on hidden values.
 
-    observed (N, m, n): centred like the session's tensor.
+    tensor (N, m, n): centred like the session's tensor.
     """
-    truth, hidden_missing = observed[beside(parts.hidden, observed)], beside(parts.hidden[~parts.kept], observed)
+    truth, hidden_missing = tensor[beside(parts.hidden, tensor)], beside(parts.hidden[~parts.observed], tensor)
     return lambda session: float(np.abs(session.missing()[hidden_missing] - truth).mean(dtype=np.float64))

@@ -10,7 +10,7 @@ from gpukit.graphs.basis import fourier_basis
 from gpukit.graphs.synth import synth_graph
 from gpukit.imputation import choose
 from gpukit.imputation.baselines.smoothing import all_baselines
-from gpukit.imputation.choose import Enough, Trial, Watch
+from gpukit.imputation.choose import Trial
 from gpukit.imputation.holdout import Split
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.spectral import cpu
@@ -169,28 +169,21 @@ def test_data_are_solved_where_the_first_split_recovers_them():
     assert not choose.is_solved([Trial(phase, two), Trial(phase, one)])
 
 
-@pytest.mark.parametrize("weights, sure", [("slice", 20 + choose.PATIENCE), ("common", 10)])
-def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, sure, monkeypatch):
+@pytest.mark.parametrize("weights, least_steps", [("slice", 20 + choose.PATIENCE), ("common", 10)])
+def test_a_phase_of_ranks_is_begun_before_a_path_is_given_up(weights, least_steps):
     """The patience starts after the path; for other weightings half-way."""
+    setting = choose.with_path(Setting(weights, 1.0, "none", Options()))
+    stopping = choose.early_stopping(setting, 0.0)
+    assert (stopping.least_steps, stopping.patience) == (least_steps, choose.PATIENCE)
+
+
+def test_a_path_that_rises_ends_before_its_last_step():
     place, _, _, tensor, mask = road(False)
-    watched = []
-    monkeypatch.setattr(choose, "Watch", lambda *given: watched.append(given[2]) or Watch(*given))
-    choose.choose(place, AUTO._replace(weights=weights, center="none"), of(tensor, mask), 0)
-    assert set(watched) == {sure}
-
-
-def test_a_path_ends_at_its_goal_or_after_getting_worse_for_long():
-    def steps(errors, goal, sure):
-        watch = Watch(iter(errors).__next__, goal, sure)
-        watch.judge = lambda session, judge=watch.judge: judge()
-        with pytest.raises(Enough):
-            for _ in errors:
-                watch(None)
-        return len(watch.errors)
-
-    assert steps([5.0, 3.0, 1.0, 0.5], 1.0, 100) == 3
-    assert steps([5.0, *np.arange(6.0, 30.0)], 0.0, 3) == 1 + choose.PATIENCE
-    assert steps([5.0, *np.arange(6.0, 30.0)], 0.0, 12) == 13
+    chosen = choose.choose(place, AUTO._replace(center="none"), of(tensor, mask), 0)
+    papers = next(trial for trial in chosen.trials if trial.setting.weights == "slice")
+    steps = len(papers.curves[0])
+    assert steps < papers.setting.options.iterations + papers.setting.options.rank_iterations
+    assert steps == max(20 + choose.PATIENCE, int(papers.curves[0].argmin()) + choose.PATIENCE) + 1
 
 
 def test_the_mean_is_the_one_that_predicts_best():
@@ -207,10 +200,21 @@ def test_the_mean_is_the_one_that_predicts_best():
 @pytest.mark.parametrize("missing, hidden", [(0.2, 0.2), (0.5, 0.125), (0.01, 0.05)])
 def test_as_large_a_share_is_hidden_as_is_missing_but_most_stays(missing, hidden):
     mask = np.arange(1000) >= missing * 1000
-    folds = choose.splits(mask, 3)
+    folds = choose.splits(np.arange(1000.0).reshape(1000, 1, 1), mask, 3)
     assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choose.FOLDS
-    assert all(((fold.kept | fold.hidden) == mask).all() and not (fold.kept & fold.hidden).any() for fold in folds)
+    assert all(
+        ((fold.observed | fold.hidden) == mask).all() and not (fold.observed & fold.hidden).any() for fold in folds
+    )
     assert (folds[0].hidden != folds[1].hidden).any() and (folds[1].hidden != folds[2].hidden).any()
+
+
+@pytest.mark.parametrize("entries", [False, True])
+def test_splits_do_not_depend_on_the_order_of_the_vertices(entries):
+    _, _, _, tensor, mask = road(entries)
+    order = np.random.default_rng(5).permutation(60)
+    for split, other in zip(choose.splits(tensor, mask, 0), choose.splits(tensor[order], mask[order], 0), strict=True):
+        np.testing.assert_array_equal(split.hidden[order], other.hidden)
+        np.testing.assert_array_equal(split.observed[order], other.observed)
 
 
 def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):

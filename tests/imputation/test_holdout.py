@@ -17,7 +17,7 @@ def test_a_share_of_what_is_observed_is_hidden(kind):
     mask = problem(kind=kind, N=50).mask
     parts = split(mask, 0.2, 3)
     assert not (parts.hidden & ~mask).any()
-    np.testing.assert_array_equal(parts.kept, mask & ~parts.hidden)
+    np.testing.assert_array_equal(parts.observed, mask & ~parts.hidden)
     np.testing.assert_array_equal(parts.hidden, split(mask, 0.2, 3).hidden)
     assert (parts.hidden != split(mask, 0.2, 4).hidden).any()
     whole = kind in ("slices", "one vertex", "both")

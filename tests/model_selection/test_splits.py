@@ -10,6 +10,7 @@ from gpukit.model_selection.splits import (
     hash_groups,
     hash_rows,
     keys_of,
+    order_by_moments,
     renumber,
 )
 from model_selection import naive
@@ -94,3 +95,23 @@ def test_groups_have_keys_of_their_members():
     keys = np.array([1, 2**63, 2**63 + 5, 7, 7, 9, 2**63 + 5, 1, 2**63], np.uint64)
     own = hash_groups(keys, np.array([0, 3, 5, 5, 6, 9]))
     assert own[0] == own[4] and len(np.unique(own)) == 4
+
+
+def test_rows_have_an_order_of_their_own():
+    random = np.random.default_rng(0)
+    rows, shuffled = random.poisson(0.3, (60, 12)).astype(np.float64), random.permutation(60)
+    rows[random.random(rows.shape) < 0.2] = np.nan
+    order = order_by_moments(rows)
+    assert len(np.unique(np.nan_to_num(rows, nan=-1), axis=0)) == 60 and sorted(order) == list(range(60))
+    np.testing.assert_array_equal(rows[shuffled][order_by_moments(rows[shuffled])], rows[order])
+    np.testing.assert_array_equal(order_by_moments(np.zeros((4, 3))), np.arange(4))
+
+
+def test_the_order_of_rows_does_not_depend_on_units():
+    rows = np.random.default_rng(0).normal(size=(30, 9))
+    rows[4], rows[5, 2:] = np.nan, np.nan
+    order = order_by_moments(rows)
+    assert order[-1] == 4
+    np.testing.assert_array_equal(order_by_moments(1.8 * rows + 32.0), order)
+    rows[7] += 1e-9
+    np.testing.assert_array_equal(order_by_moments(rows), order)

@@ -1,14 +1,13 @@
-"""Automatic method selection: judge every method on hidden values, then use the best one or a weighted mean.
+"""Automatic method selection: judge candidates on hidden values, then use a weighted mean of the best ones.
 
 | file              | contents                                                            |
 |-------------------|---------------------------------------------------------------------|
-| methods.py        | all methods by name, cheap ones first                               |
+| methods.py        | all methods by name, and the candidates of 'auto'                   |
 | masking.py        | folds of hidden values                                              |
 | ends.py           | runs of hidden values at the ends of series                         |
 | judging.py        | errors of a method on hidden values                                 |
 | gap_kinds.py      | kinds of missing values, by distance to the nearest observed value  |
 | mixing.py         | weights of the methods for each kind                                |
-| calibration.py    | correction of estimates by the median residual                      |
 | deviations.py     | standard deviations of imputed values                               |
 | growth.py         | usual change of a series beyond its ends                            |
 | error_features.py | features that predict the size of an error                          |
@@ -19,8 +18,7 @@
 | saving.py         | model files: reading and writing a plan                             |
 | spectral.py       | the paper's algorithm as a method                                   |
 
-A trial finds the methods close to the best. It uses one fold and, for large data, a subset of the columns. These
-methods are judged on all folds. If a fold hides few runs, such as days to forecast, the trial uses all folds, because
-one day cannot separate weekdays from Sundays. The mean has at most MEMBERS methods of each group of values. It is used
-only if its error is lower than that of the best single method.
+A trial finds the methods near the best. It uses one fold and, for large data, a subset of the columns. These methods,
+at most FINALISTS of each group of values, are judged on all folds. If a fold hides few runs, such as days to forecast,
+the trial uses all folds, because one day cannot separate weekdays from Sundays.
 """

@@ -57,9 +57,9 @@ def run_concurrently(problem, methods, work, on_result=lambda result: None):
 
     If threads pay off, long methods have a thread each, and methods without GPU computation share another.
     """
-    calls = [functools.partial(work, at) for at in range(len(methods))]
-    host = [at for at, method in enumerate(methods) if method.leaves_gpu]
-    groups = [[at] for at, method in enumerate(methods) if method.long] + [host]
+    calls = [functools.partial(work, index) for index in range(len(methods))]
+    host = [index for index, method in enumerate(methods) if method.leaves_gpu]
+    groups = [[index] for index, method in enumerate(methods) if method.long] + [host]
     groups = [group for group in groups if 0 < len(group) < len(calls)] if threads_pay(problem) else []
     initialize = functools.partial(devices.gpu, problem.place.device.index) if groups else None
     with alone() if groups else contextlib.nullcontext():

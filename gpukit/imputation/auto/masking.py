@@ -14,6 +14,7 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation import scans
 from gpukit.imputation.auto import ends
+from gpukit.model_selection.splits import order_by_moments
 from gpukit.streams import Numpy
 
 FOLDS, FEWER, MORE = 5, 2, 12  # FEWER with many runs, MORE with few
@@ -39,11 +40,21 @@ class Hidden(NamedTuple):
 def folds_of(problem, seed, count=None, anywhere=False):
     """Return [Hidden] whose values do not overlap; [] if too few values are observed.
 
-    count: number of folds, if there are enough values. By default FOLDS or FEWER; with few vertices or runs, more
-    folds until enough of them are hidden. anywhere: move runs at an end of few series like all others, to learn from
-    all vertices.
+    Folds do not depend on the order of the vertices. count: number of folds, if there are enough values. By default
+    FOLDS or FEWER; with few vertices or runs, more folds until enough of them are hidden. anywhere: move runs at an end
+    of few series like all others, to learn from all vertices.
     """
-    seen = problem.seen
+    order = order_by_moments(np.where(problem.seen, problem.values, np.nan))
+    folds = draw_folds(problem.seen[order], seed, count, (problem.ordered, anywhere))
+    position = np.argsort(order)
+    return [Hidden(hidden.values[position], hidden.lost[position]) for hidden in folds]
+
+
+def draw_folds(seen, seed, count, options):
+    """Return [Hidden] of a mask (N, T) of observed values.
+
+    options: see overlay_runs. Other arguments as in folds_of.
+    """
     if seen.sum() < FEWEST or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
@@ -51,7 +62,7 @@ def folds_of(problem, seed, count=None, anywhere=False):
     vertex_folds = count or count_vertex_folds(vertices, seen)
     for fold in range(count or max(FOLDS, min(max(MORE, vertex_folds), NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
-        runs = overlay_runs(seen, free & ~whole, rng, (problem.ordered, anywhere))
+        runs = overlay_runs(seen, free & ~whole, rng, options)
         hidden = Hidden(whole | runs.values, whole | runs.lost)
         if hidden.values.any() and not hidden.lost[seen].all():
             hidden_folds.append(hidden)

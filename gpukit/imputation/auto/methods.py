@@ -20,9 +20,13 @@ METHODS = (
 )
 BY_NAME = {method.name: method for method in METHODS}
 NAMES = tuple(BY_NAME)
+CANDIDATES = (
+    *("vertex-median", "interpolation", "akima", "seasonal", "tikhonov"),
+    *("kriging", "regularized-em", "smoothness", "local", "spectral"),
+)
 
 
 def candidates_of(problem, name):
-    """Return [Method] to try: all suitable ones for 'auto', else the named one and the simple ones."""
-    methods = METHODS if name == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[name]))
+    """Return [Method] to try: the suitable CANDIDATES for 'auto', else the named one and the simple ones."""
+    methods = map(BY_NAME.get, CANDIDATES) if name == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[name]))
     return [method for method in methods if method.suits(problem)]

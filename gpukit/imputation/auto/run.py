@@ -8,28 +8,27 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation import scans
-from gpukit.imputation.auto import calibration, deviations, masking
+from gpukit.imputation.auto import deviations, masking
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
-from gpukit.imputation.auto.mixing import loss_of, standard_error
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.plan_builder import Judged, build_plan
 from gpukit.imputation.auto.spectral import note_left_out
+from gpukit.model_selection.search import finalists
 
-NUMBERS = 1 << 20  # of a problem that methods are judged on: a window of a longer one
-TRIAL = 1 << 16  # of the columns that a trial is made on, where a method takes each column by itself
-AHEAD = 1 << 25  # entries of a problem that unselected methods may impute early: each needs a table
-ROUNDING = 1e-6  # of the largest residual
-NEAR = 1.25  # largest error of a finalist, relative to the least error of the trial
-MOST = 0.5  # share of equal values worth a note; scans.commonest needs at least this share
-MEMBERS = 3  # of each group of values
-FEW, WIDER, MORE = 20, 1.5, 6  # with fewer than FEW hidden units, WIDER and MORE replace NEAR and MEMBERS
-SURE = 2.0  # standard errors above the least loss for which WIDER replaces NEAR
+WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
+TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself
+EARLY = 1 << 25  # largest problem that finalists may impute early: each needs a table
+TIE_TOLERANCE = 1e-6  # rounding, relative to the largest residual
+NEAR = 1.5  # largest error of a finalist, relative to the least error of the trial
+FINALISTS = 3  # for each group of values
+FEW_UNITS = 20  # with fewer hidden units, a trial uses all folds
+COMMON = 0.5  # share of equal values worth a note; scans.commonest needs at least this share
 
 
-class Candidate(NamedTuple):
-    """A method at its best setting, with the residuals of a trial.
+class MethodTrial(NamedTuple):
+    """A method at its best setting, with its residuals.
 
     residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds. estimates: [(N, T) float32] of
     these folds, if computed.
@@ -45,63 +44,57 @@ class Candidate(NamedTuple):
         """Return the error of each group that has residuals."""
         return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
-    def may_beat(self, best, group, metric):
-        """Return True if its loss to the best of a group is within chance: a few values may cause it."""
-        some = self.groups == group
-        mine, least = loss_of(np.array([self.residuals[some], best.residuals[some]]), metric)
-        return bool((mine - least).sum() <= SURE * standard_error(mine - least))
 
-
-def decide(problem, asked, known, progress=None):
+def decide(problem, name, known_settings, progress=None):
     """Return (Plan, {name: (N, T)} of members that have imputed the problem already).
 
-    asked: 'auto' or a method's name; a named method is used alone, and the report adds the simple methods. known:
-    {name: setting} of methods that are already decided. progress: called as progress("judging", done, None,
-    {"method", "error"}).
+    name: 'auto' or a method's name; a named method is used alone, and the report adds the simple methods.
+    known_settings: {name: setting} of methods that are already decided. progress: called as progress("judging", done,
+    None, {"method", "error"}).
     """
     options = problem.options
-    whole = problem.window(NUMBERS)
-    folds = masking.folds_of(whole, options.seed)
-    folds = [Fold(hidden.values, whole.without(hidden.lost), whole.values) for hidden in folds]
+    window = problem.window(WINDOW)
+    folds = masking.folds_of(window, options.seed)
+    folds = [Fold(hidden.values, window.without(hidden.lost), window.values) for hidden in folds]
     if not folds:
-        return plan_without_folds(problem, asked)._replace(units=problem.units), {}
-    units = count_units(folds[0])
-    trial_folds = folds if asked != "auto" or 0 < units[1] < FEW else folds[:1]
-    trials = try_methods(whole, trial_folds, candidates_of(whole, asked), options.metric, progress)
-    if asked != "auto" and asked not in {trial.method.name for trial in trials}:
+        return plan_without_folds(problem, name)._replace(units=problem.units), {}
+    trial_folds = folds if name != "auto" or 0 < count_runs(folds[0]) < FEW_UNITS else folds[:1]
+    trials = try_methods(window, trial_folds, candidates_of(window, name), options.metric, progress)
+    if name != "auto" and name not in {trial.method.name for trial in trials}:
         raise DataError(
-            f"the method {asked!r} has nothing to say about these data: they have no order or no period that it needs, "
+            f"the method {name!r} has nothing to say about these data: they have no order or no period that it needs, "
             "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
         )
-    names = finalists(trials, asked, options.metric, any(0 < count < FEW for count in units))
-    near = [trial for trial in trials if trial.method.name in names]
-    judged, ahead = judge_finalists(
-        near, folds, whole, problem, lambda trial: decide_setting(whole, trial, known, progress)
+    chosen = choose_finalists(trials, options.metric) if name == "auto" else {name}
+    final_trials = [trial for trial in trials if trial.method.name in chosen]
+    judged, early = judge_finalists(
+        final_trials, folds, window, problem, lambda trial: decide_setting(window, trial, known_settings, progress)
     )
-    plan = build_plan(folds, judged, trials, options.metric, asked == "auto")
-    return plan._replace(notes=notes_of(problem), units=problem.units), ahead
+    plan = build_plan(folds, judged, trials, options.metric)
+    return plan._replace(notes=notes_of(problem), units=problem.units), early
 
 
-def judge_finalists(near, folds, whole, problem, decide):
-    """Return ([Judged] on all folds, {name: (N, T)} of candidates that imputed the problem early).
+def judge_finalists(trials, folds, window, problem, decide):
+    """Return ([Judged] on all folds, {name: (N, T)} of finalists that imputed the problem early).
 
     If methods run concurrently and one of them is long, the others with a known setting impute meanwhile: a finalist
-    is more likely to be used than not. whole: problem of the folds. decide(trial): the trial with its final setting.
+    is more likely to be used than not. window: problem of the folds. decide(trial): the trial with its final setting.
     """
-    early = threads_pay(whole) and problem.values.size <= AHEAD and any(trial.method.long for trial in near)
-    early_trials = [trial for trial in near if trial.method.decide is None] if early else []
+    is_early = threads_pay(window) and problem.values.size <= EARLY and any(trial.method.long for trial in trials)
+    early_trials = [trial for trial in trials if trial.method.decide is None] if is_early else []
 
-    def work(at):
-        if at < len(near):
-            return judge(folds, decide(near[at]))
-        method, setting, *_ = early_trials[at - len(near)]
+    def work(index):
+        if index < len(trials):
+            return judge(folds, decide(trials[index]))
+        method, setting, *_ = early_trials[index - len(trials)]
         return filled(method, problem, setting)
 
-    results = run_concurrently(whole, [trial.method for trial in near + early_trials], work)
-    return results[: len(near)], {trial.method.name: one for trial, one in zip(early_trials, results[len(near) :])}
+    results = run_concurrently(window, [trial.method for trial in trials + early_trials], work)
+    estimates = results[len(trials) :]
+    return results[: len(trials)], {trial.method.name: estimate for trial, estimate in zip(early_trials, estimates)}
 
 
-def plan_without_folds(problem, asked):
+def plan_without_folds(problem, name):
     """Return a Plan if too few values are observed to hide any.
 
     Interpolation in time, or means without an order. If vertices miss everything or nothing, the center of the
@@ -110,7 +103,7 @@ def plan_without_folds(problem, asked):
     usual = "interpolation" if problem.ordered else "two-way-mean"
     if masking.is_whole_only(problem.seen):
         usual = "vertex-median" if problem.options.metric == "absolute" else "vertex-mean"
-    name = usual if asked == "auto" else asked
+    name = usual if name == "auto" else name
     note = (
         f"too few values are observed to hide any and judge methods by, {problem.seen.sum():,}, of "
         f"{problem.seen.any(axis=1).sum():,} of the vertices: {name} fills in, and deviations are those of what is "
@@ -120,7 +113,7 @@ def plan_without_folds(problem, asked):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), deviations.constant(spread), [], [note])
 
 
 def notes_of(problem):
@@ -131,7 +124,7 @@ def notes_of(problem):
     notes = []
     if equal == count:
         notes.append(f"all that is observed is {value:g}.")
-    elif equal > MOST * count:
+    elif equal > COMMON * count:
         notes.append(
             f"{equal / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
@@ -148,7 +141,7 @@ def empty_columns(problem):
 
 
 def try_methods(problem, folds, methods, metric, progress):
-    """Return a Candidate of each method, on the folds."""
+    """Return a MethodTrial of each method, on the folds."""
     count, columns = problem.values.shape
     sample = np.arange(columns)
     if problem.values.size > TRIAL:
@@ -163,74 +156,72 @@ def try_methods(problem, folds, methods, metric, progress):
             progress("judging", next(numbers), None, message)
 
     return run_concurrently(
-        problem, methods, lambda at: best_setting(methods[at], problem, folds, sample, metric), report_trial
+        problem, methods, lambda index: best_setting(methods[index], problem, folds, sample, metric), report_trial
     )
 
 
-def best_setting(method, problem, folds, some, metric):
-    """The Candidate of a method: the setting with the least error on the hidden values of some columns."""
-    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, some][fold.hidden[:, some]]] for fold in folds])
+def best_setting(method, problem, folds, columns, metric):
+    """Return the MethodTrial of a method: the setting with the least error on the hidden values of some columns."""
+    groups = np.concatenate([GROUPS[kinds(fold.problem)[:, columns][fold.hidden[:, columns]]] for fold in folds])
     best = None
     for setting in method.settings(folds[0].problem):
-        pairs = [residuals_on(method, problem, fold, some, setting) for fold in folds]
-        residuals = np.concatenate([one for one, _ in pairs])
+        pairs = [residuals_on(method, problem, fold, columns, setting) for fold in folds]
+        residuals = np.concatenate([part for part, _ in pairs])
         if best is None or error_of(residuals, metric) < error_of(best.residuals, metric):
-            best = Candidate(method, setting, residuals, groups, [] if method.alone else [kept for _, kept in pairs])
+            estimates = [] if method.alone else [estimate for _, estimate in pairs]
+            best = MethodTrial(method, setting, residuals, groups, estimates)
     return best
 
 
-def residuals_on(method, problem, fold, some, setting):
-    """(residuals on the hidden values of some columns of a fold, the estimate (N, T) float32, None of a method that was
-    asked for those columns alone)."""
-    truth, hidden = problem.values[:, some], fold.hidden[:, some]
+def residuals_on(method, problem, fold, columns, setting):
+    """Return (residuals on the hidden values of some columns of a fold, estimate (N, T) float32).
+
+    The estimate is None for a method that computed these columns only.
+    """
+    truth, hidden = problem.values[:, columns], fold.hidden[:, columns]
     if method.alone:
-        return (filled(method, fold.problem.columns(some), setting) - truth)[hidden], None
+        return (filled(method, fold.problem.columns(columns), setting) - truth)[hidden], None
     estimate = filled(method, fold.problem, setting)
-    return (estimate[:, some] - truth)[hidden], estimate.astype(np.float32)
+    return (estimate[:, columns] - truth)[hidden], estimate.astype(np.float32)
 
 
-def count_units(fold):
-    """Return the number of whole vertices and of other independent units of a fold."""
+def count_runs(fold):
+    """Return the number of units of a fold that are not whole vertices."""
     units = np.unique(fold.units(kinds(fold.problem)[fold.hidden]))
-    whole = np.count_nonzero(units < len(fold.hidden))
-    return whole, len(units) - whole
+    return np.count_nonzero(units >= len(fold.hidden))
 
 
 def is_equal(trial, other):
     """Return True if two trials are equal up to rounding."""
     size = float(np.abs(trial.residuals).max(initial=0.0))
-    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
+    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=TIE_TOLERANCE * size)
 
 
-def finalists(trials, asked, metric, few):
+def choose_finalists(trials, metric):
     """Return the names of the methods to judge on all folds.
 
     Equal methods are represented by the first of them, and by those with estimates for isolated vertices (unjoined).
-    few: few units are hidden; one of them may decide, so more methods are judged.
     """
-    if asked != "auto":
-        return {asked}
-    unlike = [t for at, t in enumerate(trials) if t.method.unjoined or not any(is_equal(t, u) for u in trials[:at])]
-    names, near, members = set(), *((WIDER, MORE) if few else (NEAR, MEMBERS))
-    for group, errors in zip(np.unique(unlike[0].groups), zip(*(trial.errors(metric) for trial in unlike))):
-        order = np.argsort(errors, kind="stable")[:members]
-        best, least = unlike[order[0]], errors[order[0]]
-        close = [unlike[at] for at in order if errors[at] <= WIDER * least]
-        names |= {t.method.name for t in close if t.may_beat(best, group, metric)}
-        names |= {unlike[at].method.name for at in order if errors[at] <= near * least}
-    return names
+    distinct = [
+        trial
+        for index, trial in enumerate(trials)
+        if trial.method.unjoined or not any(is_equal(trial, other) for other in trials[:index])
+    ]
+    errors = np.array([trial.errors(metric) for trial in distinct])
+    return {distinct[index].method.name for group in errors.T for index in finalists(group, NEAR, FINALISTS)}
 
 
-def decide_setting(problem, trial, known, progress):
-    """Return a Candidate with its final setting."""
-    name, find = trial.method.name, trial.method.decide
-    if find is None:
+def decide_setting(problem, trial, known_settings, progress):
+    """Return a MethodTrial with its final setting."""
+    name, decide = trial.method.name, trial.method.decide
+    if decide is None:
         return trial
-    return trial._replace(setting=known[name] if name in known else find(problem, progress), estimates=[])
+    setting = known_settings[name] if name in known_settings else decide(problem, progress)
+    return trial._replace(setting=setting, estimates=[])
 
 
 def judge(folds, trial):
-    """Return Judged of a Candidate on all folds."""
-    rest = folds[len(trial.estimates) :]
-    more = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in rest]
-    return Judged(trial.method.name, trial.setting, trial.estimates + more)
+    """Return Judged of a MethodTrial on all folds."""
+    further = folds[len(trial.estimates) :]
+    estimates = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in further]
+    return Judged(trial.method.name, trial.setting, trial.estimates + estimates)

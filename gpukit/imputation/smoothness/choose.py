@@ -17,6 +17,7 @@ from gpukit.imputation.smoothness.plan import (
     Weights,
 )
 from gpukit.imputation.smoothness.solve import lags_of, solve
+from gpukit.model_selection.budget import Budget
 
 
 def best(problem, start_work):
@@ -49,7 +50,8 @@ class Search:
     """Errors by weights on folds; each fold's session starts from its last solution."""
 
     def __init__(self, problem, folds, start_work, lags):
-        self.metric, self.known, self.lags = problem.options.metric, {}, lags
+        self.metric, self.errors, self.lags = problem.options.metric, {}, lags
+        self.budget = Budget(MOST_TRIALS)
         self.parts = [
             [
                 (
@@ -64,10 +66,11 @@ class Search:
 
     def error(self, weights):
         """Return the error on all hidden values."""
-        if weights not in self.known:
+        if weights not in self.errors:
             residuals = [self.residuals(weights, *part) for part in self.parts[weights.alike]]
-            self.known[weights] = error_of(np.concatenate(residuals), self.metric)
-        return self.known[weights]
+            self.errors[weights] = error_of(np.concatenate(residuals), self.metric)
+            self.budget.spend(1)
+        return self.errors[weights]
 
     def residuals(self, weights, places, truth, work):
         """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
@@ -81,7 +84,7 @@ class Search:
     def descended(self, weights, factor):
         """Return the weights after coordinate descent by steps of a factor."""
         moved = True
-        while moved and len(self.known) < MOST_TRIALS:
+        while moved and not self.budget.is_spent:
             moved = False
             for field in ("near", "steady", "together", *range(self.lags)):
                 for step in (factor, 1.0 / factor):

@@ -74,16 +74,16 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     error there, and the estimate covers the missing entries of both masks.
     """
     parts = holdout.Split(mask, None) if hidden is None else holdout.Split(mask & ~hidden, hidden)
-    mean = mean_of(tensor, parts.kept, setting.center)
+    mean = mean_of(tensor, parts.observed, setting.center)
     watch = None if hidden is None else holdout.watcher(centred(tensor, mask, mean), parts)
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.reported(place.device, f"Imputing {sizes}"):
         begun = work_clock()
-        session, first = start(place, setting, centred(tensor, parts.kept, mean), parts.kept)
+        session, first = start(place, setting, centred(tensor, parts.observed, mean), parts.observed)
         fit = fit_path(session, first, setting.options, watch, progress)
         estimate = session.missing()
     seconds = {"iterations": work_clock() - begun, **getattr(session, "seconds", {})}
-    return Outcome(added(estimate, mean, parts.kept), fit, seconds)
+    return Outcome(added(estimate, mean, parts.observed), fit, seconds)
 
 
 def added(estimate, mean, mask):

@@ -10,7 +10,7 @@ from support import thinned
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.imputation import names
-from gpukit.imputation.auto import calibration, deviations, gap_kinds, judging, methods, mixing, run
+from gpukit.imputation.auto import deviations, gap_kinds, judging, methods, mixing, run
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
 from gpukit.imputation.problem import Method, Problem, always
@@ -74,31 +74,6 @@ def test_each_kind_has_shares_of_its_own():
     assert np.abs(mixing.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
 
 
-def test_methods_that_few_vertices_do_not_tell_apart_share_alike():
-    units, truth, kinds = np.repeat(np.arange(6), 50), np.zeros(300), np.full(300, gap_kinds.NEVER, np.int8)
-    estimates = np.array([[1, 2, 1, 2, 1, 2], [2, 1, 2, 1, 2, 1.05], [9, 9, 9, 9, 9, 9]])[:, units]
-    found = mixing.shrink_shares(np.eye(3)[[0] * gap_kinds.KINDS], estimates, truth, kinds, units, "absolute")
-    np.testing.assert_allclose(found[gap_kinds.NEVER], [0.75, 0.25, 0.0], atol=1e-3)
-
-
-def test_a_method_counts_the_less_the_more_standard_errors_it_loses():
-    lost = np.array([np.zeros(4), [1.5, 2.5, 1.5, 2.5], [-4.0, 4.0, -4.0, 4.01], np.zeros(4)])
-    found = mixing.shares_by_likelihood(lost)
-    assert found[0] == found[3] and 0.99 < found[2] / found[0] < 1 and found.sum() == pytest.approx(1)
-    excess, unsure = 8.0, mixing.standard_error(np.array([1.5, 2.5, 1.5, 2.5]))
-    assert found[1] / found[0] == pytest.approx(np.exp(-0.5 * (excess / unsure) ** 2))
-
-
-def test_shares_that_are_surely_better_stay():
-    rng, units = np.random.default_rng(1), np.arange(400)
-    truth, kinds = np.zeros(4000), np.full(4000, gap_kinds.ALWAYS, np.int8)
-    estimates = rng.normal(size=(2, 4000)) * [[1.0], [1.0]]
-    found = mixing.shrink_shares(
-        np.full((gap_kinds.KINDS, 2), 0.5), estimates, truth, kinds, units[np.arange(4000) % 400], "squared"
-    )
-    np.testing.assert_allclose(found, 0.5, atol=0.02)
-
-
 @pytest.mark.parametrize("zeros", [0.0, 0.97])
 def test_nothing_is_filled_in_with_certainty(zeros):
     rng = np.random.default_rng(0)
@@ -140,8 +115,8 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)
     error = np.abs(model.completed_ - truth)[~seen].mean()
     by_name = {row.name: row for row in model.report_}
-    assert set(names.SIMPLE) <= set(by_name)
-    assert error < 1.02 * by_name["interpolation"].error and error < 0.5 * by_name["two-way-mean"].error
+    assert set(by_name) == {*methods.CANDIDATES, planned.MIX}
+    assert error < 1.02 * by_name["interpolation"].error and error < 0.5 * by_name["tikhonov"].error
     assert model.report_ == sorted(model.report_, key=lambda row: row.error)
     assert (model.deviation_[~seen] > 0).all() and (model.deviation_[seen] == 0).all()
     assert abs(model.coverage_[0.9] - 0.9) < 0.02
@@ -196,36 +171,6 @@ def test_named_weights_mean_the_papers_algorithm():
     assert np.isnan(model.deviation_[~case.mask]).all() and (model.deviation_[case.mask] == 0).all()
 
 
-def skewed(seed=0):
-    """Return (estimate, truth) of a method of averages.
-
-    The truth is sometimes far below the estimate.
-    """
-    rng = np.random.default_rng(seed)
-    level = rng.normal(size=4000)
-    return level, level + np.where(rng.random(4000) < 0.15, -0.85 / 0.15, 1.0)
-
-
-def test_estimates_are_bent_to_the_middle():
-    kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
-    parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    bends = calibration.learn_bends(parts, "absolute")
-    assert not bends[0].any()
-    np.testing.assert_allclose(bends[1, 1], 1.0, atol=1e-9)
-    estimate, truth = skewed(2)
-    bent = calibration.apply_bends(bends, estimate, kinds)
-    assert np.abs(bent - truth).mean() < 0.8 * np.abs(estimate - truth).mean()
-    noise = [(e, e + np.random.default_rng(0).normal(size=e.shape), kinds) for e, _, _ in parts]
-    assert not calibration.learn_bends(noise, "absolute").any()
-
-
-def test_few_units_bend_nothing():
-    kinds = np.full(4000, gap_kinds.ALWAYS, np.int8)
-    parts = [(*skewed(seed), kinds) for seed in (0, 1)]
-    assert calibration.learn_bends(parts, "absolute", (0, calibration.KNOTS))[1].any()
-    assert not calibration.learn_bends(parts, "absolute", (calibration.KNOTS, 5)).any()
-
-
 def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
     kinds = np.array([2, 2, 2, 2, 2, gap_kinds.NEVER, gap_kinds.NEVER, gap_kinds.NEVER], np.int8)
@@ -234,16 +179,6 @@ def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden[1, 2] = True
     one, _, _, other, *_ = Fold(hidden, None, None).units(np.insert(kinds, 5, 2)).tolist()
     assert one != other
-
-
-def test_a_bend_that_costs_squares_is_none():
-    rng, kinds = np.random.default_rng(0), np.full(4000, gap_kinds.ALWAYS, np.int8)
-    parts = []
-    for _ in range(2):
-        mean = rng.uniform(0.1, 0.3, 4000)
-        parts.append((mean, np.where(rng.random(4000) < mean / 10, 10.0, 0.0), kinds))
-    assert calibration.learn_bends(parts, "squared")[1, 1].max() < 0.05
-    assert not calibration.learn_bends([(4 * e, t, k) for e, t, k in parts[:1]], "absolute").any()
 
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():
@@ -274,19 +209,16 @@ def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
     assert len(one.estimates) == 1 and len(both.estimates) == 2 and len(both.residuals) == 8
 
 
-@pytest.mark.parametrize("metric", ["absolute", "squared"])
-def test_who_loses_by_chance_alone_is_judged_on_all_folds(metric):
-    rng = np.random.default_rng(0)
-    least = rng.normal(size=400)
-    once, always, groups = rng.permutation(least), 1.4 * rng.permutation(least), np.zeros(400, int)
-    once[7] = {"absolute": 140.0, "squared": 20.0}[metric]  # one value, at a jump of a series
+def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
+    """The first group has two finalists; the second one another, which is far from the best of the first."""
+    rng, groups = np.random.default_rng(0), np.repeat([0, 1], 200)
+    sizes = {"last-value": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "akima": (1.2, 9.0)}
+    errors = np.abs(rng.normal(size=200)) + 1.0
     trials = [
-        run.Candidate(methods.BY_NAME[name], {}, residuals, groups, [])
-        for name, residuals in (("last-value", least), ("interpolation", once), ("seasonal", always))
+        run.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
+        for name, both in sizes.items()
     ]
-    assert run.finalists(trials, "auto", metric, False) == {"last-value", "interpolation"}
-    once[7] *= 3  # more than 1.5 times as much
-    assert run.finalists(trials, "auto", metric, False) == {"last-value"}
+    assert run.choose_finalists(trials, "absolute") == {"last-value", "interpolation", "seasonal"}
 
 
 @pytest.mark.slow
@@ -439,3 +371,16 @@ def test_series_that_alternate_are_filled_in_as_with_their_times():
     models = [GraphImputer(device="cpu").fit(None, given, times=times) for times in (None, np.arange(260))]
     errors = [np.abs(model.completed_ - values)[~seen].mean() for model in models]
     assert errors[0] <= 1.02 * errors[1]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("whole", [False, True])
+def test_the_order_of_the_vertices_does_not_matter(whole):
+    rng, truth = np.random.default_rng(0), waves()
+    order, seen = rng.permutation(N), rng.random((N, T)) > 0.2
+    seen[3] &= not whole
+    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    other = GraphImputer(device="cpu").fit(ring()[np.ix_(order, order)], truth[order], seen[order])
+    assert [row.name for row in model.report_] == [row.name for row in other.report_]
+    np.testing.assert_allclose(other.completed_, model.completed_[order], atol=2e-3)
+    np.testing.assert_allclose(other.deviation_, model.deviation_[order], rtol=0.05, atol=1e-4)

@@ -19,6 +19,18 @@ def test_hidden_vertices_are_whole_and_each_is_hidden_once():
     assert sorted(np.concatenate(rows)) == list(range(10, 50))
 
 
+@pytest.mark.parametrize("whole", [False, True])
+def test_folds_do_not_depend_on_the_order_of_the_vertices(whole):
+    rng = np.random.default_rng(0)
+    seen, values, order = rng.random((30, 80)) > 0.1, rng.poisson(0.3, (30, 80)).astype(float), rng.permutation(30)
+    seen[:6] &= not whole
+    folds = masking.folds_of(asked(values, seen), 0)
+    others = masking.folds_of(asked(values[order], seen[order]), 0)
+    for fold, other in zip(folds, others, strict=True):
+        np.testing.assert_array_equal(fold.values[order], other.values)
+        np.testing.assert_array_equal(fold.lost[order], other.lost)
+
+
 def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
     seen = np.ones((12, 30), bool)
     seen[[2, 7]] = False
@@ -82,7 +94,7 @@ def begun_late(rows):
 
 def test_sensors_that_begin_late_are_told_at_those_times():
     seen = begun_late(20)
-    folds = masking.folds_of(asked(np.ones((20, 200)), seen), 0)
+    folds = masking.folds_of(asked(np.ones((20, 200)), seen), 1)
     early = [hidden[:, :60] for hidden, _ in folds]
     begun = [np.flatnonzero(one[:, :20].all(axis=1)) for one in early]
     assert len(begun[0]) == 3 and 9 <= len(np.concatenate(begun)) <= 15

@@ -7,6 +7,7 @@ import pytest
 
 from gpukit.imputation.auto import deviations, gap_kinds, plan_builder
 from gpukit.imputation.auto.judging import Fold
+from gpukit.imputation.auto.plan import Plan
 
 
 def fold(columns):
@@ -43,3 +44,30 @@ def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     parts = [deviations.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
     found = deviations.WIDE * deviations.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
+
+
+def test_vertices_hidden_whole_are_counted_over_all_folds():
+    """The first fold hides two vertices whole and part of a third; the second one a vertex whole."""
+    hidden = np.zeros((2, 4, 5), bool)
+    hidden[0, :2] = hidden[1, 3] = hidden[0, 2, 1:3] = True
+    fold_kinds = np.full((2, 4, 5), gap_kinds.ALWAYS, np.int8)
+    fold_kinds[0, :2] = fold_kinds[1, 3] = gap_kinds.NEVER
+    folds = [Fold(mask, None, None) for mask in hidden]
+    assert plan_builder.count_whole_vertices(folds, fold_kinds) == 3
+
+
+def test_methods_with_tiny_shares_are_dropped(monkeypatch):
+    drawn = np.tile([0.5, 0.496, 0.004], (gap_kinds.KINDS, 1))
+    drawn[3] = [0.001, 0.999, 0.0]
+    monkeypatch.setattr(plan_builder, "shares_of", lambda *arguments: drawn)
+    judged = [plan_builder.Judged(name, {}, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]
+    members, shares = plan_builder.choose_members([fold([1])], [np.zeros((3, 6), np.int8)], judged, "absolute")
+    assert [member.name for member in members] == ["local", "akima"]
+    np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])
+    np.testing.assert_allclose(shares.sum(axis=1), 1.0)
+
+
+@pytest.mark.parametrize("names, expected", [(["local"], "local"), (["local", "akima"], "mix")])
+def test_a_plan_is_named_by_its_only_method(names, expected):
+    members = [(name, {}) for name in names]
+    assert Plan(members, None, None, [], []).method == expected

@@ -117,6 +117,15 @@ def test_a_search_begins_where_the_error_is_least(monkeypatch):
     assert len(errors) == len(plan.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
 
 
+def test_a_search_ends_with_its_budget(monkeypatch):
+    truth, seen, tried = waves(), np.random.default_rng(0).random((N, T)) > 0.3, set()
+    error = choose.Search.error
+    monkeypatch.setattr(choose, "MOST_TRIALS", len(plan.STARTS))
+    monkeypatch.setattr(choose.Search, "error", lambda self, w: tried.add(w) or error(self, w))
+    choose.best(problem(truth, seen), method.start_work)
+    assert len(tried) == len(plan.STARTS)
+
+
 def test_steps_multiply_one_weight():
     weights = Weights(1, 0.1, 0.2, 0.3, (0.5, 0.25))
     assert choose.stepped(weights, "steady", 4.0) == weights._replace(steady=0.8)
