@@ -65,15 +65,6 @@ def ranked(entries):
     return sorted(tried, key=lambda entry: (-len(entry.outcomes), entry.rmse))
 
 
-def finalists(entries, margin, most):
-    """Return at most `most` Entries with RMSE near the lowest, best first.
-
-    margin: relative distance from the lowest.
-    """
-    order = ranked(entries)
-    return [entry for entry in order if entry.rmse <= (1.0 + margin) * order[0].rmse][:most]
-
-
 def simplest(entries, size):
     """Return the simplest Entry that the best is not better than, by more than a standard error over folds.
 

@@ -11,8 +11,9 @@ from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization.estimator import LSHMF, check_shape
 from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
 from gpukit.factorization.tuning import grid as grids
-from gpukit.factorization.tuning.entries import Entry, finalists, ranked, simplest
+from gpukit.factorization.tuning.entries import Entry, ranked, simplest
 from gpukit.factorization.tuning.fold import Fold, estimator_of
+from gpukit.model_selection.search import finalists
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.pairs import ratings_of
 
@@ -192,7 +193,8 @@ class Search:
         """Return the Entries that continue on the other folds."""
         if self.rules.exhaustive:
             return [entry for entry in self.entries if entry.outcomes]
-        return finalists(self.entries, MARGIN, MOST)
+        order = ranked(self.entries)
+        return [order[at] for at in finalists([entry.rmse for entry in order], 1.0 + MARGIN, MOST)]
 
     def found(self):
         """Return the Tuned so far.
