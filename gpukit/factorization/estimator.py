@@ -10,7 +10,7 @@ from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.estimator import warn_if_random
+from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where
@@ -399,8 +399,6 @@ class LSHMF(Factorization):
 
     def _hashing(self, n_neighbors):
         """Return the settings of the search for n_neighbors."""
-        from gpukit.neighbors import SimLSH
-
         lsh = self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi
         return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 
