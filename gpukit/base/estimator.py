@@ -3,11 +3,19 @@
 If it is installed, its own classes are used.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
+from typing import TYPE_CHECKING, Any, Self
 
 from gpukit.base import scikit
 from gpukit.errors import NotFittedError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpukit.typing import Path
 
 
 class Estimator:
@@ -19,8 +27,12 @@ class Estimator:
     __metadata_request__fit = {"qid": True} sets the default requests, as in scikit-learn.
     """
 
-    _fitted_by = None
-    _transient = ()
+    set_fit_request: Callable[..., Self]
+    set_predict_request: Callable[..., Self]
+    set_score_request: Callable[..., Self]
+
+    _fitted_by: str
+    _transient: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -31,11 +43,11 @@ class Estimator:
         signature = inspect.signature(cls.__init__)
         return sorted(name for name in signature.parameters if name != "self")
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments as a dict; deep is ignored."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set constructor arguments for the next fit.
 
         The fitted state stays; only its computation moves with `device`. Raises ParameterError for an unknown name.
@@ -58,7 +70,7 @@ class Estimator:
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name not in self._transient}
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write the fitted model to a file, atomically and without pickle.
 
         See gpukit.persist. Raises NotFittedError, and DataError if path is not writable.
@@ -69,7 +81,7 @@ class Estimator:
         persist.save_model(path, self, *self._packed())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: Path) -> Self:
         """Return the fitted model in a file; its device is 'auto'.
 
         Raises DataError (no file) or ModelError (another model, damaged, another format).
@@ -104,7 +116,7 @@ class Estimator:
         """Return scikit-learn's tags: no y, sparse matrices and NaN (not rated) allowed."""
         return scikit.tags()
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Return scikit-learn's MetadataRequest of the estimator."""
         return scikit.routing(self)
 

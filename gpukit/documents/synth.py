@@ -10,6 +10,8 @@ of magnitude, and training takes a similar number of steps as on real data. The 
 traits and noise.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -125,7 +127,7 @@ MSLR136 = (
 RECIPES = {46: LETOR4, 136: MSLR136}
 
 
-def synth_letor(like="mslr-web10k", scale=1.0, seed=0):
+def synth_letor(like: str = "mslr-web10k", scale: float = 1.0, seed: int = 0) -> Documents:
     """Generate documents with the shape of a LETOR training set.
 
     A seed gives the same result on any machine. scale: fraction of the queries, whose lengths keep their distribution;

@@ -1,7 +1,10 @@
 """Predictions, evaluation and files of a fitted model; shared by both estimators."""
 
+from __future__ import annotations
+
 import os
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +15,10 @@ from gpukit.errors import DataError
 from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
+
+if TYPE_CHECKING:
+    from gpukit.factorization.lookup import Predicted
+    from gpukit.typing import ArrayLike, Float32, Ids, Int32, RatingsLike
 
 _making = threading.Lock()  # of sessions: the first threads that use a model share one
 os.register_at_fork(
@@ -26,6 +33,13 @@ class Serving(Estimator):
 
     A subclass has `walk`, the major side of its sessions, and `device`.
     """
+
+    user_ids_: Ids
+    item_ids_: Ids
+    mean_: float
+    scale_: tuple[float, float]
+    neighbors_: Int32
+    n_features_in_: int
 
     _fitted_by = "item_ids_"
     _transient = ("_serving",)
@@ -44,27 +58,27 @@ class Serving(Estimator):
         vars(self).pop("_serving", None)
 
     @property
-    def user_factors_(self):
+    def user_factors_(self) -> Float32:
         """(M, F) float32, in roots of the ratings' unit."""
         return self._of_state("user_factors") * np.float32(self._scale.deviation**0.5)
 
     @property
-    def item_factors_(self):
+    def item_factors_(self) -> Float32:
         """(N, F) float32, in roots of the ratings' unit."""
         return self._of_state("item_factors") * np.float32(self._scale.deviation**0.5)
 
     @property
-    def user_bias_(self):
+    def user_bias_(self) -> Float32:
         """(M,) float32, in units of the ratings."""
         return self._of_state("user_extras")[:, BIAS] * np.float32(self._scale.deviation)
 
     @property
-    def item_bias_(self):
+    def item_bias_(self) -> Float32:
         """(N,) float32, in units of the ratings."""
         return self._of_state("item_extras")[:, BIAS] * np.float32(self._scale.deviation)
 
     @property
-    def user_baseline_(self):
+    def user_baseline_(self) -> Float32:
         """(M,) float32, in units of the ratings.
 
         With item_baseline_ and mean_ the bias-only predictor of Eq. (1).
@@ -72,7 +86,7 @@ class Serving(Estimator):
         return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
 
     @property
-    def item_baseline_(self):
+    def item_baseline_(self) -> Float32:
         """(N,) float32, in units of the ratings; see user_baseline_."""
         return self._of_state("item_extras")[:, BASE] * np.float32(self._scale.deviation)
 
@@ -125,7 +139,7 @@ class Serving(Estimator):
         """Return the History, on the fit's device or on the host."""
         return self._history if str(device) == self.device_ else self._rated
 
-    def predict(self, X, unknown="warn"):
+    def predict(self, X: RatingsLike, unknown: Predicted = "warn") -> Float32:
         """Return predicted ratings (n,) float32, within the range of the training ratings.
 
         Parameters
@@ -171,7 +185,7 @@ class Serving(Estimator):
         users, items = pairs_of(X)
         return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
 
-    def evaluate(self, X, y=None):
+    def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
 
         X and y are as in fit.
@@ -190,7 +204,7 @@ class Serving(Estimator):
                 squares, sizes = squares + found[0], sizes + found[1]
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
-    def score(self, X, y=None):
+    def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return the negative RMSE on X, or on y of X.
 
         Larger is better, as model selection requires.
