@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, scikit
+from gpukit.base.arrays import axes
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
@@ -18,7 +19,7 @@ from gpukit.ratings import Ratings
 
 if TYPE_CHECKING:
     from gpukit.factorization.lookup import Predicted
-    from gpukit.typing import ArrayLike, Float32, Ids, Int32, RatingsLike
+    from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int32, RatingsLike
 
 _making = threading.Lock()  # of sessions: the first threads that use a model share one
 os.register_at_fork(
@@ -139,31 +140,38 @@ class Serving(Estimator):
         """Return the History, on the fit's device or on the host."""
         return self._history if str(device) == self.device_ else self._rated
 
-    def predict(self, X: RatingsLike, unknown: Predicted = "warn") -> Float32:
+    def predict(
+        self, X: RatingsLike | IdsLike, items: IdsLike | None = None, *, unknown: Predicted = "warn"
+    ) -> Float32:
         """Return predicted ratings (n,) float32, within the range of the training ratings.
 
         Parameters
         ----------
         X : pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, otherwise its
-            first two columns), Ratings, or a users x items matrix, whose stored entries are predicted
+            first two columns), Ratings, or a users x items matrix, whose stored entries are predicted; with items:
+            ids of the users (n,)
+        items : ids of the items (n,), one for each user: predict(users, items). A single id is an array of one.
         unknown : 'warn', 'baseline' or 'error' (DataError). Unknown users and items are predicted from the known one of
             the pair, or as the mean. 'warn' counts them in a UserWarning, 'baseline' does not.
 
-        Raises DataError for ids that are neither text nor whole numbers.
+        Raises DataError for ids that are neither text nor whole numbers, and for numbers of users and items that
+        differ.
         """
         from gpukit.factorization import run
 
-        return run.unscale(self._z_of(X, unknown=unknown), self._scale)
+        return run.unscale(self._z_of(X, items, unknown=unknown), self._scale)
 
-    def _z_of(self, X, session_of=None, unknown="baseline"):
+    def _z_of(self, X, items=None, session_of=None, unknown="baseline"):
         """Return predictions (n,) float32 of pairs in the units of training.
 
-        session_of: function that returns the session.
+        X, items: as in predict; session_of: function that returns the session.
         """
         check_choice("unknown", unknown, PREDICTED)
         with self._reported("Predicting"):
             session = (session_of or self._session)()
-            users, items = self._pairs(X)
+            users, items = self._pairs(
+                X if items is None else tuple(one if axes(one) else np.atleast_1d(one) for one in (X, items))
+            )
             report_unknown(users, items, (len(self.user_ids_), len(self.item_ids_)), unknown, stacklevel=3)
             predicted = np.empty(len(users), np.float32)
             for first in range(0, len(users), JUDGED_AT_ONCE):

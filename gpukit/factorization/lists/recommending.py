@@ -184,13 +184,20 @@ class Recommending(Serving):
         order = np.argsort(hidden, axis=1, kind="stable")[:, : request.pool]
         return tuple(np.take_along_axis(part, order, 1) for part in (items, np.where(hidden, np.float32(np.nan), z)))
 
-    def pair_scores(self, X: RatingsLike, by: RankedBy = "lists", unknown: Predicted = "warn") -> Float32:
+    def pair_scores(
+        self,
+        X: RatingsLike | IdsLike,
+        items: IdsLike | None = None,
+        *,
+        by: RankedBy = "lists",
+        unknown: Predicted = "warn",
+    ) -> Float32:
         """Return the scores (n,) float32 of pairs by which `recommend` ranks.
 
-        X, unknown: as in predict.
+        X, items, unknown: as in predict.
         """
         ranking = self._ranking(by)
-        z = self._z_of(X, ranking.session, unknown)
+        z = self._z_of(X, items, ranking.session, unknown)
         return z * np.float32(ranking.scale.deviation) + np.float32(ranking.scale.mean)
 
     def fit_lists(self) -> Self:

@@ -80,9 +80,11 @@ class Live:
                 self._load(self.model().partial_fit(X, y, **options))
         return self.updates_[-1]
 
-    def predict(self, X: RatingsLike, unknown: Predicted = "warn") -> Float32:
-        """Predict ratings of pairs X, (n,) float32, as the estimators' predict."""
-        return self._get_estimator().predict(X, unknown)
+    def predict(
+        self, X: RatingsLike | IdsLike, items: IdsLike | None = None, *, unknown: Predicted = "warn"
+    ) -> Float32:
+        """Predict ratings of pairs X, or of users and items, (n,) float32, as the estimators' predict."""
+        return self._get_estimator().predict(X, items, unknown=unknown)
 
     def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or on ratings y of pairs X."""

@@ -160,4 +160,4 @@ def test_requests_of_what_fit_takes_besides():
     with config_context(enable_metadata_routing=True):
         model = LSHMF().set_fit_request(validation=True)
         assert model.get_metadata_routing().fit.requests["validation"] is True
-        assert model.get_metadata_routing().predict.requests == {"unknown": None}
+        assert model.get_metadata_routing().predict.requests == {"items": None, "unknown": None}
