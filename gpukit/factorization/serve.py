@@ -43,6 +43,7 @@ class Serving(Estimator):
     n_features_in_: int
 
     _fitted_by = "item_ids_"
+    _facts = ("user_ids_", "item_ids_", "scale_", "mean_", "neighbors_", "feedback_", "device_")
     _transient = ("_serving",)
 
     def set_fitted(self, state, rated, scale, user_ids, item_ids):

@@ -112,6 +112,7 @@ class GraphImputer(Estimator):
     trials_: list[Trial]
 
     _fitted_by = "completed_"
+    _facts = ("completed_", "method_", "coverage_", "device_")
 
     def __init__(
         self,

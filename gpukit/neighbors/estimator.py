@@ -83,6 +83,7 @@ class SimLSH(Estimator):
     timings_: dict[str, float]
 
     _fitted_by = "neighbors_"
+    _facts = ("neighbors_", "random_share_", "device_")
 
     def __init__(
         self,

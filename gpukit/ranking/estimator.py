@@ -127,6 +127,7 @@ class RankSVM(Estimator):
     metric_: str
 
     _fitted_by = "coef_"
+    _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
     __metadata_request__fit = {"qid": True, "query_weight": True}
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
