@@ -18,10 +18,13 @@ from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
+from gpukit.imputation.tables.output import check_output, feature_names, in_container
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from gpukit.graphs import GraphTensor
     from gpukit.graphs.basis import Basis
     from gpukit.imputation.auto.judging import Row
@@ -31,6 +34,7 @@ if TYPE_CHECKING:
     from gpukit.imputation.names import Method, Metric
     from gpukit.imputation.spectral.path import History
     from gpukit.imputation.spectral.thresholds import Weights
+    from gpukit.imputation.tables.output import Output
     from gpukit.parallel import Team
     from gpukit.typing import ArrayLike, DeviceLike, Float64, GraphLike, Ids, Int32, Progress, Table
 
@@ -290,7 +294,7 @@ class GraphImputer(Estimator):
         device = self.place_.device if self.plan_ is None else None
         taken = inputs.taken_again(self, tensor, mask, times, device)
         taken.check_bounds(self._fitted_options)
-        return taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options))
+        return in_container(self, taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options)))
 
     def extend(
         self,
@@ -321,8 +325,28 @@ class GraphImputer(Estimator):
         progress: Progress | None = None,
         times: ArrayLike | None = None,
     ) -> Any:
-        """Return completed_ after fit; arguments as fit."""
-        return self.fit(graph, tensor, mask, progress, times).completed_
+        """Return completed_ after fit, in the container of set_output; arguments as fit."""
+        return in_container(self, self.fit(graph, tensor, mask, progress, times).completed_)
+
+    def set_output(self, *, transform: Output | None = None) -> Self:
+        """Set the container of the results of transform and fit_transform.
+
+        transform: 'pandas', a DataFrame for arrays of times by sensors too; 'default', the container of the input;
+        None: no change. Until it is called, scikit-learn's set_config(transform_output=...) applies, if scikit-learn is
+        loaded.
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": check_output(transform)}
+        return self
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Ids:
+        """Return the names (N,) of the columns of a completed table.
+
+        They are input_features, otherwise the columns of fit's frame, or x0, x1, ... Raises DataError for another
+        number of names.
+        """
+        self._check_fitted()
+        return feature_names(self, input_features)
 
     def _packed(self):
         from gpukit.imputation import saving
