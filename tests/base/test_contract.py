@@ -153,6 +153,16 @@ def test_pickles_and_copies(name, fitted):
         assert_same(CASES[name].answer(copied), expected)
 
 
+@EACH
+def test_editors_know_what_fit_sets(name, fitted):
+    """Every fitted attribute is declared in a class, or is a property; a declaration alone sets nothing."""
+    model, unfitted = fitted[name], type(fitted[name])()
+    declared = {one for kind in type(model).__mro__ for one in vars(kind).get("__annotations__", {})}
+    assert {one for one in vars(model) if one in public(model)} <= declared
+    assert not [one for one in declared if one.endswith("_") and hasattr(unfitted, one)]
+    assert set(vars(unfitted)) == set(unfitted.get_params())
+
+
 def cells_of(model):
     """Return (text, {name: value}) of a model's HTML, which must be well formed."""
     tree = ElementTree.fromstring(model._repr_html_())
