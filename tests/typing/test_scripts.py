@@ -32,7 +32,7 @@ DECLARED = {  # names that snippets take from the text around them
 def lines_of_mypy(folder, root):
     """Return {(file name, line)} of the errors that mypy reports for the scripts in a folder."""
     command = [sys.executable, "-m", "mypy", "--config-file=", "--follow-imports=silent", "--ignore-missing-imports"]
-    environment = {**os.environ, "MYPYPATH": str(root)}
+    environment = {**os.environ, "MYPYPATH": str(root), "MYPY_CACHE_DIR": str(folder.parent / "mypy")}
     done = subprocess.run([*command, "."], cwd=folder, env=environment, capture_output=True, text=True)
     found = re.findall(r"^(.+\.py):(\d+): error:", done.stdout, re.M)
     assert done.returncode == bool(found) and not done.stderr, done.stdout + done.stderr
