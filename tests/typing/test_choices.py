@@ -9,7 +9,15 @@ from typing import Literal, get_args, get_origin, get_type_hints
 import pytest
 
 import gpukit
+from gpukit.documents import synth as letor_synth
 from gpukit.errors import ParameterError
+from gpukit.factorization import objective
+from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
+from gpukit.imputation.auto import methods
+from gpukit.imputation.names import METHODS
+from gpukit.ranking import scaling
+from gpukit.ranking.estimator import Scale
+from gpukit.ratings.generated import synth as ratings_synth
 
 
 def hints_of(cls):
@@ -51,6 +59,16 @@ def test_choices(name, parameter, values):
         model.set_params(**{parameter: "nothing"}).check()
     listed = re.search(r"must be one of (.*); got 'nothing'", str(refused.value))
     assert (listed and listed[1].split(", ")) == (None if parameter == "C" else list(map(repr, values)))
+
+
+def test_tables_have_the_same_names():
+    """Names that are both in a Literal and in a table of what they stand for."""
+    assert objective.ALL_SOLVERS == ("auto", *SOLVERS, *LOSSES_OF)
+    assert objective.LOSSES == ("auto", *sum(LOSSES_OF.values(), ()))
+    assert get_args(Scale) == ("auto", *scaling.KINDS)
+    assert set(METHODS) == set(methods.BY_NAME)
+    for module, function in ((ratings_synth, ratings_synth.synth_ratings), (letor_synth, letor_synth.synth_letor)):
+        assert literals_of(get_type_hints(function)["like"]) == tuple(module.SHAPES)
 
 
 def test_every_parameter_has_a_type():
