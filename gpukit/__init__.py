@@ -18,43 +18,85 @@ the work runs), random.py (bits from a seed and an index), persist.py, errors.py
 Importing gpukit costs nothing: estimators and modules are imported when they are first asked for.
 """
 
-import importlib
 import os
 
-from gpukit._version import __version__
+from gpukit._lazy import on_demand
+
+TYPE_CHECKING = False  # as typing's, whose import takes longer than gpukit's
+if TYPE_CHECKING:
+    from gpukit import base as base
+    from gpukit import device as device
+    from gpukit import documents as documents
+    from gpukit import errors as errors
+    from gpukit import evaluation as evaluation
+    from gpukit import factorization as factorization
+    from gpukit import graphs as graphs
+    from gpukit import imputation as imputation
+    from gpukit import neighbors as neighbors
+    from gpukit import persist as persist
+    from gpukit import random as random
+    from gpukit import ranking as ranking
+    from gpukit import ratings as ratings
+    from gpukit import selection as selection
+    from gpukit import sorting as sorting
+    from gpukit import svt as svt
+    from gpukit._version import __version__ as __version__
+    from gpukit.documents import Documents as Documents
+    from gpukit.documents import find_folds as find_folds
+    from gpukit.documents import read_letor as read_letor
+    from gpukit.documents import synth_letor as synth_letor
+    from gpukit.factorization import LSHMF as LSHMF
+    from gpukit.factorization import MatrixFactorization as MatrixFactorization
+    from gpukit.graphs import GraphTensor as GraphTensor
+    from gpukit.graphs import graph_from_coordinates as graph_from_coordinates
+    from gpukit.graphs import graph_from_distances as graph_from_distances
+    from gpukit.graphs import graph_from_series as graph_from_series
+    from gpukit.graphs import read_graph as read_graph
+    from gpukit.graphs import synth_graph as synth_graph
+    from gpukit.imputation import GraphImputer as GraphImputer
+    from gpukit.neighbors import SimLSH as SimLSH
+    from gpukit.persist import load_model as load_model
+    from gpukit.ranking import RankSVM as RankSVM
+    from gpukit.ratings import Ratings as Ratings
+    from gpukit.ratings import as_ratings as as_ratings
+    from gpukit.ratings import read_ratings as read_ratings
+    from gpukit.ratings import synth_ratings as synth_ratings
+    from gpukit.runtime.thread_count import get_num_threads as get_num_threads
+    from gpukit.runtime.thread_count import set_num_threads as set_num_threads
+    from gpukit.sorting import segmented_argsort as segmented_argsort
+    from gpukit.svt import singular_value_threshold as singular_value_threshold
 
 # numpy's matrix products leave their threads waiting busily, in the way of compiled loops that follow: small tensors
 # took several times as long. OpenBLAS reads this (a power of two, of cycles) when numpy is imported.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "4")
 
-ESTIMATORS = {
-    "GraphImputer": "gpukit.imputation",
-    "LSHMF": "gpukit.factorization",
-    "MatrixFactorization": "gpukit.factorization",
-    "RankSVM": "gpukit.ranking",
-    "SimLSH": "gpukit.neighbors",
-}
-_HOME = {
-    **ESTIMATORS,
-    "Documents": "gpukit.documents",
-    "GraphTensor": "gpukit.graphs",
-    "Ratings": "gpukit.ratings",
-    "as_ratings": "gpukit.ratings",
-    "find_folds": "gpukit.documents",
-    "get_num_threads": "gpukit.runtime.thread_count",
-    "graph_from_coordinates": "gpukit.graphs",
-    "graph_from_distances": "gpukit.graphs",
-    "graph_from_series": "gpukit.graphs",
-    "read_graph": "gpukit.graphs",
-    "read_letor": "gpukit.documents",
-    "read_ratings": "gpukit.ratings",
-    "synth_graph": "gpukit.graphs",
-    "synth_letor": "gpukit.documents",
-    "synth_ratings": "gpukit.ratings",
-    "load_model": "gpukit.persist",
-    "segmented_argsort": "gpukit.sorting",
-    "set_num_threads": "gpukit.runtime.thread_count",
-    "singular_value_threshold": "gpukit.svt",
+ESTIMATORS = ("GraphImputer", "LSHMF", "MatrixFactorization", "RankSVM", "SimLSH")
+_HOMES = {
+    "__version__": "_version",
+    "GraphImputer": "imputation",
+    "LSHMF": "factorization",
+    "MatrixFactorization": "factorization",
+    "RankSVM": "ranking",
+    "SimLSH": "neighbors",
+    "Documents": "documents",
+    "GraphTensor": "graphs",
+    "Ratings": "ratings",
+    "as_ratings": "ratings",
+    "find_folds": "documents",
+    "get_num_threads": "runtime.thread_count",
+    "graph_from_coordinates": "graphs",
+    "graph_from_distances": "graphs",
+    "graph_from_series": "graphs",
+    "read_graph": "graphs",
+    "read_letor": "documents",
+    "read_ratings": "ratings",
+    "synth_graph": "graphs",
+    "synth_letor": "documents",
+    "synth_ratings": "ratings",
+    "load_model": "persist",
+    "segmented_argsort": "sorting",
+    "set_num_threads": "runtime.thread_count",
+    "singular_value_threshold": "svt",
 }
 _MODULES = (
     "base",
@@ -75,19 +117,6 @@ _MODULES = (
     "svt",
 )
 
-__all__ = ["__version__", *_HOME]
-
-
-def __getattr__(name):
-    """Import an estimator, a reader or a module of gpukit when it is first used."""
-    if name in _HOME:
-        value = getattr(importlib.import_module(_HOME[name]), name)
-        globals()[name] = value
-        return value
-    if name in _MODULES:
-        return importlib.import_module(f"gpukit.{name}")
-    raise AttributeError(f"module 'gpukit' has no attribute {name!r}; it has {', '.join(__all__)}.")
-
-
-def __dir__():
-    return sorted([*__all__, *_MODULES])
+__all__ = list(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES, _MODULES)

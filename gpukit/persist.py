@@ -8,9 +8,12 @@ fitted attributes; a named tuple's arrays stand as prefix.field. What a file say
 the file, the class and the parameters, in the rooms what they keep of a model.
 """
 
+from __future__ import annotations
+
 import contextlib
 import os
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,6 +22,9 @@ from gpukit import arrayfile
 from gpukit._version import __version__
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.runtime.atomic_write import is_temporary, replace_atomically
+
+if TYPE_CHECKING:
+    from gpukit.typing import Path as PathLike
 
 FORMAT = 3
 KIND = arrayfile.Kind(b"GPUKITM1", "a gpukit model", ModelError, "Train again, or copy the file again.")
@@ -203,7 +209,7 @@ def damage_told(path):
         raise ModelError(f"{path} is damaged: {error} Train again, or copy the file again.") from error
 
 
-def load_model(path):
+def load_model(path: PathLike) -> Any:
     """The fitted estimator in a file, of the class its header names. Raises as load_arrays does."""
     name = load_header(path).get("class")
     if name == "checkpoint":

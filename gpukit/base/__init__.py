@@ -6,7 +6,8 @@
 | contract.py  | Protocol of all estimators: check, prepare, fit, save, load                                |
 | checks.py    | checks of parameter values                                                                 |
 | arrays.py    | arrays of other libraries (pandas, masked, on a GPU) to numpy; rows aligned by label       |
-| scikit.py    | tags, metadata routing and HTML through scikit-learn's own classes, imported on demand     |
+| scikit.py    | tags and metadata routing through scikit-learn's own classes, imported on demand           |
+| display.py   | HTML of an estimator, for notebooks                                                        |
 """
 
 from gpukit.base.checks import check_choice, check_integer, check_real

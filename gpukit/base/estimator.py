@@ -3,24 +3,39 @@
 If it is installed, its own classes are used.
 """
 
+from __future__ import annotations
+
 import inspect
 import sys
+from typing import TYPE_CHECKING, Any, Self
 
 from gpukit.base import scikit
+from gpukit.base.display import html_of
 from gpukit.errors import NotFittedError, ParameterError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from gpukit.typing import Path
 
 
 class Estimator:
     """Base class: parameters by name, fitted check, model files.
 
-    `__init__` of a subclass only stores its arguments. A subclass names the attribute that fit sets in `_fitted_by` and
-    attributes excluded from pickles (device state) in `_transient`, and implements `_packed` and `_unpack` for files.
+    `__init__` of a subclass only stores its arguments. A subclass names the attribute that fit sets in `_fitted_by`,
+    attributes excluded from pickles (device state) in `_transient` and the main fitted attributes, for notebooks, in
+    `_facts`, and implements `_packed` and `_unpack` for files.
     Methods with arguments beyond X and y get scikit-learn's set_fit_request and the like. A class attribute
     __metadata_request__fit = {"qid": True} sets the default requests, as in scikit-learn.
     """
 
-    _fitted_by = None
-    _transient = ()
+    set_fit_request: Callable[..., Self]
+    set_predict_request: Callable[..., Self]
+    set_score_request: Callable[..., Self]
+
+    _fitted_by: str
+    _transient: tuple[str, ...] = ()
+    _facts: tuple[str, ...] = ()
 
     def __init_subclass__(cls, **kwargs):
         super().__init_subclass__(**kwargs)
@@ -31,11 +46,11 @@ class Estimator:
         signature = inspect.signature(cls.__init__)
         return sorted(name for name in signature.parameters if name != "self")
 
-    def get_params(self, deep=True):
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the constructor's arguments as a dict; deep is ignored."""
         return {name: getattr(self, name) for name in self._parameter_names()}
 
-    def set_params(self, **params):
+    def set_params(self, **params: Any) -> Self:
         """Set constructor arguments for the next fit.
 
         The fitted state stays; only its computation moves with `device`. Raises ParameterError for an unknown name.
@@ -48,17 +63,25 @@ class Estimator:
             setattr(self, name, value)
         return self
 
-    def __repr__(self):
+    def _changed_params(self):
+        """Return the parameters that differ from their defaults."""
         defaults = inspect.signature(type(self).__init__).parameters
-        changed = {
-            k: v for k, v in self.get_params().items() if v is not defaults[k].default and v != defaults[k].default
-        }
-        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in changed.items())})"
+        return {k: v for k, v in self.get_params().items() if v is not defaults[k].default and v != defaults[k].default}
+
+    def __repr__(self):
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in self._changed_params().items())})"
+
+    def _repr_html_(self) -> str:
+        """Return a table for notebooks: parameters that differ from their defaults, and facts of the fitted model."""
+        facts = None
+        if self.__sklearn_is_fitted__():
+            facts = {name: getattr(self, name) for name in self._facts if hasattr(self, name)}
+        return html_of(type(self).__name__, self._changed_params(), facts)
 
     def __getstate__(self):
         return {name: value for name, value in vars(self).items() if name not in self._transient}
 
-    def save(self, path):
+    def save(self, path: Path) -> None:
         """Write the fitted model to a file, atomically and without pickle.
 
         See gpukit.persist. Raises NotFittedError, and DataError if path is not writable.
@@ -69,7 +92,7 @@ class Estimator:
         persist.save_model(path, self, *self._packed())
 
     @classmethod
-    def load(cls, path):
+    def load(cls, path: Path) -> Self:
         """Return the fitted model in a file; its device is 'auto'.
 
         Raises DataError (no file) or ModelError (another model, damaged, another format).
@@ -104,12 +127,9 @@ class Estimator:
         """Return scikit-learn's tags: no y, sparse matrices and NaN (not rated) allowed."""
         return scikit.tags()
 
-    def get_metadata_routing(self):
+    def get_metadata_routing(self) -> Any:
         """Return scikit-learn's MetadataRequest of the estimator."""
         return scikit.routing(self)
-
-    def _repr_mimebundle_(self, **kwargs):
-        return scikit.mime_bundle(self)
 
 
 def not_fitted():

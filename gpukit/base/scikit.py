@@ -6,7 +6,6 @@ class has a stand-in that does, with the same methods. Class properties that sci
 
 import functools
 import inspect
-import sys
 
 METHODS = ("fit", "predict", "decision_function", "score", "transform")
 DATA = ("self", "X", "y")  # passed on without a request
@@ -102,15 +101,3 @@ def regressor(tags):
 
     tags.estimator_type, tags.regressor_tags = "regressor", RegressorTags()
     return tags
-
-
-def mime_bundle(estimator):
-    """Return a notebook's display: text, and scikit-learn's diagram if it is loaded."""
-    shown = {"text/plain": repr(estimator)}
-    if sys.modules.get("sklearn"):
-        from sklearn import get_config
-        from sklearn.utils import estimator_html_repr
-
-        if get_config()["display"] == "diagram":
-            shown["text/html"] = estimator_html_repr(estimator)
-    return shown

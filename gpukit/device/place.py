@@ -34,7 +34,7 @@ class Device:
         return self.name if self.kind == "cpu" else f"cuda:{self.index} ({self.name})"
 
 
-def resolve(spec="auto"):
+def resolve(spec: str | Device = "auto") -> Device:
     """Return the Device for 'auto', 'cpu', 'cuda', 'cuda:N' or a Device.
 
     'auto' is the first GPU, or the CPU if there is none. Raises DeviceError if the GPU does not exist, ParameterError

@@ -14,7 +14,18 @@
 | synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |
 """
 
-import importlib
+from gpukit._lazy import on_demand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.documents.convert import as_documents as as_documents
+    from gpukit.documents.copies import write_letor as write_letor
+    from gpukit.documents.folds import find_folds as find_folds
+    from gpukit.documents.folds import write_folds as write_folds
+    from gpukit.documents.read import read_letor as read_letor
+    from gpukit.documents.synth import synth_letor as synth_letor
+    from gpukit.documents.table import Documents as Documents
+    from gpukit.documents.table import take_queries as take_queries
 
 _HOMES = {
     "Documents": "table",
@@ -27,13 +38,5 @@ _HOMES = {
     "synth_letor": "synth",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__():
-    return __all__
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

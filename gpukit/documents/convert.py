@@ -1,5 +1,9 @@
 """Convert arrays and data frames to validated Documents."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpukit.base.arrays import as_array, as_labels, as_numbers, as_text
@@ -9,8 +13,18 @@ from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike, DocumentsLike
 
-def as_documents(X, y=None, qid=None, group=None, weights=None, comments=None):
+
+def as_documents(
+    X: DocumentsLike,
+    y: ArrayLike | None = None,
+    qid: ArrayLike | None = None,
+    group: ArrayLike | None = None,
+    weights: ArrayLike | None = None,
+    comments: ArrayLike | None = None,
+) -> Documents:
     """Convert arrays or a DataFrame to validated Documents.
 
     Parameters

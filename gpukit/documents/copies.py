@@ -3,8 +3,11 @@
 A .gkl loads at disk speed.
 """
 
+from __future__ import annotations
+
 import warnings
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,12 +16,15 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import container, sinks, sources, trust
 
+if TYPE_CHECKING:
+    from gpukit.typing import Path as PathLike
+
 KIND = container.kind_of("gkl")
 OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
 
 
-def write_letor(documents, path):
+def write_letor(documents: Documents, path: PathLike) -> None:
     """Write Documents to path in the format of its suffix.
 
     The suffix is .gkl (binary copy), .parquet or .txt (svmlight with query ids). '-' (standard output) and a pipe

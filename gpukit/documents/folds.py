@@ -3,9 +3,11 @@
 The queries are split into S1 to S5. Fold k trains on S_k to S_k+2, validates on S_k+3 and tests on S_k+4, cyclically.
 """
 
+from __future__ import annotations
+
 import re
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -15,6 +17,9 @@ from gpukit.documents.table import take_queries
 from gpukit.errors import DataError
 from gpukit.persist import check_writable
 from gpukit.runtime.atomic_write import replace_atomically
+
+if TYPE_CHECKING:
+    from gpukit.typing import Path as PathLike
 
 PARTS = ("train", "vali", "test")
 SUFFIXES = (".txt", ".gkl", ".txt.gz", ".txt.xz")
@@ -31,7 +36,7 @@ class Fold(NamedTuple):
     test: Path
 
 
-def find_folds(path):
+def find_folds(path: PathLike) -> list[Fold]:
     """Return the folds of a LETOR folder, or its single one.
 
     Folds are Fold1 to FoldN, in numerical order. Each has train, vali and test, as .txt, .txt.gz, .txt.xz or binary

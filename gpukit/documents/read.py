@@ -4,8 +4,11 @@ A text file is read in blocks of whole lines, each parsed on all cores (parse.py
 a little over twice the features.
 """
 
+from __future__ import annotations
+
 import os
 import warnings
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -19,6 +22,11 @@ from gpukit.io import sources
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.words import decoded, is_number, shown
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.typing import Input
+
 NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_KEPT}
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
@@ -28,7 +36,14 @@ SPARSE_WIDTH = 256  # features; above it X is CSR if less than
 SPARSE_DENSITY = 0.25  # of its entries are stored
 
 
-def read_letor(path, *, null="error", n_features=None, dtype=None, names=None):
+def read_letor(
+    path: Input,
+    *,
+    null: Literal["error", "zero", "min"] = "error",
+    n_features: int | None = None,
+    dtype: Literal["float32", "float64"] | None = None,
+    names: np.ndarray | Sequence[str] | None = None,
+) -> Documents:
     """Read Documents from LETOR's text, tables or binary copies.
 
     A line of text is `relevance qid:ID 1:value 2:value ... #comment`.

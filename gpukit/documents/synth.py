@@ -10,7 +10,10 @@ of magnitude, and training takes a similar number of steps as on real data. The 
 traits and noise.
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -48,6 +51,7 @@ class Shape:
 
 
 MSLR = (0.517, 0.324, 0.134, 0.018, 0.007)
+Like = Literal["mslr-web30k", "mslr-web10k", "mq2007-list", "mq2008-list", "mq2007", "mq2008"]
 SHAPES = {
     "mslr-web30k": Shape(2_270_296, 18_919, 136, 1, 1_251, 0.55, MSLR, 3.0, 2.0, 0.6, 2.2),
     "mslr-web10k": Shape(723_421, 6_000, 136, 1, 809, 0.55, MSLR, 3.0, 2.2, 0.6, 2.2),
@@ -125,7 +129,7 @@ MSLR136 = (
 RECIPES = {46: LETOR4, 136: MSLR136}
 
 
-def synth_letor(like="mslr-web10k", scale=1.0, seed=0):
+def synth_letor(like: Like = "mslr-web10k", scale: float = 1.0, seed: int = 0) -> Documents:
     """Generate documents with the shape of a LETOR training set.
 
     A seed gives the same result on any machine. scale: fraction of the queries, whose lengths keep their distribution;

@@ -1,8 +1,13 @@
 """Table of documents with features and relevance, grouped by query."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike
 
 
 class Documents(NamedTuple):
@@ -26,7 +31,7 @@ class Documents(NamedTuple):
         Unique names of the features; None if they are numbered.
     """
 
-    X: object
+    X: Any
     y: np.ndarray
     offsets: np.ndarray
     qids: np.ndarray
@@ -35,7 +40,7 @@ class Documents(NamedTuple):
     names: np.ndarray | None = None
 
 
-def take_queries(documents, queries):
+def take_queries(documents: Documents, queries: ArrayLike) -> Documents:
     """Return the Documents of the queries at indices (q,), in that order."""
     queries = np.asarray(queries, dtype=np.int64)
     sizes = np.diff(documents.offsets)[queries]

@@ -3,14 +3,21 @@
 Predictions:  rmse, mae, errors (both), relative_error.      Ranked lists, one relevant item per user:  hit_ratio.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.base import check_integer
 from gpukit.errors import DataError
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike
 
-def rmse(truth, predicted):
+
+def rmse(truth: ArrayLike, predicted: ArrayLike) -> float:
     """Return the root mean squared error of two arrays.
 
     Raises DataError if they are empty or their shapes differ.
@@ -19,7 +26,7 @@ def rmse(truth, predicted):
     return float(np.sqrt(np.mean((truth - predicted) ** 2)))
 
 
-def mae(truth, predicted):
+def mae(truth: ArrayLike, predicted: ArrayLike) -> float:
     """Return the mean absolute error; raises as rmse."""
     truth, predicted = _pair(truth, predicted)
     return float(np.mean(np.abs(truth - predicted)))
@@ -41,7 +48,7 @@ def errors(truth, predict):
     return {"rmse": float(np.sqrt(squares)), "mae": float(sizes)}
 
 
-def relative_error(truth, predicted):
+def relative_error(truth: ArrayLike, predicted: ArrayLike) -> float:
     """Return ||predicted - truth|| / ||truth|| in the Frobenius norm.
 
     Raises as rmse, and DataError if truth is all zero.
@@ -53,7 +60,7 @@ def relative_error(truth, predicted):
     return float(np.linalg.norm((predicted - truth).ravel()) / size)
 
 
-def hit_ratio(relevant, lists, k=10):
+def hit_ratio(relevant: ArrayLike, lists: ArrayLike, k: int = 10) -> float:
     """Return the fraction of users with the relevant item in the top k.
 
     relevant (users,) item of each user; lists (users, n) items, best first, short lists padded with no item.

@@ -8,6 +8,10 @@ tied document has the mean gain of its ties (McSherry and Najork, "Computing inf
 efficiently in the presence of tied scores", ECIR 2008).
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, get_args
+
 import numpy as np
 
 from gpukit._jit import njit
@@ -17,8 +21,14 @@ from gpukit.errors import DataError
 from gpukit.scheduler import by_block
 from gpukit.sorting import segmented_argsort
 
-NDCG_KINDS = ("standard", "letor", "skip-blank")
-TIES = ("average", "file")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.typing import ArrayLike
+
+NdcgKind = Literal["standard", "letor", "skip-blank"]
+Ties = Literal["average", "file"]
+NDCG_KINDS, TIES = get_args(NdcgKind), get_args(Ties)
 CUTS = (1, 3, 5, 10)
 LAST_GRADE = 30  # larger gains 2**y - 1 overflow, or only the first document counts
 
@@ -35,7 +45,16 @@ class Metrics(dict):
         self.reasons, self.ties = reasons, ties
 
 
-def evaluate(y, scores, offsets, *, ndcg="letor", relevant=1, cuts=CUTS, ties="average"):
+def evaluate(
+    y: ArrayLike,
+    scores: ArrayLike,
+    offsets: ArrayLike,
+    *,
+    ndcg: NdcgKind = "letor",
+    relevant: float = 1,
+    cuts: Sequence[int] = CUTS,
+    ties: Ties = "average",
+) -> Metrics:
     """Return all metrics of a ranking as Metrics: {name: float}.
 
     y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
@@ -124,7 +143,14 @@ def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
     return table, pairs
 
 
-def ndcg(grades, scores, queries=None, k=10, kind="standard", ties="average"):
+def ndcg(
+    grades: ArrayLike,
+    scores: ArrayLike,
+    queries: ArrayLike | None = None,
+    k: int = 10,
+    kind: NdcgKind = "standard",
+    ties: Ties = "average",
+) -> float:
     """Return the mean over queries of NDCG@k with gain 2**grade - 1.
 
     grades (n,) from 0 to 30; scores (n,), higher is better; queries (n,) any labels, or None for one query; ties as in
@@ -140,7 +166,9 @@ def ndcg(grades, scores, queries=None, k=10, kind="standard", ties="average"):
     return evaluate(*_by_query(grades, scores, queries), ndcg=kind, cuts=(k,), ties=ties)[f"ndcg@{k}"]
 
 
-def mean_average_precision(grades, scores, queries=None, relevant=1, ties="average"):
+def mean_average_precision(
+    grades: ArrayLike, scores: ArrayLike, queries: ArrayLike | None = None, relevant: float = 1, ties: Ties = "average"
+) -> float:
     """Return the mean over queries of average precision.
 
     It is 0 for a query without a relevant document. Arguments as in ndcg; relevant: the lowest grade that counts (1 for
@@ -149,7 +177,9 @@ def mean_average_precision(grades, scores, queries=None, relevant=1, ties="avera
     return evaluate(*_by_query(grades, scores, queries), relevant=relevant, ties=ties)["map"]
 
 
-def pairwise_accuracy(grades, scores, queries=None, ties=0.0):
+def pairwise_accuracy(
+    grades: ArrayLike, scores: ArrayLike, queries: ArrayLike | None = None, ties: float = 0.0
+) -> float:
     """Return the fraction of pairs within queries whose scores order them correctly.
 
     Only pairs of different grades count. Arguments as in ndcg; ties: value of a pair of equal scores (0, 0.5 or 1).

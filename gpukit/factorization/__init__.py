@@ -25,16 +25,19 @@ the model. Deterministic: the neighbours, the start and every split; training wi
 deterministic=True, or by alternating least squares.
 """
 
-__all__ = ["MatrixFactorization", "LSHMF", "Filters"]
+from gpukit._lazy import on_demand
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.factorization.estimator import LSHMF as LSHMF
+    from gpukit.factorization.estimator import MatrixFactorization as MatrixFactorization
+    from gpukit.factorization.lists.filters import Filters as Filters
 
-def __getattr__(name):
-    if name == "Filters":
-        from gpukit.factorization.lists import Filters
-
-        return Filters
-    if name in __all__:
-        from gpukit.factorization import estimator
-
-        return getattr(estimator, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_HOMES = {
+    "MatrixFactorization": "estimator",
+    "LSHMF": "estimator",
+    "Filters": "lists.filters",
+}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -1,5 +1,9 @@
 """MatrixFactorization (CUSGD++) and LSHMF (CULSH-MF), with scikit-learn's conventions."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 
 from gpukit import device as devices
@@ -10,21 +14,48 @@ from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_
 from gpukit.factorization.serve import in_rows_of
 from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.estimator import warn_if_random
+from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.parallel import ALONE
 from gpukit.persist import check_writable, save_arrays
 from gpukit.ratings.orders.resident import ratings_where
+
+if TYPE_CHECKING:
+    from gpukit.factorization.model.layout import Precision
+    from gpukit.factorization.objective import Feedback, Loss, NeighborSolver, RowSolver, Solver
+    from gpukit.factorization.settings import Rates
+    from gpukit.neighbors.estimator import Psi
+    from gpukit.neighbors.hashes import Hash
+    from gpukit.neighbors.search import Search
+    from gpukit.parallel import Team
+    from gpukit.typing import ArrayLike, DeviceLike, Float32, Path, Progress, RatingsLike
 
 
 class Factorization(Answering, Updating):
     """Base class of both models; not for direct use."""
 
+    history_: list[dict[str, Any]]
+    timings_: dict[str, float]
+    device_: str
+    feedback_: Literal["explicit", "implicit"]
+    chosen_: dict[str, Any]
+    trials_: list[dict[str, Any]]
+    updates_: list[dict[str, Any]]
+
     walk = "users"
     _transient = (*Answering._transient, "_ended")
 
     def fit(
-        self, X, y=None, *, sample_weight=None, validation=None, progress=None, checkpoint=None, resume=False, team=None
-    ):
+        self,
+        X: RatingsLike,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        validation: RatingsLike | None = None,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        team: Team | None = None,
+    ) -> Self:
         """Learn from ratings.
 
         Parameters
@@ -51,7 +82,17 @@ class Factorization(Answering, Updating):
         run = self.prepare(X, y, **given, resume_from=checkpoint if resume else None)
         return self._train(run, progress, checkpoint, team)
 
-    def refit(self, X, y=None, *, sample_weight=None, progress=None, checkpoint=None, resume=False, team=None):
+    def refit(
+        self,
+        X: RatingsLike,
+        y: ArrayLike | None = None,
+        *,
+        sample_weight: ArrayLike | None = None,
+        progress: Progress | None = None,
+        checkpoint: Path | None = None,
+        resume: bool = False,
+        team: Team | None = None,
+    ) -> Self:
         """Return a new estimator, trained on X with the last fit's settings.
 
         Nothing is chosen or held out again. Use it to train on all ratings after a model of a part was evaluated.
@@ -252,26 +293,26 @@ class MatrixFactorization(Factorization):
 
     def __init__(
         self,
-        n_factors=None,
-        n_epochs=None,
-        biases=True,
-        feedback="auto",
-        positive_from=None,
-        loss="auto",
-        solver="auto",
-        n_negatives=None,
-        unobserved_weight=None,
-        row_solver="auto",
-        rates="adaptive",
-        learning_rate=None,
-        regularization=None,
-        validation_fraction=0.0,
-        early_stopping=0,
-        deterministic=False,
-        precision="auto",
-        device="auto",
-        random_state=0,
-    ):
+        n_factors: int | None = None,
+        n_epochs: int | None = None,
+        biases: bool = True,
+        feedback: Feedback = "auto",
+        positive_from: float | None = None,
+        loss: Loss = "auto",
+        solver: Solver = "auto",
+        n_negatives: int | None = None,
+        unobserved_weight: float | None = None,
+        row_solver: RowSolver = "auto",
+        rates: Rates = "adaptive",
+        learning_rate: float | None = None,
+        regularization: float | None = None,
+        validation_fraction: float = 0.0,
+        early_stopping: int = 0,
+        deterministic: bool = False,
+        precision: Precision = "auto",
+        device: DeviceLike = "auto",
+        random_state: int | None = 0,
+    ) -> None:
         self.n_factors = n_factors
         self.n_epochs = n_epochs
         self.biases = biases
@@ -323,46 +364,48 @@ class LSHMF(Factorization):
         baseline_ik = mean_ + user_baseline_[i] + item_baseline_[k]. w has no unit, c is in units of the ratings.
     """
 
+    random_share_: float
+
     walk = "items"
 
     @property
-    def explicit_influences_(self):
+    def explicit_influences_(self) -> Float32:
         """(N, K) float32, w of Eq. (1)."""
         return self._of_state("influence")[:, 0].copy()
 
     @property
-    def implicit_influences_(self):
+    def implicit_influences_(self) -> Float32:
         """(N, K) float32, c of Eq. (1), in units of the ratings."""
         return self._of_state("influence")[:, 1] * np.float32(self._scale.deviation)
 
     def __init__(
         self,
-        n_factors=None,
-        n_neighbors=None,
-        n_epochs=None,
-        lsh_p=3,
-        lsh_q=100,
-        lsh_bits=8,
-        lsh_psi=2,
-        search="hamming",
-        hash="simlsh",
-        feedback="auto",
-        positive_from=None,
-        loss="auto",
-        solver="auto",
-        n_negatives=None,
-        unobserved_weight=None,
-        row_solver="auto",
-        rates="adaptive",
-        learning_rate=None,
-        regularization=None,
-        validation_fraction=0.0,
-        early_stopping=0,
-        deterministic=False,
-        precision="auto",
-        device="auto",
-        random_state=0,
-    ):
+        n_factors: int | None = None,
+        n_neighbors: int | None = None,
+        n_epochs: int | None = None,
+        lsh_p: int = 3,
+        lsh_q: int = 100,
+        lsh_bits: int = 8,
+        lsh_psi: Psi = 2,
+        search: Search = "hamming",
+        hash: Hash = "simlsh",
+        feedback: Feedback = "auto",
+        positive_from: float | None = None,
+        loss: Loss = "auto",
+        solver: NeighborSolver = "auto",
+        n_negatives: int | None = None,
+        unobserved_weight: float | None = None,
+        row_solver: RowSolver = "auto",
+        rates: Rates = "adaptive",
+        learning_rate: float | None = None,
+        regularization: float | None = None,
+        validation_fraction: float = 0.0,
+        early_stopping: int = 0,
+        deterministic: bool = False,
+        precision: Precision = "auto",
+        device: DeviceLike = "auto",
+        random_state: int | None = 0,
+    ) -> None:
         self.n_factors = n_factors
         self.n_neighbors = n_neighbors
         self.n_epochs = n_epochs
@@ -399,8 +442,6 @@ class LSHMF(Factorization):
 
     def _hashing(self, n_neighbors):
         """Return the settings of the search for n_neighbors."""
-        from gpukit.neighbors import SimLSH
-
         lsh = self.lsh_p, self.lsh_q, self.lsh_bits, self.lsh_psi
         return SimLSH(n_neighbors, *lsh, self.search, self.hash, self.device, self.random_state).check()
 

@@ -1,6 +1,7 @@
 """Rows of ids in a fitted model; treatment of unknown ids."""
 
 import warnings
+from typing import Literal, get_args
 
 import numpy as np
 
@@ -8,7 +9,8 @@ from gpukit.base import check_choice
 from gpukit.errors import DataError
 
 NAMED = 5  # number of unknown ids in a message
-PREDICTED = ("warn", "baseline", "error")  # values of `unknown` for pairs to predict
+Predicted = Literal["warn", "baseline", "error"]  # values of `unknown` for pairs to predict
+PREDICTED = get_args(Predicted)
 
 
 def rows_or_unknown(ids, known, what="user"):

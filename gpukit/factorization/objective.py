@@ -1,15 +1,17 @@
 """Objective of a training: feedback, loss and solver, from parameters that must be consistent."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_choice, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
 
-FEEDBACK = ("auto", "explicit", "implicit")
-LOSSES = ("auto", "squared", "cross-entropy", "bpr")
-ALL_SOLVERS = ("auto", *SOLVERS, *LOSSES_OF)
-ROW_SOLVERS = ("auto", "cholesky", "gradients", "blocks")  # of ials: solvers.ials.plan.WAYS
+Feedback = Literal["auto", "explicit", "implicit"]
+Loss = Literal["auto", "squared", "cross-entropy", "bpr"]
+Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "sampled"]
+NeighborSolver = Literal["auto", "sgd", "ials", "sampled"]  # solvers that train neighbourhoods
+RowSolver = Literal["auto", "cholesky", "gradients", "blocks"]  # of ials: solvers.ials.plan.WAYS
+FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
 LARGEST = 1e38
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 
@@ -44,9 +46,8 @@ def goal_of(estimator, feedback=None):
 
 
 def solvers_for(estimator):
-    """Return the solvers available to an estimator; models with neighbourhoods exclude those that do not train them."""
-    alone = ("hogwild", "als") if hasattr(estimator, "n_neighbors") else ()
-    return tuple(name for name in ALL_SOLVERS if name not in alone)
+    """Return the solvers available to an estimator."""
+    return get_args(NeighborSolver if hasattr(estimator, "n_neighbors") else Solver)
 
 
 def spoken_of(estimator):

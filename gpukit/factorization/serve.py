@@ -1,17 +1,25 @@
 """Predictions, evaluation and files of a fitted model; shared by both estimators."""
 
+from __future__ import annotations
+
 import os
 import threading
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from gpukit import device as devices
 from gpukit.base import Estimator, check_choice, scikit
+from gpukit.base.arrays import axes
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.ratings import Ratings
+
+if TYPE_CHECKING:
+    from gpukit.factorization.lookup import Predicted
+    from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int32, RatingsLike
 
 _making = threading.Lock()  # of sessions: the first threads that use a model share one
 os.register_at_fork(
@@ -27,7 +35,15 @@ class Serving(Estimator):
     A subclass has `walk`, the major side of its sessions, and `device`.
     """
 
+    user_ids_: Ids
+    item_ids_: Ids
+    mean_: float
+    scale_: tuple[float, float]
+    neighbors_: Int32
+    n_features_in_: int
+
     _fitted_by = "item_ids_"
+    _facts = ("user_ids_", "item_ids_", "scale_", "mean_", "neighbors_", "feedback_", "device_")
     _transient = ("_serving",)
 
     def set_fitted(self, state, rated, scale, user_ids, item_ids):
@@ -44,27 +60,27 @@ class Serving(Estimator):
         vars(self).pop("_serving", None)
 
     @property
-    def user_factors_(self):
+    def user_factors_(self) -> Float32:
         """(M, F) float32, in roots of the ratings' unit."""
         return self._of_state("user_factors") * np.float32(self._scale.deviation**0.5)
 
     @property
-    def item_factors_(self):
+    def item_factors_(self) -> Float32:
         """(N, F) float32, in roots of the ratings' unit."""
         return self._of_state("item_factors") * np.float32(self._scale.deviation**0.5)
 
     @property
-    def user_bias_(self):
+    def user_bias_(self) -> Float32:
         """(M,) float32, in units of the ratings."""
         return self._of_state("user_extras")[:, BIAS] * np.float32(self._scale.deviation)
 
     @property
-    def item_bias_(self):
+    def item_bias_(self) -> Float32:
         """(N,) float32, in units of the ratings."""
         return self._of_state("item_extras")[:, BIAS] * np.float32(self._scale.deviation)
 
     @property
-    def user_baseline_(self):
+    def user_baseline_(self) -> Float32:
         """(M,) float32, in units of the ratings.
 
         With item_baseline_ and mean_ the bias-only predictor of Eq. (1).
@@ -72,7 +88,7 @@ class Serving(Estimator):
         return self._of_state("user_extras")[:, BASE] * np.float32(self._scale.deviation)
 
     @property
-    def item_baseline_(self):
+    def item_baseline_(self) -> Float32:
         """(N,) float32, in units of the ratings; see user_baseline_."""
         return self._of_state("item_extras")[:, BASE] * np.float32(self._scale.deviation)
 
@@ -125,31 +141,38 @@ class Serving(Estimator):
         """Return the History, on the fit's device or on the host."""
         return self._history if str(device) == self.device_ else self._rated
 
-    def predict(self, X, unknown="warn"):
+    def predict(
+        self, X: RatingsLike | IdsLike, items: IdsLike | None = None, *, unknown: Predicted = "warn"
+    ) -> Float32:
         """Return predicted ratings (n,) float32, within the range of the training ratings.
 
         Parameters
         ----------
         X : pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, otherwise its
-            first two columns), Ratings, or a users x items matrix, whose stored entries are predicted
+            first two columns), Ratings, or a users x items matrix, whose stored entries are predicted; with items:
+            ids of the users (n,)
+        items : ids of the items (n,), one for each user: predict(users, items). A single id is an array of one.
         unknown : 'warn', 'baseline' or 'error' (DataError). Unknown users and items are predicted from the known one of
             the pair, or as the mean. 'warn' counts them in a UserWarning, 'baseline' does not.
 
-        Raises DataError for ids that are neither text nor whole numbers.
+        Raises DataError for ids that are neither text nor whole numbers, and for numbers of users and items that
+        differ.
         """
         from gpukit.factorization import run
 
-        return run.unscale(self._z_of(X, unknown=unknown), self._scale)
+        return run.unscale(self._z_of(X, items, unknown=unknown), self._scale)
 
-    def _z_of(self, X, session_of=None, unknown="baseline"):
+    def _z_of(self, X, items=None, session_of=None, unknown="baseline"):
         """Return predictions (n,) float32 of pairs in the units of training.
 
-        session_of: function that returns the session.
+        X, items: as in predict; session_of: function that returns the session.
         """
         check_choice("unknown", unknown, PREDICTED)
         with self._reported("Predicting"):
             session = (session_of or self._session)()
-            users, items = self._pairs(X)
+            users, items = self._pairs(
+                X if items is None else tuple(one if axes(one) else np.atleast_1d(one) for one in (X, items))
+            )
             report_unknown(users, items, (len(self.user_ids_), len(self.item_ids_)), unknown, stacklevel=3)
             predicted = np.empty(len(users), np.float32)
             for first in range(0, len(users), JUDGED_AT_ONCE):
@@ -171,7 +194,7 @@ class Serving(Estimator):
         users, items = pairs_of(X)
         return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
 
-    def evaluate(self, X, y=None):
+    def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
 
         X and y are as in fit.
@@ -190,7 +213,7 @@ class Serving(Estimator):
                 squares, sizes = squares + found[0], sizes + found[1]
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
-    def score(self, X, y=None):
+    def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return the negative RMSE on X, or on y of X.
 
         Larger is better, as model selection requires.

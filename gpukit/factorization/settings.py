@@ -1,7 +1,7 @@
 """Parameters of MatrixFactorization and LSHMF, validated."""
 
 import warnings
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
@@ -15,7 +15,7 @@ MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
 USUAL_FACTORS = USUAL_NEIGHBORS = 32
 CLICK_FACTORS = 64
-RATES = ("adaptive", "paper")
+Rates = Literal["adaptive", "paper"]
 
 
 class Settings(NamedTuple):
@@ -83,7 +83,7 @@ def check(estimator, n_ratings=0, feedback=None):
     goal = goal_of(estimator, feedback)
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
-    kind, solver = check_choice("rates", estimator.rates, RATES), goal.solver
+    kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), estimator.deterministic)
     check_real("validation_fraction", estimator.validation_fraction, 0.0, 0.9)
     standard, given = usual(solver, kind, n_ratings), estimator.n_epochs

@@ -18,7 +18,19 @@
 | synth.py, planted.py     | synthetic tensors as in the paper; synthetic graphs                       |
 """
 
-import importlib
+from gpukit._lazy import on_demand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.graphs.convert import as_graph_tensor as as_graph_tensor
+    from gpukit.graphs.near.coordinates import graph_from_coordinates as graph_from_coordinates
+    from gpukit.graphs.near.distances import graph_from_distances as graph_from_distances
+    from gpukit.graphs.near.series import graph_from_series as graph_from_series
+    from gpukit.graphs.read import read_graph as read_graph
+    from gpukit.graphs.read import write_graph as write_graph
+    from gpukit.graphs.synth import synth_graph as synth_graph
+    from gpukit.graphs.tensor import Graph as Graph
+    from gpukit.graphs.tensor import GraphTensor as GraphTensor
 
 _HOMES = {
     "Graph": "tensor",
@@ -32,13 +44,5 @@ _HOMES = {
     "synth_graph": "synth",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__():
-    return __all__
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -1,5 +1,9 @@
 """Convert arrays and data frames to a validated GraphTensor."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpukit.base import check_integer
@@ -11,8 +15,20 @@ from gpukit.graphs.column_types import types_of
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.io.times import as_seconds
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike, GraphLike, Table
 
-def as_graph_tensor(graph, tensor, mask=None, vertices=None, truth=None, slice_shape=None, times=None, types=None):
+
+def as_graph_tensor(
+    graph: GraphLike,
+    tensor: Table,
+    mask: ArrayLike | None = None,
+    vertices: ArrayLike | None = None,
+    truth: ArrayLike | None = None,
+    slice_shape: tuple[int, int] | None = None,
+    times: ArrayLike | None = None,
+    types: object = None,
+) -> GraphTensor:
     """Return the GraphTensor of a graph and a tensor.
 
     Parameters

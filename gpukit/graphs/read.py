@@ -3,8 +3,10 @@
 Files of edges and values are text, Parquet or .npy.
 """
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -24,6 +26,12 @@ from gpukit.io.sheet import open_table
 from gpukit.io.words import shown
 from gpukit.persist import atomic_write
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.graphs.tensor import GraphTensor
+    from gpukit.typing import Input, Path
+
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
 NAMED = 3  # maximum labels in a message
@@ -37,18 +45,18 @@ NEEDED = (
 
 
 def read_graph(
-    path=None,
+    path: Input | None = None,
     *,
-    edges=None,
-    tensor=None,
-    slice_shape=None,
-    layout=None,
-    columns=None,
-    coordinates=None,
-    distances=None,
-    neighbors=None,
-    times=None,
-):
+    edges: Input | Graph | None = None,
+    tensor: Input | None = None,
+    slice_shape: tuple[int, int] | None = None,
+    layout: Literal["rows", "columns", "long"] | None = None,
+    columns: str | Sequence[str] | None = None,
+    coordinates: Input | Coordinates | None = None,
+    distances: Input | None = None,
+    neighbors: int | None = None,
+    times: Input | None = None,
+) -> GraphTensor:
     """Read a GraphTensor from one .npz, or from values and a graph.
 
     Parameters
@@ -402,7 +410,7 @@ def _arrays(source, wanted, check):
     return {name: found.get(name) for name in names}
 
 
-def write_graph(path, data):
+def write_graph(path: Path, data: GraphTensor) -> None:
     """Write a GraphTensor to an .npz for read_graph.
 
     Missing values are NaN; the adjacency is stored in its CSR parts. The file is written atomically. Raises

@@ -4,6 +4,10 @@ Every spectral slice is a product of two Gaussian matrices, (m, r) by (r, n). Th
 the basis of imputation, maps them to the vertices. Then slices, or single entries, are missing at random.
 """
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
 import numpy as np
 
 from gpukit.base import check_choice, check_integer, check_real
@@ -14,6 +18,9 @@ from gpukit.graphs.planted import VERTICES, ego_edges, random_edges
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.streams import NumpySynth
 
+if TYPE_CHECKING:
+    from gpukit.typing import GraphLike
+
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
 GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
@@ -22,17 +29,17 @@ TOGETHER = 256  # slices multiplied in float64 per batch
 
 
 def synth_graph(
-    like="random",
-    vertices=None,
-    shape=(50, 50),
-    rank=5,
-    missing=0.2,
-    entries=False,
-    noise=0.0,
-    seed=0,
-    adjacency=None,
-    dtype="float32",
-):
+    like: Literal["random", "ego-facebook"] = "random",
+    vertices: int | None = None,
+    shape: tuple[int, int] = (50, 50),
+    rank: int = 5,
+    missing: float = 0.2,
+    entries: bool = False,
+    noise: float = 0.0,
+    seed: int = 0,
+    adjacency: GraphLike | None = None,
+    dtype: Literal["float32", "float64"] = "float32",
+) -> GraphTensor:
     """Generate a GraphTensor with its truth, of low spectral rank.
 
     like: 'random' (mean degree 20; 400 vertices) or 'ego-facebook' (its degrees and communities; 4,039 vertices);

@@ -1,6 +1,6 @@
 """GraphTensor: a graph with matrices on its vertices and a mask."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -19,7 +19,7 @@ class GraphTensor(NamedTuple):
     given      shape of the input tensor, (N,), (N, n) or (N, m, n); None: that of tensor
     """
 
-    adjacency: object
+    adjacency: Any
     tensor: np.ndarray
     mask: np.ndarray
     vertices: np.ndarray | None = None
@@ -29,7 +29,7 @@ class GraphTensor(NamedTuple):
     given: tuple | None = None
 
     @property
-    def missing_share(self):
+    def missing_share(self) -> float:
         """Fraction of missing entries, 0 to 1."""
         return float(1.0 - self.mask.mean())
 
@@ -41,5 +41,5 @@ class Graph(NamedTuple):
     vertices   (N,) ids, numbers or text; None if the vertices have only their numbers
     """
 
-    adjacency: object
+    adjacency: Any
     vertices: np.ndarray | None = None

@@ -31,12 +31,13 @@ thresholding of K slices m x n. Memory: two copies of the tensor and two of the 
 Deterministic on one machine. Results depend on the basis, which is not unique if eigenvalues repeat.
 """
 
-import importlib
+from gpukit._lazy import on_demand
 
-__all__ = ["GraphImputer"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.imputation.estimator import GraphImputer as GraphImputer
 
-
-def __getattr__(name):
-    if name in __all__:
-        return getattr(importlib.import_module("gpukit.imputation.estimator"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_HOMES = {"GraphImputer": "estimator"}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

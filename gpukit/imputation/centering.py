@@ -4,13 +4,16 @@ Missing values shrink towards the mean instead of 0. Thresholding shrinks estima
 of the normalized Laplacian is not constant: data far from zero, such as speeds or temperatures, need centering.
 """
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.base.arrays import beside, on_host
 from gpukit.errors import DataError
 
-CENTERS = ("none", "global", "entry")
+Center = Literal["none", "global", "entry"]
+CENTERS = get_args(Center)
 
 
 def spread(mask):

@@ -1,7 +1,9 @@
 """GraphImputer: imputation of matrices on the vertices of a graph, with scikit-learn's conventions."""
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
@@ -16,8 +18,25 @@ from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
 from gpukit.imputation.spectral.thresholds import WEIGHTS
+from gpukit.imputation.tables.output import check_output, feature_names, in_container
 from gpukit.parallel import ALONE
 from gpukit.timing import COMPILING, compile_seconds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.graphs import GraphTensor
+    from gpukit.graphs.basis import Basis
+    from gpukit.imputation.auto.judging import Row
+    from gpukit.imputation.auto.plan import Plan
+    from gpukit.imputation.centering import Center
+    from gpukit.imputation.choose import Trial
+    from gpukit.imputation.names import Method, Metric
+    from gpukit.imputation.spectral.path import History
+    from gpukit.imputation.spectral.thresholds import Weights
+    from gpukit.imputation.tables.output import Output
+    from gpukit.parallel import Team
+    from gpukit.typing import ArrayLike, DeviceLike, Float64, GraphLike, Ids, Int32, Progress, Table
 
 MOST_STEPS = 100_000  # hundreds suffice; larger values in a model file would block transform
 
@@ -75,30 +94,52 @@ class GraphImputer(Estimator):
     seconds}.
     """
 
+    completed_: Any
+    deviation_: Any
+    coverage_: dict[float, float]
+    method_: str
+    report_: list[Row]
+    notes_: list[str]
+    plan_: Plan | None
+    vertices_: Ids | None
+    adjacency_: Any
+    stages_: dict[str, float]
+    device_: str
+    history_: History
+    holdout_history_: History | None
+    ranks_: Int32
+    rank_phase_: str
+    weights_: str
+    exponent_: float
+    center_: str
+    options_: Options
+    trials_: list[Trial]
+
     _fitted_by = "completed_"
+    _facts = ("completed_", "method_", "coverage_", "device_")
 
     def __init__(
         self,
         *,
-        method="auto",
-        metric="absolute",
-        minimum=None,
-        maximum=None,
-        weights="auto",
-        exponent=1.0,
-        center="auto",
-        decay=None,
-        iterations=20,
-        tolerance=1e-8,
-        accelerate=True,
-        rank_phase=True,
-        rank_iterations=100,
-        holdout=None,
-        basis_size=None,
-        dtype="float32",
-        device="auto",
-        random_state=0,
-    ):
+        method: Literal["auto"] | Method = "auto",
+        metric: Metric = "absolute",
+        minimum: float | None = None,
+        maximum: float | None = None,
+        weights: Literal["auto"] | Weights = "auto",
+        exponent: float = 1.0,
+        center: Literal["auto"] | Center = "auto",
+        decay: float | None = None,
+        iterations: int = 20,
+        tolerance: float = 1e-8,
+        accelerate: bool = True,
+        rank_phase: bool = True,
+        rank_iterations: int = 100,
+        holdout: float | None = None,
+        basis_size: int | None = None,
+        dtype: Literal["float32", "float64"] = "float32",
+        device: DeviceLike = "auto",
+        random_state: int = 0,
+    ) -> None:
         self.method = method
         self.metric = metric
         self.minimum = minimum
@@ -159,7 +200,15 @@ class GraphImputer(Estimator):
             check_integer("rank_iterations", self.rank_iterations, 0, MOST_STEPS),
         )
 
-    def fit(self, graph, tensor=None, mask=None, progress=None, times=None, team=None):
+    def fit(
+        self,
+        graph: GraphLike | None,
+        tensor: Table | None = None,
+        mask: ArrayLike | None = None,
+        progress: Progress | None = None,
+        times: ArrayLike | None = None,
+        team: Team | None = None,
+    ) -> Self:
         """Estimate the missing values.
 
         graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
@@ -207,13 +256,13 @@ class GraphImputer(Estimator):
         return run.prepare(self.check(), self.device, graph, tensor, mask, times, team)
 
     @property
-    def place_(self):
+    def place_(self) -> Place:
         """spectral.run.Place: basis_, the device of the parameter `device`, the dtype of fit."""
         self._check_fitted()
         return Place(self._basis, devices.resolve(self.device), self._dtype)
 
     @property
-    def basis_(self):
+    def basis_(self) -> Basis:
         """graphs.basis.Basis of the graph.
 
         It is computed or loaded if fit did not need it.
@@ -224,7 +273,7 @@ class GraphImputer(Estimator):
         return self._basis.get()
 
     @property
-    def confidence_(self):
+    def confidence_(self) -> Float64:
         """(N,) float64, 0 to 1; computed with basis_."""
         self._check_fitted()
         if self._confidence is None:
@@ -232,7 +281,9 @@ class GraphImputer(Estimator):
             self._confidence = vertex_confidence(self._basis.get(), self._lacking) if some else 1.0 - self._lacking
         return self._confidence
 
-    def transform(self, tensor, mask=None, times=None):
+    def transform(
+        self, tensor: GraphTensor | Table, mask: ArrayLike | None = None, times: ArrayLike | None = None
+    ) -> Any:
         """Complete another tensor on the same graph with the fitted plan: of its form, shape and dtype.
 
         tensor, mask, times as fit, or a GraphTensor; slices may have another size than fit's. Vertices are matched by
@@ -243,9 +294,15 @@ class GraphImputer(Estimator):
         device = self.place_.device if self.plan_ is None else None
         taken = inputs.taken_again(self, tensor, mask, times, device)
         taken.check_bounds(self._fitted_options)
-        return taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options))
+        return in_container(self, taken.back(taken.fit_types(serve.transform(self, taken), self._fitted_options)))
 
-    def extend(self, tensor, mask=None, times=None, window=None):
+    def extend(
+        self,
+        tensor: GraphTensor | Table,
+        mask: ArrayLike | None = None,
+        times: ArrayLike | None = None,
+        window: int | None = None,
+    ) -> Any:
         """Complete the next columns of series and append them.
 
         Series are (N, T), as in transform; columns are appended to the stored ones. Without times they follow the last
@@ -260,9 +317,36 @@ class GraphImputer(Estimator):
         self.completed_, self.deviation_ = self._held.filled, self._held.spread
         return taken.back(taken.fit_types(new, self._fitted_options))
 
-    def fit_transform(self, graph, tensor=None, mask=None, progress=None, times=None):
-        """Return completed_ after fit; arguments as fit."""
-        return self.fit(graph, tensor, mask, progress, times).completed_
+    def fit_transform(
+        self,
+        graph: GraphLike | None,
+        tensor: Table | None = None,
+        mask: ArrayLike | None = None,
+        progress: Progress | None = None,
+        times: ArrayLike | None = None,
+    ) -> Any:
+        """Return completed_ after fit, in the container of set_output; arguments as fit."""
+        return in_container(self, self.fit(graph, tensor, mask, progress, times).completed_)
+
+    def set_output(self, *, transform: Output | None = None) -> Self:
+        """Set the container of the results of transform and fit_transform.
+
+        transform: 'pandas', a DataFrame for arrays of times by sensors too; 'default', the container of the input;
+        None: no change. Until it is called, scikit-learn's set_config(transform_output=...) applies, if scikit-learn is
+        loaded.
+        """
+        if transform is not None:
+            self._sklearn_output_config = {"transform": check_output(transform)}
+        return self
+
+    def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Ids:
+        """Return the names (N,) of the columns of a completed table.
+
+        They are input_features, otherwise the columns of fit's frame, or x0, x1, ... Raises DataError for another
+        number of names.
+        """
+        self._check_fitted()
+        return feature_names(self, input_features)
 
     def _packed(self):
         from gpukit.imputation import saving

@@ -1,6 +1,8 @@
-"""Valid values of parameters, without imports; auto/methods.py has the methods."""
+"""Valid values of parameters; auto/methods.py has the methods."""
 
-SIMPLE = (
+from typing import Literal, get_args
+
+Method = Literal[
     "vertex-mean",
     "vertex-median",
     "time-mean",
@@ -13,6 +15,12 @@ SIMPLE = (
     "tikhonov",
     "tikhonov-normalized",
     "feature-propagation",
-)
-METHODS = (*SIMPLE, "soft-impute", "kriging", "regularized-em", "smoothness", "local", "spectral")
-METRICS = ("absolute", "squared")
+    "soft-impute",
+    "kriging",
+    "regularized-em",
+    "smoothness",
+    "local",
+    "spectral",
+]
+Metric = Literal["absolute", "squared"]
+METHODS, METRICS = get_args(Method), get_args(Metric)

@@ -27,12 +27,13 @@ function of the seed, bitwise equal on CPU and GPU and with any number of thread
     shared.py                  each rank of a parallel.Team has a part of the users' ratings; simLSH's sums are added
 """
 
-import importlib
+from gpukit._lazy import on_demand
 
-__all__ = ["SimLSH"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.neighbors.estimator import SimLSH as SimLSH
 
-
-def __getattr__(name):
-    if name in __all__:
-        return getattr(importlib.import_module("gpukit.neighbors.estimator"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_HOMES = {"SimLSH": "estimator"}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

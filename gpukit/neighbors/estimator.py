@@ -1,7 +1,9 @@
 """SimLSH: the most similar items of every item, with scikit-learn's conventions."""
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -18,10 +20,15 @@ from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
 from gpukit.timing import COMPILING, Clock, compile_seconds
 
+if TYPE_CHECKING:
+    from gpukit.neighbors.hashes import Hash
+    from gpukit.neighbors.search import Search
+    from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, Int32, RatingsLike
+
 FACTS = {"random_share": float, "device": str, "timings": dict}  # facts in a model file
 ARRAYS = ("neighbors", "scores", "item_ids")
 MANY_RANDOM = 0.2
-PSI = (1, 2, 4)
+Psi = Literal[1, 2, 4]
 ADVICE = {  # against a large fraction of random slots
     "hamming": "most items have no ratings, or fewer items are rated than n_neighbors: use fewer neighbours",
     "buckets": "use search='hamming', p=1, fewer bits or a larger q",
@@ -67,11 +74,29 @@ class SimLSH(Estimator):
         Ids (N,); N; str; seconds of prepare, hashing, search.
     """
 
+    neighbors_: Int32
+    scores_: Float32
+    random_share_: float
+    item_ids_: Ids
+    n_features_in_: int
+    device_: str
+    timings_: dict[str, float]
+
     _fitted_by = "neighbors_"
+    _facts = ("neighbors_", "random_share_", "device_")
 
     def __init__(
-        self, n_neighbors=32, p=3, q=100, bits=8, psi=2, search="hamming", hash="simlsh", device="auto", random_state=0
-    ):
+        self,
+        n_neighbors: int = 32,
+        p: int = 3,
+        q: int = 100,
+        bits: int = 8,
+        psi: Psi = 2,
+        search: Search = "hamming",
+        hash: Hash = "simlsh",
+        device: DeviceLike = "auto",
+        random_state: int | None = 0,
+    ) -> None:
         self.n_neighbors = n_neighbors
         self.p = p
         self.q = q
@@ -88,7 +113,7 @@ class SimLSH(Estimator):
         check_integer("p * q * bits", p * q * bits, 1, MOST_BITS)
         seed = 0 if self.random_state is None else check_integer("random_state", self.random_state, 0, 2**63 - 1)
         k = check_integer("n_neighbors", self.n_neighbors, 1, MOST_NEIGHBORS)
-        psi, search = check_choice("psi", self.psi, PSI), check_choice("search", self.search, SEARCHES)
+        psi, search = check_choice("psi", self.psi, get_args(Psi)), check_choice("search", self.search, SEARCHES)
         return Settings(k, p, q, bits, psi, search, seed, check_choice("hash", self.hash, HASHES))
 
     def prepare(self, X, y=None):
@@ -104,7 +129,7 @@ class SimLSH(Estimator):
             table = columns_of(order_ratings(ratings, device))
         return Run(table, settings, device, ratings.item_ids, clock.seconds)
 
-    def fit(self, X, y=None):
+    def fit(self, X: RatingsLike, y: ArrayLike | None = None) -> Self:
         """Find the neighbours of the items of X.
 
         X is Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples, or (n, 2) of user and item,

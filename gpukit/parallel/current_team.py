@@ -1,5 +1,7 @@
 """The Team of this process, started by gpukit, mpiexec or srun, or alone."""
 
+from __future__ import annotations
+
 import contextlib
 import ctypes
 import os
@@ -23,7 +25,7 @@ RANK_ENDED = signal.SIGUSR1  # sent by launch.py to ranks that have not noticed 
 exit_reasons = []  # set by the launcher's signals: the message to print, "" if the launcher prints it
 
 
-def join_team(errors=None):
+def join_team(errors=None) -> Team:
     """Return the Team of this process; ALONE if the process has no launcher.
 
     errors: see mpi.Messages. Raises ParameterError if mpiexec or srun has started several ranks, but mpi4py is missing

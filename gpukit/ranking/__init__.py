@@ -25,12 +25,13 @@ log k) tables. With device="auto", problems below 4 million features stay on the
 Deterministic: bitwise on the CPU, with any number of threads, and on one kind of GPU. All sums are float64.
 """
 
-import importlib
+from gpukit._lazy import on_demand
 
-__all__ = ["RankSVM"]
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.ranking.estimator import RankSVM as RankSVM
 
-
-def __getattr__(name):
-    if name in __all__:
-        return getattr(importlib.import_module("gpukit.ranking.estimator"), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_HOMES = {"RankSVM": "estimator"}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

@@ -1,7 +1,9 @@
 """RankSVM: linear ranking with the squared hinge loss of all preference pairs, with scikit-learn's conventions."""
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -10,7 +12,17 @@ from gpukit.errors import DataError
 from gpukit.parallel import ALONE
 from gpukit.ranking.solvers import choose
 
-SCALES = ("auto", "none", "minmax", "deviation", "query")
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpukit.evaluation.ranking import NdcgKind, Ties
+    from gpukit.parallel import Team
+    from gpukit.ranking.scaling import Scaling
+    from gpukit.ranking.solvers.choose import Solver
+    from gpukit.ranking.solvers.path import Question
+    from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
+
+Scale = Literal["auto", "none", "minmax", "deviation", "query"]
 
 
 class Settings(NamedTuple):
@@ -90,14 +102,47 @@ class RankSVM(Estimator):
     groups=qid keeps a query together.
     """
 
+    coef_: Float64
+    columns_: Int64
+    C_: float
+    solver_: str
+    device_: str
+    scaling_: Scaling
+    objective_: float
+    gradient_norm_: float
+    n_pairs_: int
+    n_queries_: int
+    n_features_in_: int
+    feature_names_in_: Ids
+    n_iter_: int
+    n_cg_: int
+    stop_reason_: Literal["converged", "eps", "rounding", "max_iter"]
+    converged_: bool
+    history_: list[dict[str, Any]]
+    timings_: dict[str, float]
+    chosen_: dict[str, Any]
+    trials_: list[dict[str, Any]]
+    evals_result_: dict[str, dict[str, float]]
+    path_: list[dict[str, Any]]
+    metric_: str
+
     _fitted_by = "coef_"
+    _facts = ("C_", "n_features_in_", "n_queries_", "n_pairs_", "stop_reason_", "solver_", "device_")
     __metadata_request__fit = {"qid": True, "query_weight": True}
     __metadata_request__predict = {"qid": True}
     __metadata_request__score = {"qid": True}
 
     def __init__(
-        self, C="auto", *, solver="auto", eps=1e-5, max_iter=200, scale="auto", device="auto", precondition=True
-    ):
+        self,
+        C: float | Literal["auto"] = "auto",
+        *,
+        solver: Solver = "auto",
+        eps: float = 1e-5,
+        max_iter: int = 200,
+        scale: Scale = "auto",
+        device: DeviceLike = "auto",
+        precondition: bool = True,
+    ) -> None:
         self.C = C
         self.solver = solver
         self.eps = eps
@@ -114,28 +159,28 @@ class RankSVM(Estimator):
             self.solver,
             check_real("eps", self.eps, 0.0, strict=True),
             check_integer("max_iter", self.max_iter, 1),
-            check_choice("scale", self.scale, SCALES),
+            check_choice("scale", self.scale, get_args(Scale)),
             self.device,
             bool(self.precondition),
         )
 
     def fit(
         self,
-        X,
-        y=None,
-        qid=None,
+        X: DocumentsLike,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
         *,
-        group=None,
-        query_weight=None,
-        eval_set=None,
-        eval_group=None,
-        eval_qid=None,
-        feature_names=None,
-        validation=None,
-        metric="pa",
-        progress=None,
-        team=None,
-    ):
+        group: ArrayLike | None = None,
+        query_weight: ArrayLike | Mapping[Any, float] | None = None,
+        eval_set: Sequence[DocumentsLike] | None = None,
+        eval_group: Sequence[ArrayLike] | None = None,
+        eval_qid: Sequence[ArrayLike] | None = None,
+        feature_names: Sequence[str] | None = None,
+        validation: DocumentsLike | None = None,
+        metric: str | Question = "pa",
+        progress: Progress | None = None,
+        team: Team | None = None,
+    ) -> Self:
         """Learn to rank the documents of each query.
 
         Parameters
@@ -216,18 +261,18 @@ class RankSVM(Estimator):
 
     def fit_path(
         self,
-        train,
-        validation,
+        train: DocumentsLike,
+        validation: DocumentsLike,
         *,
-        grid="2^-15:2^8",
-        metric="ndcg@10",
-        ndcg="letor",
-        relevant=1,
-        ties="average",
-        query_weight=None,
-        progress=None,
-        team=None,
-    ):
+        grid: str | Sequence[float] = "2^-15:2^8",
+        metric: str = "ndcg@10",
+        ndcg: NdcgKind = "letor",
+        relevant: float = 1,
+        ties: Ties = "average",
+        query_weight: ArrayLike | Mapping[Any, float] | None = None,
+        progress: Progress | None = None,
+        team: Team | None = None,
+    ) -> Self:
         """Train for every C of a grid in ascending order; keep the best on a validation set.
 
         Each training starts from the previous w. The parameter C is ignored, and scale 'auto' is 'none'.
@@ -269,7 +314,7 @@ class RankSVM(Estimator):
         for text in run.warnings(C, result):
             warnings.warn(text, stacklevel=3)
 
-    def predict(self, X, qid=None, *, group=None):
+    def predict(self, X: DocumentsLike, qid: ArrayLike | None = None, *, group: ArrayLike | None = None) -> Float64:
         """Return scores (l,) float64, which compare documents of one query; higher is better.
 
         X as in fit, with the same number of columns. If X and the model have names, columns are matched by name in any
@@ -283,7 +328,7 @@ class RankSVM(Estimator):
 
     decision_function = predict
 
-    def rank(self, X, qid=None, *, group=None):
+    def rank(self, X: DocumentsLike, qid: ArrayLike | None = None, *, group: ArrayLike | None = None) -> Int32:
         """Return the rank of each document within its query, (l,) int32; 1 is the best.
 
         Equal scores are ranked by position. X, qid, group as in fit.
@@ -293,7 +338,15 @@ class RankSVM(Estimator):
 
         return serve.rank(self, X, qid, group)
 
-    def score(self, X, y=None, qid=None, sample_weight=None, *, group=None):
+    def score(
+        self,
+        X: DocumentsLike,
+        y: ArrayLike | None = None,
+        qid: ArrayLike | None = None,
+        sample_weight: ArrayLike | Mapping[Any, float] | None = None,
+        *,
+        group: ArrayLike | None = None,
+    ) -> float:
         """Return the pairwise accuracy (Eq. 16): the fraction of correctly ordered pairs.
 
         Equal scores count as wrong. sample_weight: the weights of queries, as query_weight of fit (one per query, or
@@ -307,7 +360,7 @@ class RankSVM(Estimator):
             raise DataError("Pairwise accuracy needs a query with two different relevance labels.")
         return accuracy
 
-    def save_text(self, path):
+    def save_text(self, path: Path) -> None:
         """Write the weights as text: comments, then a line index:weight:name per feature."""
         from gpukit.ranking import saving
 

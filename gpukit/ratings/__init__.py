@@ -22,7 +22,17 @@ Reading is exact: ratings equal float32(float(text)), ids keep their spelling, t
 Text ids are compared by a 64-bit hash (for a million ids, a collision has a probability of 3e-8).
 """
 
-import importlib
+from gpukit._lazy import on_demand
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.ratings.convert import as_ratings as as_ratings
+    from gpukit.ratings.copies import write_ratings as write_ratings
+    from gpukit.ratings.generated.synth import synth_ratings as synth_ratings
+    from gpukit.ratings.read import read_pairs as read_pairs
+    from gpukit.ratings.read import read_ratings as read_ratings
+    from gpukit.ratings.table import Ratings as Ratings
+    from gpukit.ratings.titles import read_titles as read_titles
 
 _HOMES = {
     "Ratings": "table",
@@ -34,13 +44,5 @@ _HOMES = {
     "synth_ratings": "generated.synth",
 }
 __all__ = sorted(_HOMES)
-
-
-def __getattr__(name):
-    if name not in _HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(f"{__name__}.{_HOMES[name]}"), name)
-
-
-def __dir__():
-    return __all__
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

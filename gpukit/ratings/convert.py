@@ -1,6 +1,9 @@
 """Convert matrices, data frames and arrays to validated Ratings."""
 
+from __future__ import annotations
+
 from dataclasses import replace
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -16,13 +19,23 @@ from gpukit.ratings.clicks import values_of_pairs
 from gpukit.ratings.repeats import checked
 from gpukit.ratings.table import Ratings, as_counts, without_times
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.typing import RatingsLike
+
 FORMS = (
     "a scipy sparse matrix, a DataFrame with user, item and rating, a dense array (NaN or masked = not rated), a "
     "tuple or list of arrays (users, items, values) or, of clicks, (users, items), or what read_ratings returns"
 )
 
 
-def as_ratings(data, columns=None, times=False, repeats=True):
+def as_ratings(
+    data: RatingsLike,
+    columns: str | Sequence[str] | None = None,
+    times: bool | Literal["auto"] = False,
+    repeats: bool = True,
+) -> Ratings:
     """Convert data to validated Ratings.
 
     Parameters

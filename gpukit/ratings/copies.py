@@ -3,9 +3,12 @@
 A .gkr loads at disk speed.
 """
 
+from __future__ import annotations
+
 import contextlib
 from dataclasses import fields
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -19,6 +22,9 @@ from gpukit.ratings.convert import as_values, numbered
 from gpukit.ratings.headers import AUTO, MAYBE
 from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
+
+if TYPE_CHECKING:
+    from gpukit.typing import Path as PathLike
 
 SUFFIXES = (".gkr", ".npz", ".parquet", ".csv")
 KIND = container.kind_of("gkr")
@@ -39,7 +45,7 @@ HEADER = {
 }  # of csv and Parquet, after user,item,rating
 
 
-def write_ratings(ratings, path):
+def write_ratings(ratings: Ratings, path: PathLike) -> None:
     """Write ratings to path in the format of its suffix.
 
     The suffix is .gkr (binary copy), .npz (scipy sparse, with ids), .parquet or .csv. '-' (standard output) and a pipe

@@ -112,7 +112,7 @@ def pairs_of(X):
         users, items = table.T
     if users.ndim != 1 or users.shape != items.shape:
         raise DataError(
-            f"there are {users.size} users and {items.size} items, of shape {users.shape} and {items.shape}; pairs "
-            "need as many of each, one after the other."
+            f"the users have shape {users.shape}, the items {items.shape}. Pass two one-dimensional arrays of equal "
+            "length."
         )
     return users, items

@@ -4,9 +4,12 @@ A text file is parsed in blocks of whole lines, one per core (text.py). Until al
 32-bit numbers if they fit, or as codes.
 """
 
+from __future__ import annotations
+
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import notes, sources
@@ -18,13 +21,28 @@ from gpukit.ratings.headers import MAYBE
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
 from gpukit.ratings.table import without_times
 
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.ratings.repeats import Rule
+    from gpukit.ratings.table import Ratings
+    from gpukit.typing import Ids, Input
+
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
 SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that are hard to type in a shell
 
 
-def read_ratings(path, format="auto", columns=None, duplicates="last", sep=None, times=False, bounds=None):
+def read_ratings(
+    path: Input,
+    format: str = "auto",
+    columns: str | Sequence[str] | None = None,
+    duplicates: Rule = "last",
+    sep: str | None = None,
+    times: bool | Literal["auto"] = False,
+    bounds: tuple[float, float] | None = None,
+) -> Ratings:
     """Read Ratings from a file or a folder of Netflix files.
 
     Parameters
@@ -98,7 +116,9 @@ def _file_of(path):
     return path if Path(path).is_file() or Path(path).is_dir() else None
 
 
-def read_pairs(path, format="auto", columns=None, sep=None):
+def read_pairs(
+    path: Input, format: str = "auto", columns: str | Sequence[str] | None = None, sep: str | None = None
+) -> tuple[Ids, Ids]:
     """Return ids (users (n,), items (n,)) of a file of pairs.
 
     The order is the file's.

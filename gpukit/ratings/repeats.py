@@ -1,5 +1,7 @@
 """Find, reject or merge repeated (user, item) pairs in O(n) by radix sort."""
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from gpukit._jit import njit
@@ -12,7 +14,8 @@ from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.orders.compressed import packed_pairs, sorted_pairs
 from gpukit.ratings.table import DISTINCT, as_counts, marked
 
-RULES = ("last", "mean", "error")
+Rule = Literal["last", "mean", "error"]
+RULES = get_args(Rule)
 LAST, MEAN, SUM = range(3)  # merge rules of a column
 PART, PART_BITS = 1 << 16, 8  # keys per part, to fit the cache; bits of the part number
 MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # for rule 'mean'

@@ -1,16 +1,23 @@
 """Table of ratings: (user, item, rating) triples with maps to external ids."""
 
+from __future__ import annotations
+
 from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
 
+if TYPE_CHECKING:
+    from gpukit.typing import Float32, Int32, Int64
+
 # Validation state: unchecked; sound (see check.py); sound and without repeated pairs.
 UNCHECKED, SOUND, DISTINCT = range(3)
 OPTIONAL = ("times", "weights", "counts")
-BY = ("random", "time", "user-time")  # kinds of folds and splits
-SPLITS = (*BY, "user-last", "user-one", "users")  # kinds for Ratings.split
+By = Literal["random", "time", "user-time"]  # kinds of folds and splits
+Split = Literal[By, "user-last", "user-one", "users"]  # kinds for Ratings.split
+BY, SPLITS = get_args(By), get_args(Split)
 
 
 @dataclass(frozen=True)
@@ -49,7 +56,7 @@ class Ratings:
     merged: int = field(default=0, init=False, repr=False, compare=False)
     _state: int = field(default=UNCHECKED, init=False, repr=False, compare=False)
 
-    def __len__(self):
+    def __len__(self) -> int:
         return np.size(self.values)
 
     def __repr__(self):
@@ -57,19 +64,19 @@ class Ratings:
         return f"Ratings({len(self):,} ratings, {self.shape[0]:,} users, {self.shape[1]:,} items{also})"
 
     @property
-    def shape(self):
+    def shape(self) -> tuple[int, int]:
         """(M, N): users and items, including those without ratings."""
         return np.size(self.user_ids), np.size(self.item_ids)
 
     @property
-    def scale(self):
+    def scale(self) -> tuple[float, float]:
         """(lowest, highest) rating as floats; DataError without ratings."""
         if not len(self):
             raise DataError("There are no ratings, so they have no lowest and highest value.")
         return float(self.values.min()), float(self.values.max())
 
     @property
-    def nbytes(self):
+    def nbytes(self) -> int:
         """Bytes of the columns.
 
         12 per rating, 8 more with times, 4 with weights, 4 with counts.
@@ -80,19 +87,19 @@ class Ratings:
         """Return the first `count` values, or fewer."""
         return self.values[:count]
 
-    def columns(self):
+    def columns(self) -> dict[str, np.ndarray]:
         """Return {name: (n,) array} of the triples and the present optional columns."""
         names = (one.name for one in fields(self) if one.init and not one.name.endswith("_ids"))
         return {name: column for name in names if (column := getattr(self, name)) is not None}
 
-    def with_columns(self, **columns):
+    def with_columns(self, **columns: np.ndarray) -> Ratings:
         """Return Ratings of these columns with the same id maps.
 
         Columns that are not named are left out.
         """
         return Ratings(**columns, user_ids=self.user_ids, item_ids=self.item_ids)
 
-    def take(self, which):
+    def take(self, which: np.ndarray | slice) -> Ratings:
         """Return the Ratings at a mask or indices, with the same ids.
 
         which: boolean mask (n,) or indices.
@@ -101,7 +108,7 @@ class Ratings:
         once = isinstance(which, slice) or np.asarray(which).dtype == bool  # indices may name a rating twice
         return marked(taken, min(self._state, DISTINCT if once else SOUND))
 
-    def split(self, fraction=0.1, seed=0, by="random"):
+    def split(self, fraction: float = 0.1, seed: int = 0, by: Split = "random") -> tuple[Ratings, Ratings]:
         """Return (train, test), each in input order.
 
         by
@@ -152,7 +159,7 @@ class Ratings:
             )
         return ranks_in_time(self.times, self.users if by == "user-time" else None)
 
-    def parted(self, kept):
+    def parted(self, kept: np.ndarray) -> tuple[Ratings, Ratings]:
         """Return (ratings where kept (n,) bool is True, the others), in order.
 
         Both have the same id maps.
@@ -161,7 +168,7 @@ class Ratings:
 
         return tuple(marked(self.with_columns(**part), self._state) for part in parted(self.columns(), kept))
 
-    def csr(self):
+    def csr(self) -> tuple[Int64, Int32, Float32]:
         """Return (indptr (M+1,) int64, indices (n,) int32, values (n,) float32).
 
         Items ascend in each row.
@@ -170,7 +177,7 @@ class Ratings:
 
         return compressed_rows(self.users, self.items, self.values, self.shape)
 
-    def csc(self):
+    def csc(self) -> tuple[Int64, Int32, Float32]:
         """Return (indptr (N+1,) int64, indices (n,) int32, values (n,) float32).
 
         Users ascend in each column.

@@ -1,5 +1,9 @@
 """Read titles of items from files of MovieLens, Netflix, csv and tsv."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.arrays import plain
@@ -8,11 +12,14 @@ from gpukit.io.records import lines_of, words_of
 from gpukit.io.words import decoded, is_integer
 from gpukit.ratings.headers import ITEM
 
+if TYPE_CHECKING:
+    from gpukit.typing import Input
+
 NEEDED = "a file with a line item,title for each item"
 TITLE = {"title", "titles", "name", "movietitle", "booktitle", "itemname"}
 
 
-def read_titles(path):
+def read_titles(path: Input) -> dict[int, str] | dict[str, str]:
     """Return {item id: title} of a file.
 
     Ids are int if all are integers, else str.

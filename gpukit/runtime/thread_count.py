@@ -20,7 +20,7 @@ class _Limit(threading.local):
 _setting, _limit = _Setting(), _Limit()
 
 
-def set_num_threads(count):
+def set_num_threads(count: int | None) -> None:
     """Set the number of threads that run compiled loops on the CPU.
 
     Results do not depend on it. The setting is for the whole process, and counts from the next loop on.
@@ -43,7 +43,7 @@ def set_num_threads(count):
     _setting.count = None if count is None else int(count)
 
 
-def get_num_threads():
+def get_num_threads() -> int:
     """Return the number of threads that run compiled loops on the CPU, the calling thread included.
 
     Returns

@@ -1,16 +1,25 @@
 """`segmented_argsort`: the sort as a public function, its input checked; rooms call gpu.py and cpu.py themselves."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
 import numpy as np
 
 from gpukit import device as devices
 from gpukit.base.arrays import as_array, device_view, is_on_gpu
 from gpukit.errors import DataError, ParameterError
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike, DeviceLike, GpuArray
+
 EXACT = 1 << 53  # integers up to here are exact in float64
 MOST = 1 << 31  # of what int32 numbers: positions in a segment, and segments
 
 
-def segmented_argsort(keys, offsets, *, device="auto", seed=0):
+def segmented_argsort(
+    keys: ArrayLike | GpuArray, offsets: ArrayLike | GpuArray, *, device: DeviceLike = "auto", seed: int = 0
+) -> Any:
     """Where the keys of every segment are in ascending order.
 
     keys (n,): float32 or float64, or integers up to 2**53 in size (sorted as float64); no NaN. offsets (m + 1,)

@@ -1,5 +1,9 @@
 """Public function `singular_value_threshold`, with input validation."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal, overload
+
 import numpy as np
 
 from gpukit import device as devices
@@ -7,9 +11,20 @@ from gpukit.base.arrays import as_array
 from gpukit.errors import DataError, ParameterError
 from gpukit.svt.plan import MOST
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike, DeviceLike, Int32
+
 SMALL, RAISE = 2.0**-900, 2.0**100  # float64 slices below SMALL are multiplied by RAISE
 
 
+@overload
+def singular_value_threshold(
+    X: ArrayLike, lam: ArrayLike, *, device: DeviceLike = ..., return_values: Literal[False] = ...
+) -> np.ndarray: ...
+@overload
+def singular_value_threshold(
+    X: ArrayLike, lam: ArrayLike, *, device: DeviceLike = ..., return_values: Literal[True]
+) -> tuple[np.ndarray, np.ndarray, Int32]: ...
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
     """Compute U (S - lam)+ V' for every slice of X.
 

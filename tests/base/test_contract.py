@@ -6,6 +6,7 @@ import pickle
 import subprocess
 import sys
 from typing import NamedTuple
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -154,6 +155,49 @@ def test_pickles_and_copies(name, fitted):
 
 
 @EACH
+def test_editors_know_what_fit_sets(name, fitted):
+    """Every fitted attribute is declared in a class, or is a property; a declaration alone sets nothing."""
+    model, unfitted = fitted[name], type(fitted[name])()
+    declared = {one for kind in type(model).__mro__ for one in vars(kind).get("__annotations__", {})}
+    assert {one for one in vars(model) if one in public(model)} <= declared
+    assert not [one for one in declared if one.endswith("_") and hasattr(unfitted, one)]
+    assert set(vars(unfitted)) == set(unfitted.get_params())
+
+
+def cells_of(model):
+    """Return (text, {name: value}) of a model's HTML, which must be well formed."""
+    tree = ElementTree.fromstring(model._repr_html_())
+    assert {element.tag for element in tree.iter()} <= {"div", "b", "table", "tr", "th", "td"}
+    return "".join(tree.itertext()), {row[0].text: row[1].text for row in tree.iter("tr")}
+
+
+@EACH
+def test_html(name, fitted):
+    """Changed parameters, then facts of a fitted model; arrays are shown by their shapes."""
+    estimator, model = CASES[name].estimator, fitted[name]
+    text, cells = cells_of(estimator)
+    assert text.startswith(f"{name}, not fitted") and cells["device"] == "'cpu'"
+    assert set(cells) == set(estimator._changed_params()) < set(estimator.get_params())
+    text, cells = cells_of(model)
+    assert text.startswith(f"{name}, fitted") and len(text) < 1000
+    assert list(cells) == [*model._changed_params(), *model._facts] and len(model._facts) > 2
+    arrays = {fact for fact in model._facts if getattr(getattr(model, fact), "shape", ())}
+    assert (arrays or name == "RankSVM") and all(f"{getattr(model, fact).shape}" in cells[fact] for fact in arrays)
+
+
+ODD = "<script>alert('1')</script> & \"x\""
+
+
+@EACH
+def test_html_is_escaped(name, fitted):
+    model = copy.deepcopy(fitted[name]).set_params(device=ODD)
+    setattr(model, model._facts[0], ODD)
+    assert "<script" not in model._repr_html_() and "&lt;script" in model._repr_html_()
+    _, cells = cells_of(model)
+    assert cells["device"] == cells[model._facts[0]] == repr(ODD)
+
+
+@EACH
 def test_a_damaged_header_is_a_model_error(name, fitted, tmp_path):
     from gpukit import persist
     from gpukit.errors import ModelError
@@ -187,7 +231,7 @@ sys.modules["sklearn"] = None  # as if it were not installed
 import numpy as np, gpukit
 for name in gpukit.ESTIMATORS:
     model = getattr(gpukit, name)()
-    assert not hasattr(model, "set_fit_request") and "text/html" not in model._repr_mimebundle_(), name
+    assert not hasattr(model, "set_fit_request") and "not fitted" in model._repr_html_(), name
 model = gpukit.RankSVM(device="cpu").fit(np.eye(3), [0, 1, 2], [1, 1, 1])
 print(model.set_params(C=2.0).predict(np.eye(3)).argmax())
 """

@@ -78,6 +78,55 @@ def test_kinds_of_input_agree(fitted):
         np.testing.assert_array_equal(fitted.predict(kind), expected)
 
 
+@pytest.mark.parametrize(
+    "spell",
+    [np.asarray, np.ndarray.tolist, pd.Series, lambda ids: ids.astype(str), lambda ids: ids.astype(str).tolist()],
+)
+def test_users_and_items_are_pairs(fitted, spell):
+    """Two arguments give the result of a pair, unknown ids included."""
+    ratings = planted().take(slice(0, 50))
+    users = np.append(ratings.user_ids[ratings.users], [-1, fitted.user_ids_[5], -1])
+    items = np.append(ratings.item_ids[ratings.items], [fitted.item_ids_[3], -1, -1])
+    expected = fitted.predict((users, items), unknown="baseline")
+    np.testing.assert_array_equal(fitted.predict(spell(users), spell(items), unknown="baseline"), expected)
+    scores = fitted.pair_scores((users, items), by="rating", unknown="baseline")
+    np.testing.assert_array_equal(
+        fitted.pair_scores(spell(users), spell(items), by="rating", unknown="baseline"), scores
+    )
+    with pytest.warns(UserWarning, match="Of 53 pairs, 2 have a user and 2 an item"):
+        fitted.predict(spell(users), spell(items))
+    with pytest.raises(DataError, match="Of 53 pairs, 2 have a user"):
+        fitted.predict(spell(users), spell(items), unknown="error")
+
+
+def test_single_ids_are_arrays_of_one(fitted):
+    user, item = fitted.user_ids_[5], fitted.item_ids_[3]
+    expected = fitted.predict(([user], [item]))
+    for ids in ((user, item), (int(user), int(item)), (str(user), str(item)), (np.array(user), [item])):
+        predicted = fitted.predict(*ids)
+        np.testing.assert_array_equal(predicted, expected)
+        assert predicted.shape == (1,) and predicted.dtype == np.float32
+
+
+@pytest.mark.parametrize(
+    "users, items, message",
+    [
+        ([1, 2, 3], [1, 2], r"users have shape \(3,\), the items \(2,\)\. Pass two one-dimensional arrays of equal"),
+        ([1, 2], 1, r"users have shape \(2,\), the items \(1,\)"),
+        (np.zeros((3, 2), int), [1, 2, 3], r"users have shape \(3, 2\), the items \(3,\)"),
+        (np.zeros((3, 2), int), "baseline", r"users have shape \(3, 2\), the items \(1,\)"),
+        (pd.Series([1, 2]), pd.Series([1, 2], index=[5, 6]), "labels"),
+        ([1.5], [1], "user id 1.5 is not a whole number"),
+        ([1], [None], "item"),
+        (planted(), [1], "user"),
+    ],
+)
+def test_users_and_items_that_are_no_pairs(fitted, users, items, message):
+    for ask in (fitted.predict, fitted.pair_scores):
+        with pytest.raises(DataError, match=message):
+            ask(users, items)
+
+
 def test_sparse_and_dense_matrices_agree():
     ratings = planted()
     matrix = scipy.sparse.coo_matrix((ratings.values, (ratings.users, ratings.items)), ratings.shape)
@@ -131,7 +180,7 @@ def test_predicting_nothing(fitted):
     [
         (np.zeros((3, 3)), "pairs.*\\(3, 3\\)"),
         (np.zeros(4), "pairs.*\\(4,\\)"),
-        (([1, 2], [1]), "2 users and 1 items"),
+        (([1, 2], [1]), r"users have shape \(2,\), the items \(1,\)"),
     ],
 )
 def test_pairs_that_are_none(fitted, wrong, message):

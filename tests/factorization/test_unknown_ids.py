@@ -39,6 +39,17 @@ def worded(frame):
     return MatrixFactorization(**options).fit(frame.assign(user="u" + frame.user.astype(str)))
 
 
+def test_text_ids_in_two_arguments(worded):
+    expected = worded.predict((["u100", "u101", "nobody"], [1, 2, 3]), unknown="baseline")
+    for users in (
+        ["u100", "u101", "nobody"],
+        np.array(["u100", "u101", "nobody"]),
+        pd.Series(["u100", "u101", "nobody"]),
+    ):
+        np.testing.assert_array_equal(worded.predict(users, [1, 2, 3], unknown="baseline"), expected)
+    assert worded.predict("u101", 2) == expected[1:2]
+
+
 def in_list(one):
     """Return an id as a list, unless it is a list of lists."""
     return one if isinstance(one, list) else [one]
@@ -48,6 +59,7 @@ ANSWERS = {
     "recommend": lambda model, one: model.recommend(in_list(one), 3, unknown="popular"),
     "predict": lambda model, one: model.predict((in_list(one), [1]), unknown="baseline"),
     "predict item": lambda model, one: model.predict(([100], in_list(one)), unknown="baseline"),
+    "predict ids": lambda model, one: model.predict(one, 1, unknown="baseline"),
     "pair_scores": lambda model, one: model.pair_scores((in_list(one), [1]), by="rating", unknown="baseline"),
     "explain": lambda model, one: model.explain(one, 1, by="rating", unknown="baseline"),
     "explain item": lambda model, one: model.explain(100, one, by="rating", unknown="baseline"),

@@ -33,15 +33,13 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
 class Import(NamedTuple):
     """An import of module by the file of importer.
 
-    within: its function, None at module level; on_demand: the module creates the name when it is requested (a package's
-    __getattr__), and the imports of that are not known.
+    within: its function, None at module level.
     """
 
     importer: str
     module: str
     within: str | None
     line: int
-    on_demand: bool
 
 
 class House:
@@ -51,30 +49,27 @@ class House:
         root = Path(root)
         self.files = {module_of(f, root): f for name in ("gpukit", "cli") for f in sorted((root / name).rglob("*.py"))}
         self.trees = {m: tree_of(f) for m, f in self.files.items()}
-        self.homes = {module: homes_of(tree) for module, tree in self.trees.items()}
+        self.homes = {module: table(tree, "_HOMES", {}) for module, tree in self.trees.items()}
         self.imports = {module: self.imports_of(module) for module in self.files}
 
     def imports_of(self, module):
         """Return [Import] of a module, in order."""
         found = []
         for node, within in statements(self.trees[module]):
-            targets = [(a.name, False) for a in node.names] if isinstance(node, ast.Import) else self.targets(node)
-            found += [Import(module, target, within, node.lineno, on_demand) for target, on_demand in targets]
+            targets = [a.name for a in node.names] if isinstance(node, ast.Import) else self.targets(node)
+            found += [Import(module, target, within, node.lineno) for target in targets]
         return found
 
     def targets(self, node):
-        """Return [(module, on demand)] of a `from ... import ...`: modules themselves, or the modules that define the
-        names."""
-        found = []
-        for name in (alias.name for alias in node.names):
-            whole = f"{node.module}.{name}"
-            if whole in self.files:
-                found.append((whole, False))
-            elif name in self.homes.get(node.module, {}):
-                found.append((f"{node.module}.{self.homes[node.module][name]}", False))
-            else:
-                found.append((node.module, node.module in self.trees and is_on_demand(self.trees[node.module], name)))
-        return found
+        """Return the modules of a `from ... import ...`: modules themselves, or those that define the names."""
+        wholes = [(f"{node.module}.{alias.name}", alias.name) for alias in node.names]
+        return [whole if whole in self.files else self.home_of(node.module, name) for whole, name in wholes]
+
+    def home_of(self, module, name):
+        """Return the module that defines a name, which packages import on demand."""
+        while name in self.homes.get(module, {}):
+            module = f"{module}.{self.homes[module][name]}"
+        return module
 
     @functools.cache  # noqa: B019 (a house lives as long as a test)
     def heavy(self, module):
@@ -101,32 +96,47 @@ def module_of(path, root):
     return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def homes_of(tree):
-    """Return {name: file} of a package that imports its names on demand from a table _HOMES."""
+def table(tree, name, default):
+    """Return the literal that a module assigns to a name; _HOMES is {name: file} of names imported on demand."""
     for node in tree.body:
-        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOMES":
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == name:
             return ast.literal_eval(node.value)
-    return {}
+    return default
 
 
-def is_on_demand(tree, name):
-    """Return True if a package has a __getattr__ and does not define the name itself."""
-    own = own_names(tree)
-    return "__getattr__" in own and name not in own
+def names_for_editors(tree):
+    """Return {name: module or package} that a module imports for type checkers alone."""
+    found = {}
+    for node in tree.body:
+        if is_for_type_checkers(node):
+            for one in node.body:
+                found |= {alias.asname: (one.module, alias.name) for alias in one.names}
+    return found
 
 
-@functools.cache
-def own_names(tree):
-    """Return the names that a module defines, assigns and imports at module level."""
-    own = {n.name for n in tree.body if isinstance(n, (ast.FunctionDef, ast.ClassDef))}
-    own |= {ast.unparse(t) for n in tree.body if isinstance(n, ast.Assign) for t in n.targets}
-    own |= {(a.asname or a.name) for n in tree.body if isinstance(n, (ast.Import, ast.ImportFrom)) for a in n.names}
-    return own
+def is_for_type_checkers(node):
+    """Return True for `if TYPE_CHECKING:`."""
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def editors_see_names_on_demand(root):
+    """A package imports the names of its table _HOMES, and submodules in _MODULES, for type checkers too."""
+    faults = []
+    for module, tree in House(root).trees.items():
+        homes = {name: (f"{module}.{home}", name) for name, home in table(tree, "_HOMES", {}).items()}
+        homes |= {name: (module, name) for name in table(tree, "_MODULES", ())}
+        seen = names_for_editors(tree) if homes else {}
+        faults += [
+            f"{module}: {name} is imported from {homes.get(name)} on demand, from {seen.get(name)} for type checkers"
+            for name in sorted({*homes, *seen})
+            if homes.get(name) != seen.get(name)
+        ]
+    return faults
 
 
 def statements(node, within=None):
-    """Yield (import statement, name of its function or None) of a tree."""
-    for child in ast.iter_child_nodes(node):
+    """Yield (import statement, name of its function or None) of a tree; not those for type checkers alone."""
+    for child in node.orelse if is_for_type_checkers(node) else ast.iter_child_nodes(node):
         if isinstance(child, (ast.Import, ast.ImportFrom)):
             yield child, within
         else:
@@ -197,13 +207,16 @@ def is_start(module):
 
 
 def imports_in_functions_put_something_off(root):
-    """An import inside a function defers a heavy package, or a module that loads one which its file does not."""
+    """An import inside a function defers a heavy package, or a module that loads one which its file does not.
+
+    Estimators are exempt: they load most of their packages.
+    """
     house = House(root)
     return [
         f"{one.importer}:{one.line} imports {one.module} inside {one.within}(), which puts nothing off"
         for found in house.imports.values()
         for one in found
-        if one.within and not one.on_demand and puts_nothing_off(house, one)
+        if one.within and not one.module.endswith(".estimator") and puts_nothing_off(house, one)
     ]
 
 

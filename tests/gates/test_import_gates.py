@@ -25,6 +25,7 @@ def write(root, files):
         imports.folders_stay_small,
         imports.tests_lie_as_what_they_test,
         imports.environment_is_read_when_asked,
+        imports.editors_see_names_on_demand,
     ],
     ids=lambda gate: gate.__name__,
 )
@@ -80,7 +81,7 @@ def test_imports_go_down(root, order):
 
 
 HOUSE = {
-    "gpukit/__init__.py": "_HOME = {'f': 'gpukit.a'}\n",
+    "gpukit/__init__.py": "_HOMES = {'f': 'a'}\n",
     "gpukit/a/__init__.py": "_HOMES = {'f': 'one'}\ndef __getattr__(name): ...\n",
     "gpukit/a/one.py": "import numpy as np\nfrom gpukit.a import two\ndef f():\n    from gpukit.b import g\n",
     "gpukit/a/two.py": "x = 1\n",
@@ -167,13 +168,50 @@ def test_imports_in_functions_put_something_off_bites(tmp_path, text, is_fault):
     assert len(found) == is_fault and all("inside f(), which puts nothing off" in one for one in found)
 
 
-def test_names_made_on_demand_may_cost(tmp_path):
-    on_demand = "__all__ = ['f']\ndef __getattr__(name): ...\n"
-    text = "def f():\n    from gpukit.a import f\n"
-    root = write(house(tmp_path, gpukit__a__one="", gpukit__c=text), {"gpukit/a/__init__.py": on_demand})
+def test_a_name_on_demand_costs_what_its_module_costs(tmp_path):
+    text = "def f():\n    from gpukit import f\n"
+    root = house(tmp_path, gpukit__c=text, gpukit__a__one="import numpy\n")
     assert imports.imports_in_functions_put_something_off(root) == []
-    write(root, {"gpukit/a/__init__.py": "def f(): ...\n"})
+    write(root, {"gpukit/a/one.py": "", "gpukit/a/two.py": "import numpy\n"})
     assert len(imports.imports_in_functions_put_something_off(root)) == 1
+    estimator = {"gpukit/a/__init__.py": "_HOMES = {'f': 'estimator'}\n", "gpukit/a/estimator.py": ""}
+    assert imports.imports_in_functions_put_something_off(write(root, estimator)) == []
+
+
+def test_imports_for_type_checkers_cost_nothing(tmp_path):
+    text = "if TYPE_CHECKING:\n    from gpukit.cli import main\n    import scipy\nelse:\n    import json\n"
+    root = house(tmp_path, gpukit__b__heavy=text)
+    assert imports.imports_have_no_circle(root) == [] and imports.imports_go_down(root, ORDER) == []
+    assert imports.House(root).heavy("gpukit.b.heavy") == frozenset()
+    write(root, {"gpukit/b/heavy.py": text.replace("import json", "import gpukit.cli")})
+    assert len(imports.imports_go_down(root, ORDER)) == 1
+
+
+CARD = """
+if TYPE_CHECKING:
+    from gpukit.a import one as one
+    from gpukit.a.one import f as f
+_HOMES = {"f": "one"}
+_MODULES = ("one",)
+"""
+
+
+@pytest.mark.parametrize(
+    "old, new, name",
+    [
+        ("", "", None),
+        ("    from gpukit.a.one import f as f\n", "", "f"),
+        ("gpukit.a.one import f as", "gpukit.a.two import f as", "f"),
+        ("import f as f", "import g as f", "f"),
+        ("import one as one", "import two as two", "one"),
+        ('("one",)', '("one", "two")', "two"),
+        ('"one"}', '"one", "g": "two"}', "g"),
+    ],
+)
+def test_editors_see_names_on_demand_bites(tmp_path, old, new, name):
+    root = write(tmp_path, {"gpukit/a/__init__.py": CARD.replace(old, new), "gpukit/b.py": "import json\n"})
+    faults = imports.editors_see_names_on_demand(root)
+    assert bool(faults) == (name is not None) and (not faults or faults[0].startswith(f"gpukit.a: {name} is imported"))
 
 
 def test_folders_stay_small_bites(tmp_path):

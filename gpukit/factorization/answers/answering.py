@@ -1,5 +1,9 @@
 """Methods of both estimators for similarity, explanations, evidence and exports."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, get_args
+
 import numpy as np
 
 from gpukit.base import check_choice, check_integer
@@ -10,7 +14,18 @@ from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows, rows_or_unknown
 from gpukit.factorization.serve import MOST_ANSWERS
 
-BY = ("evidence", "factors")
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from gpukit.factorization.answers.explaining import Explanation
+    from gpukit.factorization.answers.exporting import Side
+    from gpukit.factorization.answers.judging import Report
+    from gpukit.factorization.lists.recommending import RankedBy
+    from gpukit.ratings import Ratings
+    from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int64, Path, RatingsLike
+
+SimilarBy = Literal["evidence", "factors"]
+BY = get_args(SimilarBy)
 LISTED = 10  # length of the lists that evaluate a model of clicks
 PIECE = 1 << 22  # ratings per pass of counting
 
@@ -29,7 +44,9 @@ class Answering(Recommending):
         for kept in ("_norms", "_counts"):
             vars(self).pop(kept, None)
 
-    def similar_items(self, item, n=10, by="evidence", with_evidence=False):
+    def similar_items(
+        self, item: int | str, n: int = 10, by: SimilarBy = "evidence", with_evidence: bool = False
+    ) -> tuple[Any, ...]:
         """Return (item ids (m,), scores (m,) float32) of similar items.
 
         There are at most n, best first. by: 'evidence', by common raters, their ratings and the factors, damped if few
@@ -39,7 +56,9 @@ class Answering(Recommending):
         """
         return self._similar("item", self._row_of(item, "item"), n, by, with_evidence)
 
-    def similar_users(self, user, n=10, by="evidence", with_evidence=False):
+    def similar_users(
+        self, user: int | str, n: int = 10, by: SimilarBy = "evidence", with_evidence: bool = False
+    ) -> tuple[Any, ...]:
         """Return (user ids (m,), scores (m,) float32) of similar users.
 
         Users are compared by the items rated in common; as similar_items. with_evidence: two more arrays (m,) int64,
@@ -47,7 +66,7 @@ class Answering(Recommending):
         """
         return self._similar("user", self._row_of(user, "user"), n, by, with_evidence)
 
-    def rated_alike(self, user, item, n=5):
+    def rated_alike(self, user: int | str, item: int | str, n: int = 5) -> tuple[Ids, Float32, Float32, Int64]:
         """Return a user's rated items that are most similar to an item.
 
         There are at most n; similarity as in similar_items. Returns (item ids (m,), the user's ratings (m,) float32,
@@ -62,7 +81,9 @@ class Answering(Recommending):
         ratings = self._rated.levels[codes[best]] * np.float32(self._scale.deviation) + np.float32(self._scale.mean)
         return self.item_ids_[rated[best]], ratings, scores[rated[best]], common[rated[best]]
 
-    def explain(self, user, item, by="lists", unknown="error"):
+    def explain(
+        self, user: int | str, item: int | str, by: RankedBy = "lists", unknown: Literal["error", "baseline"] = "error"
+    ) -> Explanation:
         """Return a score of one user and one item as a sum.
 
         Parameters
@@ -84,7 +105,9 @@ class Answering(Recommending):
             from gpukit.factorization.answers.list_shares import list_terms as terms_of
         return explaining.explain(self, (user, item), user_row, item_row, by, terms_of)
 
-    def evidence(self, users, items, unknown="error"):
+    def evidence(
+        self, users: IdsLike, items: IdsLike, unknown: Literal["error", "zero"] = "error"
+    ) -> tuple[Int64, Int64]:
         """Return (ratings of each user (n,), ratings of each item (n,)) int64.
 
         They measure the evidence for predictions of pairs. users, items: ids, (n,) each. Unknown ids have 0
@@ -95,7 +118,7 @@ class Answering(Recommending):
         rows = users, known_rows(items, self.item_ids_, "item", unknown, "zero")
         return np.append(of_users, 0)[rows[0]], np.append(of_items, 0)[rows[1]]
 
-    def rating_counts(self):
+    def rating_counts(self) -> tuple[Int64, Int64]:
         """Return the training ratings of each user (M,) and item (N,), int64."""
         self._check_fitted()
         if not hasattr(self, "_counts"):
@@ -105,7 +128,7 @@ class Answering(Recommending):
             self._counts = np.diff(history.indptr)[: len(self.user_ids_)], of_items
         return self._counts
 
-    def export(self, path, side="both", vectors=False):
+    def export(self, path: Path, side: Side = "both", vectors: bool = False) -> None:
         """Write factors, biases and numbers of ratings, with their ids, to path.
 
         The suffix of path is the format. .npz: an array for each fitted attribute (user_factors, item_bias, ...). .csv
@@ -117,7 +140,7 @@ class Answering(Recommending):
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
 
-    def evaluate(self, X, y=None):
+    def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
 
         X, y: as in fit. For a model of clicks: {'hr@10', 'recall@10', 'ndcg@10'} of its lists on clicks X.
@@ -131,7 +154,7 @@ class Answering(Recommending):
         found = self.evaluate_lists(ratings_of(X, y), k, baselines=False).rows(k)[0]
         return {f"{name}@{LISTED}": found[name] for name in ("hr", "recall", "ndcg")}
 
-    def score(self, X, y=None):
+    def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return the negative RMSE, or NDCG@10 for a model of clicks.
 
         Larger is better, as model selection requires.
@@ -139,7 +162,14 @@ class Answering(Recommending):
         found = self.evaluate(X, y)
         return -found["rmse"] if "rmse" in found else found[f"ndcg@{LISTED}"]
 
-    def evaluate_lists(self, X, k=10, baselines=True, given=None, by="lists"):
+    def evaluate_lists(
+        self,
+        X: RatingsLike,
+        k: int | Sequence[int] = 10,
+        baselines: bool = True,
+        given: Ratings | None = None,
+        by: RankedBy = "lists",
+    ) -> Report:
         """Return the judging.Report of lists of k items on later clicks.
 
         Parameters

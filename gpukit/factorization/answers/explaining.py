@@ -1,6 +1,6 @@
 """A predicted rating as the sum of the terms of Eq. (1), in rating units."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,7 +15,7 @@ class Rated(NamedTuple):
     user's rating, None, the weight of the rating in the training of lists, and its share of the score.
     """
 
-    item: object
+    item: Any
     rating: float
     expected: float | None
     weight: float
@@ -33,15 +33,15 @@ class Explanation(NamedTuple):
     approximate solution for the user; mean, user_bias and unrated are 0.
     """
 
-    user: object
-    item: object
+    user: Any
+    item: Any
     prediction: float
     total: float
     mean: float
     user_bias: float
     item_bias: float
     factors: float
-    rated: tuple
+    rated: tuple[Rated, ...]
     unrated: float
     n_unrated: int
     known_user: bool

@@ -4,7 +4,7 @@ Vectors are [u_i, mean + b_i, 1] of users and [v_j, 1, b_j] of items: their prod
 neighbours, in units of the ratings and not clipped, so that an inner-product index finds a user's best items.
 """
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from gpukit.io import container, sinks
 from gpukit.io.records import check_ids
 
 SUFFIXES = (".npz", ".csv", ".parquet")
-SIDES = ("both", "users", "items")
+Side = Literal["both", "users", "items"]
+SIDES = get_args(Side)
 
 
 class Table(NamedTuple):

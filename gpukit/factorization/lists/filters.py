@@ -1,7 +1,9 @@
 """Filters of lists and additions to scores, one number an item."""
 
+from __future__ import annotations
+
 import warnings
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -9,6 +11,9 @@ from gpukit.base import check_integer, check_real
 from gpukit.base.checks import said
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lookup import NAMED, rows_or_unknown
+
+if TYPE_CHECKING:
+    from gpukit.typing import IdsLike
 
 MOST = 1e6  # maximum of a popularity weight
 
@@ -22,8 +27,8 @@ class Filters(NamedTuple):
     to 1: weight of the similarity to items listed before (lists/diversity.py).
     """
 
-    only: object = None
-    without: object = ()
+    only: IdsLike | None = None
+    without: IdsLike = ()
     min_support: int = 0
     popularity: float = 0.0
     diversity: float = 0.0

@@ -1,8 +1,10 @@
 """Recommendations for known users; a mixin of the estimators."""
 
+from __future__ import annotations
+
 import os
 import threading
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple, Self, get_args
 
 import numpy as np
 
@@ -15,8 +17,16 @@ from gpukit.factorization.lookup import refuse_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving
 
-BY = ("lists", "rating")  # rankings of recommendations
-UNKNOWN = ("error", "popular", "skip")  # treatments of unknown users
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from gpukit.factorization.lists.filters import Filters
+    from gpukit.factorization.lookup import Predicted
+    from gpukit.typing import Float32, Ids, IdsLike, Int32, RatingsLike
+
+RankedBy = Literal["lists", "rating"]  # rankings of recommendations
+UnknownUsers = Literal["error", "popular", "skip"]
+BY, UNKNOWN = get_args(RankedBy), get_args(UnknownUsers)
 AS_THEY_ARE = Scale(0.0, 1.0, float("-inf"), float("inf"))  # scores of lists
 _learning = threading.Lock()  # of heads: the first threads that use a model share one
 os.register_at_fork(after_in_child=lambda: globals().update(_learning=threading.Lock()))
@@ -80,7 +90,16 @@ class Recommending(Serving):
         for kept in ("_listing", "_head"):
             vars(self).pop(kept, None)
 
-    def recommend(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
+    def recommend(
+        self,
+        users: IdsLike | None = None,
+        n: int = 10,
+        exclude_seen: bool = True,
+        *,
+        by: RankedBy = "lists",
+        filters: Filters | None = None,
+        unknown: UnknownUsers = "error",
+    ) -> tuple[Ids, Float32]:
         """Return (item ids (B, n), scores (B, n) float32), best first.
 
         Parameters
@@ -103,7 +122,16 @@ class Recommending(Serving):
             return np.empty((0, n), self.item_ids_.dtype), np.empty((0, n), np.float32)
         return np.concatenate([ids for _, ids, _ in tiles]), np.concatenate([scores for _, _, scores in tiles])
 
-    def recommend_batches(self, users=None, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
+    def recommend_batches(
+        self,
+        users: IdsLike | None = None,
+        n: int = 10,
+        exclude_seen: bool = True,
+        *,
+        by: RankedBy = "lists",
+        filters: Filters | None = None,
+        unknown: UnknownUsers = "error",
+    ) -> Iterator[tuple[Ids, Ids, Float32]]:
         """Yield tiles (user ids (b,), item ids (b, n), scores (b, n)).
 
         Scores of a million users are never all in memory. Arguments and errors as recommend.
@@ -121,7 +149,7 @@ class Recommending(Serving):
                 pools = self._pools(session, rows[first : first + step], request)
             yield (ids[first : first + step], *self._named(*self._listed(*pools, request), request, n))
 
-    def mark_seen(self, X):
+    def mark_seen(self, X: RatingsLike) -> Self:
         """Exclude pairs from recommendations without learning from them.
 
         Use it for ratings that were held out to evaluate the model: users have seen these items.
@@ -139,7 +167,7 @@ class Recommending(Serving):
         self._seen = np.unique(np.concatenate((self.seen_pairs(), pairs)), axis=0)
         return self
 
-    def seen_pairs(self):
+    def seen_pairs(self) -> Int32:
         """Return (n, 2) int32 rows of the pairs that mark_seen marked, sorted."""
         return getattr(self, "_seen", np.empty((0, 2), np.int32))
 
@@ -156,16 +184,23 @@ class Recommending(Serving):
         order = np.argsort(hidden, axis=1, kind="stable")[:, : request.pool]
         return tuple(np.take_along_axis(part, order, 1) for part in (items, np.where(hidden, np.float32(np.nan), z)))
 
-    def pair_scores(self, X, by="lists", unknown="warn"):
+    def pair_scores(
+        self,
+        X: RatingsLike | IdsLike,
+        items: IdsLike | None = None,
+        *,
+        by: RankedBy = "lists",
+        unknown: Predicted = "warn",
+    ) -> Float32:
         """Return the scores (n,) float32 of pairs by which `recommend` ranks.
 
-        X, unknown: as in predict.
+        X, items, unknown: as in predict.
         """
         ranking = self._ranking(by)
-        z = self._z_of(X, ranking.session, unknown)
+        z = self._z_of(X, items, ranking.session, unknown)
         return z * np.float32(ranking.scale.deviation) + np.float32(ranking.scale.mean)
 
-    def fit_lists(self):
+    def fit_lists(self) -> Self:
         """Learn the ranking of lists now instead of at the first recommendation.
 
         A model of clicks has it. Raises DeviceError, DeviceMemoryError.
@@ -176,7 +211,7 @@ class Recommending(Serving):
         return self
 
     @property
-    def has_lists(self):
+    def has_lists(self) -> bool:
         """True if the model has its ranking of lists."""
         return self.feedback_ != "explicit" or hasattr(self, "_head")
 

@@ -1,6 +1,9 @@
 """`Live`: a model on its device that learns new ratings, for either device."""
 
+from __future__ import annotations
+
 import copy
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,6 +17,13 @@ from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import update_log
 from gpukit.timing import Clock
 
+if TYPE_CHECKING:
+    from gpukit.factorization.estimator import LSHMF, MatrixFactorization
+    from gpukit.factorization.lists.recommending import UnknownUsers
+    from gpukit.factorization.lookup import Predicted
+    from gpukit.ratings.repeats import Rule
+    from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, IdsLike, RatingsLike
+
 
 class Live:
     """A fitted model on a device, to which new ratings, users and items are added at the cost of the new ratings.
@@ -23,7 +33,7 @@ class Live:
     as the estimators', a dict for each call of `add`.
     """
 
-    def __init__(self, model, device="auto"):
+    def __init__(self, model: LSHMF | MatrixFactorization, device: DeviceLike = "auto") -> None:
         """Upload a fitted MatrixFactorization or LSHMF (hash 'simlsh', search 'hamming' or 'buckets') of ratings.
 
         Raises ParameterError, DeviceError, DeviceMemoryError.
@@ -42,11 +52,13 @@ class Live:
         self.updates_ = list(getattr(model, "updates_", []))
         self._serving, self._finders = None, (ingest.IdLookup(), ingest.IdLookup())
 
-    def __len__(self):
+    def __len__(self) -> int:
         """Number of ratings in the history."""
         return len(self._get_state())
 
-    def add(self, X, y=None, *, duplicates="last", widen_scale=False):
+    def add(
+        self, X: RatingsLike, y: ArrayLike | None = None, *, duplicates: Rule = "last", widen_scale: bool = False
+    ) -> dict[str, Any] | None:
         """Learn from new ratings of known and new users and items; return the new entry of updates_.
 
         X, y, duplicates, widen_scale: as in partial_fit. Ratings of known users for known items only enter the history.
@@ -68,22 +80,26 @@ class Live:
                 self._load(self.model().partial_fit(X, y, **options))
         return self.updates_[-1]
 
-    def predict(self, X, unknown="warn"):
-        """Predict ratings of pairs X, (n,) float32, as the estimators' predict."""
-        return self._get_estimator().predict(X, unknown)
+    def predict(
+        self, X: RatingsLike | IdsLike, items: IdsLike | None = None, *, unknown: Predicted = "warn"
+    ) -> Float32:
+        """Predict ratings of pairs X, or of users and items, (n,) float32, as the estimators' predict."""
+        return self._get_estimator().predict(X, items, unknown=unknown)
 
-    def evaluate(self, X, y=None):
+    def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or on ratings y of pairs X."""
         return self._get_estimator().evaluate(X, y)
 
-    def recommend(self, users=None, n=10, exclude_seen=True, *, unknown="error"):
+    def recommend(
+        self, users: IdsLike | None = None, n: int = 10, exclude_seen: bool = True, *, unknown: UnknownUsers = "error"
+    ) -> tuple[Ids, Float32]:
         """Return (item ids (B, n), scores (B, n) float32) for user ids, None: all.
 
         As the estimators' recommend(by='rating').
         """
         return self._get_estimator().recommend(users, n, exclude_seen, by="rating", unknown=unknown)
 
-    def model(self):
+    def model(self) -> LSHMF | MatrixFactorization:
         """Return a fitted estimator on the host, equal to the current state."""
         device_state, fetch = self._get_state(), self._state.context.live_steps.fetch
         state = State(*(np.array(array) for array in device_state.session().state()))

@@ -1,10 +1,11 @@
 """Memory layout of parameters, in integers, for host code and kernels."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gpukit.errors import ParameterError
 
-PRECISIONS = ("auto", "single", "half")  # of the minor side's factors while training
+Precision = Literal["auto", "single", "half"]  # of the minor side's factors while training
+PRECISIONS = get_args(Precision)
 HALF_FROM = 5_000_000  # ratings; with fewer an epoch is about a millisecond either way
 EXTRA = 8  # numbers of a parameter row after the factors:
 BIAS = 0  # b

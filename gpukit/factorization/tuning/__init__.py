@@ -17,12 +17,17 @@ Cost: one training a setting on the first fold, and one on each other fold for t
 Deterministic: folds and settings; RMSE if training is.
 """
 
-__all__ = ["tune", "Tuned"]
+from gpukit._lazy import on_demand
 
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from gpukit.factorization.tuning.search import Tuned as Tuned
+    from gpukit.factorization.tuning.search import tune as tune
 
-def __getattr__(name):
-    if name in __all__:
-        from gpukit.factorization.tuning import search
-
-        return getattr(search, name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+_HOMES = {
+    "tune": "search",
+    "Tuned": "search",
+}
+__all__ = sorted(_HOMES)
+if not TYPE_CHECKING:
+    __getattr__, __dir__ = on_demand(__name__, _HOMES)

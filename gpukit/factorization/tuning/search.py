@@ -1,7 +1,9 @@
 """`tune`: all settings on the first fold, the best ones on the others."""
 
+from __future__ import annotations
+
 import time
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +18,13 @@ from gpukit.factorization.tuning.fold import Fold, estimator_of
 from gpukit.model_selection.search import finalists
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.pairs import ratings_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from gpukit.factorization.estimator import MatrixFactorization
+    from gpukit.ratings.table import By
+    from gpukit.typing import Progress, RatingsLike
 
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
@@ -37,16 +46,16 @@ class Tuned(NamedTuple):
     budget did not reach; stopped: whether it ended the search. template: the LSHMF with the other parameters.
     """
 
-    best: dict
-    simplest: dict
-    table: list
-    means: dict
+    best: dict[str, Any]
+    simplest: dict[str, Any]
+    table: list[dict[str, Any]]
+    means: dict[str, float]
     folds: int
     untried: int
     stopped: bool
     template: object
 
-    def estimator(self, parameters=None):
+    def estimator(self, parameters: Mapping[str, Any] | None = None) -> LSHMF | MatrixFactorization:
         """Return the unfitted LSHMF or MatrixFactorization of parameters.
 
         parameters: best, simplest; None: best.
@@ -56,8 +65,19 @@ class Tuned(NamedTuple):
         return estimator_of(self.template, grids.Setting(**chosen), epochs)
 
 
-def tune(ratings, grid=None, *, cv=None, repeats=1, epochs=None, budget=BUDGET, exhaustive=None, by="random",
-         estimator=None, progress=None):  # fmt: skip
+def tune(
+    ratings: RatingsLike,
+    grid: Mapping[str, Sequence[float]] | None = None,
+    *,
+    cv: int | None = None,
+    repeats: int = 1,
+    epochs: int | None = None,
+    budget: float | None = BUDGET,
+    exhaustive: bool | None = None,
+    by: By = "random",
+    estimator: LSHMF | None = None,
+    progress: Progress | None = None,
+) -> Tuned:
     """Choose factors, neighbours, regularization and epochs by cross-validation.
 
     Parameters

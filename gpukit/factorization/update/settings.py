@@ -1,11 +1,12 @@
 """Validated options of an update."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_choice, check_real
 
-ROWS = ("move", "frozen")
-HASHES = ("recount", "kept")
+Rows = Literal["move", "frozen"]
+Hashes = Literal["recount", "kept"]
+ROWS, HASHES = get_args(Rows), get_args(Hashes)
 MOST_REPLAY = 1e9
 
 

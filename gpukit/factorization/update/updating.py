@@ -1,5 +1,9 @@
 """Updates of a fitted model and recommendations for new users; a mixin of the estimators."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self
+
 import numpy as np
 
 from gpukit import device as devices
@@ -10,6 +14,17 @@ from gpukit.factorization.serve import Serving
 from gpukit.factorization.update import settings as updating
 from gpukit.factorization.update import update_log
 
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from gpukit.factorization.lists.filters import Filters
+    from gpukit.factorization.lists.recommending import RankedBy
+    from gpukit.factorization.live.session import Live
+    from gpukit.factorization.update.settings import Hashes, Rows
+    from gpukit.ratings import Ratings
+    from gpukit.ratings.repeats import Rule
+    from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, Progress, RatingsLike
+
 
 class Updating(Serving):
     """A model that learns new ratings. A subclass has the methods that Serving needs, `check`, and the parts of
@@ -17,16 +32,16 @@ class Updating(Serving):
 
     def partial_fit(
         self,
-        X,
-        y=None,
+        X: RatingsLike,
+        y: ArrayLike | None = None,
         *,
-        rows="move",
-        hashes="recount",
-        duplicates="last",
-        replay=None,
-        widen_scale=False,
-        progress=None,
-    ):
+        rows: Rows = "move",
+        hashes: Hashes = "recount",
+        duplicates: Rule = "last",
+        replay: float | None = None,
+        widen_scale: bool = False,
+        progress: Progress | None = None,
+    ) -> Self:
         """Learn from new ratings of known and new users and items; the first call fits.
 
         X, y: as in fit. New ids are appended to user_ids_ and item_ids_; old rows keep their numbers. rows: 'move'
@@ -84,7 +99,7 @@ class Updating(Serving):
         self.set_fitted(updated.state, updated.history, updated.scale, part.user_ids, part.item_ids)
         return self
 
-    def live(self, device=None):
+    def live(self, device: DeviceLike | None = None) -> Live:
         """Return a gpukit.factorization.live.session.Live: the model on a device (None: its own).
 
         Ratings are added to it in milliseconds, as by partial_fit(rows='frozen'). The model itself is not changed.
@@ -97,8 +112,17 @@ class Updating(Serving):
         return Live(self, self.device if device is None else device)
 
     def recommend_for(
-        self, X, y=None, n=10, exclude_seen=True, duplicates="last", *, by="lists", filters=None, unknown="error"
-    ):
+        self,
+        X: RatingsLike | Mapping[Any, float],
+        y: ArrayLike | None = None,
+        n: int = 10,
+        exclude_seen: bool = True,
+        duplicates: Rule = "last",
+        *,
+        by: RankedBy = "lists",
+        filters: Filters | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> tuple[Ids, Ids, Float32]:
         """Return (user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users with these ratings.
 
         X, y: ratings as in fit, of users who need not be known; the model's own data on them are not used. For one user
@@ -116,7 +140,16 @@ class Updating(Serving):
         tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters, unknown=unknown))
         return tuple(np.concatenate(column) for column in zip(*tiles))
 
-    def recommend_for_batches(self, ratings, n=10, exclude_seen=True, *, by="lists", filters=None, unknown="error"):
+    def recommend_for_batches(
+        self,
+        ratings: Ratings,
+        n: int = 10,
+        exclude_seen: bool = True,
+        *,
+        by: RankedBy = "lists",
+        filters: Filters | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> Iterator[tuple[Ids, Ids, Float32]]:
         """Generate recommend_for's results for Ratings, one user at a time."""
         from gpukit.factorization.update import fold, inputs
 

@@ -1,6 +1,8 @@
 """Build a nearest-neighbour graph from coordinates."""
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -12,6 +14,9 @@ from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame, plain
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, first_repeated, is_number, shown
+
+if TYPE_CHECKING:
+    from gpukit.typing import Table
 
 RADIUS = 6371.0088  # km, mean radius of the earth
 LARGEST = 1e150  # coordinate whose squared differences fit float64
@@ -33,7 +38,9 @@ class Coordinates(NamedTuple):
     source: str = ""
 
 
-def graph_from_coordinates(coordinates, neighbors=None, degrees=None):
+def graph_from_coordinates(
+    coordinates: Coordinates | Table, neighbors: int | None = None, degrees: bool | None = None
+) -> Graph:
     """Return the Graph that joins each vertex to its nearest neighbours.
 
     coordinates: a DataFrame with columns latitude and longitude (great-circle distances), or x and y, whose index holds

@@ -1,5 +1,9 @@
 """Build a graph from pairwise distances; convert distances to weights."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpukit.base import check_integer
@@ -12,12 +16,15 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.sheet import open_table
 from gpukit.io.words import as_ids, first_repeated
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike, Table
+
 LEAST = 0.1  # smallest weight that is kept
 NEAREST = 8
 SMALLEST = 1e-3  # smallest assigned weight, so that remote vertices have neighbours
 
 
-def graph_from_distances(distances, neighbors=None, ids=None):
+def graph_from_distances(distances: Table, neighbors: int | None = None, ids: ArrayLike | None = None) -> Graph:
     """Return the Graph whose weights decrease with distance.
 
     As in Li et al., "Diffusion Convolutional Recurrent Neural Network" (ICLR 2018): exp(-(d / s)^2), s the standard

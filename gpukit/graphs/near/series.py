@@ -1,5 +1,9 @@
 """Build a graph of vertices with the most similar series."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from gpukit.errors import DataError
@@ -7,12 +11,15 @@ from gpukit.graphs.convert import numbers
 from gpukit.graphs.near.distances import SMALLEST, how_many, joined
 from gpukit.graphs.tensor import Graph
 
+if TYPE_CHECKING:
+    from gpukit.typing import ArrayLike
+
 DOUBT = 10  # number of uncorrelated columns added for shrinkage
 COLUMNS = 20_000  # used columns of long series, evenly spaced
 BLOCK = 1 << 20  # correlations per block, to fit the cache; tens of MB in all
 
 
-def graph_from_series(values, neighbors=None, ids=None):
+def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: ArrayLike | None = None) -> Graph:
     """Return the Graph that joins vertices with the most correlated series.
 
     values (N, T), NaN where missing. neighbors: number per vertex (None: 8). Weights are correlations over the columns

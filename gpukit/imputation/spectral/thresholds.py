@@ -1,11 +1,14 @@
 """Start of each spectral slice's threshold, lambda_k^1; the path is lambda^(j+1) = c lambda^j."""
 
+from typing import Literal, get_args
+
 import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.imputation.spectral.formulas import frequency_weight
 
-WEIGHTS = ("slice", "common", "frequency")
+Weights = Literal["slice", "common", "frequency"]
+WEIGHTS = get_args(Weights)
 
 
 def first_thresholds(weights, exponent, frequencies, largest):

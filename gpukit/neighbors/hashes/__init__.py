@@ -9,8 +9,10 @@ work.py is for hashes that add columns: weights of ratings, and long columns div
 """
 
 import importlib
+from typing import Literal, get_args
 
-HASHES = ("simlsh", "minhash", "projection")
+Hash = Literal["simlsh", "minhash", "projection"]
+HASHES = get_args(Hash)
 
 
 def steps(name, device):

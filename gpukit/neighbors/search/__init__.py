@@ -10,8 +10,10 @@ codes. A search whose worst is 0 finds no items and needs no more. For others cp
 """
 
 import importlib
+from typing import Literal, get_args
 
-SEARCHES = ("hamming", "buckets", "exact", "random")
+Search = Literal["hamming", "buckets", "exact", "random"]
+SEARCHES = get_args(Search)
 
 
 def card(name):

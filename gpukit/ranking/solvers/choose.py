@@ -1,10 +1,13 @@
 """Choice of the device and the solver."""
 
+from typing import Literal, get_args
+
 from gpukit import device as devices
 from gpukit.base import check_choice
 from gpukit.errors import ParameterError
 
-SOLVERS = ("auto", "scan", "p-swx", "dcm", "ost")
+Solver = Literal["auto", "scan", "p-swx", "dcm", "ost"]
+SOLVERS = get_args(Solver)
 CPU_ONLY = ("dcm", "ost")
 FOR_THE_CPU = 4_000_000  # stored features up to which the CPU ends before a GPU begins
 DEEP = 6  # planes of a level tree; on the CPU, more cost more than they save in a few CG steps

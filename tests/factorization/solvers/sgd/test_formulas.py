@@ -1,10 +1,12 @@
 """Scalar formulas, and rates of an epoch."""
 
 import math
+from typing import get_args
 
 import numpy as np
 import pytest
 
+from gpukit.factorization.settings import Rates
 from gpukit.factorization.solvers.sgd import formulas, rates
 
 
@@ -42,7 +44,7 @@ def test_adaptive_rates_fall():
     assert all(type(value) is np.float32 for value in made[0])
 
 
-@pytest.mark.parametrize("kind", rates.KINDS)
+@pytest.mark.parametrize("kind", get_args(Rates))
 def test_without_biases(kind):
     assert rates.epoch_rates(kind, 0.2, 0.04, False, 0.8, 0).bias == 0
 
