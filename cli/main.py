@@ -10,7 +10,7 @@ import time
 
 import click
 
-from gpukit import interrupt
+from gpukit import interrupt, timing
 from gpukit._version import __version__
 from gpukit.cli import report, standard
 from gpukit.cli.process import main
@@ -22,6 +22,7 @@ from gpukit.runtime.start import check_threads, defer_unused_modules
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
 notes.listener = report.hear_reader
+timing.listener = report.hear_compiler
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of its click command). --help reads only this table.

@@ -24,8 +24,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numba
+from numba.core.registry import cpu_target
 
-from gpukit import _dependencies
+from gpukit import _dependencies, timing
 from gpukit.runtime import private
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
@@ -59,6 +60,11 @@ def compilers():
 def cache_folder():
     """Return the folder of compiled code in private.base_folder(), for each set of compilers."""
     return private.base_folder() / FOLDER / compilers()
+
+
+def processor():
+    """Return the processor that functions are compiled for, and its features, as text."""
+    return str(cpu_target.target_context.codegen().magic_tuple())
 
 
 def attach(dispatcher):
@@ -135,11 +141,19 @@ class _OnDisk:
         key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key} {LINKED}"
         return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
+    def lacks(self, types):
+        """Return True if code for these types can be kept and there is none for this processor."""
+        file = self._file(types, self._dispatcher.targetctx.codegen())
+        return file is not None and not os.path.exists(file)
+
     def load_overload(self, signature, context):
         """As numba's, without first learning all that can be compiled, which takes longer than loading what a command
         runs: what is loaded asks for none of it, and compiling begins with it anyway."""
         self._prepare(context)
-        return self._load_overload(signature, context)
+        loaded = self._load_overload(signature, context)
+        if loaded is None:
+            timing.announce(self._dispatcher.py_func.__name__)
+        return loaded
 
     def _load_overload(self, signature, context):
         if not self._enabled:

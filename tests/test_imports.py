@@ -55,6 +55,7 @@ def test_help_loads_next_to_nothing():
         "._version",
         ".errors",
         ".interrupt",
+        ".timing",
         ".cli",
         ".cli.main",
         ".cli.process",
