@@ -256,15 +256,21 @@ def _digest(file, content):
 
 @functools.cache
 def _remove_unused():
-    """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers."""
+    """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers.
+
+    After a time without compilation, as in a container image, all files count as loaded now.
+    """
     oldest = time.time() - UNUSED
     if private.folder_fault(cache_folder()):  # others could lead it elsewhere
         return
+    mark = cache_folder().parent / "last-compilation"
+    was_idle = mark.exists() and mark.stat().st_mtime < oldest
+    mark.touch(0o600)
     for folder in _entries(cache_folder().parent, COMPILERS, stat.S_ISDIR):
         for entry in _entries(folder, ENTRY, stat.S_ISREG):
             if entry.stat(follow_symlinks=False).st_mtime < oldest:
                 with contextlib.suppress(OSError):  # another process does the same
-                    os.unlink(entry)
+                    os.utime(entry, follow_symlinks=False) if was_idle else os.unlink(entry)
         if folder.stat(follow_symlinks=False).st_mtime < oldest:
             with contextlib.suppress(OSError):  # not empty
                 os.rmdir(folder)

@@ -1,5 +1,7 @@
 """Who compiles what: helpers begin with the last function, and the caller waits for what they are compiling."""
 
+import errno
+import os
 import subprocess
 import sys
 import threading
@@ -158,6 +160,15 @@ def test_functions_that_were_not_compiled_are_an_error(own_cache, monkeypatch, p
 def test_a_cache_that_cannot_be_written_is_an_error(own_cache, tmp_path):
     (tmp_path / "cache").touch()
     with pytest.raises(GpukitError, match=r"cannot be written to .*/cache/code/.*Not a directory\)\. Set GPUKIT_CACHE"):
+        helpers.compile_jobs(["short"], 2, lambda *numbers: None)
+
+
+def test_a_read_only_cache_is_an_error(own_cache, monkeypatch):
+    def refuse(dir):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(helpers.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(GpukitError, match=r"cannot be written to .* \(Read-only file system\)\. Set GPUKIT_CACHE"):
         helpers.compile_jobs(["short"], 2, lambda *numbers: None)
 
 
