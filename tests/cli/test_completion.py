@@ -50,7 +50,7 @@ PATHS = (
     "evaluate m t --against my",
     "convert my",
     "synth letor my",
-    "synth graph --output my",
+    "synth graph --edges my",
 )
 VALUES = "train --factors 1", "recommend m --user u", "train --columns u", "ranksvm --c 1", "doctor --compile m"
 
