@@ -15,7 +15,7 @@ from gpukit._cores import cores
 from gpukit._version import __version__
 from gpukit.cli import options, report
 from gpukit.device.memory import available_memory
-from gpukit.errors import ParameterError
+from gpukit.errors import GpukitError, ParameterError
 from gpukit.runtime.thread_count import get_num_threads
 
 PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib")
@@ -47,11 +47,11 @@ TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 def doctor(jobs, compiles, as_json):
     """Show versions and devices, what is missing for what, and the command that installs it.
 
-    Always ends with exit code 0: a missing piece is a finding, not a failure.
+    Ends with exit code 0: a missing piece is a finding, not a failure.
 
     With --compile, compiles what the first run of a command would compile, so that the run need not. A JOB is ratings,
     clicks, lists, documents or readings; without one, all are compiled. GPU kernels are not compiled: this needs the
-    GPU.
+    GPU. Ends with exit code 1 if code cannot be compiled or kept.
 
     \b
     gpukit doctor
@@ -71,6 +71,8 @@ def doctor(jobs, compiles, as_json):
 
 def compile_code(jobs, as_json):
     """Compile the code of jobs, with and without a GPU, and print the number of functions and the seconds."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        raise GpukitError("NUMBA_DISABLE_JIT=1 is set, so nothing is compiled. Unset it.")
     from gpukit._cache import cache_folder
     from gpukit.compilation import helpers
 

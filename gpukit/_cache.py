@@ -265,7 +265,8 @@ def _remove_unused():
         return
     mark = cache_folder().parent / "last-compilation"
     was_idle = mark.exists() and mark.stat().st_mtime < oldest
-    mark.touch(0o600)
+    with contextlib.suppress(OSError):  # the folder may be another's
+        mark.touch(0o600)
     for folder in _entries(cache_folder().parent, COMPILERS, stat.S_ISDIR):
         for entry in _entries(folder, ENTRY, stat.S_ISREG):
             if entry.stat(follow_symlinks=False).st_mtime < oldest:

@@ -68,6 +68,12 @@ def test_a_cache_that_cannot_be_written_fails(monkeypatch, tmp_path, capsys):
     assert len(lines) == 1 and "(Not a directory). Set GPUKIT_CACHE to a folder that can be written." in lines[0]
 
 
+def test_plain_python_is_not_compiled(monkeypatch, capsys):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert main.run(["doctor", "--compile"]) == 1
+    assert capsys.readouterr().err == "Error: NUMBA_DISABLE_JIT=1 is set, so nothing is compiled. Unset it.\n"
+
+
 def test_jobs_need_compile(capsys):
     assert main.run(["doctor", "lists"]) == 2
     assert "gpukit doctor --compile lists" in capsys.readouterr().err
