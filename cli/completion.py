@@ -32,8 +32,8 @@ def verb_items(verbs, incomplete):
 
 
 def name_files(command):
-    """Let parameters of a command that take the name of a file be completed as such."""
-    for parameter in command.params:
+    """Let parameters of a command (None: an unknown one) that take the name of a file be completed as such."""
+    for parameter in command.params if command else ():
         names_file = isinstance(parameter, click.Argument) or parameter.metavar in FILES
         if names_file and parameter.type is click.STRING:
             parameter.type = FileName()

@@ -65,8 +65,6 @@ class LazyGroup(click.Group):
             return None
         _, module, attribute = VERBS[name]
         found = getattr(importlib.import_module(f"gpukit.cli.{module}"), attribute)
-        if ctx.resilient_parsing:  # for a shell
-            importlib.import_module("gpukit.cli.completion").name_files(found)
         defer_unused_modules()
         return found
 
@@ -80,7 +78,9 @@ class LazyGroup(click.Group):
         """Resolve a command name or an alias; suggest the closest verb if it is unknown."""
         args = [ALIASES.get(args[0], args[0]), *args[1:]]
         if ctx.resilient_parsing:  # for a shell
-            return super().resolve_command(ctx, args)
+            name, command, left = super().resolve_command(ctx, args)
+            importlib.import_module("gpukit.cli.completion").name_files(command)
+            return name, command, left
         matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, not rank
         near = matches or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:

@@ -27,6 +27,7 @@ def completions(line):
         ("trai", ["train-lshmf"]),
         ("xyz", []),
         ("--v", ["--version"]),
+        ("xyz --v", ["--version"]),
         ("train-lshmf --lsh", ["--lsh-p", "--lsh-q", "--lsh-bits"]),
         ("train --lsh-p 3 --lsh", ["--lsh-q", "--lsh-bits"]),
         ("train-lshmf --search h", ["hamming"]),
