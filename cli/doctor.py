@@ -5,13 +5,17 @@ import fnmatch
 import os
 import re
 import sys
+import time
 from importlib import metadata
 from pathlib import Path
 
 import click
 
+from gpukit._cores import cores
 from gpukit._version import __version__
 from gpukit.cli import options, report
+from gpukit.device.memory import available_memory
+from gpukit.errors import GpukitError, ParameterError
 from gpukit.runtime.thread_count import get_num_threads
 
 PACKAGES = ("numpy", "numba", "numba-cuda", "llvmlite", "scipy", "pandas", "click", "cupy", "matplotlib")
@@ -32,21 +36,58 @@ NEEDS = (
 )
 GPU_COLUMNS = {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"}
 RUNS = "runs"  # a kernel of one line
+JOBS = ("ratings", "clicks", "lists", "documents", "readings")  # of compilation/signatures.txt
 TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 
 
 @click.command()
+@click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Choice(JOBS))
+@click.option("--compile", "compiles", is_flag=True, help="Compile the code of every JOB instead; needs no GPU.")
 @options.as_json
-def doctor(as_json):
+def doctor(jobs, compiles, as_json):
     """Show versions and devices, what is missing for what, and the command that installs it.
 
-    Always ends with exit code 0: a missing piece is a finding, not a failure.
+    Ends with exit code 0: a missing piece is a finding, not a failure.
+
+    With --compile, compiles what the first run of a command would compile, so that the run need not. A JOB is ratings,
+    clicks, lists, documents or readings; without one, all are compiled. GPU kernels are not compiled: this needs the
+    GPU. Ends with exit code 1 if code cannot be compiled or kept.
+
+    \b
+    gpukit doctor
+    gpukit doctor --compile
+    gpukit doctor --compile ratings lists
     """
+    if compiles:
+        return compile_code(jobs or JOBS, as_json)
+    if jobs:
+        raise ParameterError(f"{jobs[0]} is compiled by --compile: gpukit doctor --compile {' '.join(jobs)}")
     found = examine()
     if as_json:
         report.print_json(found)
     else:
         show(found)
+
+
+def compile_code(jobs, as_json):
+    """Compile the code of jobs, with and without a GPU, and print the number of functions and the seconds."""
+    if os.environ.get("NUMBA_DISABLE_JIT") == "1":
+        raise GpukitError("NUMBA_DISABLE_JIT=1 is set, so nothing is compiled. Unset it.")
+    from gpukit._cache import cache_folder
+    from gpukit.compilation import helpers
+
+    begun = time.monotonic()
+    with report.Compiling(as_json) as line:
+        processes = max(1, min(cores(), available_memory() // helpers.MEMORY))
+        names = [f"{job}{end}" for job in jobs for end in ("", "-gpu")]
+        count, total = helpers.compile_jobs(names, processes, line.show)
+    seconds, folder = time.monotonic() - begun, str(cache_folder())
+    if as_json:
+        report.print_json({"compiled": count, "functions": total, "seconds": seconds, "path": folder})
+    elif count:
+        report.echo(f"Compiled {count} of {total} functions in {seconds:.1f} s: {folder}")
+    else:
+        report.echo(f"Nothing was missing: all {total} functions are in {folder}")
 
 
 def examine():

@@ -10,7 +10,7 @@ import time
 
 import click
 
-from gpukit import interrupt
+from gpukit import interrupt, timing
 from gpukit._version import __version__
 from gpukit.cli import report, standard
 from gpukit.cli.process import main
@@ -22,6 +22,7 @@ from gpukit.runtime.start import check_threads, defer_unused_modules
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
 notes.listener = report.hear_reader
+timing.listener = report.hear_compiler
 LEAST_MEMORY = 768 << 20  # of address space: numpy, numba and their threads
 
 # verb: (short help, file of cli/, name of its click command). --help reads only this table.
@@ -47,6 +48,8 @@ VERBS = {
     "bench": ("Measure speed and accuracy on this machine.", "bench", "bench"),
     "doctor": ("Show versions, devices and missing packages.", "doctor", "doctor"),
 }
+ALIASES = {"train": "train-lshmf"}
+COMPLETING = "_GPUKIT_COMPLETE"  # set by a shell; see completion.py
 
 
 class LazyGroup(click.Group):
@@ -65,8 +68,19 @@ class LazyGroup(click.Group):
         defer_unused_modules()
         return found
 
+    def shell_complete(self, ctx, incomplete):
+        """Complete the name of a verb from the table, or an option."""
+        if incomplete.startswith("-"):
+            return click.Command.shell_complete(self, ctx, incomplete)
+        return importlib.import_module("gpukit.cli.completion").verb_items(VERBS, incomplete)
+
     def resolve_command(self, ctx, args):
-        """Resolve a command name; suggest the closest verb if it is unknown."""
+        """Resolve a command name or an alias; suggest the closest verb if it is unknown."""
+        args = [ALIASES.get(args[0], args[0]), *args[1:]]
+        if ctx.resilient_parsing:  # for a shell
+            name, command, left = super().resolve_command(ctx, args)
+            importlib.import_module("gpukit.cli.completion").name_files(command)
+            return name, command, left
         matches = [name for name in VERBS if args[0] and name.startswith(args[0])]  # train: train-lshmf, not rank
         near = matches or difflib.get_close_matches(args[0], VERBS, 1)
         if near and args[0] not in VERBS:
@@ -78,8 +92,9 @@ class LazyGroup(click.Group):
 
     def format_commands(self, ctx, formatter):
         """Write the list of verbs in --help from the table."""
+        shown = {name: f"{name} ({alias})" for alias, name in ALIASES.items()}
         with formatter.section("Commands"):
-            formatter.write_dl([(name, help_line) for name, (help_line, _, _) in VERBS.items()])
+            formatter.write_dl([(shown.get(name, name), help_line) for name, (help_line, _, _) in VERBS.items()])
 
 
 @click.command(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -137,6 +152,8 @@ def survived(ctx, what):
 
 def run_alone(arguments=None):
     """Call `run` as a process of its own, with any standard streams."""
+    if instruction := os.environ.get(COMPLETING):
+        return importlib.import_module("gpukit.cli.completion").complete(gpukit, instruction)
     standard.fill()
     standard.word_warnings()
     with contextlib.suppress(ParameterError):  # reported by `run`

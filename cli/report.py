@@ -14,6 +14,7 @@ from gpukit.cli.standard import printable
 
 BAR = 24  # characters
 EVERY = 0.1  # seconds between two drawings
+LINE_EVERY = 15  # seconds between two lines where there is no terminal
 
 
 class Figure(str):
@@ -157,6 +158,47 @@ def bar_line(stage, done, total, info):
     return f"{stage} [{'#' * filled}{'.' * (BAR - filled)}] {done}/{total}  {facts}".rstrip()
 
 
+class Compiling(Progress):
+    """Progress of compilation on stderr: a line that is redrawn on a terminal, elsewhere a line every 15 s."""
+
+    def __init__(self, quiet=False, stream=None):
+        super().__init__(quiet, stream)
+        self.quiet, self.drawn = quiet, time.monotonic()
+
+    def show(self, done, total, name=""):
+        """Show `compiling 37 of about 48 (once per machine): name`; the numbers are left out if total is 0."""
+        count = f" {done} of about {total}" if total else ""
+        text = f"compiling{count} (once per machine){name and ': '}{name}"
+        if self.on:
+            self.stage = text
+            self._write(text[: shutil.get_terminal_size().columns - 1])
+        elif (now := time.monotonic()) - self.drawn > LINE_EVERY:
+            self.drawn = now
+            remark(text, self.quiet)
+
+    def clear(self):
+        """Clear the line, if one is drawn."""
+        self.__exit__()
+        self.stage = None
+
+
+def hear_compiler(name):
+    """Show that a function is being compiled, unless quiet; None: that none is any longer."""
+    context = click.get_current_context(silent=True)  # of the main thread
+    if context is None:
+        return
+    meta, values = context.find_root().meta, context.params
+    if name is None:
+        if "gpukit.compiler" in meta:
+            meta["gpukit.compiler"].clear()
+        return
+    from gpukit import _jit
+
+    if "gpukit.compiler" not in meta:
+        meta["gpukit.compiler"] = Compiling(bool(values.get("quiet") or values.get("as_json")))
+    meta["gpukit.compiler"].show(*(_jit.helpers.progress() if _jit.helpers else (0, 0)), name)
+
+
 def compile_ahead(ask, team, *jobs, is_cuda=False):
     """Start to compile what jobs share, one of which follows, on the first run; say so once.
 
@@ -166,6 +208,9 @@ def compile_ahead(ask, team, *jobs, is_cuda=False):
 
     meta = click.get_current_context().find_root().meta
     jobs = [f"{job}-gpu" if is_cuda else job for job in jobs]
-    if helpers.begin(*jobs, alone=team.size == 1) and not meta.get("gpukit.compiling"):
+    is_known = any(map(helpers.is_of_other_processor, jobs))
+    count = helpers.begin(*jobs, alone=team.size == 1)
+    if count and not meta.get("gpukit.compiling"):
         meta["gpukit.compiling"] = True
-        remark("The first run compiles gpukit's code, which takes up to a minute, once.", ask.quiet or ask.as_json)
+        why = "; the cache has code for another processor" if is_known else ""
+        remark(f"The first run compiles about {count} functions, once per machine{why}.", ask.quiet or ask.as_json)

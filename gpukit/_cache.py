@@ -24,8 +24,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import numba
+from numba.core.registry import cpu_target
 
-from gpukit import _dependencies
+from gpukit import _dependencies, timing
 from gpukit.runtime import private
 
 UNUSED = 30 * 24 * 3600  # seconds after which a file that nobody has loaded is removed
@@ -59,6 +60,11 @@ def compilers():
 def cache_folder():
     """Return the folder of compiled code in private.base_folder(), for each set of compilers."""
     return private.base_folder() / FOLDER / compilers()
+
+
+def processor():
+    """Return the processor that functions are compiled for, and its features, as text."""
+    return str(cpu_target.target_context.codegen().magic_tuple())
 
 
 def attach(dispatcher):
@@ -135,11 +141,19 @@ class _OnDisk:
         key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key} {LINKED}"
         return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
+    def lacks(self, types):
+        """Return True if code for these types can be kept and there is none for this processor."""
+        file = self._file(types, self._dispatcher.targetctx.codegen())
+        return file is not None and not os.path.exists(file)
+
     def load_overload(self, signature, context):
         """As numba's, without first learning all that can be compiled, which takes longer than loading what a command
         runs: what is loaded asks for none of it, and compiling begins with it anyway."""
         self._prepare(context)
-        return self._load_overload(signature, context)
+        loaded = self._load_overload(signature, context)
+        if loaded is None:
+            timing.announce(self._dispatcher.py_func.__name__)
+        return loaded
 
     def _load_overload(self, signature, context):
         if not self._enabled:
@@ -242,15 +256,22 @@ def _digest(file, content):
 
 @functools.cache
 def _remove_unused():
-    """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers."""
+    """Once a process that compiles, remove what nobody has loaded for long, of these and of other compilers.
+
+    After a time without compilation, as in a container image, all files count as loaded now.
+    """
     oldest = time.time() - UNUSED
     if private.folder_fault(cache_folder()):  # others could lead it elsewhere
         return
+    mark = cache_folder().parent / "last-compilation"
+    was_idle = mark.exists() and mark.stat().st_mtime < oldest
+    with contextlib.suppress(OSError):  # the folder may be another's
+        mark.touch(0o600)
     for folder in _entries(cache_folder().parent, COMPILERS, stat.S_ISDIR):
         for entry in _entries(folder, ENTRY, stat.S_ISREG):
             if entry.stat(follow_symlinks=False).st_mtime < oldest:
                 with contextlib.suppress(OSError):  # another process does the same
-                    os.unlink(entry)
+                    os.utime(entry, follow_symlinks=False) if was_idle else os.unlink(entry)
         if folder.stat(follow_symlinks=False).st_mtime < oldest:
             with contextlib.suppress(OSError):  # not empty
                 os.rmdir(folder)

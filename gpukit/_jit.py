@@ -18,7 +18,7 @@ from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
 
 from gpukit import interrupt, timing
-from gpukit._cache import attach, cache_folder  # noqa: F401
+from gpukit._cache import attach, cache_folder, processor  # noqa: F401
 from gpukit._dependencies import recorded
 
 

@@ -9,6 +9,7 @@ import threading
 import time
 
 COMPILING = "compiling"  # the stage that compiling and loading code are reported as
+listener = None  # a function of the command line, see announce
 
 
 class _Thread(threading.local):
@@ -29,6 +30,13 @@ def compiling():
         yield
     finally:
         _thread.seconds, _thread.since = compile_seconds(), None
+        announce(None)
+
+
+def announce(name):
+    """Report to the listener that a function of this name is about to be compiled; None: that nothing more is."""
+    if listener is not None:
+        listener(name)
 
 
 def compile_seconds():

@@ -7,6 +7,10 @@ import sys
 import pytest
 
 HEAVY = ("numba", "llvmlite", "pandas", "scipy", "matplotlib", "sklearn", "cupy", "cuda")
+COMPLETE = (
+    "import os; os.environ.update(COMP_WORDS='{line}', COMP_CWORD='2', _GPUKIT_COMPLETE='bash_complete');"
+    "from gpukit.cli.main import run_alone; run_alone()"
+)
 
 
 def loaded_after(code):
@@ -24,6 +28,7 @@ def loaded_after(code):
         "from gpukit.cli.main import run; run(['--help'])",
         "from gpukit.cli.main import run; run(['doctor', '--help'])",
         "from gpukit.cli.main import run; run(['no-such-verb'])",
+        *(COMPLETE.format(line=f"gpukit {verb} --") for verb in ("tune", "train", "impute", "ranksvm", "recommend")),
     ],
 )
 def test_nothing_heavy(code):
@@ -56,6 +61,7 @@ def test_help_loads_next_to_nothing():
         "._version",
         ".errors",
         ".interrupt",
+        ".timing",
         ".cli",
         ".cli.main",
         ".cli.process",

@@ -11,6 +11,7 @@ from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.factorization.listing import filters, kept, shared
 from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
@@ -19,7 +20,7 @@ from gpukit.io.records import check_ids
 from gpukit.ratings.clicks import clicks_after
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("model")
 @click.option("--user", "users", multiple=True, metavar="ID", help="For this user; may be given several times.")
 @click.option("--all", "everyone", is_flag=True, help="For every user of the model.")

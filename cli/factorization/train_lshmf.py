@@ -8,6 +8,7 @@ import click
 from gpukit.cli import amounts, options, outputs, report
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
@@ -20,7 +21,7 @@ from gpukit.neighbors.search import SEARCHES, card
 AT_LEAST_1 = click.IntRange(min=1)
 
 
-@click.command("train-lshmf")
+@click.command("train-lshmf", cls=Sectioned)
 @click.argument("ratings")
 @click.option("--model", metavar="FILE", help="Save the model here, for predict, recommend and similar.")
 @click.option("--factors", type=AT_LEAST_1, help=f"Length F of the factor vectors.  [{options.FROM_DATA}]")

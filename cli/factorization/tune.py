@@ -6,11 +6,11 @@ import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps, tuned
+from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import check_test
-from gpukit.factorization.tuning import grid as grids
 from gpukit.parallel import ALONE
 
 NAMES = {
@@ -23,7 +23,7 @@ BUDGET = 900.0
 AT_LEAST_1 = click.IntRange(min=1)
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("ratings")
 @click.option(
     "--grid",
@@ -115,6 +115,8 @@ def parsed(text):
         found[NAMES[name]] = [number(name, value) for value in values.split(",") if value]
     if not found:
         raise ParameterError(f"--grid is empty: write NAME=VALUE,VALUE with {', '.join(NAMES)} as names.")
+    from gpukit.factorization.tuning import grid as grids
+
     return grids.checked(found, {theirs: f"--grid {name}" for name, theirs in NAMES.items()})
 
 

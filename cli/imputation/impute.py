@@ -7,6 +7,7 @@ import click
 from gpukit.cli import options, outputs, report
 from gpukit.cli.imputation import plot, resume, steps, table
 from gpukit.cli.imputation.slices import slices
+from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import gpu_count, start_driver, start_warm_up
@@ -22,7 +23,7 @@ NAMING = options.Naming(
 )
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("path", metavar="[FILE]", required=False)
 @click.option(
     "--edges",

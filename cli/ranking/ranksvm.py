@@ -10,6 +10,7 @@ from gpukit.base import check_real
 from gpukit.cli import amounts, options, report
 from gpukit.cli.ranking import jobs as fold_jobs
 from gpukit.cli.ranking import steps, table
+from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import resolve
@@ -18,7 +19,7 @@ from gpukit.errors import ParameterError
 NAMING = options.Naming({"eps": "--eps"})
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("path")
 @click.option(
     "--c",

@@ -11,15 +11,21 @@ import contextlib
 import os
 import subprocess
 import sys
+import tempfile
 import threading
+import warnings
 import zlib
 
-from gpukit import _jit
+from gpukit import _jit, timing
 from gpukit._cores import cores
-from gpukit.compilation.signatures import FILE, tasks_of
+from gpukit._version import __version__
+from gpukit.compilation.signatures import FILE, missing_tasks, tasks_of
+from gpukit.errors import GpukitError
 from gpukit.runtime import private
 
-MOST_HELPERS = 7  # a job has some forty functions, and each process takes a second to start and 200 MB
+MEMORY = 200 << 20  # bytes of a process
+MOST_HELPERS = 7  # a job has some forty functions, and each process takes a second to start
+EVERY = 0.5  # seconds between two reports of the progress
 COMMAND = (sys.executable, "-P", "-m", "gpukit.compilation.worker")
 
 
@@ -29,26 +35,46 @@ class Helpers:
     Parameters
     ----------
     tasks : list of signatures.Task, in the order in which they are needed
-    count : int, number of processes
+    count : int, number of processes; without any, the Tasks are only counted
+    expected : int, number of Tasks if more will be added
     """
 
-    def __init__(self, tasks, count):
+    def __init__(self, tasks, count, expected=0):
         self.changed = threading.Condition()
         self.left, self.busy, self.processes, self.running = list(tasks), collections.Counter(), [], count
+        self.added, self.expected = len(self.left), expected
         for _ in range(count):
             threading.Thread(target=self._feed, daemon=True).start()
 
     def add(self, tasks):
         """Add Tasks to be done after all others."""
         with self.changed:
-            self.left += tasks
+            new = [task for task in tasks if task not in self.left]
+            self.left += new
+            self.added += len(new)
             self.changed.notify_all()
 
     def claim(self, function):
         """Leave a function, (module, name), to the calling thread; if a helper is compiling it, wait for the helper."""
         with self.changed:
             self.left = [task for task in self.left if task.function != function]
+            if self.busy[function]:
+                timing.announce(function[1])
             self.changed.wait_for(lambda: not self.busy[function])
+
+    def progress(self):
+        """Return the number of Tasks that are done or claimed, and of all."""
+        with self.changed:
+            return self.added - len(self.left) - self.busy.total(), max(self.added, self.expected)
+
+    def finish(self, progress):
+        """Wait until all Tasks are done or all processes have ended; call progress(done, total) meanwhile."""
+        while True:
+            progress(*self.progress())
+            with self.changed:
+                if not self.running or not (self.left or self.busy.total()):
+                    return
+                self.changed.wait(EVERY)
 
     def stop(self):
         """End the processes."""
@@ -95,28 +121,85 @@ def _compiled(process, task):
 
 
 def begin(*jobs, alone=True):
-    """Start to compile what jobs share, one of which follows; return False if one of them was begun before.
+    """Start to compile what jobs share, one of which follows; return the number of functions that one of them lacks.
 
-    A file in the cache of compiled code says that a single job was begun. If it cannot be written, neither can code,
-    and nothing is started. alone: whether the cores are free for other processes.
+    It is 0 if one of them was begun before: a file in the cache of compiled code says so of a single job. If it cannot
+    be written, neither can code, and nothing is started. alone: whether the cores are free for other processes.
     """
     files = [_file_of(job) for job in jobs]
     if any(map(os.path.exists, files)) or not _note(files if len(files) == 1 else []):
-        return False
-    first, *others = map(tasks_of, jobs)
-    tasks = [task for task in first if all(task in other for other in others)]
+        return 0
+    first, *others = lacking = [missing_tasks(job) for job in jobs]
+    tasks, expected = [task for task in first if all(task in other for other in others)], max(map(len, lacking))
     count = min(MOST_HELPERS, cores() - 1, len(tasks)) if alone else 0
     if _jit.helpers is not None:
         _jit.helpers.add(tasks)
-    elif count > 0:
-        _jit.helpers = Helpers(tasks, count)
+    elif tasks:
+        _jit.helpers = Helpers(tasks, count, expected)
         atexit.register(_jit.helpers.stop)
-    return True
+    return expected
+
+
+def is_of_other_processor(job):
+    """Return True if a job was begun with this cache, but for another processor, whose code cannot be used."""
+    file = _file_of(job)
+    return not file.exists() and any(file.parent.glob(file.name.rpartition("-")[0] + "-*.begun"))
+
+
+def compile_jobs(jobs, count, progress):
+    """Compile what jobs lack.
+
+    Parameters
+    ----------
+    jobs : list of str
+    count : int, most processes
+    progress : function of the number of Tasks that are done and of all, called meanwhile
+
+    Returns
+    -------
+    compiled, total : int
+        Number of functions that were compiled, and of all functions of the jobs.
+
+    Raises GpukitError if the cache cannot be written, or a function cannot be compiled.
+    """
+    check_cache()
+    jobs = [*jobs, "scheduler"]
+    tasks = list(dict.fromkeys(task for job in jobs for task in missing_tasks(job)))
+    processes = Helpers(tasks, min(count, len(tasks)))
+    try:
+        processes.finish(progress)
+    finally:
+        processes.stop()
+    if failed := [task for task in tasks if task.is_missing()]:
+        raise GpukitError(
+            f"{len(failed)} of {len(tasks)} functions could not be compiled, among them "
+            f"{'.'.join(failed[0].function)}. Check the free space in {_jit.cache_folder()} and the free memory "
+            f"({MEMORY >> 20} MB for each process), and repeat it."
+        )
+    _note(map(_file_of, jobs))
+    return len(tasks), len({task for job in jobs for task in tasks_of(job)})
+
+
+def check_cache():
+    """Raise GpukitError if compiled code cannot be written to the cache."""
+    folder = _jit.cache_folder()
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # the error says the same
+            private.make_folder(folder)
+        with tempfile.TemporaryFile(dir=folder):
+            return
+    except OSError as error:
+        raise GpukitError(
+            f"compiled code cannot be written to {folder} ({error.strerror or error}). "
+            "Set GPUKIT_CACHE to a folder that can be written."
+        ) from error
 
 
 def _file_of(job):
-    """Return the path of the file that says that a job, as signatures.txt has it, was begun."""
-    return _jit.cache_folder() / f"{job}-{zlib.crc32(FILE.read_bytes()):08x}.begun"
+    """Return the path of the file that says that a job, as this version lists it, was begun on this processor."""
+    listed = zlib.crc32(FILE.read_bytes() + __version__.encode())
+    return _jit.cache_folder() / f"{job}-{listed:08x}-{zlib.crc32(_jit.processor().encode()):08x}.begun"
 
 
 def _note(files):

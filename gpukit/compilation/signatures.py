@@ -29,14 +29,34 @@ class Task(NamedTuple):
 
     def compile(self):
         """Compile the function, or load it, if it is in the cache; raises what numba and a stale line raise."""
+        self._dispatcher().compile(types_of(self.types))
+
+    def is_missing(self):
+        """Return True if the cache could have the function, compiled for this processor, and does not."""
+        cache = getattr(self._dispatcher(), "_cache", None)  # none in plain Python: NUMBA_DISABLE_JIT
+        return hasattr(cache, "lacks") and cache.lacks(types_of(self.types))
+
+    def _dispatcher(self):
         found = getattr(importlib.import_module(self.module), self.name)
-        getattr(found, "launcher", found).compile(types_of(self.types))
+        return getattr(found, "launcher", found)
 
 
 def tasks_of(job):
     """Return the Tasks of a job in the order in which it calls them."""
     lines = (line.split() for line in FILE.read_text().splitlines())
     return [Task(*words) for name, *words in lines if name == job]
+
+
+def missing_tasks(job):
+    """Return the Tasks of a job whose functions the cache lacks; a stale line is none."""
+    return [task for task in tasks_of(job) if _is_missing(task)]
+
+
+def _is_missing(task):
+    try:
+        return task.is_missing()
+    except Exception:  # the process that needs the function reports it
+        return False
 
 
 def text_of(kinds):

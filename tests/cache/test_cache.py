@@ -369,7 +369,7 @@ def test_functions_of_one_maker_that_two_processes_have_compiled_are_two(package
 @pytest.mark.slow
 def test_what_is_long_unused_is_removed_when_something_is_added(package):
     """Only entries are removed: other files in the folder, a link, and files of another user remain."""
-    folder = next((package / "cache" / "code").iterdir())
+    folder = next((package / "cache" / "code").glob("python*"))
     other = folder.parent / "python3.11.0-numba0.1-numpy1.2"
     mine, name = [*folder.glob("*.nbc")], f"f-{'0' * 32}-{'1' * 32}.nbc"
     others = [
@@ -395,6 +395,21 @@ def test_what_is_long_unused_is_removed_when_something_is_added(package):
     assert not others[0].exists() and all(file.exists() for file in others[1:]) and (folder / f"g{name}").is_symlink()
     assert foreign.exists() or os.geteuid()
     assert run(package)["loaded"] == EVERYTHING
+
+
+def test_nothing_is_removed_from_a_cache_that_nobody_used(package):
+    """A container image of last year: a function that is compiled today does not remove the others."""
+    folder, long_ago = package / "cache" / "code", time.time() - 31 * 24 * 3600
+    entries = [*folder.glob("*/*.nbc")]
+    for file in (*entries, folder / "last-compilation"):
+        os.utime(file, (long_ago,) * 2)
+    edit(package, "other", "return x", "return -x")
+    assert run(package)["compiled"] == ["other"]
+    assert all(file.exists() and file.stat().st_mtime > long_ago + 3600 for file in entries)
+    (stale,) = (file for file in entries if file.name.startswith("tiny.other."))
+    os.utime(stale, (long_ago,) * 2)
+    edit(package, "other", "return -x", "return x + 1")
+    assert run(package)["compiled"] == ["other"] and not stale.exists()
 
 
 # --- trusted files

@@ -2,12 +2,15 @@
 
 import configparser
 import json
+import re
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 from gpukit.cli import doctor, main
+from gpukit.compilation.signatures import FILE
 
 
 @pytest.fixture
@@ -31,6 +34,50 @@ def test_json(capsys):
     found = json.loads(capsys.readouterr().out)
     assert found["versions"]["python"] == sys.version.split()[0] and found["cpu_threads"] >= 1
     assert found["cache"]["bytes"] >= 0
+
+
+@pytest.mark.slow
+def test_code_is_compiled_ahead(monkeypatch, tmp_path, capsys):
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
+    assert main.run(["doctor", "--compile", "readings"]) == 0
+    done = capsys.readouterr()
+    found = re.fullmatch(r"Compiled (\d+) of (\d+) functions in [\d.]+ s: (.*)\n", done.out)
+    assert found and found[1] == found[2] and Path(found[3]).is_dir()
+    assert all(line.startswith("compiling ") for line in done.err.splitlines())
+    assert main.run(["doctor", "--compile", "readings"]) == 0
+    assert re.fullmatch(rf"Nothing was missing: all {found[1]} functions are in .*\n", capsys.readouterr().out)
+    assert main.run(["doctor", "--compile", "readings", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert (result["compiled"], result["functions"], result["path"]) == (0, int(found[1]), found[3])
+
+
+def test_all_jobs_are_compiled_unless_some_are_named(monkeypatch, capsys):
+    calls = []
+    monkeypatch.setattr("gpukit.compilation.helpers.compile_jobs", lambda jobs, *rest: calls.append(jobs) or (1, 2))
+    monkeypatch.setattr(doctor, "available_memory", lambda: 0)
+    assert main.run(["doctor", "--compile", "lists"]) == 0 and calls == [["lists", "lists-gpu"]]
+    assert main.run(["doctor", "--compile"]) == 0
+    assert {*calls[1], "scheduler"} == {line.split()[0] for line in FILE.read_text().splitlines()}
+
+
+def test_a_cache_that_cannot_be_written_fails(monkeypatch, tmp_path, capsys):
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "file"))
+    assert main.run(["doctor", "--compile"]) == 1
+    lines = capsys.readouterr().err.splitlines()
+    assert len(lines) == 1 and "(Not a directory). Set GPUKIT_CACHE to a folder that can be written." in lines[0]
+
+
+def test_plain_python_is_not_compiled(monkeypatch, capsys):
+    monkeypatch.setenv("NUMBA_DISABLE_JIT", "1")
+    assert main.run(["doctor", "--compile"]) == 1
+    assert capsys.readouterr().err == "Error: NUMBA_DISABLE_JIT=1 is set, so nothing is compiled. Unset it.\n"
+
+
+def test_jobs_need_compile(capsys):
+    assert main.run(["doctor", "lists"]) == 2
+    assert "gpukit doctor --compile lists" in capsys.readouterr().err
+    assert main.run(["doctor", "--compile", "list"]) == 2
 
 
 def test_each_missing_piece_has_its_command(monkeypatch, no_gpu, capsys):

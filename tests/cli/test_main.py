@@ -59,11 +59,21 @@ def test_every_verb_has_its_file_and_helps(verb, capsys):
 
 
 def test_a_mistyped_verb_is_guessed(capsys):
-    for typed, meant in (("trian-lshmf", "train-lshmf"), ("recomend", "recommend"), ("train", "train-lshmf")):
+    for typed, meant in (("trian-lshmf", "train-lshmf"), ("recomend", "recommend"), ("trai", "train-lshmf")):
         assert main.run([typed, "x"]) == 2
         assert f"Did you mean {meant!r}?" in capsys.readouterr().err
     assert main.run(["xyzzy"]) == 2
     assert "No such command 'xyzzy'. (gpukit --help" in capsys.readouterr().err
+
+
+def test_an_alias_is_the_verb_and_listed_once(capsys):
+    assert main.run(["train", "--help"]) == 0
+    text = capsys.readouterr().out
+    assert main.run(["train-lshmf", "--help"]) == 0 and capsys.readouterr().out == text
+    assert "Usage: gpukit train-lshmf" in text
+    assert main.run(["--help"]) == 0
+    assert capsys.readouterr().out.count("train-lshmf (train)  Learn") == 1
+    assert main.run(["train", "/not/there"]) == 2 and "/not/there" in capsys.readouterr().err
 
 
 def test_a_process_ends_without_looking_through_what_it_imported():

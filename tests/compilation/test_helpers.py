@@ -1,15 +1,19 @@
 """Who compiles what: helpers begin with the last function, and the caller waits for what they are compiling."""
 
+import errno
+import os
 import subprocess
 import sys
 import threading
 import time
 
+import numba
 import pytest
 
-from gpukit.compilation import helpers
+from gpukit.compilation import helpers, signatures
 from gpukit.compilation.helpers import Helpers
 from gpukit.compilation.signatures import Task
+from gpukit.errors import GpukitError
 
 TASKS = [Task("m", name, "int64") for name in "abcd"]
 HOLD = "import sys, time\nprint(flush=True)\nfor line in sys.stdin: time.sleep(600)"
@@ -98,13 +102,84 @@ def test_the_worker_compiles_what_it_can_and_answers_each_line():
     assert done.returncode == 0 and done.stdout == b"\n\n\n\n" and not done.stderr
 
 
+def test_progress_counts_what_is_done_and_what_is_claimed(running):
+    found = running(HOLD, TASKS, 1)
+    wait_until(found.busy.total)
+    assert found.progress() == (0, 4)
+    found.claim(("m", "a"))
+    assert found.progress() == (1, 4)
+    found.add(TASKS[1:3] + [Task("m", "e", "int64"), Task("m", "b", "int32")])
+    assert found.progress() == (1, 6)
+    found.claim(("m", "b"))
+    assert found.progress() == (3, 6)
+    assert Helpers(TASKS, 0, 9).progress() == (0, 9)
+
+
+def test_the_caller_reports_that_it_waits(running, monkeypatch):
+    announced = []
+    monkeypatch.setattr(helpers.timing, "listener", announced.append)
+    found = running(HOLD, TASKS)
+    wait_until(found.busy.total)
+    found.claim(("m", "a"))
+    assert announced == []
+    claim = threading.Thread(target=found.claim, args=(("m", "d"),), daemon=True)
+    claim.start()
+    wait_until(lambda: announced == ["d"])
+    found.processes[0].kill()
+    claim.join(60)
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path):
+    """A cache of its own for this process and others, and a list of two short functions as the job `short`."""
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
+    lines = tmp_path / "lines.txt"
+    lines.write_text("short gpukit.random key int64,int64\nshort gpukit.random bits uint32,int64\n")
+    monkeypatch.setattr(helpers, "FILE", lines)
+    monkeypatch.setattr(signatures, "FILE", lines)
+    return lines
+
+
+@pytest.mark.slow
+def test_jobs_are_compiled_once(own_cache):
+    seen = []
+    assert [task.name for task in signatures.missing_tasks("short")] == ["key", "bits"]
+    assert helpers.compile_jobs(["short"], 2, lambda *numbers: seen.append(numbers)) == (2, 2)
+    assert seen[0] == (0, 2) and seen == sorted(seen)
+    assert not signatures.missing_tasks("short") and not helpers.begin("short")
+    assert helpers.compile_jobs(["short"], 2, lambda *numbers: None) == (0, 2)
+
+
+@pytest.mark.parametrize("program", ["pass", "import sys\nprint(flush=True)\nfor line in sys.stdin: print(flush=True)"])
+def test_functions_that_were_not_compiled_are_an_error(own_cache, monkeypatch, program):
+    monkeypatch.setattr(helpers, "COMMAND", (sys.executable, "-c", program))
+    with pytest.raises(GpukitError, match=r"^2 of 2 functions could not be compiled, among them gpukit.random.key\. "):
+        helpers.compile_jobs(["short"], 2, lambda *numbers: None)
+
+
+def test_a_cache_that_cannot_be_written_is_an_error(own_cache, tmp_path):
+    (tmp_path / "cache").touch()
+    with pytest.raises(GpukitError, match=r"cannot be written to .*/cache/code/.*Not a directory\)\. Set GPUKIT_CACHE"):
+        helpers.compile_jobs(["short"], 2, lambda *numbers: None)
+
+
+def test_a_read_only_cache_is_an_error(own_cache, monkeypatch):
+    def refuse(dir):
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(helpers.tempfile, "TemporaryFile", refuse)
+    with pytest.raises(GpukitError, match=r"cannot be written to .* \(Read-only file system\)\. Set GPUKIT_CACHE"):
+        helpers.compile_jobs(["short"], 2, lambda *numbers: None)
+
+
 @pytest.fixture
 def begun(monkeypatch, tmp_path):
     """A cache of its own, and the Tasks of the helpers that are made: [(names, count)]."""
     made = []
 
     class Recorded:
-        def __init__(self, tasks, count):
+        def __init__(self, tasks, count, expected):
+            assert expected >= len(tasks)
             made.append((list(tasks), count))
 
         def add(self, tasks):
@@ -115,6 +190,7 @@ def begun(monkeypatch, tmp_path):
 
     monkeypatch.setattr(helpers, "Helpers", Recorded)
     monkeypatch.setattr(helpers, "cores", lambda: 3)
+    monkeypatch.setattr(helpers, "missing_tasks", helpers.tasks_of)
     monkeypatch.setattr(helpers._jit, "helpers", None)
     monkeypatch.setattr(helpers._jit, "cache_folder", lambda: tmp_path / "code")
     return made
@@ -122,7 +198,8 @@ def begun(monkeypatch, tmp_path):
 
 def test_what_jobs_share_comes_first_and_each_job_is_begun_once(begun):
     ratings, clicks = helpers.tasks_of("ratings"), helpers.tasks_of("clicks")
-    assert helpers.begin("ratings", "clicks") and helpers.begin("clicks")
+    assert helpers.begin("ratings", "clicks") == max(len(ratings), len(clicks))
+    assert helpers.begin("clicks") == len(clicks)
     shared = [task for task in ratings if task in clicks]
     assert begun == [(shared, 2), (clicks, None)] and 5 < len(shared) < len(ratings)
     assert not helpers.begin("clicks") and not helpers.begin("ratings", "clicks") and len(begun) == 2
@@ -130,9 +207,27 @@ def test_what_jobs_share_comes_first_and_each_job_is_begun_once(begun):
 
 
 def test_ranks_and_single_cores_start_no_processes(begun, monkeypatch):
-    assert helpers.begin("ratings", alone=False) and not begun and not helpers.begin("ratings")
+    ratings, clicks = helpers.tasks_of("ratings"), helpers.tasks_of("clicks")
+    assert helpers.begin("ratings", alone=False) and begun == [(ratings, 0)] and not helpers.begin("ratings")
     monkeypatch.setattr(helpers, "cores", lambda: 1)
-    assert helpers.begin("clicks") and not begun
+    monkeypatch.setattr(helpers._jit, "helpers", None)
+    assert helpers.begin("clicks") and begun[1:] == [(clicks, 0)]
+
+
+def test_what_is_in_the_cache_is_not_compiled(begun, monkeypatch):
+    monkeypatch.setattr(helpers, "missing_tasks", lambda job: [])
+    assert helpers.begin("ratings") == 0 and not begun
+    assert [file.name.partition("-")[0] for file in helpers._jit.cache_folder().iterdir()] == ["ratings"]
+    monkeypatch.setattr(helpers, "missing_tasks", lambda job: helpers.tasks_of(job)[:3])
+    assert helpers.begin("clicks") == 3 and begun == [(helpers.tasks_of("clicks")[:3], 2)]
+
+
+def test_another_processor_is_another_first_run(begun, monkeypatch):
+    assert not helpers.is_of_other_processor("ratings") and helpers.begin("ratings")
+    assert not helpers.is_of_other_processor("ratings") and not helpers.begin("ratings")
+    monkeypatch.setattr(numba.config, "CPU_NAME", "generic")
+    assert helpers.is_of_other_processor("ratings") and not helpers.is_of_other_processor("clicks")
+    assert helpers.begin("ratings") and not helpers.is_of_other_processor("ratings")
 
 
 def test_other_lines_are_another_first_run(begun, monkeypatch, tmp_path):
@@ -140,6 +235,12 @@ def test_other_lines_are_another_first_run(begun, monkeypatch, tmp_path):
     (tmp_path / "lines.txt").write_text("ratings gpukit.random key int64\n")
     monkeypatch.setattr(helpers, "FILE", tmp_path / "lines.txt")
     assert helpers.begin("ratings")
+
+
+def test_another_version_is_another_first_run(begun, monkeypatch):
+    assert helpers.begin("ratings") and not helpers.begin("ratings")
+    monkeypatch.setattr(helpers, "__version__", "9.9")
+    assert helpers.begin("ratings") and not helpers.is_of_other_processor("clicks")
 
 
 def test_without_a_cache_nothing_is_begun(begun, tmp_path):

@@ -6,8 +6,10 @@ import inspect
 import pytest
 from numba import types
 
+from gpukit.compilation import signatures
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of, types_of
 from gpukit.documents.parse import Rule
+from gpukit.scheduler import workers
 from gpukit.sorting.twins import first_nan
 
 JOBS = sorted({line.split()[0] for line in FILE.read_text().splitlines()})
@@ -54,6 +56,26 @@ def test_a_line_compiles_what_a_call_needs():
     function = getattr(first_nan, "launcher", first_nan)
     task.compile()
     assert types_of(task.types) in function.overloads
+
+
+def test_what_the_cache_lacks(monkeypatch, tmp_path):
+    task = next(task for task in tasks_of("documents") if task.name == "first_nan")
+    task.compile()
+    assert not task.is_missing() and task._replace(types="int8[1A],int64[1C]").is_missing()
+    monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path))
+    assert task.is_missing()
+
+
+def test_a_stale_line_is_not_missing(monkeypatch, tmp_path):
+    monkeypatch.setattr(signatures, "FILE", tmp_path / "lines.txt")
+    lines = "job gpukit.nowhere x int64", "job gpukit.sorting.twins x int64", "job gpukit.errors HEAD int64"
+    signatures.FILE.write_text("\n".join(lines))
+    assert signatures.missing_tasks("job") == [] and len(tasks_of("job")) == 3
+
+
+def test_the_scheduler_compiles_what_its_loops_use():
+    expected = [("run", workers.OF_RUN), ("serve", workers.OF_SERVE)]
+    assert [(task.name, types_of(task.types)) for task in tasks_of("scheduler")] == expected
 
 
 @pytest.mark.parametrize("name", ["not_there", "FILE"])

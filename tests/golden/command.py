@@ -20,7 +20,7 @@ import pandas as pd
 
 ON_CPU = {"train-lshmf", "tune", "update", "predict", "evaluate", "recommend", "similar", "ranksvm", "impute"}
 VOLATILE = (  # what differs from run to run, or from machine to machine
-    (re.compile(r"The first run compiles .*\n"), ""),
+    (re.compile(r"(The first run compiles|compiling \d+ of) .*\n"), ""),
     (re.compile(r"Seconds: .*"), "Seconds: #"),
     (re.compile(r"from the cache|computed on cpu"), "#"),
     (re.compile(r"\(\d+ threads?\)"), "(# threads)"),

@@ -60,7 +60,7 @@ CASES = (
     Case("a test share of 1", "train-lshmf ratings.csv --test-fraction 1", FILES),
     Case("an option misspelled", "train-lshmf ratings.csv --factor 4", FILES),
     Case("a command misspelled", "recomend m.gpukit", FILES),
-    Case("a command begun", "train ratings.csv", FILES),
+    Case("a command begun", "trai ratings.csv", FILES),
     Case("no command", "", FILES),
     Case("a model that is not there", "recommend m.gpukit --user 1", FILES),
     Case("a model cut short", "recommend m.gpukit --user 1", {"m.gpukit": b"gpukit"}),

@@ -1,0 +1,41 @@
+"""Sections of options in --help."""
+
+import importlib
+
+import click
+import pytest
+
+from gpukit.cli.main import VERBS
+from gpukit.cli.sections import ADVANCED, BASIC, PAPERS, SECTIONS, Sectioned, section_of
+
+COMMANDS = {
+    verb: getattr(importlib.import_module(f"gpukit.cli.{file}"), name) for verb, (_, file, name) in VERBS.items()
+}
+SECTIONED = {verb: command for verb, command in COMMANDS.items() if isinstance(command, Sectioned)}
+
+
+def test_long_commands_have_sections():
+    many = {verb for verb, command in COMMANDS.items() if len(command.params) > 20}
+    assert many == set(SECTIONED) and len(many) > 3
+
+
+def test_every_name_is_an_option_once():
+    names = [name for names in SECTIONS.values() for name in names]
+    assert len(set(names)) == len(names)
+    assert set(names) <= {parameter.name for command in SECTIONED.values() for parameter in command.params}
+
+
+@pytest.mark.parametrize("verb", SECTIONED)
+def test_every_option_is_in_its_section(verb):
+    command = SECTIONED[verb]
+    with click.Context(command, info_name=verb, help_option_names=["-h", "--help"]) as context:
+        text = command.get_help(context)
+        options = {p.name: p for p in command.get_params(context) if isinstance(p, click.Option)}
+    section, shown = None, []
+    for line in text.splitlines():
+        section = line[:-1] if line.startswith((BASIC, ADVANCED)) else section
+        if section and line.startswith("  -"):
+            (name,) = [name for name, option in options.items() if option.opts[-1] in line.replace(",", "").split()[:2]]
+            shown.append((name, section))
+    assert sorted(shown) == sorted((name, section_of(name)) for name in options)
+    assert len({section for _, section in shown}) > 1 and PAPERS.startswith(BASIC)
