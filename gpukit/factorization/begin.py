@@ -90,7 +90,7 @@ def layout_of(estimator, plan, ratings, device, steps, held=None):
     in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
     half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
     layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
-    beside = batch_plan.memory(len(ratings), layout) if in_batches else 0
+    batch_bytes = batch_plan.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
-    runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, beside)
+    runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout

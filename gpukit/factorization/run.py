@@ -103,26 +103,26 @@ class Checkpoints:
             self.team.barrier()
         self.written = time.monotonic()
 
-    def write_beside(self, first, session, done):
+    def write_second(self, first, session, done):
         """Write the first model's final State and the second model's session.
 
         done: epochs of the second model. Not for several ranks.
         """
         if self.path is not None:
-            second, epochs = saving.Beside(session.state(), done), len(self.estimator.history_)
+            second, epochs = saving.SecondModel(session.state(), done), len(self.estimator.history_)
             saving.save_checkpoint(self.path, *self._facts(first, None, epochs, second))
         self.written = time.monotonic()
 
-    def end(self, state, best, done, beside=None):
+    def end(self, state, best, done, second=None):
         """Keep the end of the training in memory, for a second training.
 
         Arguments as saving.part_of.
         """
         if self.path is not None:
-            self.ended = saving.part_of(*self._facts(state, best, done, beside))
+            self.ended = saving.part_of(*self._facts(state, best, done, second))
 
-    def _facts(self, state, best, done, beside=None):
-        return self.estimator, state, best, done, self.data, self.choice, beside, self.before
+    def _facts(self, state, best, done, second=None):
+        return self.estimator, state, best, done, self.data, self.choice, second, self.before
 
     def due(self):
         """Return True if the next periodic checkpoint is due."""
@@ -178,11 +178,11 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     return state
 
 
-def check_memory(device, n_ratings, sides, layout, beside=0):
+def check_memory(device, n_ratings, sides, layout, extra=0):
     """Raise DeviceMemoryError if GPU or main memory is too small for training.
 
-    The message has both sizes. beside: additional bytes that a solver needs on the device.
+    The message has both sizes. extra: additional bytes that a solver needs on the device.
     """
     what = f"Training on {n_ratings:,} ratings"
-    devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + beside, what)
+    devices.require_memory(device, plans.memory_needed(n_ratings, sides, layout) + extra, what)
     devices.require_host(plans.memory_on_host(sides, layout), what)

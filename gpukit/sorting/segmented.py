@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DeviceLike, GpuArray
 
 EXACT = 1 << 53  # integers up to here are exact in float64
-MOST = 1 << 31  # of what int32 numbers: positions in a segment, and segments
+MOST = 1 << 31  # limit of the segments, and of the keys of one: both are counted in int32
 
 
 def segmented_argsort(

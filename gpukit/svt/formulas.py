@@ -123,8 +123,8 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, at):
     negligible. turns[at + k - lo] = (c, s) rotates the right singular vectors k and k + 1: c x + s y, c y - s x.
     """
     k, last, place = U64(lo), U64(hi), U64(at)  # 64 bits, so that neighbours' addresses differ by constants
-    this, beside, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
-    f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), beside
+    this, upper, split, least = d[k], e[U64(k + NEXT)], k, tolerance + tolerance
+    f, g = (abs(this) - shift) * ((ONE if this > 0 else -ONE) + shift / this), upper
     while k < last:
         after, further = d[U64(k + NEXT)], e[U64(U64(k + NEXT) + NEXT)]
         c, s, r = givens(f, g)
@@ -132,11 +132,11 @@ def sweep(d, e, lo, hi, tolerance, shift, turns, at):
         place = U64(place + NEXT)
         e[k] = r
         split = k if abs(r) <= tolerance else split
-        f, beside, g, after = c * this + s * beside, c * beside - s * this, s * after, c * after
+        f, upper, g, after = c * this + s * upper, c * upper - s * this, s * after, c * after
         c, s, r = givens(f, g)
         d[k] = r
         least = min(least, abs(r))
-        f, this, g, beside = c * beside + s * after, c * after - s * beside, s * further, c * further
+        f, this, g, upper = c * upper + s * after, c * after - s * upper, s * further, c * further
         k = U64(k + NEXT)
     e[U64(lo)], e[last], d[last] = ZERO, f, this
     return U32(split), min(least, abs(this)) > tolerance

@@ -39,17 +39,17 @@ class Second(NamedTuple):
                 requested = pressed.requested
                 with interrupt.answered(requested):
                     if checkpoints is not None and (requested is not None or checkpoints.due()):
-                        checkpoints.write_beside(first, self.session, epoch + 1)
+                        checkpoints.write_second(first, self.session, epoch + 1)
             if checkpoints is not None and self.start < self.plan.epochs:
-                beside = saving.Beside(self.session.state(), self.plan.epochs)
-                checkpoints.end(first, None, len(checkpoints.estimator.history_), beside)
+                second_model = saving.SecondModel(self.session.state(), self.plan.epochs)
+                checkpoints.end(first, None, len(checkpoints.estimator.history_), second_model)
         return self.session.state()
 
 
 def second(prepared, estimator, plan, progress, resumed):
     """Return the Second for a first model's settings.Settings.
 
-    resumed: saving.Beside to continue from, or None. Raises ModelError if its sizes differ.
+    resumed: saving.SecondModel to continue from, or None. Raises ModelError if its sizes differ.
     """
     other = mix.partner(estimator, plan, len(prepared.clicks), prepared.clicks.shape)
     course = Course(prepared, other)
@@ -106,8 +106,8 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
             state = blended(solved, clicks, plan)
         if plan.mixed:
             with clock("training"):
-                beside = second(prepared, estimator, plan, progress, resumed.beside if resumed else None)
-                state = mix.joined(state, beside.trained(solved, checkpoints, progress), plan.mixed)
+                second_course = second(prepared, estimator, plan, progress, resumed.second if resumed else None)
+                state = mix.joined(state, second_course.trained(solved, checkpoints, progress), plan.mixed)
         return start.with_popularity(state, prepared.counts[1], plan.popular)
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

@@ -53,7 +53,7 @@ def update(model, part, asked, device, progress):
         learn = both if plan.mixed else solved if plan.solver == "ials" else walked
         prepared = PreparedClicks(model, merged.ratings, device, orders)
         state, count = learn(model._state, prepared, plan, (fresh, moving), asked)
-    told = {
+    summary = {
         "ratings": len(part) - merged.corrected,
         "corrected": merged.corrected,
         "users": int(fresh[0].sum()),
@@ -63,7 +63,7 @@ def update(model, part, asked, device, progress):
         "settled": len(merged.ratings),
         "seconds": clock.seconds,
     }
-    return Updated(state, history, start.SCALE, told)
+    return Updated(state, history, start.SCALE, summary)
 
 
 def both(state, prepared, plan, which, asked):

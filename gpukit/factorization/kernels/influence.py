@@ -80,11 +80,11 @@ def terms(near, count, explicit, implicit):
 
     explicit, implicit: |R|^-1/2, |N|^-1/2.
     """
-    told, silent = ZERO, ZERO
+    rated, unrated = ZERO, ZERO
     for k in range(count):
-        told += near.residual[k] * near.w[k]
-        silent += near.c[k] if near.code[k] == U32(0) else ZERO
-    return explicit * told + implicit * silent
+        rated += near.residual[k] * near.w[k]
+        unrated += near.c[k] if near.code[k] == U32(0) else ZERO
+    return explicit * rated + implicit * unrated
 
 
 @device

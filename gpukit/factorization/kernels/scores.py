@@ -60,12 +60,12 @@ def terms_for_group(tables, group, lane, item, base, neighbors, levels, paramete
     base: the user's baseline bias. A lane loads a slot; the rated neighbours are processed slot by slot.
     """
     slots = U32(parameters.influence.shape[1] // 2)
-    told, silent, seen, near = ZERO, ZERO, I32(0), I32(0)
+    explicit, implicit, seen, near = ZERO, ZERO, I32(0), I32(0)
     for start in range(U32(0), slots, U32(32)):
         other, w, c, offset = load_slot(parameters, neighbors, item, U32(start + lane), slots)
         word = I32(tables.rated[group, U32(other)]) if other >= 0 else I32(0)
         near += I32(cuda.popc(U32(cuda.ballot_sync(FULL, other >= 0))))
-        silent += group_sum(c, 32)
+        implicit += group_sum(c, 32)
         left = U32(cuda.ballot_sync(FULL, word != I32(0)))
         while left != U32(0):
             k = I32(cuda.ffs(left) - 1)
@@ -74,10 +74,10 @@ def terms_for_group(tables, group, lane, item, base, neighbors, levels, paramete
             weight, quiet = cuda.shfl_sync(FULL, w, k), cuda.shfl_sync(FULL, c, k)
             expected = F32(cuda.shfl_sync(FULL, offset, k) + base)
             if U32(rated >> U32(lane)) & U32(1):
-                told += F32(levels[tables.codes[group, its, lane]] - expected) * weight
-                silent -= quiet
+                explicit += F32(levels[tables.codes[group, its, lane]] - expected) * weight
+                implicit -= quiet
                 seen += I32(1)
-    return told, silent, seen, near
+    return explicit, implicit, seen, near
 
 
 @kernel
@@ -110,10 +110,10 @@ def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, 
             item = U32(first + U32(i))
             total = tile[warp, i, lane] + (parameters.P[item, U32(extra + U32(BIAS))] + bias)
             if parameters.influence.shape[1] > 1:
-                told, silent, seen, near = terms_for_group(
+                explicit, implicit, seen, near = terms_for_group(
                     tables, group, lane, item, base, neighbors, levels, parameters
                 )
-                total += set_scale(seen) * told + set_scale(I32(near - seen)) * silent
+                total += set_scale(seen) * explicit + set_scale(I32(near - seen)) * implicit
             hidden = hide and U32(U32(tables.rated[group, item]) >> lane) & U32(1)
             tile[warp, i, lane] = NAN if hidden else F32(total + worth[item])
         cuda.syncwarp()

@@ -17,7 +17,7 @@ from gpukit.factorization.objective import FEEDBACK
 from gpukit.factorization.update import update_log
 from gpukit.io import trust
 
-STATE, HISTORY, BEST, HEAD, BESIDE = "state", "rated", "best", "head", "beside"
+STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
 BEFORE, SEEN = "before", "seen"
 FACTS = {
     "history": list,
@@ -31,7 +31,7 @@ FACTS = {
 NOT_ALWAYS = {"random_share", "feedback"}  # only of LSHMF; not in files of earlier versions
 
 
-class Beside(NamedTuple):
+class SecondModel(NamedTuple):
     """A second model that is mixed in (implicit.mix): its State after epochs_done epochs."""
 
     state: State
@@ -42,7 +42,7 @@ class Checkpoint(NamedTuple):
     """Progress of a training.
 
     state: the State after epochs_done epochs; history: epochs so far; best: the best State (None: not kept); choice:
-    choose.choice.Choice of the settings; beside: a Beside once its training has begun, else None.
+    choose.choice.Choice of the settings; second: a SecondModel once its training has begun, else None.
     """
 
     state: State
@@ -50,7 +50,7 @@ class Checkpoint(NamedTuple):
     history: list
     best: State | None
     choice: object
-    beside: Beside | None = None
+    second: SecondModel | None = None
 
 
 class Part(NamedTuple):
@@ -71,11 +71,11 @@ def fingerprint(ratings):
     return total
 
 
-def part_of(estimator, state, best, done, data, choice, beside=None, before=None):
+def part_of(estimator, state, best, done, data, choice, second=None, before=None):
     """Return the Part to resume a training after `done` epochs.
 
-    It has the State, best State or None, parameters, the history so far, the Choice, and a Beside or None. before: the
-    Part of an earlier training to keep in the file, or None.
+    It has the State, best State or None, parameters, the history so far, the Choice, and a SecondModel or None.
+    before: the Part of an earlier training to keep in the file, or None.
     """
     header = {
         "class": "checkpoint",
@@ -87,8 +87,8 @@ def part_of(estimator, state, best, done, data, choice, beside=None, before=None
         "choice": choice.kept(),
     }
     arrays = persist.spread(STATE, state) | ({} if best is None else persist.spread(BEST, best))
-    if beside is not None:
-        header["beside_done"], arrays = beside.epochs_done, arrays | persist.spread(BESIDE, beside.state)
+    if second is not None:
+        header["beside_done"], arrays = second.epochs_done, arrays | persist.spread(SECOND, second.state)
     if before is not None:
         header[BEFORE] = before.header
         arrays |= {f"{BEFORE}.{name}": array for name, array in before.arrays.items()}
@@ -174,21 +174,22 @@ def _checkpoint(header, arrays, shape, choice):
     for name, state in states.items():
         if state is not None:
             check.check_state(state, shape, sizes, name)
-    return Checkpoint(states[STATE], done, history, states[BEST], choice, _beside(header, arrays, shape, choice, done))
+    second = _second_model(header, arrays, shape, choice, done)
+    return Checkpoint(states[STATE], done, history, states[BEST], choice, second)
 
 
-def _beside(header, arrays, shape, choice, done):
-    """Return the validated Beside in a file's header and arrays, or None.
+def _second_model(header, arrays, shape, choice, done):
+    """Return the validated SecondModel in a file's header and arrays, or None.
 
     done: epochs of the first model.
     """
-    if not any(name.startswith(f"{BESIDE}.") for name in arrays) and "beside_done" not in header:
+    if not any(name.startswith(f"{SECOND}.") for name in arrays) and "beside_done" not in header:
         return None
-    epochs, state = persist.entry_of(header, "beside_done", int), arrays.gathered(State, BESIDE)
+    epochs, state = persist.entry_of(header, "beside_done", int), arrays.gathered(State, SECOND)
     if not choice.settings.mixed or done < choice.settings.epochs or epochs < 0:
         raise DataError(f"it keeps a second model after {epochs:,} epochs, and its settings or its epochs have none.")
-    check.check_state(state, shape, check.sizes_of(state), BESIDE)
-    return Beside(state, epochs)
+    check.check_state(state, shape, check.sizes_of(state), SECOND)
+    return SecondModel(state, epochs)
 
 
 def packed(model):

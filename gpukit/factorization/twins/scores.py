@@ -32,7 +32,7 @@ def _multiply(row, columns, totals):
 
 
 @njit
-def _add_told(word, codes, levels, base, offset, w, c, found):
+def _add_rated(word, codes, levels, base, offset, w, c, found):
     """Add a neighbour's terms for users whose bit is set in word.
 
     found (3, users): sums of rated terms, of unrated terms, counts of rated neighbours.
@@ -61,7 +61,7 @@ def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, 
         word = tables.rated[group, other]
         if word:
             codes = tables.codes[group, other, : totals.size]
-            _add_told(word, codes, levels, base, offsets[k], influence[k], influence[slots + k], found)
+            _add_rated(word, codes, levels, base, offsets[k], influence[k], influence[slots + k], found)
     for place in range(totals.size):
         seen = np.int64(found[2, place])
         totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])

@@ -161,13 +161,13 @@ def _error(rating, own, other, levels, me, held, around):
 @device
 def learn_influence(around, count, error, rate, decay):
     """Apply Eq. (5) to the lane's w (rated neighbours) and c (the others)."""
-    told, silent = F32(error.explicit * error.value), F32(error.implicit * error.value)
+    rated_error, unrated_error = F32(error.explicit * error.value), F32(error.implicit * error.value)
     w, c, residual = around.w, around.c, around.residual
     for k in range(count):
         if around.code[k] == U32(0):
-            c[k] += formulas.influence_change(c[k], silent, rate, decay)
+            c[k] += formulas.influence_change(c[k], unrated_error, rate, decay)
         else:
-            w[k] += formulas.influence_change(w[k], F32(told * residual[k]), rate, decay)
+            w[k] += formulas.influence_change(w[k], F32(rated_error * residual[k]), rate, decay)
 
 
 @device

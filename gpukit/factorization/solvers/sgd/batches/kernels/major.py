@@ -75,7 +75,7 @@ def _take(me, held, around):
 
 
 @device
-def _told(batch, own, base, me, around):
+def _sum_major_terms(batch, own, base, me, around):
     """Return the major row's terms of the prediction, its bias and the neighbourhood's, with |R|^-1/2 and |N|^-1/2.
 
     base: the other row's baseline bias.
@@ -101,13 +101,13 @@ def _note(seen, slot, target, me, held):
 def _learn_influence(own, error, rates, me, held, around):
     """Add Eq. (5) for one rating to the changes of w and c."""
     rate = formulas.row_rate(rates.influence, rates.factor_gain, own.squares)
-    told, silent = F32(error.explicit * error.value), F32(error.implicit * error.value)
+    rated_error, unrated_error = F32(error.explicit * error.value), F32(error.implicit * error.value)
     w, c, change = me.factors + 1, me.factors + 1 + me.near, held.change
     for k in range(me.near):
         if around.code[k] == U32(0):
-            change[c + k] += formulas.influence_change(around.c[k], silent, rate, rates.influence_decay)
+            change[c + k] += formulas.influence_change(around.c[k], unrated_error, rate, rates.influence_decay)
         else:
-            signal = F32(told * around.residual[k])
+            signal = F32(rated_error * around.residual[k])
             change[w + k] += formulas.influence_change(around.w[k], signal, rate, rates.influence_decay)
 
 
@@ -125,9 +125,9 @@ def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
 
     extra: the minor row's extra number.
     """
-    told, explicit, implicit = _told(batch, own, group_pick(extra, BASE, me.lanes), me, around)
+    major_sum, explicit, implicit = _sum_major_terms(batch, own, group_pick(extra, BASE, me.lanes), me, around)
     partial = partial_dot(held.p, held.q, me.factors) + (extra if me.lane == U32(BIAS) else ZERO)
-    target = F32(rating.value - told)
+    target = F32(rating.value - major_sum)
     error = F32(target - group_sum(partial, me.lanes))
     if rating.there:
         _note(seen, slot, target, me, held)
