@@ -2,8 +2,8 @@
 
 The candidates are paths of C, with unchanged features and with features of deviation 1. The simplest is C = 1 with
 unchanged features. They are trained on four fifths of the queries and evaluated by the pairs (or another metric) of the
-last fifth. Each fifth is held out once; with more than SMALL documents only the simplest and the best candidate of the
-first fifth are evaluated on the others, so that choosing costs less than ten trainings. The best is chosen if it is
+last fifth. Each fifth is held out once. As soon as a Budget is spent, only the simplest and the best candidate are
+evaluated on the others, so that choosing costs less than ten trainings on a large set. The best is chosen if it is
 better by more than one standard error. All is computed on the CPU, so that the choice is the same on every device.
 
 With a validation set the paths are trained on the whole training set, and the best there is chosen.
@@ -20,16 +20,18 @@ import numpy as np
 
 from gpukit.base.arrays import Resident
 from gpukit.errors import DataError
+from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.trial import Trial, best_of, has_passed_best, list_finalists, simplest_of
 from gpukit.ranking import run
 from gpukit.ranking.hold_out import draw_sample, split_folds
 from gpukit.ranking.path import RankingMetric, ValidationSet, read_set
+from gpukit.ranking.solvers.choose import stored_values
 from gpukit.timing import work_clock
 
 PAIRS = RankingMetric("pa")
 SCALES = ("none", "deviation")  # candidates for the scale "auto"
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
-SMALL = 2_000  # documents up to which all candidates are evaluated on all folds
+WORK = 2e7  # Budget for the evaluation of all candidates: stored features times passes over them
 TRIAL = {"eps": 1e-2, "max_iter": 50, "loose": True}  # settings of all trainings
 
 
@@ -96,7 +98,7 @@ def broadcast_choice(choice, team):
 
 def choose_on_validation(inputs, settings, scales, weights, group, validation):
     """Return the Choice of candidates trained on all of inputs.Inputs; None if there are none."""
-    trials = try_paths(inputs, weights, group, settings, dict.fromkeys(scales), validation)
+    trials = try_paths(inputs, weights, group, settings, dict.fromkeys(scales), validation, Budget(WORK))
     queries = len(validation.offsets) - 1
     return make_choice(trials, trials, validation.metric, queries, "validation") if trials else None
 
@@ -109,15 +111,15 @@ def choose_on_folds(inputs, settings, scales, weights, group, metric):
         return None
     is_narrow = sample.X.shape[1] <= len(sample.y)  # else eigenvectors cost more than the steps they save
     settings = settings._replace(solver="auto", device="cpu", precondition=settings.precondition and is_narrow)
-    trials, finalists, paths = {}, [], dict.fromkeys(scales)
+    trials, finalists, paths, budget = {}, [], dict.fromkeys(scales), Budget(WORK)
     for train, held_out in split_folds(sample):
         validation = ValidationSet(held_out.inputs, metric, held_out.weights)
-        results = try_paths(train.inputs, train.weights, None, settings, paths, validation)
+        results = try_paths(train.inputs, train.weights, None, settings, paths, validation, budget)
         if not results:
             return None
         finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
         trials |= {trial.candidate: trial for trial in finalists}
-        if len(sample.y) > SMALL:
+        if budget.is_spent:
             finalists = list_finalists(finalists)
         by_scale = groupby((trial.candidate for trial in finalists), attrgetter("scale"))
         paths = {scale: [candidate.C for candidate in candidates] for scale, candidates in by_scale}
@@ -131,21 +133,22 @@ def check_metric(inputs, metric):
         raise DataError(f"C cannot be chosen by {metric.name}: {reason}. Choose another metric.")
 
 
-def try_paths(inputs, weights, group, settings, paths, validation):
+def try_paths(inputs, weights, group, settings, paths, validation, budget):
     """Return [Trial] of candidates trained on inputs.Inputs, without scales whose products overflow.
 
-    paths: {scale: values of C, or None for a path from the data}; validation: path.ValidationSet.
+    paths: {scale: values of C, or None for a path from the data}; validation: path.ValidationSet; budget: the
+    Budget that trainings spend.
     """
     trials = []
     for scale, values in paths.items():
         with contextlib.suppress(DataError), np.errstate(over="ignore", invalid="ignore"):
             trained = run.Run(inputs, settings._replace(scale=scale), weights, group)
             validation.scale_like(trained)
-            trials += try_path(trained, values, validation)
+            trials += try_path(trained, values, validation, budget)
     return trials
 
 
-def try_path(trained, values, validation):
+def try_path(trained, values, validation, budget):
     """Return [Trial] of values of C on a run.Run, each trained from the weights of the previous one.
 
     None: 1 and a path, which ends after the best value.
@@ -154,7 +157,9 @@ def try_path(trained, values, validation):
     for C in make_path(trained.session) if values is None else values:
         if values is None and has_passed_best(trials[1:]):
             break
-        w = trained.train(C, w).w
+        result = trained.train(C, w)
+        w = result.w
+        budget.spend(sum(trained.steps(result).values()) * stored_values(trained.problem.X))
         scores, weights = validation.evaluate_queries(w)
         candidate = Candidate(trained.settings.scale, C)
         trials.append(Trial(candidate, scores, candidate._asdict(), weights))

@@ -8,6 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
+from gpukit.model_selection.budget import Budget
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
 from gpukit.ranking import RankSVM, hold_out, inputs, selection
@@ -133,16 +134,16 @@ def test_weights_of_nothing_do_not_judge():
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    ("queries", "limit", "small"),
-    [(30, 1, 2000), (6, 1, 2000), (30, 0.8, 2000), (70, 0.8, 2000), (30, 1, 10)],
+    ("queries", "limit", "work"),
+    [(30, 1, 2e7), (6, 1, 2e7), (30, 0.8, 2e7), (70, 0.8, 2e7), (30, 1, 1e5)],
     ids=["queries", "documents", "some documents", "some queries", "finalists"],
 )
-def test_the_choice_does_not_depend_on_the_order(queries, limit, small, monkeypatch):
+def test_the_choice_does_not_depend_on_the_order(queries, limit, work, monkeypatch):
     X, y, qid = make_graded(queries=queries, scales=10.0 ** np.linspace(-2, 2, 10), seed=6)
     X[12:24], y[12:24] = X[:12], y[:12]
     weights = np.random.default_rng(0).integers(1, 4, queries)[qid].astype(float)
     monkeypatch.setattr(hold_out, "MOST", int(limit * X.size))
-    monkeypatch.setattr(selection, "SMALL", small)
+    monkeypatch.setattr(selection, "WORK", work)
     plain = choose(RankSVM(), X, y, qid, weights).chosen
     for seed in range(4):
         X_, y_, qid_, weights_ = exchange_documents(X, y, qid, weights, seed)
@@ -166,11 +167,14 @@ def test_a_path_ends_after_its_best(peak, expected, monkeypatch):
     monkeypatch.setattr(selection, "make_path", lambda session: values)
     starts = []
     train = lambda C, w: starts.append(w) or SimpleNamespace(w=C)  # noqa: E731
-    run = SimpleNamespace(session=None, settings=SimpleNamespace(scale="none"), train=train)
+    steps = lambda result: {"newton": 2, "cg": 5}  # noqa: E731
+    run = SimpleNamespace(session=None, settings=SimpleNamespace(scale="none"), train=train, steps=steps)
+    run.problem, budget = SimpleNamespace(X=np.zeros((3, 2))), Budget(1e6)
     held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(20, -abs(np.log10(w) - peak)), np.ones(20)))
-    tried = [trial.candidate.C for trial in selection.try_path(run, None, held_out)]
+    tried = [trial.candidate.C for trial in selection.try_path(run, None, held_out, budget)]
     assert np.log10(tried).round().tolist() == expected and starts == [None, *tried[:-1]]
-    assert [trial.candidate.C for trial in selection.try_path(run, values, held_out)] == values
+    assert budget.limit - budget.left == 6 * 7 * len(tried)
+    assert [trial.candidate.C for trial in selection.try_path(run, values, held_out, budget)] == values
 
 
 def test_a_file_keeps_the_choice(tmp_path):
@@ -225,7 +229,7 @@ def test_a_named_c_is_not_chosen_on_an_eval_set():
 )
 @pytest.mark.parametrize("validated", [False, True])
 def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monkeypatch):
-    """In passes over the documents, which are the cost of training."""
+    """In passes over the documents, which are the cost of training; for a set that spends the budget at once."""
     from gpukit.ranking.session import ScanSession
 
     rng, passes = np.random.default_rng(0), [0]
@@ -238,11 +242,33 @@ def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monk
     X = rng.normal(size=(sum(lengths), features))
     y = np.digitize(X.sum(axis=1) + 3 * rng.normal(size=len(X)), [-2, 0, 2]).astype(float)
     monkeypatch.setattr(ScanSession, "walk", walk)
+    monkeypatch.setattr(selection, "WORK", 1.0)
     RankSVM(1.0, device="cpu").fit(X, y, group=lengths)
     once, passes[0] = passes[0], 0
     held = {"eval_set": [(X, y)], "eval_group": [lengths]} if validated else {}
     RankSVM(device="cpu").fit(X, y, group=lengths, **held)
     assert passes[0] <= 11 * once
+
+
+def test_all_candidates_are_evaluated_while_the_budget_lasts(monkeypatch):
+    """A candidate costs more than a pass over the training documents."""
+    counts, plain = [], selection.try_paths
+
+    def record(*given):
+        counts.append(sum(9 if values is None else len(values) for values in given[4].values()))
+        before = given[-1].left
+        results = plain(*given)
+        assert before - given[-1].left > len(results) * given[0].X.size
+        return results
+
+    X, y, qid = make_graded(queries=30)
+    monkeypatch.setattr(selection, "try_paths", record)
+    choose(RankSVM(), X, y, qid)
+    assert len(counts) == 5 and min(counts) > 2
+    monkeypatch.setattr(selection, "WORK", 1.0)
+    counts.clear()
+    choose(RankSVM(), X, y, qid)
+    assert counts[0] == 18 and max(counts[1:]) <= 2 and len(counts) == 5
 
 
 def test_a_metric_that_labels_do_not_define():
