@@ -27,7 +27,8 @@ class Sectioned(click.Command):
         """Write the options of each section in their order."""
         records = {BASIC: [], ADVANCED: [], PAPERS: []}
         for parameter in self.get_params(ctx):
-            if record := parameter.get_help_record(ctx):
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
+            if record:
                 records[section_of(parameter.name)].append(record)
         for title, lines in records.items():
             if lines:

@@ -32,7 +32,7 @@ from gpukit.imputation.spectral.formulas import FLOOR, LAST
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import start
 from gpukit.model_selection.search import EarlyStopping, finalists
-from gpukit.model_selection.splits import order_by_moments
+from gpukit.model_selection.splits import order_by_values
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
 FOLDS = 4
@@ -153,7 +153,7 @@ def splits(tensor, mask, seed):
 
     Most observed values are kept.
     """
-    order = order_by_moments(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
+    order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
     return [holdout.split(mask, share, FOLDS * seed + fold, order) for fold in range(FOLDS)]

@@ -73,20 +73,22 @@ def hash_groups(keys, offsets):
     return hash_numbers(np.diff(np.cumsum(np.append(np.uint64(0), keys), dtype=np.uint64)[offsets]))
 
 
-def order_by_moments(rows):
-    """Return an order of rows that does not depend on their numbers: by mean, then by further moments.
+def order_by_values(rows):
+    """Return an order of rows that does not depend on their numbers.
 
-    It stays the same in other units, and almost the same if few values change. Equal rows keep their order.
+    Rows are sorted by a fixed random projection of their differences from their means, so the order stays the same in
+    other units, and almost the same if few values change. Equal rows keep their order.
 
     Parameters
     ----------
     rows : (N, K) float64, NaN where missing
     """
-    position, is_present = np.arange(1.0, rows.shape[1] + 1), ~np.isnan(rows)
+    position, is_present = np.arange(rows.shape[1], dtype=np.uint64), ~np.isnan(rows)
+    weights = hash_numbers(position) / 2.0**64 - 0.5
     values, count = np.where(is_present, rows, 0.0), is_present.sum(axis=1)
-    mean = np.where(count, values.sum(axis=1) / np.maximum(count, 1), np.inf)
-    further = (part.sum(axis=1) for part in (is_present * position, values * position, np.square(values)))
-    return np.lexsort((*further, mean))
+    mean = values.sum(axis=1) / np.maximum(count, 1)
+    projection = (np.where(is_present, rows - mean[:, None], 0.0) * weights).sum(axis=1)
+    return np.lexsort(((is_present * weights).sum(axis=1), mean, projection, count == 0))
 
 
 def choose_users(users, keys, limit, least=1):

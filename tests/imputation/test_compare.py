@@ -63,7 +63,7 @@ def test_all_are_judged_on_the_same_hidden_values(entries):
     how = found["Tikhonov"].setting
     centre = naive.mean(tensor, parts.observed, how["center"])
     smooth = naive.tikhonov(naive.laplacian(A), tensor - centre, parts.observed, how["tau"]) + centre
-    assert found["Tikhonov"].error == pytest.approx(np.abs(smooth - tensor)[parts.hidden].mean(), rel=1e-3)
+    assert found["Tikhonov"].error == pytest.approx(np.abs(smooth - tensor)[parts.hidden].mean(), rel=3e-3)
     assert (tensor == before).all()
 
 

@@ -10,7 +10,7 @@ from gpukit.model_selection.splits import (
     hash_groups,
     hash_rows,
     keys_of,
-    order_by_moments,
+    order_by_values,
     renumber,
 )
 from model_selection import naive
@@ -101,17 +101,21 @@ def test_rows_have_an_order_of_their_own():
     random = np.random.default_rng(0)
     rows, shuffled = random.poisson(0.3, (60, 12)).astype(np.float64), random.permutation(60)
     rows[random.random(rows.shape) < 0.2] = np.nan
-    order = order_by_moments(rows)
+    order = order_by_values(rows)
     assert len(np.unique(np.nan_to_num(rows, nan=-1), axis=0)) == 60 and sorted(order) == list(range(60))
-    np.testing.assert_array_equal(rows[shuffled][order_by_moments(rows[shuffled])], rows[order])
-    np.testing.assert_array_equal(order_by_moments(np.zeros((4, 3))), np.arange(4))
+    np.testing.assert_array_equal(rows[shuffled][order_by_values(rows[shuffled])], rows[order])
+    np.testing.assert_array_equal(order_by_values(np.zeros((4, 3))), np.arange(4))
 
 
 def test_the_order_of_rows_does_not_depend_on_units():
     rows = np.random.default_rng(0).normal(size=(30, 9))
     rows[4], rows[5, 2:] = np.nan, np.nan
-    order = order_by_moments(rows)
+    order = order_by_values(rows)
     assert order[-1] == 4
-    np.testing.assert_array_equal(order_by_moments(1.8 * rows + 32.0), order)
-    rows[7] += 1e-9
-    np.testing.assert_array_equal(order_by_moments(rows), order)
+    np.testing.assert_array_equal(order_by_values(1.8 * rows + 32.0), order)
+    rows[7] += 1e-9 * rows[8]
+    np.testing.assert_array_equal(order_by_values(rows), order)
+    standard = (rows - rows.mean(axis=1, keepdims=True)) / rows.std(axis=1, keepdims=True)
+    np.testing.assert_array_equal(order_by_values(np.asfortranarray(standard)), order_by_values(standard))
+    single = rows[:, :1]
+    np.testing.assert_array_equal(single[order_by_values(single)], np.sort(single, axis=0))

@@ -14,7 +14,7 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation import scans
 from gpukit.imputation.auto import ends
-from gpukit.model_selection.splits import order_by_moments
+from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
 
 FOLDS, FEWER, MORE = 5, 2, 12  # FEWER with many runs, MORE with few
@@ -44,7 +44,7 @@ def folds_of(problem, seed, count=None, anywhere=False):
     FOLDS or FEWER; with few vertices or runs, more folds until enough of them are hidden. anywhere: move runs at an end
     of few series like all others, to learn from all vertices.
     """
-    order = order_by_moments(np.where(problem.seen, problem.values, np.nan))
+    order = order_by_values(np.where(problem.seen, problem.values, np.nan))
     folds = draw_folds(problem.seen[order], seed, count, (problem.ordered, anywhere))
     position = np.argsort(order)
     return [Hidden(hidden.values[position], hidden.lost[position]) for hidden in folds]
