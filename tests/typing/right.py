@@ -1,5 +1,7 @@
 """A user's script without errors: all kinds of arguments, and the types of results. It is checked, not run."""
 
+# mypy: disallow-untyped-calls, disallow-untyped-defs
+
 from pathlib import Path
 from typing import assert_type
 

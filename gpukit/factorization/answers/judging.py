@@ -3,7 +3,9 @@
 All are judged on the same users and clicks.
 """
 
-from typing import NamedTuple
+from __future__ import annotations
+
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,7 +13,7 @@ from gpukit.errors import DataError
 from gpukit.evaluation.lists import sampled
 from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, judged_by
 from gpukit.evaluation.lists.judge import check_cuts, judge
-from gpukit.evaluation.lists.significance import compare
+from gpukit.evaluation.lists.significance import Difference, compare
 from gpukit.factorization.answers.recommenders import Lister, Newcomers
 from gpukit.factorization.answers.sharing import lists_by
 from gpukit.factorization.lookup import rows_or_unknown
@@ -36,16 +38,16 @@ class Report(NamedTuple):
     strange: int
     dropped: sampled.Dropped | None = None
 
-    def rows(self, k):
+    def rows(self, k: int) -> list[dict[str, Any]]:
         """Return a dict for each predictor: its means at k."""
         return [one.row(k) for one in self.judged]
 
-    def difference(self, metric, k, one=0, other=1, seed=0):
+    def difference(self, metric: str, k: int, one: int = 0, other: int = 1, seed: int = 0) -> Difference:
         """Return the significance.Difference of two predictors, by their positions in judged."""
         ours, theirs = (self.judged[place].values[k][metric] for place in (one, other))
         return compare(ours, theirs, seed)
 
-    def best(self, metric, k):
+    def best(self, metric: str, k: int) -> int:
         """Return the position in judged of the predictor with the highest mean.
 
         Ties: the first.
