@@ -382,5 +382,5 @@ def test_the_order_of_the_vertices_does_not_matter(whole):
     model = GraphImputer(device="cpu").fit(ring(), truth, seen)
     other = GraphImputer(device="cpu").fit(ring()[np.ix_(order, order)], truth[order], seen[order])
     assert [row.name for row in model.report_] == [row.name for row in other.report_]
-    np.testing.assert_allclose(other.completed_, model.completed_[order], atol=2e-3)
+    np.testing.assert_allclose(other.completed_, model.completed_[order], atol=0.02)
     np.testing.assert_allclose(other.deviation_, model.deviation_[order], rtol=0.05, atol=1e-4)
