@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
     from gpukit.evaluation.ranking import NdcgKind, Ties
     from gpukit.parallel import Team
+    from gpukit.ranking.path import RankingMetric
     from gpukit.ranking.scaling import Scaling
     from gpukit.ranking.solvers.choose import Solver
-    from gpukit.ranking.solvers.path import Question
     from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
 
 Scale = Literal["auto", "none", "minmax", "deviation", "query"]
@@ -177,7 +177,7 @@ class RankSVM(Estimator):
         eval_qid: Sequence[ArrayLike] | None = None,
         feature_names: Sequence[str] | None = None,
         validation: DocumentsLike | None = None,
-        metric: str | Question = "pa",
+        metric: str | RankingMetric = "pa",
         progress: Progress | None = None,
         team: Team | None = None,
     ) -> Self:
