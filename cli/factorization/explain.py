@@ -100,7 +100,9 @@ def show(found, alike, count, title_of, learned):
         report.echo(f"The sum {found.total:.4f} lies beyond the scale: {found.prediction:g} is predicted.")
     if alike:
         rows = [{**row, **({"title": title_of.get(str(row["item"]), "")} if title_of else {})} for row in alike]
-        report.print_table(rows, {key: key for key in rows[0]}, f"Most similar of what the user has {DONE[learned]}:")
+        report.print_table(
+            rows, {key: key for key in rows[0]}, f"Most similar items that the user has {DONE[learned]}:"
+        )
 
 
 def parts_of(found, count, title_of, learned):

@@ -159,7 +159,9 @@ def remarks(ask, done, stages):
     found = done.found
     if found.means["rmse"] is not None:
         means, best = found.means["rmse"], found.table[0]["rmse"]
-        better = "which nothing beats: the ratings tell too little of tastes" if means <= best else "for comparison"
+        better = (
+            "which no setting beats: the ratings hold too little information" if means <= best else "for comparison"
+        )
         yield f"User and item means alone: RMSE {means:.4f}, {better}."
     if len(found.table) > SHOWN:
         yield f"{len(found.table) - SHOWN} more settings were worse; --json lists all."

@@ -92,7 +92,7 @@ class Reader:
         except pyarrow.ArrowException:
             raise
         except (AttributeError, IndexError, KeyError, TypeError, ValueError, SyntaxError) as error:
-            raise DataError(f"{self.name}: what pandas keeps beside the columns is damaged ({error!r:.60}).") from error
+            raise DataError(f"{self.name}: the metadata of pandas is damaged ({error!r:.60}).") from error
 
     def refuse_missing(self, column, start, what):
         """Raise DataError for the first null in a batch's column."""

@@ -135,6 +135,6 @@ def check_declared(name, shape, count):
     for what, size in zip(("users", "items"), shape):
         if size > max(MOST_EMPTY, EMPTY_A_RATING * count):
             raise DataError(
-                f"{name} declares {size:,} {what} and holds {count:,} ratings, which cannot tell of so many. Correct "
+                f"{name} declares {size:,} {what} and holds {count:,} ratings, too few for that many. Correct "
                 f"its sizes, or number the {what} without such gaps."
             )

@@ -40,7 +40,7 @@ def read_titles(path):
         if words is None:
             raise DataError(f"{path}, line {number:,} opens a quote that it does not close: {line[:80]!r}.")
         if max(item, title) >= len(words) or not words[title] or not words[item]:
-            what = "no item beside its title" if words[0] == "" else "no title beside its item"
+            what = "a title without an item" if words[0] == "" else "an item without a title"
             raise DataError(f"{path}, line {number:,} has {what}: {line[:80]!r}. Expected item{sep}title.")
         titles[words[item]] = words[title]
     if not titles:

@@ -68,7 +68,7 @@ def chosen_line(chosen):
         facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
     facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
     if chosen["mixed"]:
-        facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} beside")
+        facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} mixed in")
     if chosen["popular"]:
         facts.append(f"{chosen['popular']:.0%} of popularity")
     if chosen["blend"]:

@@ -57,9 +57,9 @@ def judged(ask, fitted, other, stages, team):
     stages.done("reading")
     named = {ask.model: fitted} | ({ask.against: other} if other is not None else {})
     given = read_given(ask)
-    beside = () if ask.no_baselines else judging.listers_of({"": fitted}, given)[0].baselines()
-    full = judging.judge_lists(named, pairs, ask.cuts, beside, given, ask.by, team)
-    sampled = judging.judge_sampled(named, tests, ask.cuts, beside, ask.by) if tests else None
+    baselines = () if ask.no_baselines else judging.listers_of({"": fitted}, given)[0].baselines()
+    full = judging.judge_lists(named, pairs, ask.cuts, baselines, given, ask.by, team)
+    sampled = judging.judge_sampled(named, tests, ask.cuts, baselines, ask.by) if tests else None
     compared = []
     if other is not None:
         compared = difference.of_lists(full, ask)
@@ -92,8 +92,8 @@ def read_clicks(ask, least):
         return users, items
     test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
     if ask.positive_from is None and not are_pairs(test):
-        told = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
-        report.remark(told, ask.quiet or ask.as_json)
+        remark = f"Of the test, ratings from {least:g} on are clicks, as in training; --positive-from says otherwise."
+        report.remark(remark, ask.quiet or ask.as_json)
     with options_named():
         test = clicks_after(test, least)
     return test.user_ids[test.users], test.item_ids[test.items]
@@ -163,9 +163,9 @@ def remarks(full):
         "repeated": left.repeated,
         "that the other model cannot judge": full.strange,
     }
-    told = [f"{count:,} {what}" for what, count in counts.items() if count]
-    if told:
-        yield f"Of {kept:,} clicks some are left out: {', '.join(told)}."
+    reasons = [f"{count:,} {what}" for what, count in counts.items() if count]
+    if reasons:
+        yield f"Of {kept:,} clicks some are left out: {', '.join(reasons)}."
 
 
 def best_line(full, k):

@@ -51,7 +51,7 @@ def read_two(source, sep):
     lines = lines_of(source, NEEDED, separator(source.head, sep))
     for number, words in lines:
         if len(words) != 2 or not all(words):
-            raise DataError(f"{source.name}, line {number:,} has no item beside a rating: {' '.join(words)[:80]!r}.")
+            raise DataError(f"{source.name}, line {number:,} lacks an item or a rating: {' '.join(words)[:80]!r}.")
     if not lines:
         raise DataError(f"{source.name} holds a header and nothing else: no ratings. Give {NEEDED}.")
     if by_name(lines[0][1], need_rating=False):

@@ -40,7 +40,7 @@ def read_categories(path):
     for number, words in lines_of(path, NEEDED_CATEGORIES):
         names = [name.strip() for name in words[-1].split(BETWEEN)]
         if len(words) < 2 or not words[0] or not all(names):
-            raise DataError(f"{path}, line {number:,} has no item beside a category: {' '.join(words)[:80]!r}.")
+            raise DataError(f"{path}, line {number:,} lacks an item or a category: {' '.join(words)[:80]!r}.")
         for name in names:
             found.setdefault(name, []).append(words[0])
     if not found:

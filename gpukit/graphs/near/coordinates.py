@@ -128,7 +128,7 @@ def check(found):
         at = int(np.argmax(wrong))
         kind = "latitude (-90 to 90) and longitude (-180 to 180)" if found.degrees else "coordinates, y and x,"
         raise DataError(
-            f"the {kind} of {called(ids, at)} are {', '.join(f'{one:g}' for one in places[at])}. Mend the line."
+            f"the {kind} of {called(ids, at)} are {', '.join(f'{one:g}' for one in places[at])}. Correct the line."
         )
     twice = None if ids is None else first_repeated(list(map(str, ids)))
     if twice is not None:

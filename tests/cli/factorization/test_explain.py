@@ -52,7 +52,7 @@ def test_without_neighbours_the_most_similar_rated_items(verb, ratings_file, tmp
     result = verb("explain", tmp_path / "m", "--user", 103, "--item", "a07", "--by", "rating", "-n", 2)
     ids, ratings, _, _ = load_model(tmp_path / "m").rated_alike(103, "a07", 2)
     below = result.out.splitlines()[-4:]
-    assert below[0] == "Most similar of what the user has rated:"
+    assert below[0] == "Most similar items that the user has rated:"
     assert below[1].split() == ["item", "rating", "score", "common"]
     assert [line.split()[0] for line in below[2:]] == ids.tolist()
     assert [line.split()[1] for line in below[2:]] == [f"{rating:.4f}" for rating in ratings]

@@ -81,7 +81,7 @@ def test_the_picture_has_no_name_but_its_own(verb, ratings_file, tmp_path):
 def test_means_that_nothing_beats_are_told(verb, ratings_file, monkeypatch):
     monkeypatch.setattr("gpukit.factorization.tuning.fold.Fold.means_rmse", lambda fold: 0.1)
     result = verb("tune", ratings_file, *GRID)
-    assert "means alone: RMSE 0.1000, which nothing beats: the ratings tell too little of tastes." in result.err
+    assert "means alone: RMSE 0.1000, which no setting beats: the ratings hold too little information." in result.err
 
 
 def test_the_learning_rate_has_a_column_where_it_is_tried(verb, ratings_file):

@@ -45,7 +45,7 @@ def test_categories(tmp_path, text):
     [
         (b"", "is empty"),
         (b"\n\n", "is empty"),
-        (b"1,Drama\n2\n", "line 2 has no item beside a category: '2'"),
+        (b"1,Drama\n2\n", "line 2 lacks an item or a category: '2'"),
         (b"1,Drama\n2,\n", "line 2"),
         (b"1,Drama\n,Drama\n", "line 2"),
         (b"1,Drama\n2,A||B\n", "line 2"),
