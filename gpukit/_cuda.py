@@ -78,7 +78,7 @@ def with_shared_memory(kernel, grid, block, size, stream=0):
 
 
 def _allow_shared_memory(kernel, launch):
-    """Tell the driver how much dynamic shared memory a block of the kernel may have."""
+    """Set the dynamic shared memory that a block of the kernel may have."""
     from numba.cuda.cudadrv.driver import binding, driver
 
     function = kernel._codelibrary.get_cufunc()

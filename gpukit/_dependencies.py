@@ -44,7 +44,7 @@ def recorded(overload):
 
 
 def stamp(root, target):
-    """A hash (32 hex digits) of all that a dispatcher, or a Python function, depends on; None when it cannot be told.
+    """Return a hash (32 hex digits) of the dependencies of a dispatcher or Python function; None if unknown.
 
     target: "cpu" or "cuda", whose overloads count. A graph's nodes are numbered in the order in which they are met, so
     that graphs are equal exactly when their hashes are.
@@ -128,7 +128,7 @@ class _Facts:
         return self.thing(value)
 
     def module(self, module, names):
-        """The text of what a module has under any of the names; of a foreign one its own name."""
+        """Return the text of the named objects of a module; for a foreign module, its name."""
         if _is_foreign(module.__name__) or module.__name__ in self.modules:
             return f"module {module.__name__}"
         self.modules.add(module.__name__)

@@ -49,7 +49,7 @@ class Pool:
         api.driver.cuMemPoolSetAttribute(self._pool, threshold, keep_all)
 
     def take(self, size):
-        """A MemoryPointer to so many bytes of device memory, given back when it is no longer referred to."""
+        """Return a MemoryPointer to `size` bytes of device memory, freed when nothing refers to it."""
         try:
             address = asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError:  # what others have freed, and what numba has not yet
@@ -62,7 +62,7 @@ class Pool:
         return memory
 
     def _asked(self, size):
-        """The address of so many bytes; an error for want of them says how many (device.memory.reported tells)."""
+        """Return the address of `size` bytes; an error has `bytes_asked`, for device.memory.reported."""
         try:
             return asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError as error:
@@ -292,7 +292,7 @@ def _plan(compiled):
 
 
 def _read(arguments, kinds, numbers):
-    """Append what tells the arguments' types, and their numbers; whether that could be done."""
+    """Append the types and values of the arguments; return False for an unsupported one."""
     for argument in arguments:
         if isinstance(argument, DeviceNDArray):
             code, own = argument.__dict__.get("_gpukit_handed") or _handed(argument)

@@ -132,7 +132,7 @@ def beside(calls, aside, begin, heard):
     The calling thread runs the other calls and passes each result to heard(result).
     """
     calls, out = list(calls), {}
-    with ThreadPoolExecutor(max(1, len(aside)), "gpukit-beside", begin) as pool:
+    with ThreadPoolExecutor(max(1, len(aside)), "gpukit-aside", begin) as pool:
         waited = [(some, pool.submit(lambda some=some: [calls[number]() for number in some])) for some in aside]
         for number in sorted(set(range(len(calls))).difference(*aside)):
             heard(out.setdefault(number, calls[number]()))

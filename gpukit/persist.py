@@ -27,7 +27,7 @@ ZIP = b"PK\x03\x04"  # what models of format 2 and older were
 
 @contextlib.contextmanager
 def atomic_write(path):
-    """A temporary path beside `path`; on success it is renamed to `path`, on any failure (Ctrl-C too) it is removed.
+    """Yield a temporary path next to `path`, renamed to `path` on success and removed on failure (Ctrl-C too).
 
     An existing file is replaced whole or not at all, and its mode and, where that is allowed, its owner are kept; what
     a killed process has left in the folder is removed. A pipe or a device (/dev/stdout) is written directly. Raises

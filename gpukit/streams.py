@@ -1,6 +1,6 @@
 """The streams of a seed, every one in this file: two draws of one seed are independent because their numbers differ.
 
-A stream is a number beside the seed. `Keyed` are those of gpukit.random.key(seed, stream), `Numpy` and `NumpySynth`
+A stream is a number next to the seed. `Keyed` are those of gpukit.random.key(seed, stream), `Numpy` and `NumpySynth`
 those of numpy.random.default_rng([seed, stream]). Each name is a range of numbers, for the module in the comment; a new
 one takes numbers that are free: a test sees that no two of a class overlap. Moving one changes what is drawn, not what
 is promised.

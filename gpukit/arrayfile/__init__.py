@@ -136,7 +136,7 @@ def read_header(path, kind):
 
     Raises kind.error, or DataError if it cannot be read.
     """
-    with _told(path), open(path, "rb") as file:
+    with _disk_errors(path), open(path, "rb") as file:
         return _header(path, kind, file)
 
 
@@ -209,13 +209,13 @@ def read(path, kind, mmap=False, leave=(), bounds=None):
     skip. bounds: a dict that receives {name: (low, high)} for each non-empty array of numbers: a range that contains
     its values, NaN if one is NaN. The ranges are found at low cost while the numbers are in the cache.
     """
-    with _told(path), open(path, "rb") as file:
+    with _disk_errors(path), open(path, "rb") as file:
         return read_open(file, path, kind, mmap, leave, bounds)
 
 
 def read_open(file, path, kind, mmap=False, leave=(), bounds=None):
     """Apply `read` to an open file; path: its name in messages."""
-    with _told(path):
+    with _disk_errors(path):
         header = _header(path, kind, file)
         entries = [entry for entry in header.entries if entry.name not in leave]
         arrays = {entry.name: _room(file, entry, mmap) for entry in entries}
@@ -315,7 +315,7 @@ def is_legible(array):
 
 
 @contextlib.contextmanager
-def _told(path):
+def _disk_errors(path):
     """Convert errors of the disk to DataError."""
     try:
         yield

@@ -34,9 +34,9 @@ class Columns:
             name for name in names if not is_index(name) and not any(name in some for some in found.values())
         ]
         if not found["label"] or not found["qid"] or not self.features:
-            told = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
+            listing = ", ".join(name[:SHOWN] for name in names[:SHOWN]) + (", ..." if len(names) > SHOWN else "")
             raise DataError(
-                f"{file} has the columns {told}: documents need label (relevance), qid, and features in columns of "
+                f"{file} has the columns {listing}: documents need label (relevance), qid, and features in columns of "
                 "their own or, in Parquet, as lists in one."
             )
         twice = next((name for name, count in Counter(self.features).items() if count > 1), None)

@@ -68,7 +68,7 @@ def read_letor(path, *, null="error", n_features=None, dtype=None, names=None):
     with sources.opened(path, NEEDED) as source:
         documents = _read(source, NULLS[null], n_features, dtype)
         name = source.name
-        weights = beside(source.path, WEIGHTS)
+        weights = find_companions(source.path, WEIGHTS)
     if names is not None and documents.names is not None:
         documents = _in_order(documents, names, name)
     else:
@@ -97,7 +97,7 @@ def _read(source, null, n_features, dtype):
     head = stream.text_head()
     if not _has_qids(head) and delimited.is_table(head):
         return delimited.read_table(stream.whole(), stream.name, null, dtype)
-    return _read_text(stream, beside(source.path, GROUPS), null, n_features, dtype)
+    return _read_text(stream, find_companions(source.path, GROUPS), null, n_features, dtype)
 
 
 def _converted(documents, dtype, name):
@@ -153,7 +153,7 @@ def is_letor(path):
     DataError if it cannot be opened.
     """
     with sources.opened(path, NEEDED) as source:
-        if source.format == "gkl" or beside(source.path, GROUPS):
+        if source.format == "gkl" or find_companions(source.path, GROUPS):
             return True
         if source.format == "parquet":
             return parquet.is_documents(source)
@@ -161,7 +161,7 @@ def is_letor(path):
         return _has_qids(head) or delimited.is_table(head)
 
 
-def beside(path, suffixes):
+def find_companions(path, suffixes):
     """Return the files named FILE.suffix next to path, of FILE.gz too.
 
     path: a Path or None.

@@ -13,7 +13,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.moments import DATE, are_dates, are_years
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import MISSING
-from gpukit.io.words import comma_told, is_number, shown
+from gpukit.io.words import comma_error, is_number, shown
 
 SIDES = ("rows", "columns")
 WEAK = ("id", "name")  # names of sensor columns that other columns may have too
@@ -271,7 +271,7 @@ def is_kept(name, column, timed):
     if column.dtype.kind in "biufM":
         return bool(column.isna().all())
     words = (str(word).strip() for word in column.dropna())
-    return not any(kind(word) == "number" or word.lower() in ("true", "false") or comma_told(word) for word in words)
+    return not any(kind(word) == "number" or word.lower() in ("true", "false") or comma_error(word) for word in words)
 
 
 def in_rows(table, frame, header, labels, known):

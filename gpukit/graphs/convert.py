@@ -143,19 +143,19 @@ def observed(values, mask, given, strict=True):
     and, if strict, for NaN where the mask is True.
     """
     missing, wrong = np.isnan(values), np.isinf(values)
-    told = True if mask is None else _by_entry(mask, given, values)
+    in_mask = True if mask is None else _by_entry(mask, given, values)
     if not strict:
-        wrong &= told
+        wrong &= in_mask
     if wrong.any():
         raise DataError(
             f"the tensor is {values[_first(wrong)]} at {_place(wrong)}; values must be finite, or NaN for missing."
         )
-    if strict and mask is not None and (missing & told).any():
+    if strict and mask is not None and (missing & in_mask).any():
         raise DataError(
-            f"the tensor is NaN at {_place(missing & told)}, where the mask says observed. Mask it too, or "
+            f"the tensor is NaN at {_place(missing & in_mask)}, where the mask says observed. Mask it too, or "
             "leave the mask out: NaN is missing."
         )
-    found = ~missing & told
+    found = ~missing & in_mask
     if not found.any():
         raise DataError("nothing is observed: every value is NaN or masked, so there is nothing to learn from.")
     return found

@@ -53,7 +53,7 @@ def read_npz(path, wanted, check=None):
     raises DataError for missing or unsuitable arrays. Raises DataError for a damaged file, Python objects, or a
     declared size that the bytes cannot hold.
     """
-    with sources.opened(path) as source, _told(source.name):
+    with sources.opened(path) as source, _read_errors(source.name):
         archive, name = source.archive(), source.name
         members = _members(name, archive)
         for info in members.values():
@@ -96,7 +96,7 @@ def read_npy(path):
 
     path: a path or an open Source. Raises as read_npz does.
     """
-    with sources.opened(path) as source, _told(source.name):
+    with sources.opened(path) as source, _read_errors(source.name):
         return _read(source.name, source.seekable(), source.size)
 
 
@@ -187,7 +187,7 @@ def _header(name, stream):
 
 
 @contextlib.contextmanager
-def _told(path):
+def _read_errors(path):
     """Convert errors of reading a file to DataError."""
     try:
         yield

@@ -14,7 +14,7 @@ from gpukit.io.blank_lines import content_end, cut_blank_end
 from gpukit.io.delimited import Wanted, Words, columns_of, lines, rows_end, whole_rows
 from gpukit.io.records import QUOTED, hidden
 from gpukit.io.words import (
-    comma_told,
+    comma_error,
     commas_are_decimal,
     decimal_commas,
     decoded,
@@ -218,7 +218,7 @@ class Table:
         for row, word in enumerate(words):
             if not missing[row] and not _is_number(word):
                 advice = EMPTY if len(words) == 1 or any(map(is_number, words)) else NO_NUMBERS
-                wrong = f"has {what}" if (what := comma_told(word)) else f"is not a number. {advice}"
+                wrong = f"has {what}" if (what := comma_error(word)) else f"is not a number. {advice}"
                 raise DataError(f"{self.path}, {self.place(row)}: {shown(word)} (column {column.name + 1}) {wrong}")
         return [np.nan if gap else float(word) for gap, word in zip(missing, words)]
 

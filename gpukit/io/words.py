@@ -63,7 +63,7 @@ def is_decimal_comma(text):
     return with_point(text) is not None and THOUSANDS.fullmatch(text) is None
 
 
-def comma_told(text):
+def comma_error(text):
     """Return the error text for an unread number with commas.
 
     Examples: 3,5; 1,234,567; 1,234 is ambiguous. None for other words.

@@ -15,10 +15,10 @@ def make_partition_point(holds, number=I64):
 
     @njit
     def partition_point(data, key, low, high):
-        """The first position of low:high at which holds(data, key, position) is false, high where it never is.
+        """Return the first position of low:high at which holds(data, key, position) is false, else high.
 
-        It must be true up to some position and false from there on. data: an array, or a tuple of what holds reads;
-        key: what is searched for; low, high: integers, low at most high, whose sum `number` can hold.
+        It must be true up to some position and false from there on. data: an array, or a tuple that holds reads;
+        key: the key of the search; low, high: integers, low at most high, whose sum `number` can hold.
         """
         low, high = number(low), number(high)
         while low < high:

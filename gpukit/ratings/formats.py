@@ -21,7 +21,7 @@ from gpukit.errors import DataError, NoRowsError, ParameterError
 from gpukit.io.delimited import words_in
 from gpukit.io.records import hidden
 from gpukit.io.words import (
-    comma_told,
+    comma_error,
     commas_are_decimal,
     is_integer,
     is_number,
@@ -246,7 +246,7 @@ def _check_first(words, places, name, lines):
         return _check_first_pair(words, places, name, lines)
     if _is_rating(words[places.rating]):
         return
-    if comma_told(words[places.rating]) or any(word.lstrip("-").isdecimal() for word in words[:2]):
+    if comma_error(words[places.rating]) or any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, words[places.rating])
     raise DataError(
         f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(words[places.rating])} is "
@@ -285,8 +285,8 @@ def _check_first_pair(words, places, name, lines):
 
 def bad_rating(name, line, text, what="rating"):
     """Return the DataError for an invalid rating, weight or count."""
-    if (told := comma_told(text)) is not None:
-        return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {told}")
+    if (problem := comma_error(text)) is not None:
+        return DataError(f"{name}, line {line:,}: the {what} {shown(text)} has {problem}")
     kind = "a finite number" if is_number(text, finite=False) else "a number"
     return DataError(
         f"{name}, line {line:,}: the {what} {shown(text)} is not {kind}. Correct or remove the line; if the "

@@ -17,12 +17,12 @@ def read_by_first(read, team):
     if team.size == 1:
         return read()
     table = read() if team.rank == 0 else None
-    told = None
+    header = None
     if table is not None:
         arrays = {**table.columns(), "user_ids": as_numbers(table.user_ids), "item_ids": as_numbers(table.item_ids)}
         texts = [name for name in ("user_ids", "item_ids") if getattr(table, name).dtype.kind == "U"]
-        told = np.frombuffer(json.dumps([list(arrays), texts, table._state]).encode(), np.uint8)
-    names, texts, state = json.loads(bytes(team.broadcast(told)))
+        header = np.frombuffer(json.dumps([list(arrays), texts, table._state]).encode(), np.uint8)
+    names, texts, state = json.loads(bytes(team.broadcast(header)))
     got = {name: broadcast(None if table is None else arrays[name], team) for name in names}
     for name in texts:
         got[name] = as_texts(got[name])

@@ -71,8 +71,8 @@ def pairs_by_name(names):
     Such a header names a user, an item and at most times, weights and counts.
     """
     places = by_name(names, need_rating=False)
-    beside = USER | ITEM | TIME | WEIGHT | COUNT
-    return places if places is not None and all(plain(name) in beside for name in names) else None
+    allowed = USER | ITEM | TIME | WEIGHT | COUNT
+    return places if places is not None and all(plain(name) in allowed for name in names) else None
 
 
 def unknown(names):
@@ -151,10 +151,10 @@ def refuse_many(count, what, shows, option):
     what: name of the table; shows: one of its lines; option: the option that names columns.
     """
     if count > MOST_UNNAMED:
-        told = ",".join([*ROLES, *["-"] * (count - len(ROLES))]) if count <= FEW else "user,item,-,rating"
+        example = ",".join([*ROLES, *["-"] * (count - len(ROLES))]) if count <= FEW else "user,item,-,rating"
         raise DataError(
             f"{what} has {count:,} columns, and no names that say which are the user, the item and the rating{shows}. "
-            f"Name them in order with {option} (such as {told}; clicks have no rating). A line with all items of a "
+            f"Name them in order with {option} (such as {example}; clicks have no rating). A line with all items of a "
             "user, or a column for each item, needs a line for each of them instead."
         )
 

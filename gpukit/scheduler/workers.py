@@ -162,7 +162,7 @@ def plan(left, each, slice_of_time, worth, threads):
 def run(pool, rows, frame, first, count, threads, pace):
     """Process the rows first to count, or some of them, with the calling thread and up to threads - 1 workers.
 
-    What a row took in the last call tells how many workers are worth it. If it is unknown or promises little, the
+    The cost of a row in the last call decides how many workers are used. If it is unknown or low, the
     calling thread begins alone, in chunks that double, so that a small loop costs no other thread; when time is up and
     rows are left, their cost is known.
 

@@ -7,7 +7,7 @@ from gpukit.base.arrays import as_array, device_view, is_on_gpu
 from gpukit.errors import DataError, ParameterError
 
 EXACT = 1 << 53  # integers up to here are exact in float64
-MOST = 1 << 31  # of what int32 numbers: positions in a segment, and segments
+MOST = 1 << 31  # limit of the segments, and of the keys of one: both are counted in int32
 
 
 def segmented_argsort(keys, offsets, *, device="auto", seed=0):

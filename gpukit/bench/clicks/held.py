@@ -1,8 +1,8 @@
 """Settings of least squares, chosen by where held-out clicks stand among all items.
 
-What is least is the geometric mean of their ranks. Each halving of a rank counts alike, wherever in the list, so all
-clicks tell; NDCG hears little of those beyond the first dozens, which are most of what one click among a hundred items
-is judged by, and errs by more from draw to draw than neighbouring settings differ (docs/lists.md).
+The criterion is the geometric mean of their ranks. Each halving of a rank has the same weight, wherever in the list, so
+all clicks contribute. NDCG depends little on ranks beyond the first dozens, which decide most comparisons of one click
+with a hundred items; its standard deviation over draws exceeds the difference of neighbouring settings (docs/lists.md).
 """
 
 import numpy as np
@@ -17,9 +17,11 @@ TILE = 1024  # users scored at once
 
 
 def choose(learner, clicks, device, tried):
-    """(the best of named settings, its epochs among them; the geometric mean of the ranks that it comes to in DRAWS
-    draws). learner: the function of a seed that gives the estimator, trained for as many epochs as it says at most;
-    clicks: Ratings whose values are 1; tried: dicts of what settings.Settings are to be."""
+    """Return (the best of `tried` with its n_epochs, the geometric mean of its ranks in DRAWS draws).
+
+    learner: function of a seed that returns an estimator, whose n_epochs is the maximum; clicks: Ratings whose values
+    are 1; tried: dicts of fields of settings.Settings.
+    """
     logs = []
     for draw in range(DRAWS):
         train, judges = one_held_out(clicks, draw)

@@ -27,14 +27,14 @@ class Judged(NamedTuple):
         return {"predictor": self.predictor, **means, **self.facts.get(k, {})}
 
 
-def check_cuts(k, most, told="the model knows {:,} items"):
+def check_cuts(k, most, reason="the model knows {:,} items"):
     """Return list lengths, one or several, as an ascending tuple.
 
-    Raises ParameterError for none, or for one above `most`; told: format of the reason in the message.
+    Raises ParameterError for none, or for one above `most`; reason: format of the reason in the message.
     """
     cuts = sorted({check_integer("k", one, 1) for one in np.atleast_1d(np.asarray(k, object))})
     if not cuts or cuts[-1] > most:
-        why = f"{told.format(most)}, so take k from 1 to {most:,}"
+        why = f"{reason.format(most)}, so take k from 1 to {most:,}"
         raise ParameterError(f"k={cuts[-1] if cuts else k!r} is no length of a list; {why}.")
     return tuple(cuts)
 

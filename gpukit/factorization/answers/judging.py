@@ -140,8 +140,8 @@ def judge_sampled(models, tests, k=10, baselines=True, by="lists"):
     asked, n_items = Asked(tests, common.kept), len(lead.item_ids)
     rows = asked.rows(lead)
     apart = np.where(rows < n_items, rows, n_items + asked.codes)
-    told = common.sides[0][0], apart[:, 0], apart[:, 1:], tests.there[common.kept]
-    found, dropped = sampled.candidates(*told, lead.known, n_items)
+    users, there = common.sides[0][0], tests.there[common.kept]
+    found, dropped = sampled.candidates(users, apart[:, 0], apart[:, 1:], there, lead.known, n_items)
     scores = {
         name: model_scores(one, one.user_ids[side[0]], asked.rows(one))
         for name, one, side in zip(models, listers, common.sides)
