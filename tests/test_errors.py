@@ -42,10 +42,10 @@ def test_a_message_is_one_readable_line_whatever_it_quotes(error):
 
 
 def test_a_long_message_keeps_where_and_what_to_do():
-    told = str(errors.DataError(f"a.csv, line 7: {'9' * 5000!r} is too large. Correct the line."))
+    message = str(errors.DataError(f"a.csv, line 7: {'9' * 5000!r} is too large. Correct the line."))
     assert (
-        len(told) < 1000
-        and told.startswith("a.csv, line 7: '99")
-        and told.endswith("99' is too large. Correct the line.")
+        len(message) < 1000
+        and message.startswith("a.csv, line 7: '99")
+        and message.endswith("99' is too large. Correct the line.")
     )
     assert str(errors.DataError()) == ""

@@ -23,13 +23,13 @@ def test_beside_has_one_thread_for_what_is_aside():
             assert gate.wait(60)  # until the others are done: they do not wait for it
         return at, threading.current_thread()
 
-    def told(result):
+    def on_result(result):
         heard.append(result[0])
         if heard == [0, 2]:
             gate.set()
         assert threading.current_thread() is here
 
-    found = _pool.beside([lambda at=at: call(at) for at in range(4)], [[1, 3]], lambda: begun.append(1), told)
+    found = _pool.beside([lambda at=at: call(at) for at in range(4)], [[1, 3]], lambda: begun.append(1), on_result)
     assert [at for at, _ in found] == [0, 1, 2, 3] and heard == [0, 2, 1, 3] and begun == [1]
     assert found[0][1] is found[2][1] is here and found[1][1] is found[3][1] is not here
 

@@ -18,7 +18,7 @@ ARRAYS = {
     "floats": np.linspace(0, 1, 7, dtype=np.float32).reshape(7, 1),
     "words": np.array(["ann", "", "çelik"]),
     "none": np.zeros((0, 4), np.int32),
-    "told": np.array([True, False]),
+    "flags": np.array([True, False]),
     "one": np.array(3),
     "bytes": np.array([b"a", b"bc"]),
 }
@@ -61,7 +61,7 @@ def test_what_is_written_comes_back(tmp_path, mmap, cores):
         "floats",
         "words",
         "none",
-        "told",
+        "flags",
         "bytes",
         "turned",
     }

@@ -247,11 +247,11 @@ def test_the_file_of_what_runs_while_compiling_counts_whole(package, name, decor
 def test_loading_does_not_wait_for_what_compiling_needs(package):
     """numba's tables for compilation take longer than loading; after an edit they are loaded too."""
     table = "numba.np.polynomial.polynomial_core"
-    told = f"import sys\nsys.stderr.write(str({table!r} in sys.modules))\n"
-    found, err = finish(start(package, RUN + told))
+    report = f"import sys\nsys.stderr.write(str({table!r} in sys.modules))\n"
+    found, err = finish(start(package, RUN + report))
     assert found["loaded"] == EVERYTHING and err == "False"
     edit(package, "other", "return x", "return -x")
-    found, err = finish(start(package, RUN + told))
+    found, err = finish(start(package, RUN + report))
     assert found["compiled"] == ["other"] and err == "True"
 
 

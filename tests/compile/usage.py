@@ -104,7 +104,7 @@ class Usage:
             found.append(f"{self.float64} float64 instructions (write np.float32(...) around literals and results)")
         if case.dynamic and self.shared + case.dynamic > TARGETS[self.target].shared:
             found.append(
-                f"launched with {case.dynamic} bytes of dynamic memory beside {self.shared} of shared memory; "
+                f"launched with {case.dynamic} bytes of dynamic memory and {self.shared} of shared memory; "
                 f"a block may have {TARGETS[self.target].shared}"
             )
         return [f"{self.case} on {self.target}: {fault}" for fault in found]

@@ -51,8 +51,8 @@ def long_decimals(rng, count):
     for _ in range(count):
         low = np.float32(rng.normal() * 10.0 ** rng.integers(-40, 36))
         middle = (float(low) + float(np.nextafter(low, np.float32(np.inf)))) / 2
-        beside = float(np.nextafter(middle, rng.choice([-np.inf, np.inf])))
-        value = rng.choice([rng.normal() * 10.0 ** rng.integers(-44, 38), middle, beside])
+        neighbor = float(np.nextafter(middle, rng.choice([-np.inf, np.inf])))
+        value = rng.choice([rng.normal() * 10.0 ** rng.integers(-44, 38), middle, neighbor])
         yield rng.choice([repr(float(value)), f"{value:.17g}", f"{value:.40e}", f"{value:.30f}"])
 
 

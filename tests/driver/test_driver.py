@@ -85,7 +85,7 @@ def pool_of():
     return _driver.Pool(SimpleNamespace(device=SimpleNamespace(id=0), handle=7, deallocations=waiting)), waiting
 
 
-def told(driver):
+def new_calls(driver):
     """Return the calls since the last time, without queries."""
     calls = [call for call in driver.called if call != "other"]
     driver.called.clear()
@@ -96,13 +96,13 @@ def told(driver):
 def test_the_last_array_gives_the_memory_back(driver):
     pool, _ = pool_of()
     one, other = pool.take(40), pool.take(50)
-    assert told(driver) == ["take", "take"]
+    assert new_calls(driver) == ["take", "take"]
     del one
     gc.collect()
-    assert told(driver) == ["give"]
+    assert new_calls(driver) == ["give"]
     del other
     gc.collect()
-    assert told(driver) == ["give", "trim"] and driver.free == 100
+    assert new_calls(driver) == ["give", "trim"] and driver.free == 100
 
 
 @pytest.mark.slow
@@ -112,7 +112,7 @@ def test_too_little_memory_is_asked_for_once_more(driver):
     with pytest.raises(OutOfMemory) as refused:
         pool.take(30)
     assert refused.value.bytes_asked == 30
-    assert told(driver) == ["take", "take", "trim", "take"] and not waiting
+    assert new_calls(driver) == ["take", "take", "trim", "take"] and not waiting
     assert pool.take(20).size == 20 and held.size == 80
 
 
@@ -123,7 +123,7 @@ def test_memory_goes_back_to_its_own_gpu(driver):
     driver.current = 8
     del one
     gc.collect()
-    assert told(driver) == ["take", "take", "push", "give", "pop"]
+    assert new_calls(driver) == ["take", "take", "push", "give", "pop"]
 
 
 @pytest.mark.slow
@@ -147,7 +147,7 @@ def test_a_forked_child_gives_nothing_back(driver, monkeypatch):
     monkeypatch.setattr(os, "getpid", lambda: 1)
     del one
     gc.collect()
-    assert told(driver) == ["take"]
+    assert new_calls(driver) == ["take"]
 
 
 def test_numbers_of_arguments():

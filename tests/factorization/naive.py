@@ -122,8 +122,8 @@ def batch(m, major_steps, minor_steps, sides, rates):
     m = copy.deepcopy(m)
     for names, steps in zip(sides, (major_steps, minor_steps)):
         for step in steps:
-            beside = {pair: frozen if names is sides[0] else found[pair] for pair in step}
-            before = {pair: mixed(m, beside[pair], names) for pair in step}
+            others = {pair: frozen if names is sides[0] else found[pair] for pair in step}
+            before = {pair: mixed(m, others[pair], names) for pair in step}
             for pair in step:
                 after = copy.deepcopy(before[pair])
                 learn(after, *pair, rates)

@@ -89,9 +89,9 @@ def test_what_are_no_ids_of_ratings(fitted, one):
 
 def test_predicting_the_unknown_warns_once_with_counts(fitted):
     pairs = ([100, -1, -2, 101], [1, 1, 999, 999])
-    with pytest.warns(UserWarning, match="Of 4 pairs, 2 have a user and 2 an item that") as told:
+    with pytest.warns(UserWarning, match="Of 4 pairs, 2 have a user and 2 an item that") as record:
         found = fitted.predict(pairs)
-    assert len(told) == 1
+    assert len(record) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert np.array_equal(found, fitted.predict(pairs, unknown="baseline"))

@@ -17,17 +17,17 @@ ROOM = 512 << 20  # bytes of address space in addition to the samples of all kin
 THREADS = {"NUMBA_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1", "OMP_WAIT_POLICY": "passive"}
 
 
-def serve(asked, told):
+def serve(jobs, answers):
     """Answer every line until the input ends."""
     known = set()
-    for line in asked:
+    for line in jobs:
         job = json.loads(line)
         if job["kind"] not in known:
             _warm_up(job["kind"])
             known.add(job["kind"])
-            _tell(told, ["ready", job["kind"]])
+            _send(answers, ["ready", job["kind"]])
         for answer in _answers(job):
-            _tell(told, answer)
+            _send(answers, answer)
 
 
 def _answers(job):
@@ -68,9 +68,9 @@ def _address_space():
     return int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
 
 
-def _tell(told, answer):
-    told.write(json.dumps(answer) + "\n")
-    told.flush()
+def _send(answers, answer):
+    answers.write(json.dumps(answer) + "\n")
+    answers.flush()
 
 
 def main():
@@ -79,12 +79,12 @@ def main():
     The library gets an empty stdin and stderr.
     """
     faulthandler.enable()
-    asked, told = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
+    jobs, answers = os.fdopen(os.dup(0), "r"), os.fdopen(os.dup(1), "w")
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     with tempfile.TemporaryDirectory(prefix="fuzz-child") as folder:
         os.environ["TMPDIR"] = tempfile.tempdir = folder
-        serve(asked, told)
+        serve(jobs, answers)
 
 
 if __name__ == "__main__":

@@ -33,8 +33,8 @@ def keep(case, verdict, detail, folder=FOUND):
         (target / "files" / file).write_bytes(data)
     which = cases.samples(case.kind).index(made.whole)
     facts = {"kind": case.kind, "mode": case.mode, "use": made.use, "path": made.sample.path, "sample": which}
-    told = {"verdict": verdict, "detail": FOLDERS.sub("", detail)[:600], "seed": case.seed, "index": case.index}
-    (target / "case.json").write_text(json.dumps({**facts, **told}, indent=1) + "\n")
+    finding = {"verdict": verdict, "detail": FOLDERS.sub("", detail)[:600], "seed": case.seed, "index": case.index}
+    (target / "case.json").write_text(json.dumps({**facts, **finding}, indent=1) + "\n")
     return target
 
 

@@ -30,8 +30,8 @@ def test_mutations_truncations_and_flips(cases):
     assert running.run(processes=1)
     tried = {(unit.kind, unit.mode) for unit in running.done}
     assert tried == {(kind, mode) for kind in kinds() for mode in ("mutate", "cut", "flip")}
-    told = [f"{tuple(case)} {verdict}: {detail}" for case, verdict, detail in running.findings]
-    assert not told, "\n".join(told)
+    findings = [f"{tuple(case)} {verdict}: {detail}" for case, verdict, detail in running.findings]
+    assert not findings, "\n".join(findings)
 
 
 @pytest.mark.slow

@@ -86,9 +86,9 @@ def _run(kind, path, use):
     except GpukitError as error:
         return _one_line(error), None
     except MemoryError as error:
-        return Verdict(MEMORY, told(error)), None
+        return Verdict(MEMORY, describe_error(error)), None
     except Exception as error:  # any other exception is a finding
-        return Verdict(OTHER, told(error)), None
+        return Verdict(OTHER, describe_error(error)), None
 
 
 def _one_line(error):
@@ -196,7 +196,7 @@ def _equal(one, other):
     return repr(one) == repr(other)
 
 
-def told(error):
+def describe_error(error):
     """Return an exception in a line.
 
     Its type, message, and the innermost place in gpukit.

@@ -118,5 +118,5 @@ class Worker:
         lines = self.errors.read().splitlines()[-60:]
         self.close()
         frames = [line.strip() for line in lines if "/gpukit/" in line and line.strip().startswith("File")]
-        told = f"{frames[0].rpartition('/gpukit/')[2]}" if frames else " / ".join(lines[-3:])
-        return (HANG, f"more than {self.seconds:g} s") if hangs else (CRASH, f"exit code {code}: {told}")
+        place = f"{frames[0].rpartition('/gpukit/')[2]}" if frames else " / ".join(lines[-3:])
+        return (HANG, f"more than {self.seconds:g} s") if hangs else (CRASH, f"exit code {code}: {place}")

@@ -114,7 +114,7 @@ def places_of(figures, numbers):
 
 def faults_of_exceptions(left, exceptions, section):
     """Return the faults of figures without a row."""
-    faults = [f"{m['kind']} is none of {', '.join(KINDS)}" for m in exceptions if m["kind"] not in KINDS]
+    faults = [f"{m['kind']} is not one of {', '.join(KINDS)}" for m in exceptions if m["kind"] not in KINDS]
     if len(left) != sum(int(m["count"]) for m in exceptions):
         faults.append(f"{len(left)} figures have no row and are not marked so rightly: {' '.join(left)}")
     if any(m["kind"] == "script" for m in exceptions) and not SAYS_SO.search(COMMENT.sub("", section)):

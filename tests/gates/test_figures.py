@@ -69,7 +69,7 @@ def test_a_page_that_fits_has_no_faults(build, tmp_path):
         ("seconds 0.52", "seconds", "0 figures have no row"),
         ("of 1.5 ms", "of 1.5 ms and 30 %", "2 figures have no row"),
         ("in one run", "once", "does not say"),
-        (": paper", ": hearsay", "hearsay is none of"),
+        (": paper", ": hearsay", "hearsay is not one of"),
         ("| H200 | rest]", "| H200 | gone]", "has no such number"),
         ("[fast | big | H200]", "[fast | big | 2 threads]", "0 measurements"),
         ("rows: 1.2 = [fast", "rows: 1.2 is [fast", "not understood"),

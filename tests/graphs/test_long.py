@@ -101,8 +101,8 @@ def filled(tmp_path, text, out="out.csv", edges=None, **how):
     N, T = len(data.tensor), data.tensor.shape[2]
     seen = np.broadcast_to(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], (N, 1, T)).reshape(N, T)
     values = np.where(seen, data.tensor.reshape(N, T), 7.25).astype(np.float32)
-    told = {"columns": how.get("columns"), "alone": not edges}
-    write_completed(tmp_path / out, source, values, seen, data.vertices, how.get("layout"), **told)
+    options = {"columns": how.get("columns"), "alone": not edges}
+    write_completed(tmp_path / out, source, values, seen, data.vertices, how.get("layout"), **options)
     return tmp_path / out
 
 
@@ -157,8 +157,10 @@ def test_parquet(tmp_path, of_text):
     data = read_graph(tmp_path / "l.csv", columns="time,sensor,value,-")
     check(data)
     seen = np.broadcast_to(data.mask, data.tensor.shape)[:, 0]
-    told = {"ids": data.vertices, "columns": "time,sensor,value,-", "alone": True}
-    write_completed(tmp_path / "o.parquet", tmp_path / "l.csv", np.where(seen, data.tensor[:, 0], 7.25), seen, **told)
+    options = {"ids": data.vertices, "columns": "time,sensor,value,-", "alone": True}
+    write_completed(
+        tmp_path / "o.parquet", tmp_path / "l.csv", np.where(seen, data.tensor[:, 0], 7.25), seen, **options
+    )
     got = pandas.read_parquet(tmp_path / "o.parquet")
     assert got.columns.tolist() == ["time", "station", "temp", "count"] and len(got) == 12
     assert got["temp"].dtype == np.float64 and got["temp"][[4, 8]].tolist() == [7.25, 7.25]

@@ -68,7 +68,7 @@ def matrix(count=500):
     return out.getvalue()
 
 
-def beside(**others):
+def with_companion(**others):
     """Return a reader of a graph with values in one source and edges in a file, or the reverse."""
 
     def read(path, folder):
@@ -138,10 +138,16 @@ CASES = {
     "edges gz": (gzip.compress(LIST), of_edges),
     "edges npy": (array(np.array(EDGES)), of_edges),
     "edges npz": (arrays(edges=np.array(EDGES)), of_edges),
-    "edges with values in a file": (LIST, beside(tensor=b"".join(b"v%d,%d,3\n" % (row, row) for row in range(12)))),
-    "values npy": (array(GRID), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
-    "values npz": (arrays(tensor=GRID), beside(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
-    "values text": (b"".join(b"%d,%d,3\n" % (row, row) for row in range(12)), beside(edges=LIST.replace(b"v", b""))),
+    "edges with values in a file": (
+        LIST,
+        with_companion(tensor=b"".join(b"v%d,%d,3\n" % (row, row) for row in range(12))),
+    ),
+    "values npy": (array(GRID), with_companion(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
+    "values npz": (arrays(tensor=GRID), with_companion(edges=b"".join(b"%d %d\n" % edge for edge in EDGES))),
+    "values text": (
+        b"".join(b"%d,%d,3\n" % (row, row) for row in range(12)),
+        with_companion(edges=LIST.replace(b"v", b"")),
+    ),
     # errors
     "ratings of nothing": b"",
     "ratings with a bad line": CSV + b"1,2\n" + CSV,

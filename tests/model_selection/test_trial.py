@@ -1,4 +1,4 @@
-"""Candidates compared user by user, the simplest that cannot be told apart, a budget."""
+"""Candidates compared user by user, the simplest of the indistinguishable ones, a budget."""
 
 import numpy as np
 import pytest

@@ -96,7 +96,7 @@ def asked(service):
         return f"{type(error).__name__}: {error}"
 
 
-def tell(connection, make):
+def send_result(connection, make):
     """Send the result of asked() for the service of make(), in a child."""
     connection.send(asked(make()))
 
@@ -115,7 +115,7 @@ def child(method, make):
     """Return the result of a child process, or its exit code if it has none."""
     context = multiprocessing.get_context(method)
     ours, theirs = context.Pipe()
-    process = context.Process(target=tell, args=(theirs, make))
+    process = context.Process(target=send_result, args=(theirs, make))
     process.start()
     theirs.close()
     try:

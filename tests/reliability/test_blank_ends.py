@@ -43,7 +43,7 @@ def counted():
     notes.listener = before
 
 
-def told(found):
+def as_text(found):
     """Return a reader's result as text, for comparison."""
     return str(
         [np.asarray(part).tolist() if not hasattr(part, "toarray") else part.toarray() for part in found]
@@ -62,9 +62,9 @@ def test_left_out_at_the_end_and_counted(tmp_path, counted, kind, end, sep):
     plain, padded = (tmp_path / name for name in ("plain.csv", "padded.csv"))
     plain.write_text(text.replace(",", sep))
     padded.write_text((text + ENDS[end]).replace(",", sep))
-    wanted = told(read(plain)).replace("plain", "padded")
+    wanted = as_text(read(plain)).replace("plain", "padded")
     assert sum(counted) == 0
-    assert told(read(padded)) == wanted
+    assert as_text(read(padded)) == wanted
     assert sum(counted) == ENDS[end].count("\n") + (not ENDS[end].endswith("\n"))
 
 

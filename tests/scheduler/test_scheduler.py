@@ -297,7 +297,7 @@ def test_who_fails_stops_the_others_and_the_call_waits_for_them(eager, failing):
     assert visits[0] == 1 and 2 <= visits.sum() < 10 and is_at_rest()
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system tells no thread's signals")
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="the system does not show the signals of threads")
 def test_workers_leave_signals_to_the_main_thread(eager):
     uneven_sums(lengths_of(300), np.zeros(300), np.zeros(300, np.int64))
     assert workers.pool.threads

@@ -172,7 +172,7 @@ def launched(kernel, grid, block, shared, *arrays):
     return [array.copy_to_host() for array in there]
 
 
-def beside(twin, kernel, grid, block, shared, *arrays):
+def run_both(twin, kernel, grid, block, shared, *arrays):
     """Return (arrays of the twin, arrays of the kernel)."""
     own = [array.copy() for array in arrays]
     twin(*own)
@@ -225,7 +225,7 @@ def test_chase_and_its_twin(sweeps, rotations, dtype):
     e[0], e[p], e[:, 1:3], d[:, 2], e[4, 3] = 0, 0, 0, 0, 0
     states = np.array([[0, p - 1, 0]] * N, np.int32)
     spans, turns = np.full((N, sweeps), -1, np.int32), np.full((N, rotations, 2), -1, dtype)
-    twin, own = beside(
+    twin, own = run_both(
         chase_twins.chase,
         chase_kernels.make_chase(dtype, 2),
         3,
@@ -254,7 +254,7 @@ def test_a_chase_that_has_ended_changes_nothing(dtype):
     d, e = np.arange(1, 15, dtype=dtype).reshape(7, 2), np.zeros((8, 2), dtype)
     states, spans = np.array([[0, 0, 5], [0, 6, 5]], np.int32), np.zeros((2, 9), np.int32)
     turns = np.zeros((2, 9, 2), dtype)
-    twin, own = beside(
+    twin, own = run_both(
         chase_twins.chase,
         chase_kernels.make_chase(dtype, 2),
         1,
@@ -282,7 +282,7 @@ def test_rotate_and_its_twin(p, dtype):
     turns = np.stack([np.cos(angles), np.sin(angles)], axis=2).astype(dtype)
     spans = np.array([[lo + (hi << 16) for lo, hi in pairs]] * 2, np.int32)
     states, V = np.array([[0, 0, len(pairs)], [0, 0, 3]], np.int32), rng.normal(size=(2, p, p)).astype(dtype)
-    twin, own = beside(
+    twin, own = run_both(
         chase_twins.rotate,
         chase_kernels.make_rotate(dtype),
         (2, -(-p // 32)),
@@ -314,7 +314,7 @@ def test_arrange_and_its_twin(wanted, dtype, order, monkeypatch):
         np.full(N, -1, np.int32),
         np.zeros((N, p if wanted else 0), dtype),
     )
-    twin, own = beside(
+    twin, own = run_both(
         chase_twins.arrange,
         chase_kernels.make_arrange(dtype),
         N,
@@ -347,7 +347,7 @@ def test_multiply_and_its_twin(shape, rows_own, step, dtype, order, monkeypatch)
     weights, ranks = rng.random((len(X), p)).astype(dtype), np.array([p, 0, -1], np.int32)[: len(X)]
     rows, kernel = 32 * rows_own, chase_kernels.make_multiply(dtype, rows_own, -(-p // 8), step)
     space = (p * (rows + 1) + step * (p + 1)) * X.itemsize
-    twin, own = beside(
+    twin, own = run_both(
         chase_twins.multiply,
         kernel,
         (len(X), -(-q // rows)),

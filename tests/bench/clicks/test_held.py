@@ -55,10 +55,10 @@ def test_what_is_no_number_ranks_last():
 def test_the_mean_over_draws_chooses(monkeypatch):
     """One setting is the best of a draw, another on the mean, by the geometric mean of ranks; the test is never
     asked."""
-    told, asked = {(0.2, 0): 1.0, (0.3, 0): 20.0, (0.3, 1): 30.0, (0.3, 2): 45.0}, []
+    ranks, asked = {(0.2, 0): 1.0, (0.3, 0): 20.0, (0.3, 1): 30.0, (0.3, 2): 45.0}, []
 
     def curve(prepared, judges, plan):
-        rank = told.get((plan.unobserved_weight, prepared.estimator.random_state), 900.0)
+        rank = ranks.get((plan.unobserved_weight, prepared.estimator.random_state), 900.0)
         rank = rank if plan.regularization == 0.007 else 950.0
         return [np.log(factor * rank) for factor in (2.0, 1.0, 1.5)]
 
@@ -74,7 +74,7 @@ def test_the_mean_over_draws_chooses(monkeypatch):
 
 
 def test_settings_that_learn_are_chosen(monkeypatch):
-    """Not what holds all factors at nothing; what was trained is what judges: of three epochs every second is told."""
+    """A setting that keeps all factors near zero loses; with three epochs only every second one is evaluated."""
     monkeypatch.setattr(held, "DRAWS", 2)
     tried = [{"regularization": value} for value in (1e4, 0.01)]
     named, rank = held.choose(lambda seed: learner(seed, 3), planted().clicks, cpu(), tried)

@@ -30,12 +30,14 @@ def files(tmp_path_factory):
 def model(verb, files):
     """A model of the clicks."""
     path = files / "my.gpukit"
-    told = verb("train-lshmf", files / "clicks.csv", "--test", files / "later.csv", "--model", path, "--force", *QUICK)
-    assert told.code == 0, told
-    assert "1,320 clicks (implicit feedback), 120 users, 60 items" in told.err
-    rows = {line.split()[0]: line.split()[1:] for line in told.out.splitlines() if line.startswith("  ")}
+    result = verb(
+        "train-lshmf", files / "clicks.csv", "--test", files / "later.csv", "--model", path, "--force", *QUICK
+    )
+    assert result.code == 0, result
+    assert "1,320 clicks (implicit feedback), 120 users, 60 items" in result.err
+    rows = {line.split()[0]: line.split()[1:] for line in result.out.splitlines() if line.startswith("  ")}
     assert {"LSHMF", "popularity", "item"} <= set(rows) and float(rows["LSHMF"][0]) > 2 * float(rows["popularity"][0])
-    assert "unobserved weight 0.3" in told.err and "Best by NDCG@10" in told.err
+    assert "unobserved weight 0.3" in result.err and "Best by NDCG@10" in result.err
     return path
 
 
@@ -46,15 +48,15 @@ def kin(listed):
 
 def test_every_verb(verb, files, model):
     (files / "pairs.csv").write_text("nobody,0\nnobody,4\n")
-    told = verb("predict", model, files / "pairs.csv", *CPU)
+    result = verb("predict", model, files / "pairs.csv", *CPU)
     popular = load_model(model).predict((["nobody", "nobody"], [0, 4]), unknown="baseline")
-    assert told.code == 0 and 0 < min(popular) < 1e-3  # a ten-thousandth of the popularity, to more than 4 decimals
-    assert told.out.splitlines()[1:] == [f"nobody,{at},{score:.6g}" for at, score in zip([0, 4], popular.tolist())]
+    assert result.code == 0 and 0 < min(popular) < 1e-3  # a ten-thousandth of the popularity, to more than 4 decimals
+    assert result.out.splitlines()[1:] == [f"nobody,{at},{score:.6g}" for at, score in zip([0, 4], popular.tolist())]
     assert verb("similar", model, "--item", 4, *CPU).code == 0
     assert verb("similar", model, "--user", "u7", *CPU).code == 0
-    told = verb("explain", model, "--user", "u7", "--item", 4)
-    assert told.code == 0 and "(clicks: " in told.out and "what the user has clicked" in told.out
-    assert "rated" not in told.out
+    result = verb("explain", model, "--user", "u7", "--item", 4)
+    assert result.code == 0 and "(clicks: " in result.out and "items that the user has clicked" in result.out
+    assert "rated" not in result.out
     assert verb("export", model, files / "out.npz", "--force").code == 0
     judged = verb("evaluate", model, files / "later.csv", "--json", *CPU)
     assert judged.code == 0 and json.loads(judged.out)["judged"] == "lists"
@@ -64,8 +66,8 @@ def test_every_verb(verb, files, model):
 
 def test_who_is_not_known_and_what_is_new(verb, files, model):
     (files / "mine.csv").write_text("user,item\nme,0\nme,4\nme,8\nme,4\n")
-    told = verb("recommend", model, "--ratings", files / "mine.csv", "--json", *CPU)
-    listed = json.loads(told.out)["recommendations"]
+    result = verb("recommend", model, "--ratings", files / "mine.csv", "--json", *CPU)
+    listed = json.loads(result.out)["recommendations"]
     assert kin(listed) and not {row["item"] for row in listed} & {0, 4, 8}
     (files / "items.txt").write_text("0\n4\n8\n")
     alone = json.loads(verb("recommend", model, "--ratings", files / "items.txt", "--json", *CPU).out)[
@@ -87,39 +89,39 @@ def test_what_comes_after_a_threshold(verb, files, tmp_path):
     good, model = ("--positive-from", 4, "--test-fraction", 0), ("--model", tmp_path / "m")
     assert verb("train-lshmf", tmp_path / "rated.csv", *good, *model, *QUICK).code == 0
     assert "Nothing was learned of 1 of 12 users" in verb("recommend", tmp_path / "m", "--all", *CPU).err
-    told = verb("recommend", tmp_path / "m", "--user", 0, "--user", 1, "-n", 3, *CPU)
-    assert told.code == 0 and "Nothing was learned of 1 of 2 users" in told.err
+    result = verb("recommend", tmp_path / "m", "--user", 0, "--user", 1, "-n", 3, *CPU)
+    assert result.code == 0 and "Nothing was learned of 1 of 2 users" in result.err
     (tmp_path / "mixed.csv").write_text("user,item,rating\n0,3,5\n0,7,1\n")
     for name in ("alike", "mixed"):
-        told = verb("update", tmp_path / "m", tmp_path / f"{name}.csv", "--model", tmp_path / name, *CPU)
-        assert told.code == 0 and "1 new clicks" in told.out
-    told = verb("evaluate", tmp_path / "m", tmp_path / "later.csv", "--json", *CPU)
-    assert json.loads(told.out)["lists"]["left_out"]["pairs"] == 2
+        result = verb("update", tmp_path / "m", tmp_path / f"{name}.csv", "--model", tmp_path / name, *CPU)
+        assert result.code == 0 and "1 new clicks" in result.out
+    result = verb("evaluate", tmp_path / "m", tmp_path / "later.csv", "--json", *CPU)
+    assert json.loads(result.out)["lists"]["left_out"]["pairs"] == 2
     assert "ratings from 4 on are clicks" in verb("evaluate", tmp_path / "m", tmp_path / "later.csv", *CPU).err
     (tmp_path / "mine.csv").write_text("item,rating\n4,5\n5,1\n")
-    told = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "mine.csv", "-n", 3, "--json", *CPU)
-    assert told.code == 0 and 4 not in [row["item"] for row in json.loads(told.out)["recommendations"]]
+    result = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "mine.csv", "-n", 3, "--json", *CPU)
+    assert result.code == 0 and 4 not in [row["item"] for row in json.loads(result.out)["recommendations"]]
     (tmp_path / "two.csv").write_text("user,item,rating\nq,4,5\nr,5,1\n")
-    told = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "two.csv", "-n", 3, *CPU)
-    assert told.code == 0 and "without a list: 1 of 2 users" in told.err
+    result = verb("recommend", tmp_path / "m", "--ratings", tmp_path / "two.csv", "-n", 3, *CPU)
+    assert result.code == 0 and "without a list: 1 of 2 users" in result.err
 
 
 def test_clicks_are_held_out(verb, files):
-    told = verb("train-lshmf", files / "clicks.csv", *QUICK)
-    assert told.code == 0 and "of the clicks are held out for testing" in told.err
+    result = verb("train-lshmf", files / "clicks.csv", *QUICK)
+    assert result.code == 0 and "of the clicks are held out for testing" in result.err
 
 
 def test_json(verb, files):
-    told = json.loads(verb("train-lshmf", files / "clicks.csv", "--json", *QUICK).out)
-    assert told["feedback"] == "implicit" and told["chosen"]["unobserved_weight"] == 0.3
-    assert {"popularity", "item kNN", "LSHMF"} == {row["predictor"] for row in told["results"]}
+    report = json.loads(verb("train-lshmf", files / "clicks.csv", "--json", *QUICK).out)
+    assert report["feedback"] == "implicit" and report["chosen"]["unobserved_weight"] == 0.3
+    assert {"popularity", "item kNN", "LSHMF"} == {row["predictor"] for row in report["results"]}
 
 
 def test_ratings_from_a_threshold_on(verb, files):
     rows = [f"{u},{i},{5 - (u + i) % 5}" for u in range(12) for i in range(20) if (u * i) % 3]
     (files / "rated.csv").write_text("user,item,rating\n" + "\n".join(rows) + "\n")
-    told = verb("train-lshmf", files / "rated.csv", "--positive-from", 4, *QUICK)
-    assert told.code == 0 and "clicks (implicit feedback)" in told.err
+    result = verb("train-lshmf", files / "rated.csv", "--positive-from", 4, *QUICK)
+    assert result.code == 0 and "clicks (implicit feedback)" in result.err
     refused = verb("train-lshmf", files / "rated.csv", "--positive-from", 6, *QUICK)
     assert refused.code == 2 and "--positive-from 6 is more than the highest value, 5" in refused.err
 
@@ -145,10 +147,10 @@ def test_ratings_from_a_threshold_on(verb, files):
 )
 def test_refusals(verb, files, tmp_path, monkeypatch, options, what):
     monkeypatch.chdir(tmp_path)
-    told = verb("train-lshmf", files / "clicks.csv", *options, *CPU)
-    assert told.code == 2 and what in told.err and told.err.count("Error") == 1 and not list(tmp_path.iterdir())
+    result = verb("train-lshmf", files / "clicks.csv", *options, *CPU)
+    assert result.code == 2 and what in result.err and result.err.count("Error") == 1 and not list(tmp_path.iterdir())
 
 
 def test_tune_is_for_ratings(verb, files):
-    told = verb("tune", files / "clicks.csv", *CPU)
-    assert told.code == 2 and "pairs without ratings" in told.err
+    result = verb("tune", files / "clicks.csv", *CPU)
+    assert result.code == 2 and "pairs without ratings" in result.err

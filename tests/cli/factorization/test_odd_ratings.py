@@ -44,8 +44,8 @@ def test_one_item_is_too_few(refused, table):
 
 def test_equal_ratings_are_clicks_and_why_is_told(verb, table):
     path = table(square(lambda *_: 4)[:60])
-    told = verb("train-lshmf", path, *FEW)
-    assert told.code == 0 and "(every rating is 4; --feedback explicit takes them as ratings)" in told.err
+    result = verb("train-lshmf", path, *FEW)
+    assert result.code == 0 and "(every rating is 4; --feedback explicit takes them as ratings)" in result.err
     assert "every rating" not in verb("train-lshmf", path, "--feedback", "implicit", *FEW).err
     named = verb("train-lshmf", path, "--feedback", "explicit", *CPU)
     assert named.code == 0 and "60 ratings from 4 to 4" in named.err
@@ -62,14 +62,14 @@ def test_of_equal_ratings_nothing_is_tuned(refused, table):
 def test_nobody_is_best_where_nobody_has_a_hit(verb, table):
     rng = np.random.default_rng(0)
     rows = dict.fromkeys((f"u{rng.integers(30)}", f"i{k}") for k in range(200))
-    told = verb("train-lshmf", table([(*pair, 1) for pair in rows]), *FEW)
-    assert told.code == 0 and "says nothing of who is best" in told.err and "Best by" not in told.err
+    result = verb("train-lshmf", table([(*pair, 1) for pair in rows]), *FEW)
+    assert result.code == 0 and "says nothing of who is best" in result.err and "Best by" not in result.err
 
 
 def test_ids_with_spaces_can_be_pasted(verb, table, tmp_path):
     rows = [(f"user {u[1:]}", i, r) for u, i, r in square(lambda u, i, k: 1 + k % 5)]
-    told = verb("train-lshmf", table(rows), "--model", tmp_path / "my model", *FEW)
-    assert f"gpukit recommend '{tmp_path / 'my model'}' --user 'user 0'" in told.err
+    result = verb("train-lshmf", table(rows), "--model", tmp_path / "my model", *FEW)
+    assert f"gpukit recommend '{tmp_path / 'my model'}' --user 'user 0'" in result.err
 
 
 @pytest.mark.slow
@@ -101,8 +101,9 @@ TIMES = "(these look like times: --columns user,item,timestamp takes the pairs a
 )
 def test_numbers_that_may_be_no_ratings_are_told(verb, table, values, said):
     path = table(square(lambda user, item, _: values[(user + item) % len(values)]))
-    told = verb("train-lshmf", path, *FEW)
-    assert told.code == 0 and said in told.err and ("alone" in told.err or "look like" in told.err) == bool(said)
+    result = verb("train-lshmf", path, *FEW)
+    assert result.code == 0 and said in result.err
+    assert ("alone" in result.err or "look like" in result.err) == bool(said)
     named = verb("train-lshmf", path, "--feedback", "explicit", *FEW)
     assert "alone" not in named.err and "look like" not in named.err
 
@@ -114,11 +115,11 @@ def test_clicks_are_no_test_of_ratings(verb, table, tmp_path, more):
     rated = table(square(lambda user, item, k: 1 + k % 5))
     clicks = tmp_path / "clicks.csv"
     clicks.write_text("user,item\nu1,i1\nu2,i3\n")
-    told = verb(*more, rated, "--test", clicks, "--quiet", *CPU)
-    assert told.code == 2 and told.out == "" and "tested on holds 2 pairs without ratings" in told.err
+    result = verb(*more, rated, "--test", clicks, "--quiet", *CPU)
+    assert result.code == 2 and result.out == "" and "tested on holds 2 pairs without ratings" in result.err
     for taken in (("--feedback", "implicit"), ("--positive-from", 4)):
-        told = verb("train-lshmf", rated, "--test", clicks, *taken, "--epochs", 2, *CPU)
-        assert told.code == 0 and " clicks" in told.out, told
+        result = verb("train-lshmf", rated, "--test", clicks, *taken, "--epochs", 2, *CPU)
+        assert result.code == 0 and " clicks" in result.out, result
 
 
 @pytest.mark.slow

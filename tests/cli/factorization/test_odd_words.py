@@ -38,9 +38,9 @@ def files(words, tmp_path_factory):
 @pytest.mark.slow
 def test_lists_with_titles(verb, files, words):
     out, titles = files / "lists.csv", files / "titles.csv"
-    told = verb("recommend", files / "model.gpukit", "--all", "-n", 3, "--by", "rating", "--titles", titles, "--output",
-                out, "--quiet")  # fmt: skip
-    assert told.code == 0, told
+    result = verb("recommend", files / "model.gpukit", "--all", "-n", 3, "--by", "rating", "--titles", titles,
+                  "--output", out, "--quiet")  # fmt: skip
+    assert result.code == 0, result
     found = read_ratings(out, columns=LISTED)
     assert set(found.user_ids.tolist()) == set(words) and set(found.item_ids.tolist()) <= set(words)
     shown = read_titles_of(out)

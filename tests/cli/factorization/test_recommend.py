@@ -161,5 +161,5 @@ def test_ratings_outside_the_scale_are_refused(refused, model_file, tmp_path, te
     path.write_text(text)
     value = -1 if "-1" in text else 50
     line = text.count("\n")
-    told = refused("recommend", model_file, "--ratings", path, "--by", "rating", "--device", "cpu")
-    assert f"{path}, line {line}: rating {value} is outside the model's range, 1 to 5" in told
+    message = refused("recommend", model_file, "--ratings", path, "--by", "rating", "--device", "cpu")
+    assert f"{path}, line {line}: rating {value} is outside the model's range, 1 to 5" in message

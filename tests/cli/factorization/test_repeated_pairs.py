@@ -35,21 +35,21 @@ def test_merged_pairs_are_counted(verb, ratings_file, repeated, model_file, tmp_
     monkeypatch.chdir(tmp_path)
     (tmp_path / "ratings.csv").write_bytes(ratings_file.read_bytes())
     command = [{"FILE": repeated, "MODEL": model_file}.get(word, word) for word in COMMANDS[name]]
-    told = verb(*command)
+    result = verb(*command)
     total = len(repeated.read_text().splitlines())
     line = f"{repeated}: 2 of {total:,} ratings repeat a pair and were merged"
-    assert told.code == 0 and told.err.count(line) == 1, told
-    told = verb(*command, "--json", *(["--force"] if "out.gkr" in command or "updated.gpukit" in command else []))
-    read = {entry["file"]: entry for entry in json.loads(told.out)["reading"]}
+    assert result.code == 0 and result.err.count(line) == 1, result
+    result = verb(*command, "--json", *(["--force"] if "out.gkr" in command or "updated.gpukit" in command else []))
+    read = {entry["file"]: entry for entry in json.loads(result.out)["reading"]}
     assert read[str(repeated)]["merged"] == 2 and read[str(repeated)]["ratings"] == total - 2
-    assert line not in told.err and line not in verb(*command, "--quiet", "--json").err
+    assert line not in result.err and line not in verb(*command, "--quiet", "--json").err
 
 
 def test_ratings_of_one_user(verb, model_file, tmp_path):
     path = tmp_path / "mine.csv"
     path.write_text("a01,5\na02,3\na01,1\n")
-    told = verb("recommend", model_file, "--ratings", path, "--by", "rating", *CPU)
-    assert told.code == 0 and f"{path}: 1 of 3 ratings repeat a pair and were merged" in told.err
+    result = verb("recommend", model_file, "--ratings", path, "--by", "rating", *CPU)
+    assert result.code == 0 and f"{path}: 1 of 3 ratings repeat a pair and were merged" in result.err
 
 
 @pytest.mark.slow

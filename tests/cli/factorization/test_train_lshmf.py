@@ -93,8 +93,8 @@ def test_a_test_file_and_what_is_unknown_in_it(verb, ratings_file, tmp_path):
     result = as_json(verb, ratings_file, "--test", test)
     assert result["test_ratings"] == 4 and result["unknown_in_test"] == {"users": 1, "items": 2}
     assert result["train_ratings"] == len(planted()[2])
-    told = verb("train-lshmf", ratings_file, "--test", test, *SMALL)
-    assert "Of 4 test ratings, 1 are of users and 2 of items without a training rating" in told.err
+    messages = verb("train-lshmf", ratings_file, "--test", test, *SMALL).err
+    assert "Of 4 test ratings, 1 are of users and 2 of items without a training rating" in messages
 
 
 def test_training_on_all_has_no_test_columns(verb, ratings_file):

@@ -33,11 +33,11 @@ def test_a_new_model(verb, model_file, new, tmp_path):
 def test_as_json_with_a_test(verb, model_file, new, ratings_file, tmp_path):
     out = tmp_path / "out.gpukit"
     result = verb("update", model_file, new, "--model", out, "--rows", "frozen", "--test", ratings_file, "--json", *CPU)
-    told = json.loads(result.out)
-    assert told["command"] == "update" and told["rows"] == "frozen" and told["users"] == 2 and told["items"] == 1
-    assert (told["ratings"], told["corrected"], told["unchanged"]) == (18, 1, 2) and told["model"] == str(out)
-    assert {"before", "after", "seconds", "device", "total_users", "total_items"} <= set(told)
-    assert told["after"]["rmse"] == load_model(out).evaluate(read_ratings(ratings_file))["rmse"]
+    report = json.loads(result.out)
+    assert (report["command"], report["rows"], report["users"], report["items"]) == ("update", "frozen", 2, 1)
+    assert (report["ratings"], report["corrected"], report["unchanged"]) == (18, 1, 2) and report["model"] == str(out)
+    assert {"before", "after", "seconds", "device", "total_users", "total_items"} <= set(report)
+    assert report["after"]["rmse"] == load_model(out).evaluate(read_ratings(ratings_file))["rmse"]
 
 
 def test_a_model_is_replaced_with_force_alone(verb, refused, model_file, new, tmp_path):
@@ -96,9 +96,9 @@ def test_a_night_without_ratings(verb, model_file, tmp_path):
     assert result.code == 0 and result.out.startswith("0 new ratings, 0 corrected; 0 new users, 0 new items; 0 ratings")
     assert "holds a header and nothing else: no ratings. The model stays as it is." in result.err
     assert same_state(load_model(model_file), load_model(out)) and not hasattr(load_model(out), "updates_")
-    told = json.loads(verb("update", model_file, night, "--model", out, "--force", "--json", *CPU).out)
-    assert told["ratings"] == told["walked"] == 0 and told["settled"] == len(load_model(out)._rated.items)
-    assert told["total_users"] == len(load_model(out).user_ids_)
+    report = json.loads(verb("update", model_file, night, "--model", out, "--force", "--json", *CPU).out)
+    assert report["ratings"] == report["walked"] == 0 and report["settled"] == len(load_model(out)._rated.items)
+    assert report["total_users"] == len(load_model(out).user_ids_)
 
 
 def test_ratings_of_another_scale(verb, refused, model_file, tmp_path):

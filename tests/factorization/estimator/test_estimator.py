@@ -171,9 +171,9 @@ def test_neighbour_parameters_out_of_bounds(wrong, message):
 
 @pytest.mark.parametrize("search", ["hamming", "random"])
 def test_more_neighbours_and_factors_than_there_are(search):
-    with pytest.warns(UserWarning, match="=30 is more than 60 users and 30 items allow: 29 are used") as told:
+    with pytest.warns(UserWarning, match="=30 is more than 60 users and 30 items allow: 29 are used") as record:
         fitted = make(LSHMF, n_neighbors=30, n_factors=31, search=search).fit(planted())
-    assert any("n_factors=31 is more" in str(warning.message) for warning in told)
+    assert any("n_factors=31 is more" in str(warning.message) for warning in record)
     assert fitted.neighbors_.shape == (30, 29) and fitted.user_factors_.shape == (60, 30)
     assert (fitted.chosen_["n_factors"], fitted.chosen_["n_neighbors"]) == (30, 29)
 

@@ -253,8 +253,8 @@ def scores(state, history):
         clicked = np.zeros(found.shape[1], bool)
         clicked[history.items[history.indptr[user] : history.indptr[user + 1]]] = True
         for item, near in enumerate(state.neighbors):
-            told = clicked[near]
-            for part, some in ((0, told), (1, ~told)):
+            seen = clicked[near]
+            for part, some in ((0, seen), (1, ~seen)):
                 if some.any():
                     found[user, item] += state.influence[item, part, some].sum() / np.sqrt(some.sum())
     return found
@@ -285,10 +285,10 @@ def test_a_neighbourhood_beside_the_factors(share):
     table = np.zeros(train.shape, bool)
     table[train.users, train.items] = True
     clicked = table[np.repeat(np.arange(120), 60)][:, near].reshape(-1, 60, 6)[::60].reshape(-1, 6)
-    told = (clicked * np.tile(likeness, (120, 1))).sum(axis=1) / np.sqrt(np.maximum(clicked.sum(axis=1), 1))
+    votes = (clicked * np.tile(likeness, (120, 1))).sum(axis=1) / np.sqrt(np.maximum(clicked.sum(axis=1), 1))
     bias = np.tile(state.item_extras[:, 0], 120)
     np.testing.assert_allclose(
-        fitted.predict(pairs_of(train)), (1 - share) * (plain - bias) + share * told + bias, atol=1e-5
+        fitted.predict(pairs_of(train)), (1 - share) * (plain - bias) + share * votes + bias, atol=1e-5
     )
 
 
@@ -332,8 +332,8 @@ def test_where_nothing_is_better_popularity_is_the_model(tmp_path):
     again = LSHMF.load(tmp_path / "m")
     again.partial_fit((np.array([500, 501, 501]), train.item_ids[[0, 0, 1]]))
     counts[:2] += 2, 1
-    told = again.predict((np.full(len(counts), 500), train.item_ids))
-    np.testing.assert_allclose(told, counts / counts.max(), atol=1e-6)
+    predicted = again.predict((np.full(len(counts), 500), train.item_ids))
+    np.testing.assert_allclose(predicted, counts / counts.max(), atol=1e-6)
     scores = again.recommend_for(train.item_ids[:1].tolist(), n=3)[-1]
     assert np.all(np.diff(scores) <= 0) and np.isfinite(scores).all()
 

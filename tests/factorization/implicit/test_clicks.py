@@ -152,8 +152,9 @@ def test_new_clicks_are_learned(half, tmp_path):
     grown, before = load_model(tmp_path / "half.gpukit"), fitted.recommend(n=5)[0]
     late = (train.users >= 90) | (train.items >= 56)
     grown.partial_fit(part(train, late))
-    told = grown.updates_[-1]
-    assert told["ratings"] == late.sum() and told["users"] == 30 and told["items"] == 4 and told["corrected"] == 0
+    summary = grown.updates_[-1]
+    assert summary["ratings"] == late.sum()
+    assert (summary["users"], summary["items"], summary["corrected"]) == (30, 4, 0)
     assert grown.rating_counts()[0].sum() == len(train)
     new = np.arange(90, 120)
     lists = grown.recommend(train.user_ids[new], n=5)[0]

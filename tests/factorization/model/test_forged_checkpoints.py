@@ -72,5 +72,5 @@ def test_forged_headers(point, tmp_path):
     for at in places(header):
         for value in rng.permutation(np.array(JUNK, dtype=object))[:3]:
             persist.save_arrays(tmp_path / "forged", changed(header, at, value), arrays)
-            told = refused(tmp_path / "forged", header["data"])
-            assert told or at not in fixed or at == ("format",), f"{at} = {value!r} was taken"
+            message = refused(tmp_path / "forged", header["data"])
+            assert message or at not in fixed or at == ("format",), f"{at} = {value!r} was taken"

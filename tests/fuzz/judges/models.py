@@ -100,10 +100,10 @@ def _unrated(answer):
 
 def _explained(answer):
     """Predictions equal their explanations, which add the same numbers in another order."""
-    found, told = answer["explained_by_predict"].astype(np.float64), answer["explained"]
+    found, explained = answer["explained_by_predict"].astype(np.float64), answer["explained"]
     largest = _largest(answer)
-    if largest < LARGE and not np.allclose(found, told, rtol=0, atol=CLOSE * largest):
-        return f"explained as {told}, predicted {found}"
+    if largest < LARGE and not np.allclose(found, explained, rtol=0, atol=CLOSE * largest):
+        return f"explained as {explained}, predicted {found}"
     return None
 
 
@@ -240,10 +240,10 @@ def planned(answer, files):
     deviation = answer["deviation"]
     if deviation.shape != answer["completed"].shape or (deviation < 0).any() or np.isinf(deviation).any():
         return f"deviation_ is {deviation.shape}, or not from 0 on"
-    report = answer["told"]["report"]
+    report = answer["summary"]["report"]
     if not all(isinstance(row[0], str) and len(row) == 8 for row in report):
         return f"report_ is {str(report)[:80]}"
-    shares = answer["told"]["coverage"]
+    shares = answer["summary"]["coverage"]
     if not all(isinstance(one, float) and 0 <= one <= 1 for pair in shares.items() for one in pair):
         return f"coverage_ is {str(shares)[:80]}"
     return imputed(answer, files)

@@ -127,10 +127,10 @@ def answer(path, use):
     """Return documents and the arrays that a ranker needs."""
     from gpukit.documents import read_letor
 
-    return told(read_letor(path, null=use.get("null", "error")))
+    return describe(read_letor(path, null=use.get("null", "error")))
 
 
-def told(found):
+def describe(found):
     """Return {name: array} of Documents; ranks by the first feature, query by query."""
     from gpukit.documents.table import take_queries
     from gpukit.evaluation.ranking import evaluate
@@ -161,7 +161,7 @@ def folder(path, use):
     found = {}
     for fold in find_folds(path):
         for part in ("train", "vali", "test"):
-            found[f"{fold.name}/{part}"] = told(read_letor(getattr(fold, part)))
+            found[f"{fold.name}/{part}"] = describe(read_letor(getattr(fold, part)))
     return found
 
 

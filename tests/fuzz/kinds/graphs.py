@@ -118,7 +118,7 @@ def edit_npy(data, rng):
     return archive.npy(arrays.one(np.load(io.BytesIO(data), allow_pickle=True), rng))
 
 
-def told(found):
+def describe(found):
     """Return {name: array} of a GraphTensor, and the smallest eigenvalues of its Laplacian."""
     from gpukit.graphs.adjacency import normalized_laplacian
 
@@ -134,7 +134,7 @@ def from_archive(path, use):
     """read_graph of one file."""
     from gpukit.graphs.read import read_graph
 
-    return told(read_graph(path))
+    return describe(read_graph(path))
 
 
 def from_files(path, use):
@@ -142,7 +142,7 @@ def from_files(path, use):
     from gpukit.graphs.read import read_graph
 
     values = next(one for one in path.parent.iterdir() if one.name.startswith("v."))
-    return told(read_graph(edges=path, tensor=values, layout=use.get("layout"), slice_shape=use.get("shape")))
+    return describe(read_graph(edges=path, tensor=values, layout=use.get("layout"), slice_shape=use.get("shape")))
 
 
 def edges(path, use):

@@ -105,14 +105,14 @@ def answer(path, use):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         filled = model.transform(values)
-    told = {"report": [tuple(row) for row in model.report_], "coverage": model.coverage_, "notes": model.notes_}
+    summary = {"report": [tuple(row) for row in model.report_], "coverage": model.coverage_, "notes": model.notes_}
     out |= {"values": values, "filled": filled, "confidence": model.confidence_, "completed": model.completed_}
     return {
         **out,
         "deviation": model.deviation_,
         "bounds": model._fitted_options[2:],
         "method": model.method_,
-        "told": told,
+        "summary": summary,
     }
 
 

@@ -65,8 +65,8 @@ def filtered(path, use):
     items, scores = model.recommend(n=5, filters=shown)
     only = model.item_ids_ if shown.only is None else np.asarray(shown.only)
     allowed = np.setdiff1d(only, np.asarray(shown.without))
-    told = {"how": use["how"], "diverse": use["diversity"] > 0}
-    return {"model": None, "items": items, "scores": scores, "known": allowed, **told}
+    options = {"how": use["how"], "diverse": use["diversity"] > 0}
+    return {"model": None, "items": items, "scores": scores, "known": allowed, **options}
 
 
 def filter_uses(rng):

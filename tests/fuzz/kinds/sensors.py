@@ -81,7 +81,7 @@ def distance_samples():
     return place_samples("from,to,cost\na,b,3\nb,a,2\nb,c,9\nx,a,1\n", ",a,b,c\na,0,1,2\nb,1,0,4\nc,2,5,0\n")
 
 
-def told(data):
+def describe(data):
     """Return {name: array} of a GraphTensor."""
     A = data.adjacency
     wrong = tables.csr("adjacency", A.data, A.indices, A.indptr, A.shape)
@@ -98,13 +98,18 @@ def table(path, use):
     data = read_graph(path, layout=use.get("layout"), columns=use.get("columns"), neighbors=use.get("neighbors"))
     N, T = len(data.tensor), data.tensor.shape[2]
     if N * T > 100_000:
-        return told(data)
+        return describe(data)
     seen = np.broadcast_to(data.mask if data.mask.ndim == 3 else data.mask[:, None, None], (N, 1, T)).reshape(N, T)
     full, out = np.where(seen, data.tensor.reshape(N, T), 0.5), path.parent / "filled.csv"
     how = {"layout": use.get("layout"), "columns": use.get("columns"), "alone": True}
     write_completed(out, path, full, seen, data.vertices, **how)
     again = read_graph(out, layout=use.get("layout"), columns=use.get("columns"))
-    return told(data) | {"full": full, "again": again.tensor, "whole": bool(again.mask.all()), "ids": again.vertices}
+    return describe(data) | {
+        "full": full,
+        "again": again.tensor,
+        "whole": bool(again.mask.all()),
+        "ids": again.vertices,
+    }
 
 
 def with_places(name):
@@ -113,7 +118,7 @@ def with_places(name):
     def answer(path, use):
         from gpukit.graphs.read import read_graph
 
-        return told(read_graph(path, **{name: path.parent / "p.csv"}, neighbors=use.get("neighbors")))
+        return describe(read_graph(path, **{name: path.parent / "p.csv"}, neighbors=use.get("neighbors")))
 
     return answer
 

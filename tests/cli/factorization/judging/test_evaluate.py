@@ -126,11 +126,11 @@ def test_what_is_left_out_is_told(verb, data, tmp_path):
     path = tmp_path / "more.csv"
     path.write_text("\n".join(rows) + "\n")
     strange = 1 + int((~np.isin(clicks(data)[1], load_model(data / "one").item_ids_)).sum())
-    told = verb("evaluate", data / "one", path, "--lists").err
+    messages = verb("evaluate", data / "one", path, "--lists").err
     expected = (
         f"1 of users that the model does not know, {strange} of items that it does not know, 1 that it was trained"
     )
-    assert expected in told
+    assert expected in messages
     assert f"1 are of users and {strange} of items" in verb("evaluate", data / "one", path).err
 
 
