@@ -37,7 +37,7 @@ def test_titles(tmp_path, text, titles, encoding):
 
 def test_a_line_without_title_is_named(tmp_path):
     (tmp_path / "t.csv").write_text("item,title\n1,One\n2\n")
-    with pytest.raises(DataError, match="t.csv, line 3 has no title"):
+    with pytest.raises(DataError, match="t.csv, line 3 has an item without a title"):
         read_titles(tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("")
     with pytest.raises(DataError, match="empty"):
