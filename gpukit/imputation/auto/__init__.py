@@ -7,6 +7,7 @@
 | ends.py           | runs of hidden values at the ends of series                         |
 | judging.py        | errors of a method on hidden values                                 |
 | gap_kinds.py      | kinds of missing values, by distance to the nearest observed value  |
+| calibration.py    | correction of estimates by the median residual                      |
 | mixing.py         | weights of the methods for each kind                                |
 | deviations.py     | standard deviations of imputed values                               |
 | growth.py         | usual change of a series beyond its ends                            |

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.imputation.auto.calibration import apply_bends
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
@@ -19,12 +20,13 @@ MIX = "mix"
 class Plan(NamedTuple):
     """Selected methods and everything needed to impute with them.
 
-    members: [(name, setting)]. shares (KINDS, members). deviations: Deviations. rows: [judging.Row], best first.
-    notes: [text]. units: units.Units of the original problem, or None.
+    members: [(name, setting)]. shares (KINDS, members). bends (2, 2, KNOTS). deviations: Deviations. rows:
+    [judging.Row], best first. notes: [text]. units: units.Units of the original problem, or None.
     """
 
     members: list
     shares: np.ndarray
+    bends: np.ndarray
     deviations: Deviations
     rows: list
     notes: list
@@ -32,8 +34,9 @@ class Plan(NamedTuple):
 
     @property
     def method(self):
-        """Name of the selected method, or 'mix' for a mean."""
-        return self.members[0][0] if len(self.members) == 1 else MIX
+        """Name of the selected method, or 'mix' for a mean or corrected estimates."""
+        alone = len(self.members) == 1 and not self.bends.any()
+        return self.members[0][0] if alone else MIX
 
 
 class Imputed(NamedTuple):
@@ -65,7 +68,8 @@ def combine_members(problem, plan, estimates):
     estimate, field = np.empty(missing.shape), np.empty(missing.shape)
 
     def fill_rows(rows):
-        estimate[rows] = weighted_mean([one[rows] for one in estimates], plan.shares, kind[rows])
+        mean = weighted_mean([one[rows] for one in estimates], plan.shares, kind[rows])
+        estimate[rows] = apply_bends(plan.bends, mean, kind[rows])
         field[rows] = np.where(problem.seen[rows], problem.values[rows], estimate[rows])
 
     by_rows(fill_rows, missing.shape)

@@ -4,9 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.auto import deviations
+from gpukit.imputation.auto import calibration, deviations
 from gpukit.imputation.auto.error_features import compute_features
-from gpukit.imputation.auto.gap_kinds import NEVER, kinds
+from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
 from gpukit.imputation.auto.mixing import shares_of, weighted_mean
@@ -23,33 +23,44 @@ class Judged(NamedTuple):
     estimates: list
 
 
-def build_plan(folds, judged, trials, metric):
+def build_plan(folds, judged, trials, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    trials: methods that were only tried.
+    trials: methods that were only tried. may_bend: allow corrections of estimates.
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
-    errors = [
-        errors_of(fold, k, [member.estimates[number] for member in members], shares)
-        for number, (fold, k) in enumerate(zip(folds, fold_kinds))
-    ]
+    estimates = [[member.estimates[number] for member in members] for number in range(len(folds))]
+    fields = [weighted_mean(parts, shares, k) for parts, k in zip(estimates, fold_kinds)]
+    units = count_units(folds, fold_kinds)
+    bends = bends_of(folds, fold_kinds, fields, metric, units) if may_bend else calibration.zero_bends()
+    fields = [calibration.apply_bends(bends, field, k) for field, k in zip(fields, fold_kinds)]
+    errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
     least = deviations.least_of(first.values[first.seen], hidden)
-    model = deviations.learn_with_growth(errors, changes, count_whole_vertices(folds, fold_kinds), least)
+    model = deviations.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
-    if len(members) > 1:
+    if len(members) > 1 or bends.any():
         rows.append(row_of(MIX, served, [part.residuals for part in errors], metric, 1.0))
     rows = sorted(rows, key=lambda row: row.error)
-    return Plan([(member.name, member.setting) for member in members], shares, model, rows, [])
+    return Plan([(member.name, member.setting) for member in members], shares, bends, model, rows, [])
 
 
-def count_whole_vertices(folds, fold_kinds):
-    """Return the number of vertices hidden whole, over all folds."""
-    return sum(np.count_nonzero((fold.hidden & (k == NEVER)).any(axis=1)) for fold, k in zip(folds, fold_kinds))
+def count_units(folds, fold_kinds):
+    """Return the number of units (judging.Fold.units) of whole vertices and of others, over all folds."""
+    units = [np.unique(fold.units(k[fold.hidden])) for fold, k in zip(folds, fold_kinds)]
+    whole = sum(np.count_nonzero(numbers < len(folds[0].hidden)) for numbers in units)
+    return whole, sum(map(len, units)) - whole
+
+
+def bends_of(folds, fold_kinds, fields, metric, units):
+    """Return the bends of fields (N, T), one per fold; units: see `count_units`."""
+    parts = zip(fields, folds, fold_kinds)
+    hidden = [(field[fold.hidden], fold.truth[fold.hidden], k[fold.hidden]) for field, fold, k in parts]
+    return calibration.learn_bends(hidden, metric, units)
 
 
 def choose_members(folds, fold_kinds, judged, metric):
@@ -64,9 +75,9 @@ def choose_members(folds, fold_kinds, judged, metric):
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
-def errors_of(fold, fold_kinds, estimates, shares):
-    """Return deviations.Errors of the weighted mean of estimates [(N, T)] on a fold."""
-    field = np.where(fold.problem.seen, fold.problem.values, weighted_mean(estimates, shares, fold_kinds))
+def errors_of(fold, fold_kinds, estimates, field):
+    """Return deviations.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
+    field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
     return deviations.Errors(residuals, fold_kinds[fold.hidden], features)

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation import scans
-from gpukit.imputation.auto import deviations, masking
+from gpukit.imputation.auto import calibration, deviations, masking
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
@@ -70,7 +70,7 @@ def decide(problem, name, known_settings, progress=None):
     judged, early = judge_finalists(
         final_trials, folds, window, problem, lambda trial: decide_setting(window, trial, known_settings, progress)
     )
-    plan = build_plan(folds, judged, trials, options.metric)
+    plan = build_plan(folds, judged, trials, options.metric, name == "auto")
     return plan._replace(notes=notes_of(problem), units=problem.units), early
 
 
@@ -113,7 +113,7 @@ def plan_without_folds(problem, name):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), deviations.constant(spread), [], [note])
 
 
 def notes_of(problem):

@@ -3,12 +3,12 @@
 import numpy as np
 
 from gpukit import persist
-from gpukit._version import __version__
 from gpukit.base import check_choice, check_real
 from gpukit.base.arrays import on_host
-from gpukit.errors import DataError, ModelError
+from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation import fitted_options
+from gpukit.imputation.auto.calibration import KNOTS
 from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.gap_kinds import KINDS
@@ -38,6 +38,7 @@ def packed(model):
     }
     arrays |= {
         "plan.shares": plan.shares,
+        "plan.bends": plan.bends,
         "plan.deviations": plan.deviations.by_kind,
         "plan.law": plan.deviations.law,
         "plan.growth": plan.deviations.growth,
@@ -96,7 +97,9 @@ def read_plan(header, arrays, estimator):
     """Return the Plan in a file, for an estimator class."""
     members = [read_member(one, estimator) for one in persist.entry_of(header, "members", list)]
     shares, by_kind, law = arrays["plan.shares"], arrays["plan.deviations"], arrays["plan.law"]
-    refuse_corrections(arrays)
+    bends = arrays["plan.bends"]
+    trust.check_array("plan.bends", bends, np.float64, (2, 2, KNOTS))
+    trust.check_finite("plan.bends", bends)
     trust.check_array("plan.law", law, np.float64, (3, 3, FEATURES))
     trust.check_finite("plan.law", law)
     trust.check_array("plan.shares", shares, np.float64, (KINDS, len(members)))
@@ -111,20 +114,7 @@ def read_plan(header, arrays, estimator):
     coverage = dict(check_pairs("coverage", persist.entry_of(header, "coverage", list)))
     rows = [read_row(one) for one in persist.entry_of(header, "rows", list)]
     notes = [str(note) for note in persist.entry_of(header, "notes", list)]
-    return Plan(members, shares, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
-
-
-def refuse_corrections(arrays):
-    """Raise ModelError if estimates were corrected by median residuals, as in files of earlier versions."""
-    if "plan.bends" not in arrays:
-        return
-    bends = arrays["plan.bends"]
-    trust.check_array("plan.bends", bends, np.float64, (2, 2, None))
-    if bends[:, 1].any():
-        raise ModelError(
-            f"{arrays.path} corrects its estimates by median residuals, which gpukit {__version__} does not do. Fit "
-            "the data again, or install the version that wrote it."
-        )
+    return Plan(members, shares, bends, Deviations(by_kind, law, coverage, growth), rows, notes, units_in(arrays))
 
 
 def units_in(arrays):

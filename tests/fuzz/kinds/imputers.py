@@ -1,4 +1,4 @@
-"""Fitted imputers of every plan: single methods, data-dependent choices, ensembles."""
+"""Fitted imputers of every plan: single methods, data-dependent choices, ensembles, corrected ones."""
 
 import functools
 import warnings
@@ -49,7 +49,7 @@ def unordered(seed=13):
 def fitted():
     """Return an imputer per plan.
 
-    Of PLANS on series in time, with bounds, without an order, and one ensemble.
+    Of PLANS on series in time, with bounds, without an order, and one ensemble with corrections.
     """
     import gpukit
 
@@ -68,11 +68,11 @@ def fitted():
 
 
 def mixed(model):
-    """An imputer with an ensemble of all kinds of methods."""
+    """An imputer with an ensemble of all kinds of methods, corrected."""
     plan = model.plan_
     members = [(name, setting) for part in fitted_members() for name, setting in part]
     shares = np.full((len(plan.shares), len(members)), 1 / len(members))
-    model.plan_ = plan._replace(members=members, shares=shares)
+    model.plan_ = plan._replace(members=members, shares=shares, bends=plan.bends + 0.01)
     model.method_ = model.plan_.method
     return model
 

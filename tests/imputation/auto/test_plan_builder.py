@@ -46,14 +46,14 @@ def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
 
 
-def test_vertices_hidden_whole_are_counted_over_all_folds():
-    """The first fold hides two vertices whole and part of a third; the second one a vertex whole."""
+def test_units_are_counted_over_all_folds():
+    """The first fold hides two vertices whole and a run of a third; the second one a vertex whole."""
     hidden = np.zeros((2, 4, 5), bool)
     hidden[0, :2] = hidden[1, 3] = hidden[0, 2, 1:3] = True
     fold_kinds = np.full((2, 4, 5), gap_kinds.ALWAYS, np.int8)
     fold_kinds[0, :2] = fold_kinds[1, 3] = gap_kinds.NEVER
     folds = [Fold(mask, None, None) for mask in hidden]
-    assert plan_builder.count_whole_vertices(folds, fold_kinds) == 3
+    assert plan_builder.count_units(folds, fold_kinds) == (3, 1)
 
 
 def test_methods_with_tiny_shares_are_dropped(monkeypatch):
@@ -67,7 +67,9 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
 
 
-@pytest.mark.parametrize("names, expected", [(["local"], "local"), (["local", "akima"], "mix")])
-def test_a_plan_is_named_by_its_only_method(names, expected):
+@pytest.mark.parametrize(
+    "names, offset, expected", [(["local"], 0, "local"), (["local", "akima"], 0, "mix"), (["local"], 1, "mix")]
+)
+def test_a_plan_is_named_by_its_only_method(names, offset, expected):
     members = [(name, {}) for name in names]
-    assert Plan(members, None, None, [], []).method == expected
+    assert Plan(members, None, np.full((2, 2, 3), offset), None, [], []).method == expected

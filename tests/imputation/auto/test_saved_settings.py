@@ -7,10 +7,9 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.errors import DataError, ModelError, ParameterError
+from gpukit.errors import DataError, ParameterError
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.saved_settings import setting_of
-from gpukit.persist import load_arrays, load_model, save_arrays
 
 BANDS = [[0, 1.0, 2.0, 0.1], [8, 3.0, 2.0, 0.01]]
 GOOD = {
@@ -76,21 +75,3 @@ def test_numbers_are_numbers():
     assert setting_of("tikhonov", {"tau": 0.3, "center": "both"}, GraphImputer)["tau"] == 0.3
     with pytest.raises(ParameterError, match="tau of tikhonov must be a finite number.*got '0.3'"):
         setting_of("tikhonov", {"tau": "0.3", "center": "both"}, GraphImputer)
-
-
-@pytest.mark.parametrize("offset", [0.0, 0.25])
-def test_a_file_whose_estimates_are_corrected_is_refused(tmp_path, offset):
-    """Earlier versions have corrections in each file, mostly zeros."""
-    values = np.random.default_rng(0).normal(size=(6, 40)).cumsum(axis=1)
-    values[0, 5:9] = np.nan
-    model = GraphImputer(method="interpolation", device="cpu").fit(None, values, times=np.arange(40))
-    model.save(tmp_path / "new")
-    header, arrays = load_arrays(tmp_path / "new")
-    knots = np.arange(16.0)
-    bends = np.array([[knots, np.zeros(16)], [knots, np.r_[np.zeros(15), offset]]])
-    save_arrays(tmp_path / "old", header, arrays | {"plan.bends": bends})
-    if offset:
-        with pytest.raises(ModelError, match=r"old corrects its estimates .* Fit the data again"):
-            load_model(tmp_path / "old")
-    else:
-        np.testing.assert_array_equal(load_model(tmp_path / "old").transform(values), model.completed_)
