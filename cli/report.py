@@ -199,12 +199,15 @@ def hear_compiler(name):
     meta["gpukit.compiler"].show(*(_jit.helpers.progress() if _jit.helpers else (0, 0)), name)
 
 
-def compile_ahead(ask, team, *jobs, is_cuda=False):
+def compile_ahead(ask, team, *jobs, is_cuda=False, reads=()):
     """Start to compile what jobs share, one of which follows, on the first run; say so once.
 
-    A rank leaves the cores to the others.
+    A rank leaves the cores to the others. reads: input files; nothing is started if one does not exist.
     """
     from gpukit.compilation import helpers
+    from gpukit.io.sources import check_exists
+
+    check_exists(*reads)
 
     meta = click.get_current_context().find_root().meta
     jobs = [f"{job}-gpu" if is_cuda else job for job in jobs]

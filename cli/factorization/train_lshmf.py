@@ -125,7 +125,7 @@ def train_lshmf(ctx, **values):
     with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
-        report.compile_ahead(ask, team, "ratings", "clicks", is_cuda=is_cuda)
+        report.compile_ahead(ask, team, "ratings", "clicks", is_cuda=is_cuda, reads=(ask.ratings, ask.test))
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)

@@ -78,7 +78,7 @@ def tune(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    report.compile_ahead(ask, ALONE, "ratings", is_cuda=resolve(ask.device).is_cuda)
+    report.compile_ahead(ask, ALONE, "ratings", is_cuda=resolve(ask.device).is_cuda, reads=(ask.ratings, ask.test))
     stages.done("start")
     train, test = steps.load(ask, stages, steps.of_ratings)
     if ask.test is not None:

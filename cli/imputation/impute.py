@@ -212,7 +212,8 @@ def impute(ctx, **values):
             return None if team.rank else resume.run(ctx, ask, stages)
         if team.rank:  # the first rank reads, reports and writes
             return steps.help_out(ask, team)
-        report.compile_ahead(ask, team, "readings", is_cuda=gpu_count() > 0 and ask.device != "cpu")
+        is_cuda = gpu_count() > 0 and ask.device != "cpu"
+        report.compile_ahead(ask, team, "readings", is_cuda=is_cuda, reads=steps.sources(ask))
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:

@@ -100,7 +100,7 @@ def ranksvm(ctx, **values):
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
     with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
-        report.compile_ahead(ask, team, "documents")
+        report.compile_ahead(ask, team, "documents", reads=files)
         stages.done("start")
         done = []
         for job in jobs:

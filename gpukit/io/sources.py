@@ -208,6 +208,13 @@ def _is_beside(name):
     return name.endswith(("/", ".DS_Store")) or name.startswith("__MACOSX/")
 
 
+def check_exists(*paths):
+    """Raise DataError for a file that does not exist; None and standard input are passed over."""
+    for path in paths:
+        if path not in (None, *STANDARD_INPUT) and not os.path.exists(path):
+            _open(path).close()
+
+
 def _open(path):
     """Open the raw file at a path; DataError if this fails."""
     try:

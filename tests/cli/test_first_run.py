@@ -43,6 +43,13 @@ def test_code_for_another_processor_is_reported(verb, begun, monkeypatch, rating
     assert "once per machine; the cache has code for another processor.\n" in done.err
 
 
+@pytest.mark.parametrize("words", [("train-lshmf",), ("tune",), ("ranksvm",), ("impute",)])
+def test_nothing_is_compiled_for_a_file_that_does_not_exist(verb, begun, tmp_path, words):
+    done = verb(*words, tmp_path / "none.csv", "--device", "cpu")
+    assert done.code == 2 and done.err.count("\n") == 1 and "none.csv does not exist. Check the name" in done.err
+    assert begun == []
+
+
 class Terminal(io.StringIO):
     def isatty(self):
         return True

@@ -112,7 +112,7 @@ def test_masked_entries_are_not_rated():
         (np.array([[1, 1], [1, 2]]), ["good", "bad"], "y must be numbers"),
         (pandas.DataFrame({"user": [1], "item": [2], "rating": [3]}), [4], "'rating'.*y is given too"),
         (pandas.DataFrame({"user": [1], "item": [2]}, ["a"]), pandas.Series([1], ["b"]), "labels .* of y"),
-        (([1, 2], [1]), [1, 2], "2 users and 1 items"),
+        (([1, 2], [1]), [1, 2], r"the users have shape \(2,\), the items \(1,\)"),
     ],
 )
 def test_pairs_that_cannot_be(X, y, words):
