@@ -207,7 +207,8 @@ def compile_ahead(ask, team, *jobs, is_cuda=False, reads=()):
     from gpukit.compilation import helpers
     from gpukit.io.sources import check_exists
 
-    check_exists(*reads)
+    if not team.rank:  # it alone has the descriptors of the shell
+        check_exists(*reads)
 
     meta = click.get_current_context().find_root().meta
     jobs = [f"{job}-gpu" if is_cuda else job for job in jobs]
