@@ -200,7 +200,7 @@ def hear_compiler(name):
 
 
 def compile_ahead(ask, team, *jobs, is_cuda=False, reads=()):
-    """Start to compile what jobs share, one of which follows, on the first run; say so once.
+    """Start to compile what possible jobs share, on the first run; say so once.
 
     A rank leaves the cores to the others. reads: input files; nothing is started if one does not exist.
     """

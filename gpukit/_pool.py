@@ -125,7 +125,7 @@ def in_order(function, tasks, consume, threads):
                 future.cancel()
 
 
-def beside(calls, aside, begin, heard):
+def run_on_threads(calls, aside, begin, heard):
     """Return [call()] in order; run those in `aside` on other threads.
 
     Each list of numbers in `aside` has its own thread, which first calls begin() and runs its calls one after another.

@@ -29,7 +29,9 @@ def test_beside_has_one_thread_for_what_is_aside():
             gate.set()
         assert threading.current_thread() is here
 
-    found = _pool.beside([lambda at=at: call(at) for at in range(4)], [[1, 3]], lambda: begun.append(1), on_result)
+    found = _pool.run_on_threads(
+        [lambda at=at: call(at) for at in range(4)], [[1, 3]], lambda: begun.append(1), on_result
+    )
     assert [at for at, _ in found] == [0, 1, 2, 3] and heard == [0, 2, 1, 3] and begun == [1]
     assert found[0][1] is found[2][1] is here and found[1][1] is found[3][1] is not here
 
@@ -44,14 +46,14 @@ def test_lists_aside_have_a_thread_each():
 
     heard = []
     calls = [lambda at=at: call(at) for at in range(4)]
-    found = _pool.beside(calls, [[2, 1], [0]], lambda: None, lambda result: heard.append(result[0]))
+    found = _pool.run_on_threads(calls, [[2, 1], [0]], lambda: None, lambda result: heard.append(result[0]))
     assert [at for at, _ in found] == [0, 1, 2, 3] and heard == [3, 2, 1, 0]
     assert found[1][1] is found[2][1] and len({thread for _, thread in found}) == 3
 
 
 def test_beside_raises_what_is_raised_aside():
     with pytest.raises(ZeroDivisionError):
-        _pool.beside([lambda: 1, lambda: 1 // 0], [[1]], lambda: None, lambda result: None)
+        _pool.run_on_threads([lambda: 1, lambda: 1 // 0], [[1]], lambda: None, lambda result: None)
 
 
 @pytest.mark.parametrize("threads", [1, 4])

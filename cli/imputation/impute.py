@@ -85,8 +85,8 @@ NAMING = options.Naming(
 @click.option(
     "--model",
     metavar="FILE",
-    help="Fill in by an imputer that was kept, on its graph, without a new fit: readings that go on from those that it "
-    "knows are filled in beside them. With --save-model it is kept again, with the new readings.",
+    help="Fill in by an imputer that was kept, on its graph, without a new fit: readings that continue those that it "
+    "knows are filled in with their help. With --save-model it is kept again, with the new readings.",
 )
 @click.option(
     "--window",

@@ -286,7 +286,7 @@ def on_host(array):
     return to_host(array) if is_on_gpu(array) else array
 
 
-def beside(array, other):
+def place_like(array, other):
     """Move a numpy array to the device of another array."""
     there = placer(other)
     return array if there is None else there(array)

@@ -121,7 +121,7 @@ def _compiled(process, task):
 
 
 def begin(*jobs, alone=True):
-    """Start to compile what jobs share, one of which follows; return the number of functions that one of them lacks.
+    """Start to compile what possible jobs share; return the largest number of functions that one of them lacks.
 
     It is 0 if one of them was begun before: a file in the cache of compiled code says so of a single job. If it cannot
     be written, neither can code, and nothing is started. alone: whether the cores are free for other processes.

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.base import check_integer
-from gpukit.base.arrays import as_array, axes, beside
+from gpukit.base.arrays import as_array, axes, place_like
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import labels
 from gpukit.graphs.adjacency import as_adjacency
@@ -191,7 +191,7 @@ def _by_entry(mask, given, values):
         raise DataError(
             f"the mask has the shape {mask.shape}; it needs ({shape[0]},), for whole slices, or the tensor's, {given}."
         )
-    mask = beside(mask, values)
+    mask = place_like(mask, values)
     return np.broadcast_to(mask[:, None, None], shape) if mask.shape == shape[:1] else mask.reshape(shape)
 
 

@@ -9,7 +9,7 @@ from typing import Literal, get_args
 import numpy as np
 
 from gpukit.base import check_choice
-from gpukit.base.arrays import beside, on_host
+from gpukit.base.arrays import on_host, place_like
 from gpukit.errors import DataError
 
 Center = Literal["none", "global", "entry"]
@@ -42,8 +42,8 @@ def mean_of(tensor, mask, how):
 
 def centred(tensor, mask, mean):
     """Return a new (N, m, n) of the tensor's type: observed values minus mean (m, n), 0 where missing."""
-    out = tensor - beside(mean.astype(tensor.dtype), tensor) if mean.any() else tensor.copy()
-    np.copyto(out, 0, where=beside(~spread(mask), tensor))
+    out = tensor - place_like(mean.astype(tensor.dtype), tensor) if mean.any() else tensor.copy()
+    np.copyto(out, 0, where=place_like(~spread(mask), tensor))
     return out
 
 
@@ -57,7 +57,7 @@ def restored(tensor, mask, estimate, mean):
 
 def _sums(tensor, mask):
     """Return (m, n) counts and (m, n) float64 sums of observed values."""
-    observed = beside(mask, tensor)
+    observed = place_like(mask, tensor)
     if mask.ndim == 1:
         return np.full(tensor.shape[1:], mask.sum()), on_host(tensor[observed].sum(axis=0, dtype=np.float64))
     return mask.sum(axis=0), on_host(np.where(observed, tensor, 0).sum(axis=0, dtype=np.float64))

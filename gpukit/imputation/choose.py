@@ -25,7 +25,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import beside, on_host
+from gpukit.base.arrays import on_host, place_like
 from gpukit.imputation import holdout
 from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
 from gpukit.imputation.spectral.formulas import FLOOR, LAST
@@ -144,7 +144,7 @@ def reduced(tensor, mask, seed):
     columns = min(n, max(NARROW, NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
-    part = on_host(tensor[tuple(beside(side, tensor) for side in sample)])
+    part = on_host(tensor[tuple(place_like(side, tensor) for side in sample)])
     return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
 
 

@@ -46,8 +46,8 @@ class GraphImputer(Estimator):
 
     method: 'auto', or a name of names.METHODS. 'auto' hides observed values in the pattern of the missing ones (whole
     vertices, runs of columns, single entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the
-    mean of the candidates with the least error. If weights or center is set, 'auto' means 'spectral'.
-    metric: the error to minimize, 'absolute' (mean |error|) or 'squared' (root of the mean square).
+    mean of the candidates with the least error, corrected for skewed values. If weights or center is set, 'auto' means
+    'spectral'. metric: the error to minimize, 'absolute' (mean |error|) or 'squared' (root of the mean square).
     minimum, maximum: bounds of imputed values (None: no bound, but 0 if the observed values are bounded by 0).
     The entries of a slice, row by row, are a series in time if adjacent ones are similar or if times are passed to fit;
     methods for time series are then applicable.

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base import check_real
-from gpukit.base.arrays import beside
+from gpukit.base.arrays import place_like
 from gpukit.errors import DataError
 from gpukit.streams import Numpy
 
@@ -53,5 +53,5 @@ def watcher(tensor, parts):
 
     tensor (N, m, n): centred like the session's tensor.
     """
-    truth, hidden_missing = tensor[beside(parts.hidden, tensor)], beside(parts.hidden[~parts.observed], tensor)
+    truth, hidden_missing = tensor[place_like(parts.hidden, tensor)], place_like(parts.hidden[~parts.observed], tensor)
     return lambda session: float(np.abs(session.missing()[hidden_missing] - truth).mean(dtype=np.float64))

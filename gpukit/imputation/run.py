@@ -7,7 +7,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._pool import staying
-from gpukit.base.arrays import beside
+from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
 from gpukit.imputation import choose, inputs
@@ -159,7 +159,7 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
 
 def unplanned(data, trials):
     """Return a plan's attributes for the paper's algorithm alone; the deviation is that of its trials."""
-    known = data.tensor[beside(data.mask, data.tensor)]
+    known = data.tensor[place_like(data.mask, data.tensor)]
     error = max(NORMAL * trials[0].error, least_of(known, known.size)) if trials else np.nan
     return {
         "deviation_": placed(data, error),
@@ -177,7 +177,7 @@ def placed(data, values):
     They are in the user's shape.
     """
     out = np.zeros_like(data.tensor, dtype=np.float64, order="C")
-    out[beside(~data.mask, out)] = values
+    out[place_like(~data.mask, out)] = values
     return out.reshape(data.shape)
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.base.arrays import beside
+from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
@@ -108,7 +108,7 @@ def bounded(values, data, settings):
     """
     minimum = settings.minimum if settings.minimum is not None or not ends_at_zero(data) else 0.0
     if minimum is not None or settings.maximum is not None:
-        missing = beside(np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape), values)
+        missing = place_like(np.broadcast_to(~spread(data.mask), data.tensor.shape).reshape(values.shape), values)
         values[missing] = values[missing].clip(*inner_limits(np.dtype(values.dtype), minimum, settings.maximum))
     return values
 
@@ -133,5 +133,5 @@ def filled(data, estimate):
     """
     out = data.given.copy()
     if not data.complete:
-        out.reshape(data.tensor.shape)[beside(~data.mask, out)] = estimate
+        out.reshape(data.tensor.shape)[place_like(~data.mask, out)] = estimate
     return out

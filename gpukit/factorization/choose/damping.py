@@ -6,6 +6,8 @@ is kept (share.py), first of the items', then of the users'. If the mean alone p
 is taken.
 """
 
+import functools
+
 import numpy as np
 
 from gpukit.factorization.choose.share import share_of
@@ -22,35 +24,34 @@ def best_biases(evaluators):
 
     damping: of users and items, from GRID; trend: shares of their slopes.
     """
-    level, errors = best_damping(evaluators, LEVEL, START)
-    sloped, found = best_damping(evaluators, ITEMS, level[0])
-    items = share_of(found, errors, SIDES)
-    damping, trend = (sloped, (0.0, items)) if items else (level, LEVEL)
-    errors = judged(evaluators, damping, trend)
-    users = share_of(judged(evaluators, damping, (1.0, items)), errors, SIDES)
+    errors_of = functools.cache(functools.partial(held_out_errors, evaluators))
+    damping, trend = best_damping(errors_of, LEVEL, START), LEVEL
+    sloped = best_damping(errors_of, ITEMS, damping[0])
+    items = share_of(errors_of(sloped, ITEMS), errors_of(damping, trend), SIDES)
+    if items:
+        damping, trend = sloped, (0.0, items)
+    users = share_of(errors_of(damping, (1.0, items)), errors_of(damping, trend), SIDES)
     if users:
         trend = users, items
-        errors = judged(evaluators, damping, trend)
-    level = judged(evaluators, NOTHING_ELSE, LEVEL)
-    return (damping, trend, errors) if errors @ errors <= level @ level else (NOTHING_ELSE, LEVEL, level)
+    choices = (damping, trend), (NOTHING_ELSE, LEVEL)
+    best = min(choices, key=lambda choice: squared(errors_of(*choice)))
+    return *best, errors_of(*best)
 
 
-def best_damping(evaluators, trend, users):
-    """Return (dampings, errors (n,)) with the lowest squared error, of GRID.
+def best_damping(errors_of, trend, users):
+    """Return the dampings of GRID with the lowest squared error.
 
-    That of the items is chosen first, with the damping `users` of the users.
+    That of the items is chosen first, with the damping `users` of the users. errors_of(damping, trend): errors (n,).
     """
-    items = min(GRID, key=lambda items: squared_error(evaluators, (users, items), trend))
-    users = min(GRID, key=lambda users: squared_error(evaluators, (users, items), trend))
-    return (users, items), judged(evaluators, (users, items), trend)
+    items = min(GRID, key=lambda items: squared(errors_of((users, items), trend)))
+    return min(GRID, key=lambda users: squared(errors_of((users, items), trend))), items
 
 
-def squared_error(evaluators, damping, trend):
-    """Return the sum of the squared errors of damped biases."""
-    errors = judged(evaluators, damping, trend)
+def squared(errors):
+    """Return the sum of squares."""
     return errors @ errors
 
 
-def judged(evaluators, damping, trend):
-    """Return the errors (n,) of damped biases on all evaluators' judging ratings."""
+def held_out_errors(evaluators, damping, trend):
+    """Return the errors (n,) of damped biases on all evaluators' held-out ratings."""
     return np.concatenate([evaluator.biased(damping, trend) for evaluator in evaluators])

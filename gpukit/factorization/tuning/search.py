@@ -145,7 +145,7 @@ class Search:
             fold = Fold(train, test, self.template, max(entry.setting.n_neighbors or 0 for entry in going))
             whole = self.round(number, fold, going)
             if number == 0:
-                whole = whole and all(self.round(number, fold, self.beside(step)) for step in self.finer)
+                whole = whole and all(self.round(number, fold, self.refine(step)) for step in self.finer)
                 going = self.contenders()
             self.stopped |= not whole
             self.means.append(fold.means_rmse())
@@ -179,7 +179,7 @@ class Search:
         self.progress(stage, len(going), len(going), {"rmse": ranked(self.entries)[0].rmse})
         return True
 
-    def beside(self, step):
+    def refine(self, step):
         """Add and return new Entries around the best one so far."""
         best = next(entry.setting for entry in ranked(self.entries) if entry.setting != grids.OPEN)
         usual = defaults(self.template.rates, len(self.ratings))["learning_rate"]

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit._pool import alone, beside
+from gpukit._pool import alone, run_on_threads
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import NEVER
 from gpukit.imputation.baselines.means import level
@@ -63,7 +63,7 @@ def run_concurrently(problem, methods, work, on_result=lambda result: None):
     groups = [group for group in groups if 0 < len(group) < len(calls)] if threads_pay(problem) else []
     initialize = functools.partial(devices.gpu, problem.place.device.index) if groups else None
     with alone() if groups else contextlib.nullcontext():
-        return beside(calls, groups, initialize, on_result)
+        return run_on_threads(calls, groups, initialize, on_result)
 
 
 def threads_pay(problem):

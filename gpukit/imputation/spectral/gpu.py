@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import Mark, launch
-from gpukit.base.arrays import beside, is_on_gpu
+from gpukit.base.arrays import is_on_gpu, place_like
 from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
@@ -166,7 +166,7 @@ class Session:
     def completed(self):
         """See cpu.Session."""
         out = self.observed.copy()
-        out[beside(~self.mask, out)] = self.missing()
+        out[place_like(~self.mask, out)] = self.missing()
         return out
 
 

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit import device as devices
-from gpukit.base.arrays import beside
+from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
 from gpukit.imputation import holdout
 from gpukit.imputation.centering import centred, mean_of
@@ -88,10 +88,10 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
 
 def added(estimate, mean, mask):
     """Return the estimate plus the mean (m, n)."""
-    mean = beside(mean, estimate)
+    mean = place_like(mean, estimate)
     if mask.ndim == 1:
         return estimate + mean
-    return estimate + np.broadcast_to(mean, mask.shape)[beside(~mask, estimate)]
+    return estimate + np.broadcast_to(mean, mask.shape)[place_like(~mask, estimate)]
 
 
 def stop_by_holdout(place, setting, data, share, seed, progress=None):

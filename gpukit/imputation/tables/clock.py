@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base.arrays import beside
+from gpukit.base.arrays import place_like
 
 HOUR, DAY = 3600, 86_400  # seconds; clocks are set back by an hour
 NIGHT = 4  # hours after eleven, the range of times to which clocks are set back
@@ -34,14 +34,14 @@ class Clock(NamedTuple):
 
     def moved(self, array):
         """Return an array (N, ...) with sorted columns."""
-        return array.reshape(len(array), -1)[:, beside(self.order, array)].reshape(array.shape)
+        return array.reshape(len(array), -1)[:, place_like(self.order, array)].reshape(array.shape)
 
     def back(self, array):
         """Return an array (N, ...) of sorted columns in the user's order."""
         if self.order is None:
             return array
         out = np.empty_like(array).reshape(len(array), -1)
-        out[:, beside(self.order, array)] = array.reshape(len(array), -1)
+        out[:, place_like(self.order, array)] = array.reshape(len(array), -1)
         return out.reshape(array.shape)
 
 

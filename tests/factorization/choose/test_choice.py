@@ -272,8 +272,10 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         evaluators = [
             Evaluator(*fold, way, cpu(), lambda orders, steps: np.zeros((6, 0), np.int32)) for fold in folds(noise, 0)
         ]
-        level = rms(damping.judged(evaluators, damping.NOTHING_ELSE, damping.LEVEL))
+        level = rms(damping.held_out_errors(evaluators, damping.NOTHING_ELSE, damping.LEVEL))
         found, trend, errors = damping.best_biases(evaluators)
-        assert rms(errors) <= level and rms(damping.judged(evaluators, found, trend)) == pytest.approx(rms(errors))
-        usual_is_worse += rms(damping.judged(evaluators, (5.0, 5.0), damping.LEVEL)) > level
+        assert rms(errors) <= level and rms(damping.held_out_errors(evaluators, found, trend)) == pytest.approx(
+            rms(errors)
+        )
+        usual_is_worse += rms(damping.held_out_errors(evaluators, (5.0, 5.0), damping.LEVEL)) > level
     assert usual_is_worse > 2

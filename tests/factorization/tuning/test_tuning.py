@@ -273,7 +273,7 @@ def test_where_what_is_left_open_is_best_nothing_is_named():
     found = search.found()
     assert set(found.best.values()) == {None} and found.table[0]["n_epochs"] is None and found.table[0]["rmse"] == 0.5
     assert found.estimator().get_params() == TEMPLATE.get_params()
-    assert search.beside(1.25)[0].setting.n_factors  # the best setting with numeric values is refined
+    assert search.refine(1.25)[0].setting.n_factors  # the best setting with numeric values is refined
 
 
 def test_the_budget_ends_the_search():

@@ -354,10 +354,10 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
     ring = np.roll(np.eye(9), 1, axis=1)
     alone = GraphImputer(device="cpu").fit(ring + ring.T, series)
 
-    def two(calls, aside, begin, heard, beside=judging.beside):
-        return beside(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
+    def two(calls, aside, begin, heard, run=judging.run_on_threads):
+        return run(calls, [[len(calls) - 1], [0]] if len(calls) > 2 else [], lambda: None, heard)
 
-    monkeypatch.setattr(judging, "beside", two)
+    monkeypatch.setattr(judging, "run_on_threads", two)
     ahead = []
 
     def counted(problem, methods, work):
