@@ -279,3 +279,22 @@ def test_no_bias_is_taken_that_predicts_worse_than_the_level():
         )
         usual_is_worse += rms(damping.held_out_errors(evaluators, (5.0, 5.0), damping.LEVEL)) > level
     assert usual_is_worse > 2
+
+
+class Biases:
+    """Errors that are least for dampings (20, 8), with the items' trend (20, 3), and for trends (0.5, 0.8)."""
+
+    def __init__(self):
+        self.parts = np.random.default_rng(0).normal(size=(5, 4000))
+
+    def biased(self, damping, trend):
+        (users, items), (slope_of_users, slope) = damping, trend
+        parts = np.log(users / 20), np.log(items / (3 if slope else 8)), 0.5 - slope_of_users, 0.8 - slope, 0.1
+        return np.asarray(parts) @ self.parts
+
+
+def test_dampings_and_trends_are_those_of_the_least_error():
+    chosen, trend, errors = damping.best_biases([Biases()])
+    assert chosen == (20.0, 3.0) and trend == pytest.approx((0.5, 0.8), abs=0.05)
+    np.testing.assert_array_equal(errors, Biases().biased(chosen, trend))
+    assert damping.best_damping(Biases().biased, damping.LEVEL, damping.START) == (20.0, 8.0)

@@ -8,7 +8,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import budget, candidates
-from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach
+from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms
 
 
 def outcome(*curve):
@@ -40,6 +40,12 @@ def test_candidates_behind_the_leader(errors, given_up):
     assert is_behind(errors, leader, -candidates.WORTH) == given_up
     assert Stopping(9, leader).applies(errors, int(np.argmin(errors))) == given_up
     assert not Stopping(0, leader).applies(errors, 0) and not is_behind(errors, leader, 0.2)
+
+
+def test_the_rmse_is_that_of_the_best_epoch_and_infinite_after_divergence():
+    assert outcome(1.0, 0.9, 0.95).rmse == 0.9
+    assert rms(np.array([3.0, 4.0])) == pytest.approx(12.5**0.5)
+    assert rms(np.array([1.0, np.nan])) == rms(np.array([1e200, 1.0])) == np.inf
 
 
 def test_a_training_without_progress_ends():

@@ -201,6 +201,22 @@ def test_few_units_bend_nothing():
     assert not calibration.learn_bends(parts, "absolute", (calibration.KNOTS, 5)).any()
 
 
+@pytest.mark.slow
+def test_corrections_are_in_the_estimates_their_errors_and_the_file(monkeypatch, tmp_path):
+    truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
+    plain = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    bends = calibration.zero_bends()
+    bends[:, 0], bends[:, 1] = np.linspace(-9.0, 9.0, calibration.KNOTS), 5.0
+    monkeypatch.setattr(calibration, "learn_bends", lambda *arguments: bends)
+    model = GraphImputer(device="cpu").fit(ring(), truth, seen)
+    np.testing.assert_allclose((model.completed_ - plain.completed_)[~seen], 5.0, atol=1e-6)
+    row = next(row for row in model.report_ if row.name == planned.MIX)
+    assert model.method_ == planned.MIX and row.error == pytest.approx(5.0, abs=0.5)
+    model.save(tmp_path / "m")
+    again = load_model(tmp_path / "m").set_params(device="cpu")
+    np.testing.assert_array_equal(again.transform(truth, seen), model.completed_)
+
+
 def test_units_are_vertices_and_runs_that_begin_and_end_together():
     hidden = np.array([[1, 1, 0, 1], [1, 1, 0, 0], [0, 1, 1, 1]], bool)
     kinds = np.array([2, 2, 2, 2, 2, gap_kinds.NEVER, gap_kinds.NEVER, gap_kinds.NEVER], np.int8)
