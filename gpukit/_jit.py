@@ -1,5 +1,6 @@
 """The only `from numba import njit`: compiled code is kept on disk by what it depends on (_cache.py)."""
 
+import contextlib
 import functools
 import os
 
@@ -13,6 +14,7 @@ with settings.refuse_unparsed():
 settings.check_settings()
 private.base_folder()  # refuses a wrong GPUKIT_CACHE before anything is compiled
 import numba.extending
+from numba import typeof  # noqa: F401
 from numba.core import types  # noqa: F401
 from numba.core.compiler_lock import global_compiler_lock
 from numba.core.registry import CPUDispatcher
@@ -22,19 +24,53 @@ from gpukit._cache import attach, cache_folder, processor  # noqa: F401
 from gpukit._dependencies import recorded
 
 
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
 helpers = None  # compilation.helpers.Helpers of a command
 
 
 class Function(CPUDispatcher):
     """A compiled function. Requests to stop wait while it is compiled or loaded: LLVM calls Python then, and an
-    exception that comes out of that is lost or ends in a crash."""
+    exception that comes out of that is lost or ends in a crash.
+
+    What Python needs to call a function takes as long to compile as a small function. Compiled code calls `callee`,
+    which has none of it, and the function itself is compiled if Python calls it.
+    """
+
+    @functools.cached_property
+    def callee(self):
+        """The dispatcher of numba that compiled code uses."""
+        return attach(numba.jit(**{**self.targetoptions, **NO_WRAPPERS})(self.py_func))
+
+    @property
+    def is_compiling(self):
+        return super().is_compiling or ("callee" in vars(self) and self.callee.is_compiling)
+
+    def get_call_template(self, args, kws):
+        return self.callee.get_call_template(args, kws)
+
+    def get_overload(self, sig):
+        return self.callee.get_overload(sig)
+
+    def get_compile_result(self, sig):
+        return self.callee.get_compile_result(sig)
+
+    def compiled(self, types):
+        """Return what numba has compiled for argument types, compiled or loaded if it is the first time."""
+        with self._first_use():
+            self.compile(types)
+        return self.overloads[types]
 
     def _compile_for_args(self, *arguments, **named):
+        with self._first_use():
+            return super()._compile_for_args(*arguments, **named)
+
+    @contextlib.contextmanager
+    def _first_use(self):
         with timing.compiling():
             if helpers is not None:
                 helpers.claim((self.py_func.__module__, self.py_func.__qualname__))
             with interrupt.deferred():
-                return super()._compile_for_args(*arguments, **named)
+                yield
 
 
 overload = recorded(numba.extending.overload)

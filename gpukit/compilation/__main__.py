@@ -3,6 +3,7 @@
 The job is a command of gpukit, which is run. Its lines replace those of the same job, or with --more are added.
 """
 
+import contextlib
 import sys
 
 from gpukit import _jit
@@ -12,15 +13,16 @@ from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of
 
 def main(job, more, arguments):
     """Run a command of gpukit; write the Tasks that its calls from Python are."""
-    calls, compiled = [], _jit.Function._compile_for_args
+    calls, first_use = [], _jit.Function._first_use
 
-    def recorded(self, *values, **named):
+    @contextlib.contextmanager
+    def recorded(self):
         known = set(self.overloads)
-        result = compiled(self, *values, **named)
+        with first_use(self):
+            yield
         calls.extend((self.py_func, types) for types in self.overloads if types not in known)
-        return result
 
-    _jit.Function._compile_for_args = recorded
+    _jit.Function._first_use = recorded
     code = command.run(arguments)
     tasks = [Task(made.__module__, made.__qualname__, text_of(types)) for made, types in calls]
     before = tasks_of(job) if more else []

@@ -1,7 +1,7 @@
 """Argument types of compiled functions as text, and the list of what each job compiles.
 
 `float32[2C]` is a C-contiguous array of two dimensions, `float32[2C]r` a read-only one,
-`gpukit.x.y:Pairs(int32[1C],int64)` a named tuple, `int64` a number.
+`gpukit.x.y:Pairs(int32[1C],int64)` a named tuple or the Frame of a loop, `int64` a number.
 """
 
 import importlib
@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from gpukit._jit import types
+from gpukit.scheduler.intrinsics import Frame
 
 FILE = Path(__file__).with_name("signatures.txt")
 TOKEN = re.compile(r"([\w.]+):(\w+)\(|(\w+)\[(\d)([ACF])\](r?)|(\w+)|(\))")
@@ -38,7 +39,7 @@ class Task(NamedTuple):
 
     def _dispatcher(self):
         found = getattr(importlib.import_module(self.module), self.name)
-        return getattr(found, "launcher", found)
+        return getattr(found, "loop", found)
 
 
 def tasks_of(job):
@@ -69,8 +70,8 @@ def _text_of_one(one):
     if isinstance(one, types.Array):
         known = one.aligned and isinstance(one.dtype, types.Number | types.Boolean)
         return f"{one.dtype}[{one.ndim}{one.layout}]{'' if one.mutable else 'r'}" if known else None
-    if isinstance(one, types.BaseNamedTuple):
-        inner, kind = text_of(one.types), one.instance_class
+    if isinstance(one, types.BaseNamedTuple | Frame):
+        inner, kind = text_of(one.types), getattr(one, "instance_class", Frame)
         return inner and f"{kind.__module__}:{kind.__qualname__}({inner})"
     return str(one) if isinstance(one, types.Number | types.Boolean) else None
 
@@ -84,7 +85,8 @@ def types_of(text):
             classes.append(getattr(importlib.import_module(module), name))
             continue
         if end:
-            made = types.BaseTuple.from_types(tuple(groups.pop()), classes.pop())
+            parts, kind = tuple(groups.pop()), classes.pop()
+            made = Frame(parts) if kind is Frame else types.BaseTuple.from_types(parts, kind)
         elif scalar:
             made = getattr(types, scalar)
         else:

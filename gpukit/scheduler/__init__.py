@@ -15,22 +15,24 @@ then.
 
 import functools
 import inspect
+import struct
+from array import array
 
 import numpy as np
 
 from gpukit import _pool
-from gpukit._jit import Function, njit
+from gpukit._jit import NO_WRAPPERS, Function, njit, typeof
 from gpukit.runtime import thread_count
 from gpukit.scheduler import intrinsics, workers
+from gpukit.scheduler.intrinsics import WORD, Frame
 
 SOURCE = """
-def {name}_rows(_start, _stop, {arguments}):
+def {name}(_start, _stop, _frame):
     _assume_not_negative(_start)
+    {arguments}, = _arguments_of(_frame)
     _body(_start, _stop, {arguments})
-
-def {name}(_pool, _first, _count, _threads, _pace, {arguments}):
-    return _run_rows(_pool, _first, _count, _threads, _pace, _rows, ({arguments},))
 """
+LAYOUT = 0x0001 | 0x0002 | 0x0100 | 0x0400  # flags of NumPy's C interface: C- and Fortran-contiguous, aligned, writable
 HEAVY = 1 << 25  # nanoseconds of a row, that are worth all threads
 
 
@@ -62,8 +64,8 @@ class BlockFunction:
         self.rows, self.places = rows, [names.index(name) - 2 for name in inspect.signature(rows).parameters]
         self.guard = _pool.alone if blas else None
         self.heavy, self.pace = heavy, workers.kept(np.array([0, blas], np.int64))  # see workers.run
-        self.launcher = _launcher_of(body, names[2:], options)
-        self.is_compiled = isinstance(self.launcher, Function)
+        self.loop, self.addresses = _loop_of(body, names[2:], options), {}
+        self.is_compiled = isinstance(self.loop, Function)
 
     def __call__(self, *arguments):
         """Process all rows. The first exception of any block is raised when all blocks have ended."""
@@ -79,27 +81,55 @@ class BlockFunction:
                 self._run(count, arguments)
 
     def _run(self, count, arguments):
+        kinds, words = _packed(arguments)
+        frame = array("q", [0, *words])
+        rows = self.addresses.get(kinds) or self._address_for(kinds, arguments)
         pool, first = workers.pool.ready(), 0
         threads, pace = 0 if _pool.within() else thread_count.get_num_threads(), self.pace.ctypes.data
         if self.heavy:
             self.pace[0] = HEAVY
         while True:
-            first = self.launcher(pool, first, count, threads, pace, *arguments)
+            first = workers.run(pool, rows, frame.buffer_info()[0], first, count, threads, pace)
             if first >= count:
                 return
             workers.pool.start(threads - 1)
 
+    def _address_for(self, kinds, arguments):
+        """Return the address of the compiled loop for the kinds of arguments that these are."""
+        made = self.loop.compiled((WORD, WORD, Frame(tuple(map(typeof, arguments)))))
+        self.addresses[kinds] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        return self.addresses[kinds]
 
-def _launcher_of(body, names, options):
-    """Return the compiled function of the whole loop, (pool, first, count, threads, pace, ...): the next row."""
+
+def _packed(arguments):
+    """Return what tells the types of arguments, and the words that they are in a frame, see intrinsics.arguments_of."""
+    kinds, words = [], []
+    for argument in arguments:
+        if isinstance(argument, np.ndarray):
+            words.append(id(argument))
+            kinds += argument.dtype, argument.ndim, argument.flags.num & LAYOUT
+            continue
+        kinds.append(type(argument))
+        if isinstance(argument, tuple):
+            inner_kinds, inner_words = _packed(argument)
+            kinds += len(argument), *inner_kinds
+            words += inner_words
+        elif isinstance(argument, (float, np.floating)):
+            words += struct.unpack("q", struct.pack("d", argument))
+        else:
+            words.append(int(argument))
+    return tuple(kinds), words
+
+
+def _loop_of(body, names, options):
+    """Return the compiled function of the rows start to stop, (start, stop, frame)."""
     scope = {
         "__name__": body.__module__,
         "_assume_not_negative": intrinsics.assume_not_negative,
-        "_run_rows": intrinsics.run_rows,
+        "_arguments_of": intrinsics.arguments_of,
         "_body": njit(body, inline="always", **options),
     }
     exec(SOURCE.format(name=body.__name__, arguments=", ".join(names)), scope)  # numba inlines no call with *arguments
-    launcher = scope[body.__name__]
-    scope["_rows"] = njit(scope[f"{body.__name__}_rows"], no_cpython_wrapper=True, no_cfunc_wrapper=True, **options)
-    launcher.__qualname__, launcher.__doc__ = body.__qualname__, body.__doc__
-    return njit(launcher)
+    loop = scope[body.__name__]
+    loop.__qualname__, loop.__doc__ = body.__qualname__, body.__doc__
+    return njit(loop, **NO_WRAPPERS, **options)

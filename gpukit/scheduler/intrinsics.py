@@ -3,17 +3,18 @@
 An address is an int64: shared words are read and written by it, all atomically.
 """
 
+import itertools
 import time
 
 from llvmlite import ir
 from numba.core import cgutils, types
 from numba.core.callconv import RETCODE_USEREXC, Status, excinfo_ptr_t
-from numba.extending import intrinsic
+from numba.extending import intrinsic, models, register_model
+from numba.np import arrayobj
 
 CLOCK = time.CLOCK_MONOTONIC
 WORD, I64, I32 = types.int64, ir.IntType(64), ir.IntType(32)
-ROWS = ir.FunctionType(I64, [I64, I64, I64])  # (frame, start, stop): 0, or the address of an exception's description
-RUN = ir.FunctionType(I64, [I64] * 7)  # workers.run
+WORD_BYTES = 8
 
 
 def _word(builder, address):
@@ -157,78 +158,114 @@ def take_interpreter(context, state):
     return types.none(types.int64), generate
 
 
+class Frame(types.Type):
+    """The arguments of a loop in memory, see arguments_of.
+
+    Parameters
+    ----------
+    kinds : tuple of numba's types
+    """
+
+    def __init__(self, kinds):
+        self.types = kinds
+        super().__init__(f"frame({', '.join(map(str, kinds))})")
+
+    @property
+    def key(self):
+        return self.types
+
+
+@register_model(Frame)
+class _FrameModel(models.PrimitiveModel):
+    """The address of the frame."""
+
+    def __init__(self, manager, kind):
+        super().__init__(manager, kind, I64)
+
+
 @intrinsic
-def call_rows(context, rows, frame, start, stop):
-    """Call what run_rows has made of a function over rows."""
+def arguments_of(context, frame):
+    """Return the arguments in a frame as a tuple.
+
+    A frame is words of 64 bits. The first is for what fails first, see call_rows. A number is an int64 or a float64, an
+    array is the address of numpy's PyArrayObject, and a tuple is its parts. Arrays are not counted as used: each
+    row of an array that a thread looks at would be counted in memory that all threads share. The caller owns them.
+    """
+    made = types.BaseTuple.from_types(frame.types)
 
     def generate(context, builder, signature, arguments):
-        return builder.call(builder.inttoptr(arguments[0], ROWS.as_pointer()), arguments[1:])
+        words = _words_from(builder, builder.add(arguments[0], I64(WORD_BYTES)))
+        return _argument(context, builder, made, words)
 
-    return types.int64(*[types.int64] * 4), generate
+    return made(frame), generate
+
+
+def _words_from(builder, address):
+    """Generate the words from an address on."""
+    for number in itertools.count():
+        yield builder.load(_word(builder, builder.add(address, I64(number * WORD_BYTES))))
+
+
+def _argument(context, builder, kind, words):
+    """Return an argument of a kind that the next words are."""
+    if isinstance(kind, types.BaseTuple):
+        return context.make_tuple(builder, kind, [_argument(context, builder, part, words) for part in kind])
+    if isinstance(kind, types.Array):
+        return _array(context, builder, kind, next(words))
+    if isinstance(kind, types.Float):
+        return context.cast(builder, builder.bitcast(next(words), ir.DoubleType()), types.float64, kind)
+    return context.cast(builder, next(words), WORD, kind)
+
+
+def _array(context, builder, kind, address):
+    """Return the array that a PyArrayObject is: the object's own head, data, number of dimensions, shape, strides."""
+    data, _, shape, strides = itertools.islice(_words_from(builder, builder.add(address, I64(object.__basicsize__))), 4)
+    made = context.make_array(kind)(context, builder)
+    arrayobj.populate_array(
+        made,
+        data=builder.inttoptr(data, made.data.type),
+        shape=list(itertools.islice(_words_from(builder, shape), kind.ndim)),
+        strides=list(itertools.islice(_words_from(builder, strides), kind.ndim)),
+        itemsize=context.get_abi_sizeof(context.get_data_type(kind.dtype)),
+        meminfo=None,
+    )
+    return made._getvalue()
 
 
 @intrinsic
-def run_rows(context, pool, first, count, threads, pace, rows, arguments):
-    """Let workers.run, whose address is the first word of the pool, call rows(start, stop, *arguments) for the rows
-    first to count, and raise the first exception. Returns the next row to be processed.
+def call_rows(context, rows, frame, start, stop):
+    """Call the compiled function of (start, stop, frame) at an address. Returns 0, or the address of an exception's
+    description, which becomes the frame's first word unless there was one before."""
+    types_of_rows = WORD, WORD, WORD
 
-    The frame that all threads read has the exception's description and the arguments. The words at the address `pace`
-    are the function's own, see workers.run.
-    """
-    called = rows.get_call_type(context, (types.int64, types.int64, *arguments.types), {})
+    def generate(context, builder, signature, arguments):
+        rows, frame, start, stop = arguments
+        kind = context.call_conv.get_function_type(types.none, types_of_rows)
+        function = builder.inttoptr(rows, kind.as_pointer())
+        status, _ = context.call_conv.call_function(
+            builder, function, types.none, types_of_rows, [start, stop, frame]
+        )
+        failed = cgutils.alloca_once_value(builder, I64(0))
+        with cgutils.if_unlikely(builder, status.is_error):
+            error = builder.ptrtoint(status.excinfoptr, I64)
+            builder.cmpxchg(_word(builder, frame), I64(0), error, "acq_rel", "monotonic")
+            builder.store(error, failed)
+        return builder.load(failed)
 
-    def generate(context, builder, signature, values):
-        pool, first, count, threads, pace, _, packed = values
-        compiled = rows.dispatcher.get_compile_result(called)
-        context.add_linking_libs([compiled.library])
-        kinds = called.args[2:]
-        frame = cgutils.alloca_once(builder, ir.LiteralStructType([I64, *map(context.get_value_type, kinds)]))
-        builder.store(I64(0), cgutils.gep_inbounds(builder, frame, 0, 0))
-        for number, value in enumerate(cgutils.unpack_tuple(builder, packed, len(kinds))):
-            value = context.cast(builder, value, arguments.types[number], kinds[number])
-            value = _borrowed(context, builder, kinds[number], value)
-            builder.store(value, cgutils.gep_inbounds(builder, frame, 0, number + 1))
-        thunk = _thunk(context, builder.module, compiled.fndesc, called, frame.type)
-        run = builder.inttoptr(builder.load(_word(builder, pool)), RUN.as_pointer())
-        addresses = [builder.ptrtoint(place, I64) for place in (thunk, frame)]
-        reached = builder.call(run, [pool, *addresses, first, count, threads, pace])
-        failed = builder.load(cgutils.gep_inbounds(builder, frame, 0, 0))
+    return WORD(WORD, WORD, WORD, WORD), generate
+
+
+@intrinsic
+def raise_first(context, frame):
+    """Raise what has failed first in a loop, if anything has."""
+
+    def generate(context, builder, signature, arguments):
+        failed = builder.load(_word(builder, arguments[0]))
         with cgutils.if_unlikely(builder, cgutils.is_not_null(builder, failed)):
             context.call_conv.return_status_propagate(builder, _error(builder, failed))
-        return reached
+        return context.get_dummy_value()
 
-    return types.int64(*[types.int64] * 5, rows, arguments), generate
-
-
-def _borrowed(context, builder, kind, value):
-    """Return an argument whose arrays have no owner that counts references to them: each row of an array that a thread
-    looks at would be counted in memory that all threads share. The caller owns them until all is done."""
-    if isinstance(kind, types.Array):
-        array = context.make_array(kind)(context, builder, value)
-        array.meminfo, array.parent = (cgutils.get_null_value(field.type) for field in (array.meminfo, array.parent))
-        return array._getvalue()
-    if isinstance(kind, types.BaseTuple):
-        parts = zip(kind.types, cgutils.unpack_tuple(builder, value, len(kind)))
-        return context.make_tuple(builder, kind, [_borrowed(context, builder, *part) for part in parts])
-    return value
-
-
-def _thunk(context, module, description, called, frame):
-    """Define ROWS of a function of numba: call it with the arguments in a frame, and note there what fails first."""
-    thunk = ir.Function(module, ROWS, module.get_unique_name(f"{description.mangled_name}.rows"))
-    thunk.linkage = "internal"
-    builder = ir.IRBuilder(thunk.append_basic_block())
-    place = builder.inttoptr(thunk.args[0], frame)
-    loaded = [
-        builder.load(cgutils.gep_inbounds(builder, place, 0, number + 1)) for number in range(len(called.args) - 2)
-    ]
-    status, _ = context.call_internal_no_propagate(builder, description, called, [*thunk.args[1:], *loaded])
-    with cgutils.if_unlikely(builder, status.is_error):
-        failed = builder.ptrtoint(status.excinfoptr, I64)
-        builder.cmpxchg(cgutils.gep_inbounds(builder, place, 0, 0), I64(0), failed, "acq_rel", "monotonic")
-        builder.ret(failed)
-    builder.ret(I64(0))
-    return thunk
+    return types.none(WORD), generate
 
 
 def _error(builder, failed):

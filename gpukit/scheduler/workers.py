@@ -30,7 +30,7 @@ BLOCKED = [*interrupt.SIGNALS, *interrupt.OF_RANKS, signal.SIGALRM]
 
 # Bytes from the start of the pool; what several threads write has a line of the cache for itself.
 LINE = 64
-RUN, SLICE, WORTH, SPIN, PATIENCE, SWITCH = range(0, 48, 8)  # the address of `run`, and nanoseconds, see DEFAULTS
+SLICE, WORTH, SPIN, PATIENCE, SWITCH = range(0, 40, 8)  # nanoseconds, see DEFAULTS
 WORKERS = LINE  # how many there are, those included that the system would not start
 ENDS = LINE + 8  # 1 once the process ends
 BUSY, STATE, NEXT = 2 * LINE, 3 * LINE, 4 * LINE
@@ -160,16 +160,16 @@ def plan(left, each, slice_of_time, worth, threads):
 
 @njit
 def run(pool, rows, frame, first, count, threads, pace):
-    """Process the rows first to count, or some of them, with the calling thread and up to threads - 1 workers.
+    """Process the rows first to count, or some of them, with the calling thread and up to threads - 1 workers, and
+    raise the first exception.
 
-    The cost of a row in the last call decides how many workers are used. If it is unknown or low, the
-    calling thread begins alone, in chunks that double, so that a small loop costs no other thread; when time is up and
-    rows are left, their cost is known.
+    The cost of a row in the last call decides how many workers are used. If it is unknown or low, the calling thread
+    begins alone, in chunks that double, so that a small loop costs no other thread; when time is up and rows are left,
+    their cost is known.
 
-    pool, rows, frame, pace: addresses, see intrinsics.run_rows. At `pace` are the nanoseconds of a row in the last
-    call, and 1 where a row may ask for the interpreter, which the caller must not keep then. Returns the next row,
-    count after an exception. It comes back early when it is time to look for requests to stop, or when it wants more
-    workers than were started.
+    pool, rows, frame, pace: addresses, see intrinsics.call_rows. At `pace` are the nanoseconds of a row in the last
+    call, and 1 where a row may ask for the interpreter, which the caller must not keep then. Returns the next row. It
+    comes back early when it is time to look for requests to stop, or when it wants more workers than were started.
     """
     began, start, each, ends = nanoseconds(), first, load(pace), load(pool + ENDS)
     if each * (count - first) < load(pool + WORTH):
@@ -177,6 +177,7 @@ def run(pool, rows, frame, first, count, threads, pace):
         while elapsed <= load(pool + SLICE):
             stop = min(start + chunk, count)
             if call_rows(rows, frame, start, stop) != 0 or stop == count:
+                intrinsics.raise_first(frame)
                 return count
             start, chunk = stop, 2 * chunk
             elapsed = nanoseconds() - began
@@ -201,6 +202,7 @@ def run(pool, rows, frame, first, count, threads, pace):
         while load(pool + ENDS) != ends:  # a daemon thread's: there may be no interpreter to come back to
             wait(pool + EVENTS + EVENT * NOBODY)
         intrinsics.take_interpreter(state)
+    intrinsics.raise_first(frame)
     return reached
 
 
@@ -227,14 +229,13 @@ class _Pool:
             with interrupt.deferred(), timing.compiling(), self.lock:
                 run.compile(OF_RUN)
                 if not self.address:  # another thread may have been here meanwhile
-                    self._begin(run.overloads[OF_RUN])
+                    self._begin()
         return self.address
 
-    def _begin(self, compiled):
+    def _begin(self):
         start = -(-self.memory.ctypes.data // LINE) * LINE
         for place, value in DEFAULTS.items():
             self.set(start + place, value)
-        self.set(start + RUN, compiled.library.get_pointer_to_function(compiled.fndesc.llvm_cfunc_wrapper_name))
         for number in (0, NOBODY):
             _new_event(start + EVENTS + EVENT * number)
         self.address = start
@@ -268,7 +269,7 @@ class _Pool:
         self.lock, self.threads = threading.Lock(), []
         self.memory[:] = 0
         if self.address:
-            self._begin(run.overloads[OF_RUN])
+            self._begin()
 
 
 def _new_event(address):

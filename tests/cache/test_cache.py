@@ -130,7 +130,7 @@ calls = {
     "sixteen": lambda: closures.sixteen(1.0), "options": lambda: top.options(1.0), "other": lambda: other.other(1.0),
 }
 results = {name: call() for name, call in calls.items()}
-functions = dict(vars(top), many=top.many.launcher, sixteen=closures.sixteen, other=other.other)
+functions = dict(vars(top), many=top.many.loop, sixteen=closures.sixteen, other=other.other)
 stats = {name: functions[name].stats for name in calls}
 compiled = sorted(name for name, found in stats.items() if sum(found.cache_misses.values()))
 loaded = sorted(name for name, found in stats.items() if sum(found.cache_hits.values()))

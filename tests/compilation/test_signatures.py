@@ -10,6 +10,7 @@ from gpukit.compilation import signatures
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of, types_of
 from gpukit.documents.parse import Rule
 from gpukit.scheduler import workers
+from gpukit.scheduler.intrinsics import Frame
 from gpukit.sorting.twins import first_nan
 
 JOBS = sorted({line.split()[0] for line in FILE.read_text().splitlines()})
@@ -20,6 +21,7 @@ KINDS = [
     types.Array(types.uint16, 1, "C", readonly=True),
     types.NamedUniTuple(types.int64, 3, Rule),
     types.NamedTuple((types.int32, ARRAYS[0], types.NamedUniTuple(types.int8, 3, Rule)), Rule),
+    Frame((ARRAYS[0], types.NamedUniTuple(types.int8, 3, Rule), types.float32)),
 ]
 
 
@@ -45,7 +47,7 @@ def test_lines_are_of_functions_that_there_are(job):
     assert len(tasks) > 1 and len(set(tasks)) == len(tasks)
     for task in tasks:
         found = getattr(importlib.import_module(task.module), task.name)
-        function = inspect.unwrap(getattr(found, "launcher", found))
+        function = inspect.unwrap(getattr(found, "loop", found))
         expected = types_of(task.types)
         assert text_of(expected) == task.types
         inspect.signature(getattr(function, "py_func", function)).bind(*expected)
@@ -53,7 +55,7 @@ def test_lines_are_of_functions_that_there_are(job):
 
 def test_a_line_compiles_what_a_call_needs():
     task = next(task for task in tasks_of("documents") if task.name == "first_nan")
-    function = getattr(first_nan, "launcher", first_nan)
+    function = getattr(first_nan, "loop", first_nan)
     task.compile()
     assert types_of(task.types) in function.overloads
 

@@ -23,7 +23,7 @@ from gpukit import _pool
 from gpukit._jit import Function, njit
 from gpukit.errors import ParameterError
 from gpukit.runtime import thread_count
-from gpukit.scheduler import by_block, workers
+from gpukit.scheduler import BlockFunction, by_block, workers
 from gpukit.scheduler.intrinsics import fetch_add, load, nanoseconds, store
 
 
@@ -205,17 +205,12 @@ def test_arguments_may_be_called_anything_and_options_are_njits():
     out = np.zeros(10, np.int64)
     count_up(7, out, 100, 1000)
     assert out.tolist() == [*range(1100, 1107), 0, 0, 0]
-    assert rows_of(count_up).targetoptions["fastmath"] is False
+    assert count_up.loop.targetoptions["fastmath"] is False
     invert(np.arange(10), out)
     assert out.tolist() == [*range(9, -1, -1)]
     assert list(inspect.signature(count_up).parameters) == ["limit", "out", "pool", "first"]
     with pytest.raises(ValueError, match="nothing"):
         by_block(lambda nothing: 1)(lambda start, stop, out: None)
-
-
-def rows_of(function):
-    """Return the compiled function of a loop's rows."""
-    return function.launcher.py_func.__globals__["_rows"]
 
 
 def test_a_small_loop_wakes_nobody(settings):
@@ -319,13 +314,13 @@ def test_a_thread_of_several_works_alone(eager):
 
 
 def test_a_function_is_compiled_once_and_by_the_caller(eager, monkeypatch):
-    compiled, compile_for = [], Function._compile_for_args
+    noted, compiled = [], Function.compiled
 
-    def noted(self, *arguments, **named):
-        compiled.append((self.py_func.__name__, threading.current_thread()))
-        return compile_for(self, *arguments, **named)
+    def compiled_and_noted(self, types):
+        noted.append((self.py_func.__name__, threading.current_thread()))
+        return compiled(self, types)
 
-    monkeypatch.setattr(Function, "_compile_for_args", noted)
+    monkeypatch.setattr(Function, "compiled", compiled_and_noted)
 
     @by_block(lambda out: out.size)
     def fill(start, stop, out):
@@ -334,7 +329,8 @@ def test_a_function_is_compiled_once_and_by_the_caller(eager, monkeypatch):
 
     out = np.zeros(1000)
     fill(out)
-    assert compiled == [("fill", threading.main_thread())] and len(fill.launcher.signatures) == 1
+    fill(out[:500])
+    assert noted == [("fill", threading.main_thread())] and len(fill.loop.signatures) == 1
 
 
 def test_several_threads_call_at_once(eager):
@@ -394,19 +390,18 @@ def test_a_worker_joins_a_job_that_is_open_and_wants_more(state, is_in, after):
     assert workers.join(words.ctypes.data) == is_in and words[workers.STATE // 8] == after
 
 
-def test_blas_has_one_thread_in_blocks_that_ask_for_it():
+def test_blas_has_one_thread_in_blocks_that_ask_for_it(monkeypatch):
     def blas():
         return [one["num_threads"] for one in threadpool_info() if one["user_api"] == "blas"]
 
-    def recording(*arguments):
+    def recording(self, count, arguments):
         seen.append(blas())
-        return arguments[2]
 
+    monkeypatch.setattr(BlockFunction, "_run", recording)
     before = blas()
     for guarded in (True, False):
         seen = []
         function = by_block(lambda out: out.size, blas=guarded)(invert.__wrapped__)
-        function.launcher = recording
         function(np.zeros(3), np.zeros(3))
         assert seen == [[1] * len(before) if guarded else before] and blas() == before
 
