@@ -54,11 +54,11 @@ class Function(CPUDispatcher):
     def get_compile_result(self, sig):
         return self.callee.get_compile_result(sig)
 
-    def compiled(self, types):
+    def compiled(self, signature):
         """Return what numba has compiled for argument types, compiled or loaded if it is the first time."""
         with self._first_use():
-            self.compile(types)
-        return self.overloads[types]
+            self.compile(signature)
+        return self.overloads[signature]
 
     def _compile_for_args(self, *arguments, **named):
         with self._first_use():
@@ -88,6 +88,13 @@ def njit(function=None, **options):
     if isinstance(made, CPUDispatcher):  # else plain Python: NUMBA_DISABLE_JIT
         made.__class__ = Function
     return made
+
+
+@njit
+def copy_row(source, target):
+    """target[:] = source for vectors, which numba compiles with the text of an error message: a second."""
+    for i in range(len(source)):
+        target[i] = source[i]
 
 
 # A child that is forked while another thread compiles would wait for that thread for ever.

@@ -13,6 +13,7 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import copy_in, copy_page_locked, device_array
+from gpukit._jit import copy_row
 from gpukit.scheduler import by_block
 
 CHUNK = 8 << 20  # bytes of a buffer: hides the cost of a launch and a parallel loop, fits the caches
@@ -86,7 +87,7 @@ def copy(start, stop, source, out):
     """Copy source to out, both (n,)."""
     for piece in range(start, stop):
         end = min((piece + 1) * PIECE, source.size)
-        out[piece * PIECE : end] = source[piece * PIECE : end]
+        copy_row(source[piece * PIECE : end], out[piece * PIECE : end])
 
 
 def current_ring():

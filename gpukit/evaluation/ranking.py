@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_array, ordered_floats
 from gpukit.errors import DataError
@@ -379,7 +379,7 @@ def _merge(values, middle, spare):
     """Merge values[:middle] and values[middle:]; return ascending pairs across them."""
     if values[middle - 1] >= values[middle]:
         return 0
-    spare[:middle] = values[:middle]
+    copy_row(values[:middle], spare)
     left, right, count = 0, middle, 0
     for place in range(values.size):
         if left == middle:

@@ -242,9 +242,7 @@ def call_rows(context, rows, frame, start, stop):
         rows, frame, start, stop = arguments
         kind = context.call_conv.get_function_type(types.none, types_of_rows)
         function = builder.inttoptr(rows, kind.as_pointer())
-        status, _ = context.call_conv.call_function(
-            builder, function, types.none, types_of_rows, [start, stop, frame]
-        )
+        status, _ = context.call_conv.call_function(builder, function, types.none, types_of_rows, [start, stop, frame])
         failed = cgutils.alloca_once_value(builder, I64(0))
         with cgutils.if_unlikely(builder, status.is_error):
             error = builder.ptrtoint(status.excinfoptr, I64)

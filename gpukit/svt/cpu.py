@@ -60,10 +60,16 @@ def workspace(slices, p, dtype):
     )
 
 
+def _columns(buffer, count):
+    """Return a matrix of `count` columns at the start of a buffer: contiguous, so that no other type is compiled."""
+    return buffer.ravel()[: len(buffer) * count].reshape(len(buffer), count)
+
+
 def batch(X, lam, cap, work, out, values, ranks):
     """Threshold slices, at most the number that the workspace holds."""
     d, e, scales, states, spans, turns, V, seats, weights = work
-    d, e, scales, states, V = d[:, : len(X)], e[:, : len(X)], scales[: len(X)], states[: len(X)], V[: len(X)]
+    d, e = _columns(d, len(X)), _columns(e, len(X))
+    scales, states, V = scales[: len(X)], states[: len(X)], V[: len(X)]
     bidiagonal_twins.bidiagonalize(X, d, e, scales, states, V)
     for _ in range(LAUNCHES):
         chase_twins.chase(d, e, states, spans, turns)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
 from gpukit.scheduler import by_block
@@ -18,7 +18,7 @@ def _columns(users, Q, size):
     """Return (F, users) float32: factors of some rows of Q, as columns."""
     columns = np.empty((size, users.size), np.float32)
     for place in range(users.size):
-        columns[:, place] = Q[users[place], :size]
+        copy_row(Q[users[place], :size], columns[:, place])
     return columns
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.imputation.smoothness.formulas import along, pull
 from gpukit.scheduler import by_block
 
@@ -37,7 +37,7 @@ def spread(start, stop, shared, own, first, neighbors, weights, direction, image
         total = 0.0
         for v in range(block * rows // blocks, (block + 1) * rows // blocks):
             out = image[v]
-            out[:] = own[v]
+            copy_row(own[v], out)
             for edge in range(first[v], first[v + 1]):
                 add(out, weights[edge], shared[neighbors[edge]])
             total += product(out, direction[v])

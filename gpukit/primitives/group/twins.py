@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.primitives.group.formulas import digit
 from gpukit.scheduler import by_block
 
@@ -25,7 +25,7 @@ def count_digits(start, stop, keys, shift, width, tiles, counts):
         first, last = _range(block, tiles, keys.size)
         for t in range(first, last):
             own[digit(keys[t], shift, mask)] += 1
-        counts[:, block] = own
+        copy_row(own, counts[:, block])
 
 
 @njit

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.scheduler import by_block
 
 MOST_ROWS, LEAST_ROWS = 256, 8  # documents per product
@@ -31,7 +31,8 @@ def query_means(start, stop, X, offsets, pulls, means):
             for f in range(means.shape[1]):
                 means[t, f] += pulls[i] * X[i, f]
         if weight > 0.0:
-            means[t] /= weight
+            for f in range(means.shape[1]):
+                means[t, f] /= weight
 
 
 @njit
@@ -60,4 +61,5 @@ def weighted_gram(start, stop, X, means, query, pulls, tiles, partial):
         for first in range(share * count, pulls.size, shares * count):
             _centred(X, means, query, pulls, first, rows)
             total += np.dot(rows.T, rows)
-        partial[share] = total
+        for f in range(n):
+            copy_row(total[f], partial[share, f])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.scheduler import by_block
 
 
@@ -34,7 +34,7 @@ def transposed_product(start, stop, X, z, partial):
             if factor != 0.0:
                 for f in range(n):
                     total[f] += factor * row[f]
-        partial[block] = total
+        copy_row(total, partial[block])
 
 
 @by_block(lambda out: out.size)
@@ -73,7 +73,7 @@ def pad_rows(start, stop, X, out):
     """Twin of kernels.matrix.pad_rows."""
     n = X.shape[1]
     for row in range(start, stop):
-        out[row, :n] = X[row]
+        copy_row(X[row], out[row])
         out[row, n:] = 0
 
 

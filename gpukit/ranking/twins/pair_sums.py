@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.ranking.formulas import loss_share
 from gpukit.ranking.twins.matrix import row_dot
 from gpukit.scheduler import by_block
@@ -94,7 +94,7 @@ def pair_product(start, stop, X, v, margin, walk, partners, partial):
             t = walk.queries[at]
             begin, size = walk.offsets[t], walk.offsets[t + 1] - walk.offsets[t]
             _walk_query(X, v, margin, begin, size, walk.heights[t], partners, walk.weights[t], scratch, total)
-        partial[block] = total
+        copy_row(total, partial[block])
 
 
 @by_block(lambda walk: walk.firsts.size - 1)

@@ -60,12 +60,25 @@ def rotate(start, stop, states, spans, turns, V):
             at += hi - lo
 
 
+@njit
+def _order_of(values):
+    """Return the positions of values by descending size, ties by position."""
+    order = np.empty(len(values), np.int64)
+    for i in range(len(values)):
+        place = i
+        while place > 0 and abs(values[order[place - 1]]) < abs(values[i]):
+            order[place] = order[place - 1]
+            place -= 1
+        order[place] = i
+    return order
+
+
 @by_block(lambda lam: len(lam))
 def arrange(start, stop, d, states, scales, lam, cap, seats, weights, ranks, values):
     """Twin of kernels.bulge_chasing.arrange."""
     p, share = len(d), d.dtype.type(tolerances(d.itemsize)[1])
     for k in range(start, stop):
-        order = np.argsort(-np.abs(d[:, k]), kind="mergesort")  # ties by index
+        order = _order_of(d[:, k])
         bound = max(lam[k] * scales[k], share * abs(d[order[0], k]))
         kept = 0
         for seat in range(p):

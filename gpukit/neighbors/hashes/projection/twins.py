@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.neighbors.hashes.projection.formulas import coordinate
 from gpukit.scheduler import by_block
 
@@ -51,7 +51,7 @@ def project_columns(start, stop, users, levels, weights, keys, units, codes, par
         if slot < 0:
             write_signs(totals, codes[item])
         else:
-            partials[slot] = totals
+            copy_row(totals, partials[slot])
 
 
 @by_block(lambda joins: joins.shape[0])

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.simlsh.formulas import (
     ALL_BITS,
@@ -101,7 +101,9 @@ def sum_unit(users, levels, weights, keys, begin, end, slices, count, total, car
     total[:] = U32(0)
     whole_weight = np.int64(0)
     while begin < end:
-        stop = begin + np.searchsorted(levels[begin:end], levels[begin], side="right")
+        stop = begin + 1
+        while stop < end and levels[stop] == levels[begin]:
+            stop += 1
         weight = abs(weights[levels[begin]])
         flip = ALL_BITS if weights[levels[begin]] < 0 else U32(0)
         count_run(users, begin, stop, keys, flip, count)
@@ -133,7 +135,7 @@ def signs(total, threshold, slices, first_word, n_bits, row):
 def whole_vectors(keys):
     """Return keys padded with zeros to a multiple of LANES."""
     padded = np.zeros((keys.size + LANES - 1) // LANES * LANES, np.uint32)
-    padded[: keys.size] = keys
+    copy_row(keys, padded)
     return padded
 
 
@@ -158,7 +160,7 @@ def _hash_units(start, stop, users, levels, weights, padded, units, n_bits, code
             else:
                 totals[slot] = weight
                 for s in range(slices):
-                    partials[slot, s, first:last] = total[s * WORDS : s * WORDS + last - first]
+                    copy_row(slice_of(total, s, last - first), partials[slot, s, first:last])
 
 
 @njit
@@ -168,7 +170,7 @@ def add_slots(partials, first_slot, last_slot, words, total, carry):
     part = np.zeros(slices * WORDS, np.uint32)
     for slot in range(first_slot, last_slot):
         for s in range(slices):
-            part[s * WORDS : s * WORDS + last - first] = partials[slot, s, first:last]
+            copy_row(partials[slot, s, first:last], slice_of(part, s, last - first))
         add_shifted(part, slices, total, 0, slices, carry)
 
 
@@ -197,10 +199,10 @@ def add_chunks(start, stop, joins, n_bits, partials, totals, whole, sums, codes)
             last = min(first + WORDS, n_words)
             total, carry = np.zeros(slices * WORDS, np.uint32), np.empty(last - first, np.uint32)
             for s in range(slices):
-                total[s * WORDS : s * WORDS + last - first] = sums[item, s, first:last]
+                copy_row(sums[item, s, first:last], slice_of(total, s, last - first))
             add_slots(partials, first_slot, last_slot, (first, last), total, carry)
             for s in range(slices):
-                sums[item, s, first:last] = total[s * WORDS : s * WORDS + last - first]
+                copy_row(slice_of(total, s, last - first), sums[item, s, first:last])
             signs(total, (weight + 1) // 2, slices, first, n_bits, codes[item, first:last])
 
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.solvers.ials.plan import PANEL
 from gpukit.factorization.solvers.squares.formulas import over_pivot
 from gpukit.scheduler import by_block
@@ -37,7 +37,7 @@ def _step(row, begin, above, pivot, out):
     """out = a row outside the step's panel, after the step."""
     size = len(pivot)
     left = row[begin : begin + size]
-    out[:] = row
+    copy_row(row, out)
     out[begin : begin + size] = 0.0
     for c in range(size):
         share = 0.0
@@ -59,7 +59,7 @@ def _panel(shared, decay, step, source):
         wholes[a] = shared[begin + a, begin + a] + decay
         for b in range(n):
             above[a, b] = _number(shared, decay, source, step == 0, begin + a, b)
-        pivot[a] = above[a, begin : begin + size]
+        copy_row(above[a, begin : begin + size], pivot[a])
     _invert(wholes, pivot)
     above[:, begin : begin + size] = 0.0
     return pivot, above
@@ -78,7 +78,7 @@ def _invert_rows(start, stop, shared, decay, step, source, pivot, above, out, in
             for c in range(size):
                 for f in range(n):
                     out[i, f] += pivot[i - begin, c] * above[c, f]
-            out[i, begin : begin + size] = pivot[i - begin]
+            copy_row(pivot[i - begin], out[i, begin : begin + size])
         else:
             _step(row, begin, above, pivot, out[i])
         for f in range(n):

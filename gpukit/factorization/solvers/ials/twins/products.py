@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.solvers.squares.formulas import ZERO
 from gpukit.scheduler import by_block
 
@@ -46,4 +46,4 @@ def products_of_pieces(start, stop, pieces, minor, weights, goal, ways, table, s
             a, b = np.uint64(minor[t]), np.uint64(minor[min(t + 1, last)])
             c, d = np.uint64(minor[min(t + 2, last)]), np.uint64(minor[min(t + 3, last)])
             _add_four(table, a, b, c, d, way, (goal, weights, t, end), total)
-        sums[piece] = total
+        copy_row(total, sums[piece])

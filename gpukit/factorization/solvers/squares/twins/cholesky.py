@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO, inverse_pivot, weight_at
 from gpukit.factorization.solvers.squares.twins.gram import TOGETHER, add_products
@@ -13,7 +13,8 @@ from gpukit.scheduler import by_block
 def summed(owner, grams, shared, decay, damping, out):
     """out = lower half of a row's Gram matrix: all its pieces, the shared matrices, and the weights on the diagonal."""
     first, n = owner[1], out.shape[0] - 2
-    out[:] = grams[first]
+    for f in range(n + 2):
+        copy_row(grams[first, f], out[f])
     for piece in range(first + 1, first + owner[2]):
         out += grams[piece]
     for part in range(shared.shape[0]):
@@ -60,7 +61,7 @@ def _factor_columns(columns, first, end, squares, inverses):
 def _solve_back(gram, inverses, out):
     """out = the unknowns, from a factor whose last row is the right-hand side."""
     size = gram.shape[0] - 1
-    out[:] = gram[size, :size]
+    copy_row(gram[size, :size], out)
     for done in range(size):
         j = size - 1 - done
         out[j] *= inverses[j]

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.scheduler import by_block
@@ -62,7 +62,7 @@ def sum_of_grams(start, stop, grams, out):
     """Twin of kernels.gram.sum_of_grams."""
     for a in range(start, stop):
         total = out[0, a]
-        total[:] = grams[0, a]
+        copy_row(grams[0, a], total)
         for piece in range(1, grams.shape[0]):
             total += grams[piece, a]
 

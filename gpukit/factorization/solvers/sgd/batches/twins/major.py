@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import njit
+from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.batches.twins.team import add, learn
@@ -35,7 +35,7 @@ def _walk(chunk, minor, values, codes, levels, P, Q, influence, offsets, rates, 
             near = terms(residual, unrated, w, c, explicit, implicit)
         target = values[first + t] - (p[n + BIAS] + near)
         error = target - (dot(p, q, n) + q[n + BIAS])
-        seen[slot + t, :n] = p[:n]
+        copy_row(p[:n], seen[slot + t])
         seen[slot + t, n] = target
         learn(change, p, q, n, error, rates)
         if size:
