@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit._cores import cores
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import clicks as judged
 from gpukit.cli.factorization.oddities import alike, unlike_ratings
@@ -19,6 +20,7 @@ from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_clicks, are_pairs
+from gpukit.ratings.gather import joined
 from gpukit.ratings.handed import read_by_first
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
@@ -223,8 +225,9 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 def together(one, other):
     """Return the Ratings of two parts of one table."""
-    parts = one.columns(), other.columns()
-    return one.with_columns(**{name: np.concatenate((column, parts[1][name])) for name, column in parts[0].items()})
+    parts = other.columns()
+    whole = {name: joined([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
+    return one.with_columns(**whole)
 
 
 def save(ask, run, saved):

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
@@ -122,9 +123,10 @@ class Answering(Recommending):
         """Return the training ratings of each user (M,) and item (N,), int64."""
         self._check_fitted()
         if not hasattr(self, "_counts"):
-            history, of_items = self._rated, np.zeros(len(self.item_ids_), np.int64)
-            for start in range(0, len(history.items), PIECE):
-                of_items += np.bincount(history.items[start : start + PIECE], minlength=len(of_items))
+            history, n_items = self._rated, len(self.item_ids_)
+            pieces = [history.items[start : start + PIECE] for start in range(0, len(history.items), PIECE)]
+            counts = shared_out(lambda items: np.bincount(items, minlength=n_items), pieces)
+            of_items = sum(counts, np.zeros(n_items, np.int64))
             self._counts = np.diff(history.indptr)[: len(self.user_ids_)], of_items
         return self._counts
 
