@@ -36,14 +36,16 @@ class Function(CPUDispatcher):
     which has none of it, and the function itself is compiled if Python calls it.
     """
 
-    @functools.cached_property
+    @property
     def callee(self):
         """The dispatcher of numba that compiled code uses."""
-        return attach(numba.jit(**{**self.targetoptions, **NO_WRAPPERS})(self.py_func))
+        if "_callee" not in vars(self):  # the lock of functools.cached_property might be held in a fork
+            self._callee = attach(numba.jit(**{**self.targetoptions, **NO_WRAPPERS})(self.py_func))
+        return self._callee
 
     @property
     def is_compiling(self):
-        return super().is_compiling or ("callee" in vars(self) and self.callee.is_compiling)
+        return super().is_compiling or ("_callee" in vars(self) and self._callee.is_compiling)
 
     def get_call_template(self, args, kws):
         return self.callee.get_call_template(args, kws)
@@ -54,11 +56,12 @@ class Function(CPUDispatcher):
     def get_compile_result(self, sig):
         return self.callee.get_compile_result(sig)
 
-    def compiled(self, signature):
-        """Return what numba has compiled for argument types, compiled or loaded if it is the first time."""
-        with self._first_use():
+    def address(self, signature):
+        """Return the address of the code for argument types, compiled or loaded if it is the first time."""
+        with self._first_use(), global_compiler_lock:  # LLVM's own lock must not be held in a fork
             self.compile(signature)
-        return self.overloads[signature]
+            made = self.overloads[signature]
+            return made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
 
     def _compile_for_args(self, *arguments, **named):
         with self._first_use():

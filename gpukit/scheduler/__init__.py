@@ -96,8 +96,7 @@ class BlockFunction:
 
     def _address_for(self, kinds, arguments):
         """Return the address of the compiled loop for the kinds of arguments that these are."""
-        made = self.loop.compiled((WORD, WORD, Frame(tuple(map(typeof, arguments)))))
-        self.addresses[kinds] = made.library.get_pointer_to_function(made.fndesc.llvm_func_name)
+        self.addresses[kinds] = self.loop.address((WORD, WORD, Frame(tuple(map(typeof, arguments)))))
         return self.addresses[kinds]
 
 

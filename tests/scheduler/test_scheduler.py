@@ -10,6 +10,7 @@ import sys
 import threading
 import weakref
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -213,6 +214,71 @@ def test_arguments_may_be_called_anything_and_options_are_njits():
         by_block(lambda nothing: 1)(lambda start, stop, out: None)
 
 
+class Pair(NamedTuple):
+    first: object
+    second: object
+
+
+@by_block(lambda out: out.size)
+def copy_all(start, stop, array, pair, flag, small, real, number, out):
+    """out = all entries of the arrays, in order, and the numbers."""
+    for _ in range(start, stop):
+        at = 0
+        for row in array:
+            for value in row.flat:
+                out[at] = value
+                at += 1
+        for value in pair.first[1]:
+            out[at] = value
+            at += 1
+        out[at], out[at + 1], out[at + 2], out[at + 3] = flag, small, real, number
+        out[at + 4] = pair.second + len(pair.first[0])
+
+
+BASE = np.arange(24, dtype=np.float32).reshape(4, 6)
+
+
+def read_only():
+    array = BASE.astype(np.int16)
+    array.flags.writeable = False
+    return array
+
+
+@pytest.mark.parametrize(
+    "array",
+    [BASE, BASE.T, BASE[::-1, ::2], np.asfortranarray(BASE), BASE.reshape(2, 3, 4), BASE[:0], BASE > 7, read_only()],
+    ids=["C", "transposed", "strided", "F", "3 dimensions", "empty", "bool", "read-only"],
+)
+@pytest.mark.parametrize(
+    "numbers", [(True, np.int8(-3), np.float32(0.1), -(2**62)), (np.False_, np.uint32(2**32 - 1), 0.1, 5)]
+)
+def test_arguments_arrive_as_numpy_has_them(settings, array, numbers):
+    """All are passed by address or in one word, see intrinsics.arguments_of."""
+    for first in ((np.empty(5), np.array([1.5, 2.5])), (np.empty((3, 2)), np.arange(2)[::-1])):
+        out = np.zeros(array.size + 7)
+        copy_all(array, Pair(first, 2.25), *numbers, out)
+        want = [*array.ravel(), *first[1], *numbers, 2.25 + len(first[0])]
+        np.testing.assert_array_equal(out, np.array(want, float))
+
+
+def test_tuples_of_other_lengths_are_other_types(settings):
+    @by_block(lambda out: out.size)
+    def last(start, stop, some, other, out):
+        for row in range(start, stop):
+            out[row] = some[len(some) - 1] + 10 * other[len(other) - 1]
+
+    out = np.zeros(1, np.int64)
+    last((1, 2), (3,), out)
+    assert out[0] == 32
+    last((1,), (2, 3), out)
+    assert out[0] == 31
+
+
+def test_a_number_that_no_word_holds_is_refused():
+    with pytest.raises(OverflowError):
+        count_up(2**64, np.zeros(3, np.int64), 0, 0)
+
+
 def test_a_small_loop_wakes_nobody(settings):
     word(workers.SLICE).value = 1 << 40
     uneven_sums(lengths_of(1000), np.zeros(1000), np.zeros(1000, np.int64))
@@ -314,13 +380,13 @@ def test_a_thread_of_several_works_alone(eager):
 
 
 def test_a_function_is_compiled_once_and_by_the_caller(eager, monkeypatch):
-    noted, compiled = [], Function.compiled
+    noted, address = [], Function.address
 
-    def compiled_and_noted(self, types):
+    def noted_address(self, types):
         noted.append((self.py_func.__name__, threading.current_thread()))
-        return compiled(self, types)
+        return address(self, types)
 
-    monkeypatch.setattr(Function, "compiled", compiled_and_noted)
+    monkeypatch.setattr(Function, "address", noted_address)
 
     @by_block(lambda out: out.size)
     def fill(start, stop, out):
