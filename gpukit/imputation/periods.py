@@ -198,3 +198,9 @@ def spectrum(series, size):
     """Return (size / 2 + 1,): the power of each frequency, summed over series (N, T)."""
     waves = np.fft.rfft(series, size, axis=1)
     return np.einsum("ij,ij->j", waves.real, waves.real) + np.einsum("ij,ij->j", waves.imag, waves.imag)
+
+
+def lags_of(problem):
+    """Return lags of a period and of seven, if two of them are present."""
+    lags = (problem.period, 7 * problem.period)
+    return [lag for lag in lags if lag > 1 and 2 * lag <= problem.values.shape[1]]

@@ -10,16 +10,17 @@ from gpukit._pool import staying
 from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
-from gpukit.imputation import choose, inputs
+from gpukit.imputation import inputs
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
-from gpukit.imputation.auto.deviations import least_of
-from gpukit.imputation.auto.spectral import competes, packed, unpacked
-from gpukit.imputation.fitted_options import fitted_options
+from gpukit.imputation.auto.uncertainty import least_of
+from gpukit.imputation.distributed.worker import Crew
+from gpukit.imputation.options import fitted_options
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
-from gpukit.imputation.shared.crew import Crew
+from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
+from gpukit.imputation.spectral.method import competes, packed, unpacked
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
 from gpukit.imputation.units import in_units, units_for

@@ -11,7 +11,7 @@ from gpukit.errors import DataError
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation.auto import saving as plans
 from gpukit.imputation.auto.saved_settings import spectral_of
-from gpukit.imputation.choose import Trial
+from gpukit.imputation.spectral.choose import Trial
 from gpukit.imputation.spectral.path import History
 from gpukit.imputation.spectral.run import Setting
 from gpukit.imputation.tables import window as holdings

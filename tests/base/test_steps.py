@@ -8,7 +8,8 @@ import inspect
 
 import pytest
 
-ROOMS = ("factorization", "imputation.spectral", "neighbors", "ranking")
+ROOMS = ("factorization", "neighbors", "ranking")
+TWINS = ("imputation.smoothness", "imputation.soft_impute", "imputation.spectral")
 SIDES = ("cpu", "gpu")
 
 
@@ -46,6 +47,19 @@ def test_modules_of_steps(room, side):
     assert faults(module, steps.Steps) == []
     if hasattr(steps, "Session"):
         assert faults(module.Session, steps.Session, True) == []
+
+
+@pytest.mark.parametrize("room", TWINS)
+def test_both_devices_have_the_same_class(room):
+    cpu, gpu = (importlib.import_module(f"gpukit.{room}.{side}") for side in SIDES)
+    assert public_methods(gpu.Session) >= public_methods(cpu.Session)
+
+
+def public_methods(owner):
+    """Return {(name, arguments)} of the public methods of a class, and of its constructor."""
+    own = {name: part for name, part in vars(owner).items() if inspect.isfunction(part)}
+    own = {name: part for name, part in own.items() if not name.startswith("_") or name == "__init__"}
+    return {(name, *inspect.signature(part).parameters) for name, part in own.items()}
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -14,7 +14,7 @@ from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.spectral.gpu import array_library
-from imputation.shared.test_gpu import both_walked, walked
+from imputation.distributed.test_gpu import both_walked, walked
 
 pytestmark = pytest.mark.gpu
 

@@ -9,8 +9,8 @@ from gpukit.bench import Conditions
 from gpukit.bench import imputation as single
 from gpukit.bench.checks import check_error, relative_error
 from gpukit.device.workspace import Workspace
-from gpukit.imputation.shared.crew import Crew
-from gpukit.imputation.shared.session import END, SharedSession, serve
+from gpukit.imputation.distributed.completion import END, SharedSession, serve
+from gpukit.imputation.distributed.worker import Crew
 from gpukit.imputation.spectral.path import fit_path
 
 WARM_UP_STEPS = 6  # subspaces are cold and load balancing moves parts

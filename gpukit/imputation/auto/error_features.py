@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit._pool import by_rows, shared_out
+from gpukit.imputation import kriging as cov
 from gpukit.imputation import scans
-from gpukit.imputation.baselines.nearest import heaviest
-from gpukit.imputation.kriging import covariance as cov
 from gpukit.imputation.problem import lonely
+from gpukit.imputation.simple import heaviest
 
 FEATURES = 9
 NEAR = 10  # nearest neighbours on the graph

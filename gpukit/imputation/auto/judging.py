@@ -10,10 +10,11 @@ from gpukit import device as devices
 from gpukit._pool import alone, run_on_threads
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import NEVER
-from gpukit.imputation.baselines.means import level
-from gpukit.imputation.baselines.series import interpolation
-from gpukit.imputation.kriging.plan import MANY, MOST
 from gpukit.imputation.problem import lonely
+from gpukit.imputation.simple import interpolation, level
+
+MANY = 600  # vertices from which on covariance.COARSE is what is tried, and all threads of the host serve one matrix
+MOST = 3000  # vertices
 
 
 class Fold(NamedTuple):

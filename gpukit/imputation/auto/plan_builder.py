@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.auto import calibration, deviations
+from gpukit.imputation.auto import calibration, uncertainty
+from gpukit.imputation.auto.ensemble import shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
-from gpukit.imputation.auto.mixing import shares_of, weighted_mean
 from gpukit.imputation.auto.plan import MIX, Plan
 
 USED = 0.005  # members whose largest share is smaller are dropped
@@ -38,8 +38,8 @@ def build_plan(folds, judged, trials, metric, may_bend):
     errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    least = deviations.least_of(first.values[first.seen], hidden)
-    model = deviations.learn_with_growth(errors, changes, units[0], least)
+    least = uncertainty.least_of(first.values[first.seen], hidden)
+    model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
@@ -76,11 +76,11 @@ def choose_members(folds, fold_kinds, judged, metric):
 
 
 def errors_of(fold, fold_kinds, estimates, field):
-    """Return deviations.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
-    return deviations.Errors(residuals, fold_kinds[fold.hidden], features)
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
 
 
 def report(folds, judged, trials, served, metric):

@@ -8,13 +8,13 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation import scans
-from gpukit.imputation.auto import calibration, deviations, masking
+from gpukit.imputation.auto import calibration, masking, uncertainty
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
 from gpukit.imputation.auto.judging import Fold, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.plan_builder import Judged, build_plan
-from gpukit.imputation.auto.spectral import note_left_out
+from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
@@ -113,7 +113,7 @@ def plan_without_folds(problem, name):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), uncertainty.constant(spread), [], [note])
 
 
 def notes_of(problem):

@@ -2,9 +2,9 @@
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError
-from gpukit.imputation.auto.spectral import packed
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.local.plan import MOST as MOST_SERIES
+from gpukit.imputation.local.formulas import MOST as MOST_SERIES
+from gpukit.imputation.spectral.method import packed
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting
 from gpukit.imputation.spectral.thresholds import WEIGHTS

@@ -5,8 +5,18 @@ import math
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.imputation.local.formulas import between, share_between, weight_of
-from gpukit.imputation.local.plan import CELL, LEAST, OWN, ROW, SIDE, THREADS, TILE
+from gpukit.imputation.local.formulas import (
+    CELL,
+    LEAST,
+    OWN,
+    ROW,
+    SIDE,
+    THREADS,
+    TILE,
+    between,
+    share_between,
+    weight_of,
+)
 
 ONE = np.float32(1.0)
 

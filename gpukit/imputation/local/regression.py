@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.local.plan import PIECE, PIECES
+PIECE = 1024  # values summed by one block
+PIECES = 4096  # whose sums are in memory at once
 
 
 class Pieces(NamedTuple):
@@ -39,7 +40,7 @@ class Sorted(NamedTuple):
 def regress(session, values, start, pulls, group, rounds):
     """Return [(G, size) float64] coefficients on the host for each of pulls; the start for empty groups.
 
-    session: steps.Session; values: Sorted, features on the session's device, the rest on the host; start and each of
+    session: cpu.Session; values: Sorted, features on the session's device, the rest on the host; start and each of
     pulls (S, size) float64: the start of coefficients, and its ridge, in summed squares of features; group (G,) int32:
     the start of each group; rounds: of reweighting, 0 for squares.
     """

@@ -7,8 +7,15 @@ import numpy as np
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.local.plan import ENOUGH, EQUAL, FEW, OF_VERTEX, POOL, RIDGE, RIDGES, ROUNDS
 from gpukit.imputation.local.regression import Sorted, regress
+
+RIDGE = 100.0  # weight of a kind's start, in values
+RIDGES = (30.0, 100.0, 300.0, 1000.0, 5000.0)  # weights of a vertex's start, in values
+EQUAL = 1.001  # times the least error: the largest ridge below it is selected
+ENOUGH = 200  # values of a kind to select its ridge
+ROUNDS, FEW = 5, 2  # of reweighting; of reweighting in the selection of ridges
+POOL = 20_000  # values for coefficients of all vertices
+OF_VERTEX = 1_000  # of one kind and vertex
 
 
 class HiddenValues(NamedTuple):

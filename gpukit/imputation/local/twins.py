@@ -3,8 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.imputation.local.formulas import between, share_between, weight_of
-from gpukit.imputation.local.plan import CELL, LEAST, OWN, TILE
+from gpukit.imputation.local.formulas import CELL, LEAST, OWN, TILE, between, share_between, weight_of
 from gpukit.scheduler import by_block
 
 

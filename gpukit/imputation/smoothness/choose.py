@@ -4,24 +4,23 @@ import numpy as np
 
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.smoothness.plan import (
-    FACTORS,
-    MOST_TRIALS,
-    NUMBERS,
-    POWERS,
-    REPEATS,
-    ROUGH,
-    STARTS,
-    WINDOW,
-    WORTH,
-    Weights,
-)
-from gpukit.imputation.smoothness.solve import lags_of, solve
+from gpukit.imputation.periods import lags_of
+from gpukit.imputation.smoothness.solve import ROUGH, Weights, solve
 from gpukit.model_selection.budget import Budget
+
+WINDOW = 1 << 17  # numbers of the search
+NUMBERS = 1 << 18  # of all folds of a search
+POWERS = (0, 1)
+# Starts (alike, a, b, c) of the search, for gaps and for unobserved vertices.
+STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in POWERS)
+REPEATS = (0.1, 0.01)  # s before finer steps
+FACTORS = (4.0, 2.0)  # of weights, for each round of the search
+MOST_TRIALS = 40
+WORTH = 0.999  # relative error that a step of the search must reach
 
 
 def best(problem, start_work):
-    """Return the plan.Weights with the least error on hidden values of a problem.
+    """Return the Weights with the least error on hidden values of a problem.
 
     start_work: method.start_work.
     """

@@ -2,6 +2,9 @@
 
 from gpukit._jit import njit
 
+THREADS = 256
+BLOCKS = 528  # of sums of products, equal on both devices
+
 
 @njit(inline="always")
 def pull(here, other, weight):

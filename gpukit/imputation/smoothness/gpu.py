@@ -5,11 +5,11 @@ import numpy as np
 from gpukit._driver import copy_in, device_array, launch, zeros
 from gpukit.device.upload import to_device
 from gpukit.imputation.smoothness import kernels
-from gpukit.imputation.smoothness.plan import BLOCKS, THREADS
+from gpukit.imputation.smoothness.formulas import BLOCKS, THREADS
 
 
 class Session:
-    """See steps.Session."""
+    """See cpu.Session."""
 
     def __init__(self, ground, start):
         self.seen, self.gaps, self.lags = sent(ground.seen), to_device(ground.gaps), to_device(ground.lags)
@@ -26,7 +26,7 @@ class Session:
         self.total = np.empty(BLOCKS)
 
     def weigh(self, near, steady, together, inverse):
-        """See steps.Session."""
+        """See cpu.Session."""
         self.weights = near, to_device(steady), to_device(together)
         self.inverse.copy_to_device(np.ascontiguousarray(inverse))
         self.direction.copy_to_device(self.x)
@@ -34,23 +34,23 @@ class Session:
         self.x.copy_to_device(self.none)
 
     def image(self):
-        """See steps.Session."""
+        """See cpu.Session."""
         between = self.seen, self.gaps, self.lags
         launch(kernels.differ, BLOCKS, THREADS, self.direction, *between, *self.weights, self.shared, self.own)
         launch(kernels.spread, BLOCKS, THREADS, self.shared, self.own, *self.edges, self.direction, self.out, self.sums)
         return self.sum()
 
     def advance(self, length):
-        """See steps.Session."""
+        """See cpu.Session."""
         launch(kernels.advance, BLOCKS, THREADS, np.float32(length), *self.flat, self.sums)
         return self.sum()
 
     def redirect(self, share):
-        """See steps.Session."""
+        """See cpu.Session."""
         launch(kernels.redirect, BLOCKS, THREADS, np.float32(share), self.flat[-1], self.flat[0])
 
     def answer(self):
-        """See steps.Session."""
+        """See cpu.Session."""
         return self.x.copy_to_host()
 
     def sum(self):

@@ -4,8 +4,8 @@ import numpy as np
 
 from gpukit._pool import shared_out
 from gpukit.graphs.adjacency import normalized_laplacian
-from gpukit.imputation.smoothness.plan import FEW
 
+FEW = 10.0  # weight of the usual change, in changes
 NUMBERS, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
 TOGETHER = 1 << 20  # changes of a thread's block
 

@@ -6,13 +6,12 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.device.engine import engine
-from gpukit.imputation.baselines.series import interpolation
-from gpukit.imputation.periods import row_means
+from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import Method
+from gpukit.imputation.simple import interpolation
 from gpukit.imputation.smoothness.choose import best
-from gpukit.imputation.smoothness.plan import FEW, Weights
-from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
-from gpukit.imputation.smoothness.steps import Observed
+from gpukit.imputation.smoothness.graph import FEW
+from gpukit.imputation.smoothness.solve import Observed, Weights, ground_of, solve
 
 
 class Work(NamedTuple):

@@ -1,14 +1,50 @@
 """Conjugate gradients for given weights, for both devices."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from gpukit.imputation.periods import lags_of
 from gpukit.imputation.smoothness.graph import laplacian_of
-from gpukit.imputation.smoothness.plan import STEPS, TOLERANCE, WEEK
-from gpukit.imputation.smoothness.steps import Observed
+
+STEPS = 200  # at most
+TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
+
+
+class Weights(NamedTuple):
+    """Weights of the objective.
+
+    alike: the power of the ends' similarity in edge weights (graph.py), 0 or 1; near (a): on the graph; steady (b):
+    from column to column; together (c): of changes; repeats: s of each further lag, (lags,).
+    """
+
+    alike: int
+    near: float
+    steady: float
+    together: float
+    repeats: tuple
+
+
+class Observed(NamedTuple):
+    """Observed values of a table and its graph.
+
+    values (N, T) float32, 0 where missing; seen (N, T) bool; gaps (T,) float32, lags (K,) int32 (kernels.differ); first
+    (N + 1,) int32, neighbors (E,) int32, weights (E,) float32: the rows of the graph's Laplacian; own (N,) float32:
+    its diagonal.
+    """
+
+    values: np.ndarray
+    seen: np.ndarray
+    gaps: np.ndarray
+    lags: np.ndarray
+    first: np.ndarray
+    neighbors: np.ndarray
+    weights: np.ndarray
+    own: np.ndarray
 
 
 def ground_of(problem, rest, alike):
-    """Return the steps.Observed of a problem.
+    """Return the Observed of a problem.
 
     rest (N, T) float32: its values, 0 where missing; alike: see graph.laplacian_of.
     """
@@ -18,12 +54,6 @@ def ground_of(problem, rest, alike):
     return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
 
 
-def lags_of(problem):
-    """Return lags of a period and of seven, if two of them are present."""
-    lags = (problem.period, WEEK * problem.period)
-    return [lag for lag in lags if lag > 1 and 2 * lag <= problem.values.shape[1]]
-
-
 def gaps_of(at):
     """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
     apart = np.diff(at)
@@ -31,7 +61,7 @@ def gaps_of(at):
 
 
 def solve(session, ground, weights, tolerance=TOLERANCE, steps=STEPS):
-    """Solve from the session's last solution for weights (plan.Weights); return the number of steps."""
+    """Solve from the session's last solution for weights (Weights); return the number of steps."""
     near, steady, together = laws(weights)
     inverse = 1.0 / diagonal(ground, near, steady, together)
     goal = tolerance**2 * float(np.vdot(ground.values * inverse, ground.values).real)

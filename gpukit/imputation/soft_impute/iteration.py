@@ -3,11 +3,16 @@
 import numpy as np
 
 from gpukit._pool import alone, shared_out
-from gpukit.imputation.soft_impute.plan import CHANGE, SPARE, STEPS, TURNS, WHOLE
+
+STEPS = 25
+CHANGE = 1e-2  # relative change of the estimate at which it stops
+WHOLE = 512  # largest number of rows with all singular values; otherwise only the largest, from the last step
+TURNS = 4  # of the first search for the largest singular values
+SPARE = 10  # additional singular vectors
 
 
 def completed(steps, sessions, shares):
-    """Return [(n, m) float32], low-rank estimates of sessions (steps.Session); shares: see plan.SHARES.
+    """Return [(n, m) float32], low-rank estimates of sessions (cpu.Session); shares: see method.SHARES.
 
     steps: the module of the sessions.
     """

@@ -5,11 +5,11 @@ computed once. An iteration transforms the incomplete vertices: Z = C + U_mis' x
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.imputation.spectral import twins
-from gpukit.imputation.spectral.steps import Known
 from gpukit.svt import cpu as svt
 from gpukit.svt.warm_start import WarmThresholding, pays
 from gpukit.timing import work_clock
@@ -20,11 +20,25 @@ BLOCKS = 64  # of the sums, so that results do not depend on the number of threa
 LARGE = 2.0**40  # numbers from its inverse up to it need no scaling
 
 
+class Known(NamedTuple):
+    """Data common to all sessions of one tensor.
+
+    unit: scale of its numbers; C (K, m n): transform of observed values, on the device; largest (K,) float64 on the
+    host, or None.
+    """
+
+    unit: float
+    C: object
+    largest: object
+
+
 class Session:
     """Computation of one tensor on one basis.
 
+    rounding: negligible relative error; seconds: {part of a step: seconds}.
+
     basis: basis.Basis. observed (N, m, n): centred, 0 where missing. mask: (N,) or (N, m, n) bool, True = observed.
-    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: steps.Known of an earlier
+    dtype: float32 or float64. workspace: of the run, for GPU buffers; unused here. known: Known of an earlier
     session with the same arguments, or None. Memory: C and Z, a copy of the tensor each, and the estimate and its last
     step, two copies of the incomplete vertices.
     """
@@ -53,19 +67,19 @@ class Session:
     def largest(self):
         """Return (K,) float64: the largest singular value of each slice of the zero-filled tensor."""
         if self.leading is None:
-            self.leading = self.values(self.C)[:, 0]
+            self.leading = self._values(self.C)[:, 0]
         return self.leading
 
     def known(self):
-        """Return steps.Known for the next session of the same tensor."""
+        """Return Known for the next session of the same tensor."""
         return Known(self.unit, self.C, self.leading)
 
     def spectrum(self, count):
         """Return (K, count) float64: leading singular values of the slices, the estimate filled in."""
         self.transform(self.now)
-        return self.values(self.Z)[:, :count]
+        return self._values(self.Z)[:, :count]
 
-    def values(self, flat):
+    def _values(self, flat):
         """Return (K, min(m, n)) float64: the singular values of the slices of (K, m n)."""
         return singular_values(self.slices(flat)).astype(np.float64) / self.unit
 

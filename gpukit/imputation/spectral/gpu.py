@@ -12,6 +12,7 @@ from gpukit.graphs.basis import vectors_on_gpu
 from gpukit.imputation.spectral import kernels
 from gpukit.imputation.spectral.cpu import (
     LARGE,
+    Known,
     count_seconds,
     hidden_entries,
     in_units,
@@ -19,7 +20,6 @@ from gpukit.imputation.spectral.cpu import (
     out_of_units,
     unit_of,
 )
-from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm_start import WarmThresholding, pays
 
@@ -78,7 +78,7 @@ class Session:
         """See cpu.Session."""
         if self.leading is None or self.warm:  # this also initializes the subspace
             self.Z[...] = self.C
-            found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
+            found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self._values()[:, 0]
             self.leading = found
         return self.leading
 
@@ -89,9 +89,9 @@ class Session:
     def spectrum(self, count):
         """See cpu.Session."""
         self.transform(self.now)
-        return self.values()[:, :count]
+        return self._values()[:, :count]
 
-    def values(self):
+    def _values(self):
         """Return (K, min(m, n)) float64 on the host: the singular values of the slices of Z."""
         whole = self.thresholding(None, whole=True)
         whole.run()

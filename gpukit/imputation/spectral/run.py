@@ -7,9 +7,9 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
-from gpukit.imputation import holdout
 from gpukit.imputation.centering import centred, mean_of
-from gpukit.imputation.shared.parts import can_share
+from gpukit.imputation.distributed.partition import can_share
+from gpukit.imputation.spectral import holdout
 from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
 from gpukit.imputation.spectral.thresholds import first_thresholds
 from gpukit.timing import work_clock
@@ -57,7 +57,7 @@ def start(place, setting, observed, mask, known=None):
     It is 0 where the mask is False. known: of an earlier session.
     """
     if place.crew is not None and can_share(observed.shape, place.basis.size, place.crew.team.size):
-        from gpukit.imputation.shared.session import SharedSession
+        from gpukit.imputation.distributed.completion import SharedSession
 
         session = SharedSession(place.crew, place.basis, observed, mask, place.dtype)
     else:

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.imputation.auto import deviations, gap_kinds, plan_builder
+from gpukit.imputation.auto import gap_kinds, plan_builder, uncertainty
 from gpukit.imputation.auto.judging import Fold
 from gpukit.imputation.auto.plan import Plan
 
@@ -39,10 +39,10 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
 def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold have one size, which ends the others' intervals."""
-    count, features = 500, np.zeros((500, deviations.FEATURES))
+    count, features = 500, np.zeros((500, uncertainty.FEATURES))
     kinds = np.full(count, gap_kinds.ALWAYS, np.int8)
-    parts = [deviations.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
-    found = deviations.WIDE * deviations.predict_left_out(parts, strengths)
+    parts = [uncertainty.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
+    found = uncertainty.WIDE * uncertainty.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
 
 

@@ -8,8 +8,8 @@ from scipy import fft
 
 from gpukit import GraphImputer
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
-from gpukit.imputation.kriging import covariance as cov
-from gpukit.imputation.kriging import method as kriging
+from gpukit.imputation import kriging
+from gpukit.imputation import kriging as cov
 from imputation.auto.test_auto import T, waves
 
 COUNT = 14

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, cpu, learning, regression, twins
-from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
+from gpukit.imputation.local import alike, cpu, regression, twins
+from gpukit.imputation.local import method as local
+from gpukit.imputation.local.method import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.local import inputs, naive
@@ -188,8 +189,8 @@ def test_of_long_series_a_window_is_learned_from(monkeypatch):
     truth = np.sin(2 * np.pi * t / 250) + np.sin(2 * np.pi * t / 37 + np.linspace(0, 1, N)[:, None])
     seen = np.random.default_rng(0).random(truth.shape) > 0.2
     windows = []
-    monkeypatch.setattr(learning, "WINDOW", N * 300)
-    monkeypatch.setattr(learning, "folds_for", lambda part: windows.append(part.shape) or 3)
+    monkeypatch.setattr(local, "WINDOW", N * 300)
+    monkeypatch.setattr(local, "folds_for", lambda part: windows.append(part.shape) or 3)
     model = GraphImputer(method="local", device="cpu").fit(ring(), truth, seen)
     assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05
 
@@ -201,11 +202,11 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
     rough = rng.normal(size=(N, 200))
     smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
     truth = smooth[:, t % 200] + 0.1 * rng.normal(size=(N, len(t)))
-    given, kept, units, parts_of = set(), set(), learning.units, learning.parts_of
-    monkeypatch.setattr(learning, "WINDOW", N * 300)
-    monkeypatch.setattr(learning, "folds_for", lambda part: 2)
-    monkeypatch.setattr(learning, "units", lambda problem: given.add(problem.period) or units(problem))
-    monkeypatch.setattr(learning, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
+    given, kept, units, parts_of = set(), set(), local.units, local.parts_of
+    monkeypatch.setattr(local, "WINDOW", N * 300)
+    monkeypatch.setattr(local, "folds_for", lambda part: 2)
+    monkeypatch.setattr(local, "units", lambda problem: given.add(problem.period) or units(problem))
+    monkeypatch.setattr(local, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
     GraphImputer(method="local", device="cpu").fit(ring(), truth, rng.random(truth.shape) > 0.2)
     assert given == {200} and kept == {0}
 
@@ -239,28 +240,28 @@ def test_ridges_are_judged_on_a_fold_that_nothing_was_learned_from(monkeypatch):
 
 def test_a_vertex_that_never_moves_has_a_scale():
     values = np.array([[1.0, 3, 1, 3], [2, 2, 2, 2]])
-    mean, scale = learning.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
-    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, learning.FLOOR * np.sqrt(0.5)]])
+    mean, scale = local.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
+    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, local.FLOOR * np.sqrt(0.5)]])
 
 
 def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
-    monkeypatch.setattr(learning, "OF_VERTEX", 12)
+    monkeypatch.setattr(local, "OF_VERTEX", 12)
     hidden = np.random.default_rng(0).random((4, 50)) < 0.8
     part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))
-    vertex, column = learning.sample_hidden(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
+    vertex, column = local.sample_hidden(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
     assert np.bincount(vertex).tolist() == [4] * 4 and hidden[vertex, column].all() and column.max() > 20
 
 
 @pytest.mark.slow
 def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
-    series, describe_hidden = [], learning.describe_hidden
+    series, describe_hidden = [], local.describe_hidden
 
     def kept(session, part, *rest):
         series.append(part.series)
         return describe_hidden(session, part, *rest)
 
-    monkeypatch.setattr(learning, "describe_hidden", kept)
-    monkeypatch.setattr(learning, "folds_for", lambda seen: 2)
+    monkeypatch.setattr(local, "describe_hidden", kept)
+    monkeypatch.setattr(local, "folds_for", lambda seen: 2)
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)
     first, second = series[-4], series[-2]

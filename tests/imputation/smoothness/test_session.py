@@ -6,8 +6,7 @@ import pytest
 pytestmark = pytest.mark.kernel
 
 from gpukit.imputation.smoothness import cpu, gpu
-from gpukit.imputation.smoothness.plan import Weights
-from gpukit.imputation.smoothness.solve import solve
+from gpukit.imputation.smoothness.solve import Weights, solve
 from imputation.smoothness import inputs
 
 

@@ -9,9 +9,9 @@ from gpukit import GraphImputer
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.problem import Problem
-from gpukit.imputation.smoothness import choose, graph, method, plan, solve
+from gpukit.imputation.smoothness import choose, graph, method, solve
 from gpukit.imputation.smoothness.cpu import Session
-from gpukit.imputation.smoothness.plan import Weights
+from gpukit.imputation.smoothness.solve import Weights
 from gpukit.persist import load_model
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.smoothness import inputs, naive
@@ -48,7 +48,7 @@ def test_edges_count_by_how_alike_their_ends_change():
     found = graph.likeness(values, seen, row, column)
     pairs = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
     usual = sum(n * r for n, r in pairs) / sum(n for n, _ in pairs)
-    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in pairs]
+    expected = [(n * r + graph.FEW * usual) / (n + graph.FEW) for n, r in pairs]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))
@@ -114,16 +114,16 @@ def test_a_search_begins_where_the_error_is_least(monkeypatch):
     monkeypatch.setattr(choose, "FACTORS", ())
     monkeypatch.setattr(choose.Search, "error", lambda self, w: errors.setdefault(w, error(self, w)))
     found = choose.best(problem(truth, seen), method.start_work)
-    assert len(errors) == len(plan.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
+    assert len(errors) == len(choose.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
 
 
 def test_a_search_ends_with_its_budget(monkeypatch):
     truth, seen, tried = waves(), np.random.default_rng(0).random((N, T)) > 0.3, set()
     error = choose.Search.error
-    monkeypatch.setattr(choose, "MOST_TRIALS", len(plan.STARTS))
+    monkeypatch.setattr(choose, "MOST_TRIALS", len(choose.STARTS))
     monkeypatch.setattr(choose.Search, "error", lambda self, w: tried.add(w) or error(self, w))
     choose.best(problem(truth, seen), method.start_work)
-    assert len(tried) == len(plan.STARTS)
+    assert len(tried) == len(choose.STARTS)
 
 
 def test_steps_multiply_one_weight():

@@ -9,7 +9,7 @@ from gpukit import _pool
 from gpukit.device import Device
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.soft_impute import cpu, iteration, method
-from gpukit.imputation.soft_impute.plan import SHARES
+from gpukit.imputation.soft_impute.method import SHARES
 
 
 def case(n=30, m=50, rank=3, seed=0):

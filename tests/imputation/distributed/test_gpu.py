@@ -14,9 +14,9 @@ from gpukit import device as devices
 from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
-from gpukit.imputation.shared import gpu as shared_gpu
-from gpukit.imputation.shared.crew import Crew
-from gpukit.imputation.shared.session import END, MOVE, SharedSession, serve
+from gpukit.imputation.distributed import gpu as shared_gpu
+from gpukit.imputation.distributed.completion import END, MOVE, SharedSession, serve
+from gpukit.imputation.distributed.worker import Crew
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.cpu import Session
 from imputation import naive_algorithm

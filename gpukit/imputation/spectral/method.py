@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit.graphs.convert import by_vertex
-from gpukit.imputation.choose import choose, with_path
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.problem import Method
+from gpukit.imputation.spectral.choose import choose, with_path
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.svt.plan import MOST

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.errors import ParameterError
 from gpukit.graphs.adjacency import as_adjacency, laplacian, normalized_laplacian
-from gpukit.imputation.baselines import smoothing as baselines
+from gpukit.imputation import smoothing as baselines
 from imputation import naive_baselines as naive
 
 SHAPE = 14, 3, 2

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError
-from gpukit.imputation.baselines import seasonal
+from gpukit.imputation import simple
 from imputation.auto.test_auto import asked
 
 
@@ -21,8 +21,8 @@ def with_period(values, seen, period=12):
 
 def test_what_repeats_is_found_again():
     values, seen = days(), np.random.default_rng(1).random((4, 120)) > 0.3
-    for setting in seasonal.settings(with_period(values, seen))[:3]:
-        np.testing.assert_allclose(seasonal.fill(with_period(values, seen), setting), values, atol=1e-9)
+    for setting in simple.seasonal_settings(with_period(values, seen))[:3]:
+        np.testing.assert_allclose(simple.seasonal(with_period(values, seen), setting), values, atol=1e-9)
 
 
 def test_what_is_left_fades():
@@ -31,13 +31,13 @@ def test_what_is_left_fades():
     moved = np.where(seen, values + 3.0 * (np.arange(120) >= 72) + 3.0 * (np.arange(120) < 60), 0.0)
     moved[1] = values[1]
     problem = with_period(moved, seen)
-    flat = seasonal.fill(problem, {"lag": 12, "memory": 0.0})
+    flat = simple.seasonal(problem, {"lag": 12, "memory": 0.0})
     np.testing.assert_allclose(flat[0, 60:72], values[0, 60:72] + 3.0)
     steps = np.arange(120) % 24 >= 12
     problem = with_period(np.where(seen, values + steps, 0.0), seen)
-    flat = seasonal.profile(problem, 12)
-    left = seasonal.fill(problem, {"lag": 12, "memory": 2.0})[0, 60:72] - flat[0, 60:72]
-    line = seasonal.fill(problem, {"lag": 12, "memory": None})[0, 60:72] - flat[0, 60:72]
+    flat = simple.profile(problem, 12)
+    left = simple.seasonal(problem, {"lag": 12, "memory": 2.0})[0, 60:72] - flat[0, 60:72]
+    line = simple.seasonal(problem, {"lag": 12, "memory": None})[0, 60:72] - flat[0, 60:72]
     np.testing.assert_allclose(left, line * np.exp(-np.r_[1:7, 6:0:-1] / 2.0))
 
 
@@ -45,7 +45,7 @@ def test_a_time_of_the_period_that_was_never_seen_is_told_by_the_others():
     values, seen = days(), np.ones((4, 120), bool)
     values[2] = values[0] + 1.0
     seen[2, 5::12] = False
-    out = seasonal.profile(with_period(np.where(seen, values, 0.0), seen), 12)
+    out = simple.profile(with_period(np.where(seen, values, 0.0), seen), 12)
     assert np.isfinite(out).all()
     others = np.delete(values, 2, axis=0)
     expected = values[2][seen[2]].mean() + (others[:, 5] - np.delete(others[:, :12], 5, axis=1).mean(axis=1)).mean()

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.imputation.shared.parts import own, parts_of
+from gpukit.imputation.distributed.partition import own, parts_of
 from gpukit.imputation.spectral.cpu import LARGE, in_units, unit_of
 
 BLOCK = 64 << 20  # bytes of observed values sent at once

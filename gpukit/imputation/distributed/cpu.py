@@ -2,14 +2,14 @@
 
 import numpy as np
 
-from gpukit.imputation.shared.share import Share
+from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import cpu
 from gpukit.imputation.spectral.cpu import COLUMNS
 from gpukit.timing import work_clock
 
 
 class Part(Share, cpu.Session):
-    """A rank's share of a tensor: see share.Share. unit: scale of all numbers, see spectral.steps.Known."""
+    """A rank's share of a tensor: see share.Share. unit: scale of all numbers, see spectral.cpu.Known."""
 
     journeys = None
 

@@ -8,12 +8,11 @@ from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
 from gpukit.graphs.synth import synth_graph
-from gpukit.imputation import choose
-from gpukit.imputation.baselines.smoothing import all_baselines
-from gpukit.imputation.choose import Trial
-from gpukit.imputation.holdout import Split
 from gpukit.imputation.inputs import Data
-from gpukit.imputation.spectral import cpu
+from gpukit.imputation.smoothing import all_baselines
+from gpukit.imputation.spectral import choose, cpu
+from gpukit.imputation.spectral.choose import Trial
+from gpukit.imputation.spectral.holdout import Split
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation import naive_baselines as naive

@@ -10,7 +10,7 @@ from gpukit._cuda import SIMULATED, cuda
 from gpukit._driver import Mark
 from gpukit.device.upload import upload
 from gpukit.graphs.basis import vectors_on_gpu
-from gpukit.imputation.shared.share import Share
+from gpukit.imputation.distributed.share import Share
 from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.gpu import array_library, brought, shared
 

@@ -1,10 +1,32 @@
-"""Options of fit that later changes of parameters do not affect."""
+"""Values of parameters, and the options of fit that later changes of parameters do not affect."""
 
-from typing import NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError, ParameterError
-from gpukit.imputation.names import METRICS
+
+Method = Literal[
+    "vertex-mean",
+    "vertex-median",
+    "time-mean",
+    "two-way-mean",
+    "interpolation",
+    "akima",
+    "last-value",
+    "seasonal",
+    "neighbors",
+    "tikhonov",
+    "tikhonov-normalized",
+    "feature-propagation",
+    "soft-impute",
+    "kriging",
+    "regularized-em",
+    "smoothness",
+    "local",
+    "spectral",
+]
+Metric = Literal["absolute", "squared"]
+METHODS, METRICS = get_args(Method), get_args(Metric)
 
 LARGEST = 1e30  # absolute value of a bound
 

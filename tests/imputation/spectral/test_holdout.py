@@ -6,7 +6,7 @@ import pytest
 from gpukit.device import resolve
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.basis import Basis
-from gpukit.imputation.holdout import split
+from gpukit.imputation.spectral.holdout import split
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation.inputs import KINDS, problem

@@ -7,7 +7,7 @@ thresholding. They are sent in chunks, those of other ranks first, while the ran
 
 import numpy as np
 
-from gpukit.imputation.shared.parts import chunk, own
+from gpukit.imputation.distributed.partition import chunk, own
 
 CHUNKS = 4  # of slices; one is sent while the next is multiplied
 

@@ -7,7 +7,7 @@ from parallel.test_team import together
 from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.imputation import GraphImputer
-from gpukit.imputation.shared import parts, session
+from gpukit.imputation.distributed import completion, partition
 from gpukit.parallel import TeamError
 
 WALK = {"weights": "slice", "center": "none", "device": "cpu"}
@@ -17,7 +17,7 @@ CLOSE = {"float64": 1e-10, "float32": 1e-5}
 @pytest.fixture(autouse=True)
 def any_size(monkeypatch):
     """Distribute small tensors too."""
-    monkeypatch.setattr(parts, "FEWEST", 1)
+    monkeypatch.setattr(partition, "FEWEST", 1)
 
 
 def graph(shape=(5, 4), N=30, rank=2, entries=False, seed=0):
@@ -61,8 +61,9 @@ def test_ranks_have_the_tensor_of_one(size, shape, entries, dtype):
 def test_parts_that_move_in_between(shape, monkeypatch):
     """Redistribution between steps does not change the result or the subspaces."""
     moved = []
-    monkeypatch.setattr(session, "pays", lambda parts, seconds: True)
-    monkeypatch.setattr(session, "speeds_of", lambda parts, seconds: moved.append(parts) or np.array([[3, 1], [1, 4]]))
+    monkeypatch.setattr(completion, "pays", lambda parts, seconds: True)
+    speeds = np.array([[3, 1], [1, 4]])
+    monkeypatch.setattr(completion, "speeds_of", lambda parts, seconds: moved.append(parts) or speeds)
     data = graph(shape, entries=True, seed=3)
     alone = GraphImputer(**WALK, dtype="float64").fit(data)
     same(fitted(2, data, **WALK, dtype="float64"), alone, 1e-10)
@@ -98,7 +99,7 @@ def test_very_large_and_very_small_numbers(factor):
 
 
 def test_a_complete_tensor_and_one_that_is_too_small(monkeypatch):
-    monkeypatch.setattr(parts, "FEWEST", 1 << 16)
+    monkeypatch.setattr(partition, "FEWEST", 1 << 16)
     data = graph(seed=7)
     with pytest.warns(UserWarning, match="nothing was shared out"):
         models = fitted(2, data, **WALK)
@@ -133,15 +134,15 @@ def test_bad_data_end_all():
 
 
 def test_parts_by_speed():
-    assert parts.edges(100, [1, 1]).tolist() == [0, 50, 100]
-    assert parts.edges(10, [1, 1e9]).tolist() == [0, 2, 10]
-    assert parts.edges(9, [1, 1, 1, 1]).tolist()[-1] == 9 and np.diff(parts.edges(9, [1, 1, 1, 1])).min() == 2
-    found = parts.parts_of(1000, 100, np.ones((2, 2)))
+    assert partition.edges(100, [1, 1]).tolist() == [0, 50, 100]
+    assert partition.edges(10, [1, 1e9]).tolist() == [0, 2, 10]
+    assert partition.edges(9, [1, 1, 1, 1]).tolist()[-1] == 9 and np.diff(partition.edges(9, [1, 1, 1, 1])).min() == 2
+    found = partition.parts_of(1000, 100, np.ones((2, 2)))
     even, uneven = np.array([[1.0, 1.0], [2.0, 2.0]]), np.array([[1.0, 1.0], [3.0, 1.0]])
-    assert not parts.pays(found, even) and parts.pays(found, uneven)
+    assert not partition.pays(found, even) and partition.pays(found, uneven)
     steps = np.array([9 * uneven, uneven, even + [[8], [0]], uneven + [[0], [9]]])
-    np.testing.assert_array_equal(parts.undisturbed(steps)[:, 1], [uneven[1], even[1]])
-    np.testing.assert_array_equal(parts.undisturbed(steps)[:, 0], [uneven[0], uneven[0]])
-    speeds = parts.speeds_of(found, uneven)
-    assert np.diff(parts.parts_of(1000, 100, speeds).slices).tolist() == [26, 74]
-    assert np.diff(parts.parts_of(1000, 100, speeds).columns).tolist() == [500, 500]
+    np.testing.assert_array_equal(partition.undisturbed(steps)[:, 1], [uneven[1], even[1]])
+    np.testing.assert_array_equal(partition.undisturbed(steps)[:, 0], [uneven[0], uneven[0]])
+    speeds = partition.speeds_of(found, uneven)
+    assert np.diff(partition.parts_of(1000, 100, speeds).slices).tolist() == [26, 74]
+    assert np.diff(partition.parts_of(1000, 100, speeds).columns).tolist() == [500, 500]

@@ -26,11 +26,11 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import on_host, place_like
-from gpukit.imputation import holdout
 from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
-from gpukit.imputation.spectral.formulas import FLOOR, LAST
+from gpukit.imputation.spectral import holdout
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import start
+from gpukit.imputation.spectral.thresholds import FLOOR, LAST
 from gpukit.model_selection.search import EarlyStopping, finalists
 from gpukit.model_selection.splits import order_by_values
 
@@ -96,7 +96,7 @@ class Search(NamedTuple):
 class CentredSplit(NamedTuple):
     """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
 
-    judge: of a session (holdout.watcher); known: spectral.steps.Known of its sessions, None before the first.
+    judge: of a session (holdout.watcher); known: spectral.cpu.Known of its sessions, None before the first.
     """
 
     observed: np.ndarray

@@ -1,9 +1,9 @@
 """Distribution of the paper's imputation over the ranks of a parallel.Team.
 
-    session.py   rank 0's Session and its requests          parts.py    partition of columns and slices
-    handing.py   scatter of a tensor                        moving.py   redistribution
-    share.py     a rank's share on any device               crew.py     a rank: team, device, transport
-    cpu.py | gpu.py   device operations of a share          helping.py  a fit on each rank
+    worker.py      a rank and its part in a fit             partition.py       columns and slices of each rank
+    completion.py  rank 0's tensor and its requests         redistribution.py  from one partition to another
+    scatter.py     distribution of a tensor                 share.py           a rank's share on any device
+    cpu.py | gpu.py   device operations of a share
 
 Transforms are partitioned by columns, thresholding by slices. Each rank has some columns of the estimate (of the m n
 entries, all incomplete vertices) and some whole spectral slices. A step transforms the rank's columns, exchanges

@@ -8,14 +8,40 @@ import numpy as np
 from gpukit import device as devices
 from gpukit import persist
 from gpukit.device.workspace import Workspace
-from gpukit.imputation.shared import parts
-from gpukit.imputation.shared.crew import Crew
-from gpukit.imputation.shared.session import END, HERE, serve
+from gpukit.imputation.distributed import partition
+from gpukit.imputation.distributed.completion import END, HERE, serve
+from gpukit.parallel.devices import check_distinct_gpus, make_transport
 
 ALONE = (
     "nothing was shared out: ranks share the work of method='spectral', on tensors of {:,} numbers or more that have "
     "{} columns and spectral slices for each rank; {!r} filled in, by rank 0 itself."
 )
+
+
+class Crew:
+    """This process's rank in a parallel.Team; constructed on all ranks together.
+
+    device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
+    lines: array transport (parallel.array_transport). speeds (2, R): measured columns and slices per second of each
+    rank, see parts.py; shared: True on rank 0 if a tensor was distributed.
+    """
+
+    def __init__(self, team, device, workspace):
+        self.team, self.device, self.workspace = team, device, workspace
+        check_distinct_gpus(team, device)
+        self.lines = make_transport(team, device, lambda text: warnings.warn(text, UserWarning, stacklevel=2))
+        self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
+
+    def ask(self, what, *numbers):
+        """Broadcast a request of rank 0: a number of session.py, then arrays or numbers, flat."""
+        self.team.broadcast(np.concatenate([[float(what)], *(np.ravel(each) for each in numbers)]))
+
+    def collected(self, array):
+        """Return [array of each rank] on rank 0, None on others."""
+        if self.team.rank:
+            self.team.send(0, array)
+            return None
+        return [array, *(self.team.receive(rank) for rank in self.team.others)]
 
 
 def wrap_progress(crew, progress):
@@ -43,7 +69,7 @@ def finish(crew, model):
         return
     crew.ask(END)
     if not crew.shared and not model._held.mask.all():
-        warnings.warn(ALONE.format(parts.FEWEST, parts.LEAST, model.method_), stacklevel=3)
+        warnings.warn(ALONE.format(partition.FEWEST, partition.LEAST, model.method_), stacklevel=3)
     if is_model_requested(crew.team, False):
         give(crew.team, model)
 

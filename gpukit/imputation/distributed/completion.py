@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.shared.handing import create_share, describe_tensor
-from gpukit.imputation.shared.moving import move
-from gpukit.imputation.shared.parts import parts_of, pays, speeds_of, undisturbed
+from gpukit.imputation.distributed.partition import parts_of, pays, speeds_of, undisturbed
+from gpukit.imputation.distributed.redistribution import move
+from gpukit.imputation.distributed.scatter import create_share, describe_tensor
 from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
 from gpukit.parallel.team import SilenceError
 
@@ -50,15 +50,15 @@ class SharedSession:
         return self.part.seconds
 
     def largest(self):
-        """See steps.Session."""
+        """See cpu.Session."""
         return self.answer(LARGEST)
 
     def spectrum(self, count):
-        """See steps.Session."""
+        """See cpu.Session."""
         return self.answer(SPECTRUM, count)[:, :count]
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See steps.Session. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
+        """See cpu.Session. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
         change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
         self.steps.append(seconds)
         if len(self.steps) == MEASURED and not self.crew.measured:
@@ -72,14 +72,14 @@ class SharedSession:
             self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
 
     def missing(self):
-        """See steps.Session."""
+        """See cpu.Session."""
         flat = self.answer(MISSING)
         estimate = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
         estimate = estimate.reshape(-1, *self.shape) if self.mask.ndim == 1 else estimate
         return out_of_units(estimate, self.part.unit, self.tensor.observed.dtype)
 
     def completed(self):
-        """See steps.Session."""
+        """See cpu.Session."""
         out = np.array(self.tensor.observed)
         out[~self.mask] = self.missing()
         return out
