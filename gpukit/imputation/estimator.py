@@ -239,9 +239,9 @@ class GraphImputer(Estimator):
         run = self.prepare(graph, tensor, mask, times, team)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        for name, value in run.fitted(worker.wrap_progress(run.place.crew, progress)).items():
+        for name, value in run.fitted(worker.wrap_progress(run.place.worker, progress)).items():
             setattr(self, name, value)
-        worker.finish(run.place.crew, self)
+        worker.finish(run.place.worker, self)
         self.stages_[COMPILING] = compile_seconds() - compiled
         return self
 

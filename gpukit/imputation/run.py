@@ -14,7 +14,7 @@ from gpukit.imputation import inputs
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
 from gpukit.imputation.auto.uncertainty import least_of
-from gpukit.imputation.distributed.worker import Crew
+from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.options import fitted_options
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
@@ -154,8 +154,8 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     basis = GraphBasis(taken.adjacency, settings.basis_size, device)
     if settings.method == SPECTRAL:
         basis.get(workspace)
-    crew = None if team.size == 1 else Crew(team, device, workspace)
-    return Run(settings, Place(basis, device, settings.dtype, workspace, crew), taken)
+    worker = None if team.size == 1 else Worker(team, device, workspace)
+    return Run(settings, Place(basis, device, settings.dtype, workspace, worker), taken)
 
 
 def unplanned(data, trials):

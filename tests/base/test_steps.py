@@ -9,7 +9,11 @@ import inspect
 import pytest
 
 ROOMS = ("factorization", "neighbors", "ranking")
-TWINS = ("imputation.smoothness", "imputation.soft_impute", "imputation.spectral")
+CLASSES = {
+    "imputation.smoothness": "ConjugateGradients",
+    "imputation.soft_impute": "DeviceMatrix",
+    "imputation.spectral": "TensorCompletion",
+}
 SIDES = ("cpu", "gpu")
 
 
@@ -49,17 +53,23 @@ def test_modules_of_steps(room, side):
         assert faults(module.Session, steps.Session, True) == []
 
 
-@pytest.mark.parametrize("room", TWINS)
+@pytest.mark.parametrize("room", CLASSES)
 def test_both_devices_have_the_same_class(room):
     cpu, gpu = (importlib.import_module(f"gpukit.{room}.{side}") for side in SIDES)
-    assert public_methods(gpu.Session) >= public_methods(cpu.Session)
+    assert methods_of(getattr(gpu, CLASSES[room])) >= methods_of(getattr(cpu, CLASSES[room]))
 
 
-def public_methods(owner):
+def methods_of(owner):
     """Return {(name, arguments)} of the public methods of a class, and of its constructor."""
     own = {name: part for name, part in vars(owner).items() if inspect.isfunction(part)}
     own = {name: part for name, part in own.items() if not name.startswith("_") or name == "__init__"}
     return {(name, *inspect.signature(part).parameters) for name, part in own.items()}
+
+
+def test_both_devices_have_the_same_functions_of_the_local_regression():
+    cpu, gpu = (importlib.import_module(f"gpukit.imputation.local.{side}") for side in SIDES)
+    names = "describe empty gather join predict remainders solve to_device to_host upload".split()
+    assert all(callable(getattr(module, name)) for module in (cpu, gpu) for name in names)
 
 
 @pytest.mark.parametrize("side", SIDES)

@@ -1,4 +1,4 @@
-"""A tensor distributed over the ranks of a crew: rank 0 has a Session and sends requests, the others answer.
+"""A tensor distributed over the ranks of a worker: rank 0 has a TensorCompletion and sends requests, the others answer.
 
 The path, all choices, errors on hidden values and messages are computed by rank 0, as without ranks. Ranks therefore
 cannot diverge and deadlock, even if their libraries round differently.
@@ -32,16 +32,16 @@ class Tensor(NamedTuple):
     dtype: np.dtype
 
 
-class SharedSession:
-    """Session (spectral/steps.py) of a whole crew, on rank 0; basis, observed, mask, dtype as there."""
+class DistributedCompletion:
+    """TensorCompletion (spectral/steps.py) of a whole worker, on rank 0; basis, observed, mask, dtype as there."""
 
-    def __init__(self, crew, basis, observed, mask, dtype):
+    def __init__(self, worker, basis, observed, mask, dtype):
         rows = lacking(mask)
-        self.crew, self.mask, self.shape, self.steps = crew, mask, observed.shape[1:], []
+        self.worker, self.mask, self.shape, self.steps = worker, mask, observed.shape[1:], []
         self.tensor = Tensor(basis, observed, rows, hidden_entries(mask, rows), np.dtype(dtype))
-        numbers = describe_tensor(crew, self.tensor)
-        crew.ask(BEGIN, numbers)
-        self.part, crew.shared = create_share(crew, numbers, self.tensor), True
+        numbers = describe_tensor(worker, self.tensor)
+        worker.ask(BEGIN, numbers)
+        self.part, worker.shared = create_share(worker, numbers, self.tensor), True
         self.rounding = self.part.rounding
 
     @property
@@ -50,36 +50,36 @@ class SharedSession:
         return self.part.seconds
 
     def largest(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         return self.answer(LARGEST)
 
     def spectrum(self, count):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         return self.answer(SPECTRUM, count)[:, :count]
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See cpu.Session. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
+        """See cpu.TensorCompletion. After MEASURED steps the parts are adapted to the ranks' speeds, once."""
         change, size, ranks, seconds = self.answer(STEP, momentum, lam, [] if cap is None else cap)
         self.steps.append(seconds)
-        if len(self.steps) == MEASURED and not self.crew.measured:
+        if len(self.steps) == MEASURED and not self.worker.measured:
             self.rebalance(undisturbed(np.array(self.steps[1:])))
         return change, size, ranks
 
     def rebalance(self, seconds):
         """Redistribute if it pays for each of the steps; seconds (steps, 2, R) of both phases by rank."""
-        self.crew.measured, parts = True, self.part.parts
+        self.worker.measured, parts = True, self.part.parts
         if all(pays(parts, phase_seconds) for phase_seconds in seconds):
             self.answer(MOVE, speeds_of(parts, seconds.mean(axis=0)))
 
     def missing(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         flat = self.answer(MISSING)
         estimate = flat.ravel() if self.tensor.hidden is None else flat[self.tensor.hidden]
         estimate = estimate.reshape(-1, *self.shape) if self.mask.ndim == 1 else estimate
         return out_of_units(estimate, self.part.unit, self.tensor.observed.dtype)
 
     def completed(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         out = np.array(self.tensor.observed)
         out[~self.mask] = self.missing()
         return out
@@ -87,26 +87,26 @@ class SharedSession:
     def answer(self, what, *numbers):
         """Return the combined result of all ranks."""
         numbers = np.concatenate([np.ravel(each) for each in (*numbers, [])])
-        self.crew.ask(what, numbers)
+        self.worker.ask(what, numbers)
         return ANSWERS[what](self.part, numbers)
 
 
-def serve(crew):
+def serve(worker):
     """Answer requests until rank 0 ends them, on all ranks but 0."""
     part = None
-    while (what := int((question := next_request(crew))[0])) != END:
+    while (what := int((question := next_request(worker))[0])) != END:
         if what == BEGIN:
             part = None  # release memory first
-            part = create_share(crew, question[1:])
+            part = create_share(worker, question[1:])
         elif what != HERE:
             ANSWERS[what](part, question[1:])
 
 
-def next_request(crew):
+def next_request(worker):
     """Return the next request, without a time limit; TeamError if rank 0 has ended."""
     while True:
         try:
-            return crew.team.broadcast()
+            return worker.team.broadcast()
         except SilenceError:
             continue
 
@@ -128,7 +128,7 @@ def step(part, numbers):
     before = dict(part.seconds)
     change, size, ranks = part.step(lam, cap if len(cap) else None, momentum)
     taken = [part.seconds[name] - before[name] for name in ("transform", "thresholding")]
-    collected_parts = part.crew.collected(np.concatenate(([change, size, *taken], ranks)))
+    collected_parts = part.worker.collected(np.concatenate(([change, size, *taken], ranks)))
     if collected_parts is None:
         return None
     sums = np.array([result[:4] for result in collected_parts])
@@ -153,13 +153,13 @@ def missing(part, numbers):
 
 def moved(part, numbers):
     """Redistribute by the ranks' speeds (2, R)."""
-    part.crew.speeds = numbers.reshape(2, -1)
-    move(part, parts_of(int(part.parts.columns[-1]), int(part.parts.slices[-1]), part.crew.speeds))
+    part.worker.speeds = numbers.reshape(2, -1)
+    move(part, parts_of(int(part.parts.columns[-1]), int(part.parts.slices[-1]), part.worker.speeds))
 
 
 def concatenate(part, array):
     """Return all ranks' rows on rank 0."""
-    collected_parts = part.crew.collected(array)
+    collected_parts = part.worker.collected(array)
     return None if collected_parts is None else np.concatenate(collected_parts)
 
 

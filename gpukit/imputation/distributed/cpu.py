@@ -8,12 +8,12 @@ from gpukit.imputation.spectral.cpu import COLUMNS
 from gpukit.timing import work_clock
 
 
-class Part(Share, cpu.Session):
+class Part(Share, cpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share. unit: scale of all numbers, see spectral.cpu.Known."""
 
     journeys = None
 
-    def __init__(self, crew, shape, rows):
+    def __init__(self, worker, shape, rows):
         self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
 
     def set_hidden(self, hidden):

@@ -15,11 +15,11 @@ from gpukit.imputation.spectral import gpu
 from gpukit.imputation.spectral.gpu import array_library, brought, shared
 
 
-class Part(Share, gpu.Session):
+class Part(Share, gpu.TensorCompletion):
     """A rank's share of a tensor: see share.Share."""
 
-    def __init__(self, crew, shape, rows):
-        self.workspace = crew.workspace
+    def __init__(self, worker, shape, rows):
+        self.workspace = worker.workspace
         self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
         self.journeys, self._stream = side_stream()
 
@@ -42,7 +42,7 @@ class Part(Share, gpu.Session):
         """See cpu.Part."""
         return array[array_library().asarray(rows)]
 
-    def room_for_new(self):
+    def allocate_estimate(self):
         """Return (None, all columns): share.Share allocates the new estimate."""
         return None, self.now.shape[1]
 

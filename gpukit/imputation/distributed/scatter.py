@@ -1,4 +1,4 @@
-"""Scatter of a tensor's columns from rank 0 to a crew."""
+"""Scatter of a tensor's columns from rank 0 to a worker."""
 
 import numpy as np
 
@@ -10,27 +10,27 @@ BLOCK = 64 << 20  # bytes of observed values sent at once
 DTYPES = (np.float32, np.float64)
 
 
-def describe_tensor(crew, tensor):
+def describe_tensor(worker, tensor):
     """Return a Tensor's description in numbers, for `create_share` on all ranks."""
     m, n = tensor.observed.shape[1:]
     numbers = [*tensor.basis.vectors.shape, m, n, DTYPES.index(tensor.dtype.type), tensor.hidden is not None]
-    return np.concatenate((numbers, crew.speeds.ravel()))
+    return np.concatenate((numbers, worker.speeds.ravel()))
 
 
-def create_share(crew, numbers, tensor=None):
+def create_share(worker, numbers, tensor=None):
     """Return this rank's share (cpu.Part, gpu.Part) of rank 0's tensor; numbers: `describe_tensor`."""
     N, K, m, n, code, entries = map(int, numbers[:6])
-    crew.speeds = numbers[6:].reshape(2, -1)
-    parts, dtype, team = parts_of(m * n, K, crew.speeds), np.dtype(DTYPES[code]), crew.team
+    worker.speeds = numbers[6:].reshape(2, -1)
+    parts, dtype, team = parts_of(m * n, K, worker.speeds), np.dtype(DTYPES[code]), worker.team
     rows = team.broadcast(None if tensor is None else tensor.rows)
-    part = engine(crew.device, __package__).Part(crew, (m, n), rows)
+    part = engine(worker.device, __package__).Part(worker, (m, n), rows)
     if tensor is None:
         vectors = part.empty((N, K), dtype)
     else:
-        vectors = part.vectors_of(tensor.basis, dtype, crew.workspace)
-    crew.lines.broadcast(part.for_transport(vectors))
+        vectors = part.vectors_of(tensor.basis, dtype, worker.workspace)
+    worker.lines.broadcast(part.for_transport(vectors))
     hidden = scatter_hidden(team, tensor, parts) if entries else None
-    part.join(crew, parts, vectors, hidden, dtype)
+    part.join(worker, parts, vectors, hidden, dtype)
     part.begin(observed_part(part, N, tensor), rows)
     return part
 

@@ -1,4 +1,4 @@
-"""A rank's share of a tensor on any device: cpu.Part and gpu.Part combine it with a Session.
+"""A rank's share of a tensor on any device: cpu.Part and gpu.Part combine it with a TensorCompletion.
 
 A rank has some columns of the estimate (of the m n entries, all incomplete vertices) and some whole spectral slices.
 Transforming its columns gives a piece of all slices. The pieces are sent to the slices' ranks, and back after the
@@ -35,15 +35,15 @@ class Share:
 
     They define: product(a, b, out, add=False), out = a b or added to out; copy(source, out); plus(a, b, out);
     zeros(shape, dtype), empty(shape, dtype); for_transport(array); mark() and between(mark, mark) in seconds;
-    journeys, a stream or None; keep(new, first) and make_room of their Session.
+    journeys, a stream or None; keep(new, first) and allocate_buffers of their TensorCompletion.
     """
 
-    def join(self, crew, parts, vectors, hidden, dtype):
+    def join(self, worker, parts, vectors, hidden, dtype):
         """Initialize the share of a rank.
 
         vectors (N, K) on the device, hidden (rows, own columns) or None on the host.
         """
-        self.crew, self.team, self.lines, self.parts = crew, crew.team, crew.lines, parts
+        self.worker, self.team, self.lines, self.parts = worker, worker.team, worker.lines, parts
         self.vectors, self.dtype, self.waits = vectors, np.dtype(dtype), []
         self.set_hidden(hidden)
         self.make_pieces()
@@ -90,7 +90,7 @@ class Share:
 
     def start(self, now, before):
         """Allocate the buffers of steps from an estimate and the one before."""
-        self.make_room(now, before)
+        self.allocate_buffers(now, before)
         self.seconds["exchange"] = 0.0
         self.new = self.empty(now.shape, self.dtype)
         warm = self.team.allreduce(np.array([self.warm is not None]), "min")
@@ -134,16 +134,16 @@ class Share:
         self.waits.append((started, self.mark()))
 
     def transform(self, estimate):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         self.forward(self.U, estimate, self.C, self.Z)
 
     def transform_back(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         self.backward(self.new)
         return tuple(map(float, self.keep(self.new, 0)))
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See cpu.Session. lam and cap are of all slices; the result is of own slices and own columns."""
+        """See cpu.TensorCompletion. lam and cap are of all slices; the result is of own slices and own columns."""
         started = self.mark()
         self.wanted = cap
         if self.warm and cap is None:
@@ -160,5 +160,5 @@ class Share:
         return result
 
     def thresholded(self, lam, cap):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         return self.warm.run(lam, cap, self.wanted) if self.warm else super().thresholded(lam, cap)

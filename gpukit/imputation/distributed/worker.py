@@ -18,7 +18,7 @@ ALONE = (
 )
 
 
-class Crew:
+class Worker:
     """This process's rank in a parallel.Team; constructed on all ranks together.
 
     device: device.Device of this rank, a CPU or a GPU of its own; workspace: of the run (device.workspace.Workspace).
@@ -33,7 +33,7 @@ class Crew:
         self.speeds, self.measured, self.shared = np.ones((2, team.size)), False, False
 
     def ask(self, what, *numbers):
-        """Broadcast a request of rank 0: a number of session.py, then arrays or numbers, flat."""
+        """Broadcast a request of rank 0: a number of completion.py, then arrays or numbers, flat."""
         self.team.broadcast(np.concatenate([[float(what)], *(np.ravel(each) for each in numbers)]))
 
     def collected(self, array):
@@ -44,34 +44,34 @@ class Crew:
         return [array, *(self.team.receive(rank) for rank in self.team.others)]
 
 
-def wrap_progress(crew, progress):
+def wrap_progress(worker, progress):
     """Wrap rank 0's progress callback with a check of other ranks.
 
-    Without a Crew the callback is returned unchanged.
+    Without a Worker the callback is returned unchanged.
     """
-    if crew is None:
+    if worker is None:
         return progress
 
     def report(*values):
-        crew.ask(HERE)  # raises if another rank has ended
+        worker.ask(HERE)  # raises if another rank has ended
         if progress:
             progress(*values)
 
     return report
 
 
-def finish(crew, model):
+def finish(worker, model):
     """End the requests on rank 0 and send the fitted model.
 
     Ranks that request it get it.
     """
-    if crew is None:
+    if worker is None:
         return
-    crew.ask(END)
-    if not crew.shared and not model._held.mask.all():
+    worker.ask(END)
+    if not worker.shared and not model._held.mask.all():
         warnings.warn(ALONE.format(partition.FEWEST, partition.LEAST, model.method_), stacklevel=3)
-    if is_model_requested(crew.team, False):
-        give(crew.team, model)
+    if is_model_requested(worker.team, False):
+        give(worker.team, model)
 
 
 def give(team, model):
@@ -104,7 +104,7 @@ def help_fit(model, team, keep=True):
     model.check()
     device = devices.resolve(model.device)
     with Workspace() as workspace, devices.reported(device, "The imputation"):
-        serve(Crew(team, device, workspace))
+        serve(Worker(team, device, workspace))
     if is_model_requested(team, keep):
         take(team, model)
     return model

@@ -85,15 +85,15 @@ def fill(problem, setting):
     share = setting["share"] if soft_impute.suits(inner) else None
     folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
     *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, hiding.nothing(inner.seen))], share)
-    session = engine(problem.place.device, "gpukit.imputation.local").Session()
+    steps = engine(problem.place.device, "gpukit.imputation.local")
     ridges = None
     for number in range(PASSES if parts else 0):
         near = near_of(whole, setting["neighbors"])
         grounds = shared_out(functools.partial(ground_of, near=near), parts)
-        coefficients, ridges = learn(session, parts, grounds, whole, ridges)
+        coefficients, ridges = learn(steps, parts, grounds, whole, ridges)
         if number + 1 < PASSES:
-            parts = predict_all(session, parts, grounds, coefficients)
-        [whole] = predict_all(session, [whole], [ground_of(whole, near)], coefficients)
+            parts = predict_all(steps, parts, grounds, coefficients)
+        [whole] = predict_all(steps, [whole], [ground_of(whole, near)], coefficients)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
@@ -187,7 +187,7 @@ def near_of(whole, neighbors):
     return alike(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
 
 
-def learn(session, parts, grounds, whole, ridges):
+def learn(steps, parts, grounds, whole, ridges):
     """Return (coefficients (KINDS N, size) float64 of each kind and vertex, ridge of each kind).
 
     grounds: Predictors of each part; ridges: of each kind, or None to select them.
@@ -196,19 +196,19 @@ def learn(session, parts, grounds, whole, ridges):
     rng = np.random.default_rng(problem.options.seed)
     orders = [rng.permutation(np.count_nonzero(learnable(part))) for part in parts]
     chosen = shared_out(lambda pair: sample_hidden(*pair, len(parts)), zip(parts, orders))
-    folds = [describe_hidden(session, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
-    table = Table(session, len(problem.values), problem.options.metric, rng)
+    folds = [describe_hidden(steps, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
+    table = Table(steps, len(problem.values), problem.options.metric, rng)
     if ridges is None:
         ridges = table.ridges(folds[:-1], folds[-1])
     return table.coefficients(folds, ridges), ridges
 
 
-def describe_hidden(session, part, values, ground, places):
+def describe_hidden(steps, part, values, ground, places):
     """Return table.HiddenValues of hidden values (vertex, column) of a MaskedProblem."""
     vertex, column = places
-    x, base = session.describe(ground, vertex, column)
+    x, base = steps.describe(steps.upload(ground), vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
-    return HiddenValues(x, base, values[vertex, column].astype(np.float32) - session.host(base), group)
+    return HiddenValues(x, base, values[vertex, column].astype(np.float32) - steps.to_host(base), group)
 
 
 def learnable(part):
@@ -227,10 +227,10 @@ def sample_hidden(part, order, parts):
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
-def predict_all(session, parts, grounds, coefficients):
+def predict_all(steps, parts, grounds, coefficients):
     """Return [MaskedProblem] with series predicted by coefficients; grounds: Predictors of each."""
     missing = shared_out(list_missing, parts)
-    return [predict_missing(session, part, *rest, coefficients) for part, *rest in zip(parts, grounds, missing)]
+    return [predict_missing(steps, part, *rest, coefficients) for part, *rest in zip(parts, grounds, missing)]
 
 
 def list_missing(part):
@@ -245,14 +245,14 @@ def list_missing(part):
     return Missing(*map(np.concatenate, zip(*by_rows(describe_hidden, seen.shape))), limits_of(part.problem))
 
 
-def predict_missing(session, part, ground, missing, coefficients):
+def predict_missing(steps, part, ground, missing, coefficients):
     """Return a MaskedProblem with its Missing values filled in."""
-    series = part.series.copy()
+    series, predictors = part.series.copy(), steps.upload(ground)
     for first in range(0, len(missing.vertex), TOGETHER):
         vertex, column, group = (one[first : first + TOGETHER] for one in missing[:3])
-        x, base = session.describe(ground, vertex, column)
-        answers = session.answer(x, base, group, coefficients)
-        series[vertex, column] = within(answers, session.host(base), missing.limits[vertex])
+        x, base = steps.describe(predictors, vertex, column)
+        answers = steps.predict(x, base, group, coefficients)
+        series[vertex, column] = within(answers, steps.to_host(base), missing.limits[vertex])
     return part._replace(series=series)
 
 

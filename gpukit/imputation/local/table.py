@@ -31,10 +31,10 @@ class HiddenValues(NamedTuple):
 
 
 class Table:
-    """Learning from HiddenValues: device session, number of vertices, metric, random generator."""
+    """Learning from HiddenValues: steps: the module of the device, number of vertices, metric, random generator."""
 
-    def __init__(self, session, vertices, metric, rng):
-        self.session, self.vertices, self.metric, self.rng = session, vertices, metric, rng
+    def __init__(self, steps, vertices, metric, rng):
+        self.steps, self.vertices, self.metric, self.rng = steps, vertices, metric, rng
         self.rounds = ROUNDS if metric == "absolute" else 0
 
     def ridges(self, folds, held):
@@ -45,11 +45,11 @@ class Table:
         out = np.full(KINDS, RIDGE)
         if not folds:
             return out
-        few, errors = Table(self.session, self.vertices, self.metric, self.rng), []
+        few, errors = Table(self.steps, self.vertices, self.metric, self.rng), []
         few.rounds = min(self.rounds, FEW)
         for coefficients in few.of_vertices(folds, few.of_kinds(folds), [np.full(KINDS, ridge) for ridge in RIDGES]):
-            answers = self.session.answer(held.features, held.base, held.group.astype(np.int32), coefficients)
-            errors.append(answers - self.session.host(held.base) - held.targets)
+            answers = self.steps.predict(held.features, held.base, held.group.astype(np.int32), coefficients)
+            errors.append(answers - self.steps.to_host(held.base) - held.targets)
         kinds = held.group // self.vertices
         for kind in np.flatnonzero(np.bincount(kinds, minlength=KINDS) >= ENOUGH):
             scores = np.array([error_of(residuals[kinds == kind], self.metric) for residuals in errors])
@@ -74,9 +74,9 @@ class Table:
         """
         values = self.sorted(folds, group, len(origin), POOL)
         coefficients, sizes = start
-        own = mean_squares(self.session.host(values.features), values.first, sizes, origin)
+        own = mean_squares(self.steps.to_host(values.features), values.first, sizes, origin)
         pull = ridge * (own if sizes is None else sizes)
-        return regress(self.session, values, coefficients, [pull], origin, self.rounds)[0], own
+        return regress(self.steps, values, coefficients, [pull], origin, self.rounds)[0], own
 
     def of_vertices(self, folds, pooled, ridges):
         """Return [(KINDS vertices, size)]: coefficients of kinds and vertices, shrunk to kinds, by ridge.
@@ -88,14 +88,14 @@ class Table:
         origin = np.repeat(np.arange(KINDS, dtype=np.int32), self.vertices)
         values = self.sorted(folds, np.concatenate([fold.group for fold in folds]), len(origin), OF_VERTEX)
         return regress(
-            self.session, values, coefficients, [ridge[:, None] * sizes for ridge in ridges], origin, self.rounds
+            self.steps, values, coefficients, [ridge[:, None] * sizes for ridge in ridges], origin, self.rounds
         )
 
     def sorted(self, folds, group, count, most):
         """Return Sorted of folds' values by their groups (n,), of `count` groups, at random `most` of each."""
         order, first = grouped(group, count, most, self.rng.permutation(len(group)))
         targets = np.concatenate([fold.targets for fold in folds])[order]
-        return Sorted(self.session.joined([fold.features for fold in folds], order), targets, first)
+        return Sorted(self.steps.join([fold.features for fold in folds], order), targets, first)
 
 
 def mean_squares(x, first, sizes, origin):

@@ -46,7 +46,7 @@ def replaced(values, at, value):
 
 
 class Search:
-    """Errors by weights on folds; each fold's session starts from its last solution."""
+    """Errors by weights on folds; each fold's solver starts from its last solution."""
 
     def __init__(self, problem, folds, start_work, lags):
         self.metric, self.errors, self.lags = problem.options.metric, {}, lags
@@ -73,7 +73,7 @@ class Search:
 
     def residuals(self, weights, places, truth, work):
         """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
-        solve(work.session, work.ground, self.fitting(weights, work), ROUGH)
+        solve(work.solver, work.ground, self.fitting(weights, work), ROUGH)
         return work.at(*places) - truth
 
     def fitting(self, weights, work):

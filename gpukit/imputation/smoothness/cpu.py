@@ -6,7 +6,7 @@ from gpukit.imputation.smoothness import twins
 from gpukit.imputation.smoothness.formulas import BLOCKS
 
 
-class Session:
+class ConjugateGradients:
     """An Observed on a device with a solution x, initially start (N, T) float32."""
 
     def __init__(self, ground, start):
@@ -16,7 +16,7 @@ class Session:
         )
         self.sums = np.zeros(min(BLOCKS, len(self.x)))
 
-    def weigh(self, near, steady, together, inverse):
+    def set_weights(self, near, steady, together, inverse):
         """Set the weights: near float32, steady and together (K,) float32.
 
         inverse (N, T) float32: 1 over the resulting diagonal. The direction becomes the solution, the residual the
@@ -26,7 +26,7 @@ class Session:
         self.direction[...], self.residual[...] = self.x, self.ground.values
         self.x[...] = 0.0
 
-    def image(self):
+    def multiply(self):
         """Compute the direction's product; return direction . product."""
         ground = self.ground
         between = ground.seen, ground.gaps, ground.lags
@@ -45,6 +45,6 @@ class Session:
         """Compute the next direction: the scaled residual plus a share of the last one."""
         twins.redirect(np.float32(share), self.scaled.ravel(), self.direction.ravel())
 
-    def answer(self):
+    def solution(self):
         """Return (N, T) float32 on the host."""
         return self.x.copy()

@@ -8,8 +8,8 @@ from gpukit.imputation.smoothness import kernels
 from gpukit.imputation.smoothness.formulas import BLOCKS, THREADS
 
 
-class Session:
-    """See cpu.Session."""
+class ConjugateGradients:
+    """See cpu.ConjugateGradients."""
 
     def __init__(self, ground, start):
         self.seen, self.gaps, self.lags = sent(ground.seen), to_device(ground.gaps), to_device(ground.lags)
@@ -25,32 +25,32 @@ class Session:
         self.sums = device_array(BLOCKS, np.float64)
         self.total = np.empty(BLOCKS)
 
-    def weigh(self, near, steady, together, inverse):
-        """See cpu.Session."""
+    def set_weights(self, near, steady, together, inverse):
+        """See cpu.ConjugateGradients."""
         self.weights = near, to_device(steady), to_device(together)
         self.inverse.copy_to_device(np.ascontiguousarray(inverse))
         self.direction.copy_to_device(self.x)
         self.residual.copy_to_device(self.values)
         self.x.copy_to_device(self.none)
 
-    def image(self):
-        """See cpu.Session."""
+    def multiply(self):
+        """See cpu.ConjugateGradients."""
         between = self.seen, self.gaps, self.lags
         launch(kernels.differ, BLOCKS, THREADS, self.direction, *between, *self.weights, self.shared, self.own)
         launch(kernels.spread, BLOCKS, THREADS, self.shared, self.own, *self.edges, self.direction, self.out, self.sums)
         return self.sum()
 
     def advance(self, length):
-        """See cpu.Session."""
+        """See cpu.ConjugateGradients."""
         launch(kernels.advance, BLOCKS, THREADS, np.float32(length), *self.flat, self.sums)
         return self.sum()
 
     def redirect(self, share):
-        """See cpu.Session."""
+        """See cpu.ConjugateGradients."""
         launch(kernels.redirect, BLOCKS, THREADS, np.float32(share), self.flat[-1], self.flat[0])
 
-    def answer(self):
-        """See cpu.Session."""
+    def solution(self):
+        """See cpu.ConjugateGradients."""
         return self.x.copy_to_host()
 
     def sum(self):

@@ -15,20 +15,20 @@ from gpukit.imputation.smoothness.solve import Observed, Weights, ground_of, sol
 
 
 class Work(NamedTuple):
-    """A problem on a device: session; ground, in units; level (1, T) and unit (N, 1) of its values."""
+    """A problem on a device: solver; ground, in units; level (1, T) and unit (N, 1) of its values."""
 
-    session: object
+    solver: object
     ground: Observed
     level: np.ndarray
     unit: np.ndarray
 
     def filled(self):
         """Return (N, T) float64: the solution in the problem's units."""
-        return self.level + self.unit * self.session.answer().astype(np.float64)
+        return self.level + self.unit * self.solver.solution().astype(np.float64)
 
     def at(self, vertex, column):
         """Return (values,) float64: the solution at some places in the problem's units."""
-        return self.level[0, column] + self.unit[vertex, 0] * self.session.answer()[vertex, column].astype(np.float64)
+        return self.level[0, column] + self.unit[vertex, 0] * self.solver.solution()[vertex, column].astype(np.float64)
 
 
 def suits(problem):
@@ -54,8 +54,8 @@ def start_work(problem, alike):
     by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
     ground = ground_of(problem, rest, alike)
-    session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start)
-    return Work(session, ground, level, unit)
+    solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(ground, start)
+    return Work(solver, ground, level, unit)
 
 
 def level_of(problem):
@@ -99,7 +99,7 @@ def fill(problem, setting):
     work = start_work(problem, setting["alike"])
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
-    solve(work.session, work.ground, Weights(**{**setting, "repeats": repeats}))
+    solve(work.solver, work.ground, Weights(**{**setting, "repeats": repeats}))
     return work.filled()
 
 

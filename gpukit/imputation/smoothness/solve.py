@@ -60,23 +60,23 @@ def gaps_of(at):
     return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
 
 
-def solve(session, ground, weights, tolerance=TOLERANCE, steps=STEPS):
-    """Solve from the session's last solution for weights (Weights); return the number of steps."""
+def solve(solver, ground, weights, tolerance=TOLERANCE, steps=STEPS):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps."""
     near, steady, together = laws(weights)
     inverse = 1.0 / diagonal(ground, near, steady, together)
     goal = tolerance**2 * float(np.vdot(ground.values * inverse, ground.values).real)
-    session.weigh(near, steady, together, inverse)
-    session.image()
-    size = session.advance(1.0)
-    session.redirect(0.0)
+    solver.set_weights(near, steady, together, inverse)
+    solver.multiply()
+    size = solver.advance(1.0)
+    solver.redirect(0.0)
     for step in range(steps):
         if size <= goal:
             return step
-        last, curve = size, session.image()
+        last, curve = size, solver.multiply()
         if curve <= 0.0:
             return step
-        size = session.advance(last / curve)
-        session.redirect(size / last)
+        size = solver.advance(last / curve)
+        solver.redirect(size / last)
     return steps
 
 

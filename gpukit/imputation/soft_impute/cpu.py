@@ -9,7 +9,7 @@ from gpukit.imputation.soft_impute.iteration import run_alone
 BLOCKS = 264  # of sums
 
 
-class Session:
+class DeviceMatrix:
     """A matrix (n, m) on a device, initially known (n, m) float32, 0 where not seen (bool). rows: n."""
 
     def __init__(self, known, seen):
@@ -21,11 +21,11 @@ class Session:
         """Return (n, n) float32 on the host: the matrix times its transpose."""
         return self.ahead @ self.ahead.T
 
-    def turned(self, vectors):
+    def multiply_squares(self, vectors):
         """Return (n, k) float32 on the host: the squares times vectors (n, k)."""
         return self.ahead @ (self.ahead.T @ vectors)
 
-    def projected(self, vectors):
+    def project(self, vectors):
         """Return (k, k) float32 on the host: the squares of vectors' (n, k) products, which are stored."""
         self.kept = vectors.T @ self.ahead
         return self.kept @ self.kept.T
@@ -46,7 +46,7 @@ class Session:
         twins.proceed(*flat, np.float32(momentum), self.ahead.ravel())
         self.before, self.estimate = self.estimate, self.before
 
-    def answer(self):
+    def estimated(self):
         """Return (n, m) float32 on the host: the last estimate."""
         return self.before
 

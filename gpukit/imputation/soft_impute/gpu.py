@@ -10,8 +10,8 @@ from gpukit.imputation.soft_impute.kernels import THREADS
 from gpukit.imputation.spectral.gpu import array_library, shared
 
 
-class Session:
-    """See cpu.Session."""
+class DeviceMatrix:
+    """See cpu.DeviceMatrix."""
 
     def __init__(self, known, seen):
         cp = array_library()
@@ -22,36 +22,36 @@ class Session:
         self.pair = flat_of(self.estimate, self.before)
 
     def squares(self):
-        """See cpu.Session."""
+        """See cpu.DeviceMatrix."""
         return (self.ahead @ self.ahead.T).get()
 
-    def turned(self, vectors):
-        """See cpu.Session."""
+    def multiply_squares(self, vectors):
+        """See cpu.DeviceMatrix."""
         return (self.ahead @ (self.ahead.T @ sent(vectors))).get()
 
-    def projected(self, vectors):
-        """See cpu.Session."""
+    def project(self, vectors):
+        """See cpu.DeviceMatrix."""
         self.kept = sent(vectors).T @ self.ahead
         return (self.kept @ self.kept.T).get()
 
     def lower(self, left, right):
-        """See cpu.Session."""
+        """See cpu.DeviceMatrix."""
         inner = self.ahead if self.kept is None else self.kept
         pair = (sent(right), inner) if left is None else (sent(left), sent(right) @ inner)
         array_library().matmul(*pair, out=self.estimate)
 
     def compare(self):
-        """See cpu.Session."""
+        """See cpu.DeviceMatrix."""
         launch(kernels.compare, BLOCKS, THREADS, *self.pair, self.next, self.parts)
         return self.sums.get().sum(axis=0).tolist()
 
     def proceed(self, momentum):
-        """See cpu.Session."""
+        """See cpu.DeviceMatrix."""
         launch(kernels.proceed, BLOCKS, THREADS, *self.pair, *self.given, np.float32(momentum), self.next)
         self.before, self.estimate, self.pair = self.estimate, self.before, self.pair[::-1]
 
-    def answer(self):
-        """See cpu.Session."""
+    def estimated(self):
+        """See cpu.DeviceMatrix."""
         return self.before.get()
 
 

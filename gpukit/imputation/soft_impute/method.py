@@ -35,8 +35,8 @@ def fill_all(problems, shares):
     given, modules = shared_out(prepare_problem, problems), [steps_of(module) for module in problems]
     for steps in dict.fromkeys(modules):
         indices = [number for number, module in enumerate(modules) if module is steps]
-        sessions = [steps.Session(*given[number][1:]) for number in indices]
-        estimates = completed(steps, sessions, [shares[number] for number in indices])
+        matrices = [steps.DeviceMatrix(*given[number][1:]) for number in indices]
+        estimates = completed(steps, matrices, [shares[number] for number in indices])
         shared_out(lambda pair: add_estimate(given[pair[0]][0], pair[1]), zip(indices, estimates))
     return [base for base, *_ in given]
 

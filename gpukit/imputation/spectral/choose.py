@@ -96,7 +96,7 @@ class Search(NamedTuple):
 class CentredSplit(NamedTuple):
     """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
 
-    judge: of a session (holdout.watcher); known: spectral.cpu.Known of its sessions, None before the first.
+    judge: of a completion (holdout.watcher); known: spectral.cpu.Known of its completions, None before the first.
     """
 
     observed: np.ndarray
@@ -203,18 +203,18 @@ def run(search, trial):
     """Run a Trial on its next split; append its errors."""
     setting, number = trial.setting, len(trial.curves)
     split, centred_split = search.splits[number], centre_split(search, number, setting.center)
-    session, first = start(search.place, setting, centred_split.observed, split.observed, centred_split.known)
-    search.cache[number, setting.center] = centred_split._replace(known=session.known())
+    completion, first = start(search.place, setting, centred_split.observed, split.observed, centred_split.known)
+    search.cache[number, setting.center] = centred_split._replace(known=completion.known())
     stopping = early_stopping(setting, goal(setting, search.tensor, split))
 
-    def watch(session):
-        error = centred_split.judge(session)
+    def watch(completion):
+        error = centred_split.judge(completion)
         if stopping.is_over(error):
             raise PathEnd
         return error
 
     with contextlib.suppress(PathEnd):
-        fit_path(session, first, setting.options, watch)
+        fit_path(completion, first, setting.options, watch)
     trial.curves.append(np.array(stopping.errors))
     if search.progress:
         law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights

@@ -49,9 +49,9 @@ def split(mask, share, seed, order=None):
 
 
 def watcher(tensor, parts):
-    """Return a function of a session over parts.observed: the mean absolute error on hidden values.
+    """Return a function of a completion over parts.observed: the mean absolute error on hidden values.
 
-    tensor (N, m, n): centred like the session's tensor.
+    tensor (N, m, n): centred like the completion's tensor.
     """
     truth, hidden_missing = tensor[place_like(parts.hidden, tensor)], place_like(parts.hidden[~parts.observed], tensor)
-    return lambda session: float(np.abs(session.missing()[hidden_missing] - truth).mean(dtype=np.float64))
+    return lambda completion: float(np.abs(completion.missing()[hidden_missing] - truth).mean(dtype=np.float64))

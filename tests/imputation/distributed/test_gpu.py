@@ -1,4 +1,4 @@
-"""Steps of one Session on a simulated GPU rank and a CPU rank.
+"""Steps of one TensorCompletion on a simulated GPU rank and a CPU rank.
 
 numpy replaces cupy.
 """
@@ -15,13 +15,13 @@ from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis
 from gpukit.imputation.distributed import gpu as shared_gpu
-from gpukit.imputation.distributed.completion import END, MOVE, SharedSession, serve
-from gpukit.imputation.distributed.worker import Crew
+from gpukit.imputation.distributed.completion import END, MOVE, DistributedCompletion, serve
+from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.cpu import Session
+from gpukit.imputation.spectral.cpu import TensorCompletion
 from imputation import naive_algorithm
 from imputation.inputs import problem
-from imputation.spectral.test_gpu_session import Library
+from imputation.spectral.test_gpu_completion import Library
 
 GPU = devices.Device("cuda", 0, "simulated", (9, 0))
 
@@ -41,11 +41,11 @@ def both_walked(arguments, on_gpu, device):
 
     def work(team):
         with Workspace() as workspace:
-            crew = Crew(team, device if team.rank == on_gpu else devices.cpu(), workspace)
+            worker = Worker(team, device if team.rank == on_gpu else devices.cpu(), workspace)
             if team.rank:
-                return serve(crew)
-            found = walked(SharedSession(crew, *arguments))
-            crew.ask(END)
+                return serve(worker)
+            found = walked(DistributedCompletion(worker, *arguments))
+            worker.ask(END)
             return found
 
     found, other = together(2, work, 60.0)
@@ -54,16 +54,16 @@ def both_walked(arguments, on_gpu, device):
     return found
 
 
-def walked(session):
-    """Return results of a few steps; a shared session redistributes its parts."""
-    first, found = session.largest(), []
+def walked(completion):
+    """Return results of a few steps; a shared completion redistributes its parts."""
+    first, found = completion.largest(), []
     cap = np.arange(len(first), dtype=np.int32) % 3
     for number, (share, most, momentum) in enumerate(((0.6, None, 0.0), (0.3, None, 0.2), (0.0, cap, 0.4))):
-        found += session.step(share * first, most, momentum)[:3]
-        if number == 0 and isinstance(session, SharedSession):
-            session.crew.measured = True
-            session.answer(MOVE, [[3.0, 1.0], [1.0, 2.0]])
-    return [first, *found, session.spectrum(2), session.missing(), session.completed()]
+        found += completion.step(share * first, most, momentum)[:3]
+        if number == 0 and isinstance(completion, DistributedCompletion):
+            completion.worker.measured = True
+            completion.answer(MOVE, [[3.0, 1.0], [1.0, 2.0]])
+    return [first, *found, completion.spectrum(2), completion.missing(), completion.completed()]
 
 
 @pytest.mark.slow
@@ -74,5 +74,5 @@ def test_a_gpu_beside_a_cpu(kind, on_gpu, scale, stand_in):
     observed = scale * naive_algorithm.observed_only(case.truth, case.mask)
     arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64)
 
-    for one, expected in zip(both_walked(arguments, on_gpu, GPU), walked(Session(*arguments)), strict=True):
+    for one, expected in zip(both_walked(arguments, on_gpu, GPU), walked(TensorCompletion(*arguments)), strict=True):
         np.testing.assert_allclose(one, expected, rtol=1e-8, atol=1e-10 * scale)

@@ -33,7 +33,7 @@ def test_regress(rounds, piece, pieces, monkeypatch):
     monkeypatch.setattr(regression, "PIECES", pieces)
     features, targets, first, start, pull, group = inputs.groups([40, 0, 3, 90, 0], 7)
     values, pulls = regression.Sorted(features, targets, first), [pull, 9 * pull]
-    for out, pull in zip(regression.regress(cpu.Session(), values, start, pulls, group, rounds), pulls):
+    for out, pull in zip(regression.regress(cpu, values, start, pulls, group, rounds), pulls):
         for g in range(len(group)):
             some = slice(first[g], first[g + 1])
             X, y = features[some].astype(float), targets[some].astype(float)
@@ -44,7 +44,7 @@ def test_regress(rounds, piece, pieces, monkeypatch):
 def test_rows_of_several_parts_in_an_order():
     parts = [np.arange(8, dtype=np.float32).reshape(4, 2), np.arange(8, 14, dtype=np.float32).reshape(3, 2)]
     order = np.array([6, 0, 3, 4, 1])
-    np.testing.assert_array_equal(cpu.Session().joined(parts, order), np.concatenate(parts)[order])
+    np.testing.assert_array_equal(cpu.join(parts, order), np.concatenate(parts)[order])
 
 
 def test_answer():
@@ -118,7 +118,7 @@ def folds(slopes, count, noise, size=1, seed=0):
 
 @pytest.mark.parametrize("metric", ["absolute", "squared"])
 def test_vertices_are_drawn_together_as_far_as_they_are_alike(metric):
-    table = Table(cpu.Session(), 200, metric, np.random.default_rng(0))
+    table = Table(cpu, 200, metric, np.random.default_rng(0))
     alike, apart = np.full(200, 2.0), np.linspace(-20, 20, 200)
     ridges = [table.ridges(some[:2], some[2])[2] for some in (folds(alike, 20, 3.0, 15), folds(apart, 20, 0.1))]
     assert ridges[0] >= 300 and ridges[1] == 30
@@ -137,7 +137,7 @@ def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
         of_first = fold.group == 2 * 20
         fold.features[of_first] *= 1e-3
         fold.targets[of_first] = np.random.default_rng(1).normal(size=of_first.sum())
-    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
+    table = Table(cpu, 20, "squared", np.random.default_rng(0))
     found = table.coefficients(some, np.full(KINDS, 100.0)).reshape(KINDS, 20)
     np.testing.assert_allclose(found[2], 2.0, atol=0.1)
 
@@ -148,7 +148,7 @@ def test_values_that_are_far_off_are_heeded_by_squares_alone():
         fold.targets[::5] = -20 * fold.features[::5, 0]
     found = {}
     for metric in ("absolute", "squared"):
-        table = Table(cpu.Session(), 20, metric, np.random.default_rng(0))
+        table = Table(cpu, 20, metric, np.random.default_rng(0))
         found[metric] = table.coefficients(some, np.full(KINDS, 30.0)).reshape(KINDS, 20)[2].mean()
     assert abs(found["absolute"] - 2.0) < 0.3 and found["squared"] < 0
 
@@ -156,7 +156,7 @@ def test_values_that_are_far_off_are_heeded_by_squares_alone():
 def test_small_features_tell_as_much_as_large_ones():
     some = folds(np.full(20, 2.0), 60, 0.01)
     small = [fold._replace(features=fold.features * np.float32(0.01), targets=fold.targets / 100) for fold in some]
-    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
+    table = Table(cpu, 20, "squared", np.random.default_rng(0))
     found, _ = table.of_kinds(small)
     np.testing.assert_allclose(found[2], 2.0, atol=0.1)
 
@@ -164,7 +164,7 @@ def test_small_features_tell_as_much_as_large_ones():
 def test_of_each_group_some_are_drawn():
     some = folds(np.full(4, 2.0), 60, 0.1)[:1]
     group = some[0].group - 2 * 4
-    values = Table(cpu.Session(), 4, "squared", np.random.default_rng(0)).sorted(some, group, 5, 7)
+    values = Table(cpu, 4, "squared", np.random.default_rng(0)).sorted(some, group, 5, 7)
     assert np.diff(values.first).tolist() == [7, 7, 7, 7, 0]
     rows = np.array([np.flatnonzero(some[0].targets == one)[0] for one in values.targets])
     np.testing.assert_array_equal(group[rows], np.repeat(np.arange(4), 7))
@@ -256,9 +256,9 @@ def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
 def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
     series, describe_hidden = [], local.describe_hidden
 
-    def kept(session, part, *rest):
+    def kept(steps, part, *rest):
         series.append(part.series)
-        return describe_hidden(session, part, *rest)
+        return describe_hidden(steps, part, *rest)
 
     monkeypatch.setattr(local, "describe_hidden", kept)
     monkeypatch.setattr(local, "folds_for", lambda seen: 2)

@@ -10,7 +10,7 @@ from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.smoothness import choose, graph, method, solve
-from gpukit.imputation.smoothness.cpu import Session
+from gpukit.imputation.smoothness.cpu import ConjugateGradients
 from gpukit.imputation.smoothness.solve import Weights
 from gpukit.persist import load_model
 from imputation.auto.test_auto import N, T, ring, waves
@@ -26,16 +26,16 @@ def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
     expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
     np.testing.assert_allclose(solve.diagonal(ground, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
     for start in (np.zeros(ground.values.shape), 3.0 * np.ones(ground.values.shape)):
-        session = Session(ground, start)
-        steps = solve.solve(session, ground, weights, 1e-6)
+        solver = ConjugateGradients(ground, start)
+        steps = solve.solve(solver, ground, weights, 1e-6)
         assert 3 < steps < solve.STEPS
-        np.testing.assert_allclose(session.answer(), expected, atol=2e-5)
-    assert solve.solve(session, ground, weights, 1e-4) == 0
+        np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
+    assert solve.solve(solver, ground, weights, 1e-4) == 0
     near, steady, together = solve.laws(weights._replace(steady=0.01))
     whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
-    solve.solve(session, ground, weights._replace(steady=0.01), 1e-6)
+    solve.solve(solver, ground, weights._replace(steady=0.01), 1e-6)
     expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
-    np.testing.assert_allclose(session.answer(), expected, atol=2e-5)
+    np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
 
 
 def test_edges_count_by_how_alike_their_ends_change():

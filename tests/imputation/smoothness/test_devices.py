@@ -10,12 +10,12 @@ from gpukit.imputation.smoothness.solve import Weights, solve
 from imputation.smoothness import inputs
 
 
-def test_sessions_agree(monkeypatch):
+def test_both_devices_agree(monkeypatch):
     monkeypatch.setattr(gpu, "BLOCKS", 2)
     ground, start = inputs.ground(4, 9, (1, 3))[0], np.zeros((4, 9), np.float32)
     answers = []
     for steps in (cpu, gpu):
-        session = steps.Session(ground, start)
-        assert solve(session, ground, Weights(0, 0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
-        answers.append(session.answer())
+        solver = steps.ConjugateGradients(ground, start)
+        assert solve(solver, ground, Weights(0, 0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
+        answers.append(solver.solution())
     np.testing.assert_allclose(answers[1], answers[0], atol=1e-5)

@@ -1,4 +1,4 @@
-"""Soft-impute's session in the simulator against the CPU's.
+"""Soft-impute's matrix in the simulator against the CPU's.
 
 numpy replaces cupy.
 """
@@ -12,7 +12,7 @@ pytestmark = pytest.mark.kernel
 from gpukit._cuda import cuda
 from gpukit.imputation.soft_impute import cpu, gpu, iteration
 from imputation.soft_impute.test_soft_impute import case
-from imputation.spectral.test_gpu_session import Library
+from imputation.spectral.test_gpu_completion import Library
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def stand_in(monkeypatch):
 
 
 @pytest.mark.parametrize("whole", [512, 4])
-def test_sessions_agree(whole, stand_in, monkeypatch):
+def test_both_devices_agree(whole, stand_in, monkeypatch):
     """Products of the whole matrix, and of a part along singular vectors.
 
     The vectors are those of the largest singular values. Several steps, with momentum.
@@ -35,7 +35,8 @@ def test_sessions_agree(whole, stand_in, monkeypatch):
     truth, seen = case(6, 9, 2)
     known = np.where(seen, truth, 0).astype(np.float32)
     answers = [
-        iteration.completed(steps, [steps.Session(known, seen) for _ in range(2)], [0.3, 0.1]) for steps in (cpu, gpu)
+        iteration.completed(steps, [steps.DeviceMatrix(known, seen) for _ in range(2)], [0.3, 0.1])
+        for steps in (cpu, gpu)
     ]
     for here, there in zip(*answers):
         assert np.abs(here).max() > 0.1

@@ -1,4 +1,4 @@
-"""The GPU session in the simulator, numpy instead of cupy, against the CPU session."""
+"""The GPU completion in the simulator, numpy instead of cupy, against the CPU completion."""
 
 import gc
 import weakref
@@ -13,7 +13,7 @@ from gpukit._cuda import cuda
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import Basis, vectors_on_gpu
 from gpukit.imputation.spectral import gpu
-from gpukit.imputation.spectral.cpu import Session as OnCpu
+from gpukit.imputation.spectral.cpu import TensorCompletion as OnCpu
 from gpukit.svt.gpu import scratch_for
 from imputation import naive_algorithm
 from imputation.inputs import problem
@@ -96,39 +96,39 @@ def problem_of(kind):
 @pytest.mark.slow
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scratch, scale", [(1 << 20, 1.0), (200, 1.0), (200, 1e-200)])
-def test_sessions_agree(kind, scratch, scale, stand_in, monkeypatch):
+def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
     monkeypatch.setattr(gpu, "SCRATCH", scratch)
     case = problem_of(kind)
     observed = scale * naive_algorithm.observed_only(case.truth, case.mask)
     there, here = (
-        session(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64))
-        for session in (gpu.Session, OnCpu)
+        completion(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64))
+        for completion in (gpu.TensorCompletion, OnCpu)
     )
     first = here.largest()
     np.testing.assert_allclose(there.largest(), first, rtol=1e-10)
     for share, momentum in ((0.6, 0.0), (0.3, 0.2)):
-        expected, found = (session.step(share * first, None, momentum) for session in (here, there))
+        expected, found = (completion.step(share * first, None, momentum) for completion in (here, there))
         np.testing.assert_allclose(found[:2], expected[:2], rtol=1e-8)
         np.testing.assert_array_equal(found[2], expected[2])
     cap = np.arange(len(first), dtype=np.int32) % 3
-    for session in (here, there):
-        session.step(np.zeros(len(first)), cap, 0.4)
+    for completion in (here, there):
+        completion.step(np.zeros(len(first)), cap, 0.4)
     np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10 * scale)
     np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
     np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
 
 
 @pytest.mark.slow
-def test_a_session_goes_on_from_what_another_knows(stand_in):
+def test_known_data_of_another_completion(stand_in):
     case = problem_of("entries")
     observed = naive_algorithm.observed_only(case.truth, case.mask)
     arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64), None
-    first = gpu.Session(*arguments)
+    first = gpu.TensorCompletion(*arguments)
     first.step(0.3 * first.largest())
-    second, alone = gpu.Session(*arguments, first.known()), gpu.Session(*arguments)
+    second, alone = gpu.TensorCompletion(*arguments, first.known()), gpu.TensorCompletion(*arguments)
     assert second.C is first.C and second.largest() is first.largest()
-    for session in (second, alone):
-        session.step(0.3 * session.largest())
+    for completion in (second, alone):
+        completion.step(0.3 * completion.largest())
     np.testing.assert_array_equal(second.missing(), alone.missing())
 
 
@@ -138,17 +138,17 @@ def held(references):
 
 
 @pytest.mark.slow
-def test_sessions_of_a_run_share_what_outlives_them_and_the_run_ends_it(stand_in):
+def test_completions_of_a_run_share_buffers(stand_in):
     case, references = problem_of("slices"), []
     observed = naive_algorithm.observed_only(case.truth, case.mask)
     basis = Basis(case.mu, case.U, True)
     with Workspace() as workspace:
         for _ in range(2):
-            session = gpu.Session(basis, observed, case.mask, np.dtype(np.float32), workspace)
-            session.step(0.3 * session.largest())
+            completion = gpu.TensorCompletion(basis, observed, case.mask, np.dtype(np.float32), workspace)
+            completion.step(0.3 * completion.largest())
             scratch = scratch_for((len(case.truth), 4, 3), np.float32, 1, 1, workspace)
             references.append([weakref.ref(array) for array in (scratch[0].V, vectors_of(workspace, basis))])
-            del session, scratch
+            del completion, scratch
         assert references[0] == references[1] and held(references[0]) == references[0]
     assert not held(references[0])
 
