@@ -13,7 +13,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     serve.py       other tensors on the same graph             compare.py     comparison with simple methods
     problem.py     series on a graph; definition of a method   scans.py       compiled passes along the rows of a table
     periods.py     order and period of columns                 units.py       sensors of different scales
-    centering.py   subtraction and addition of means
+    centering.py   subtraction and addition of means           constants.py   constants that decide results
     auto/          comparison of methods on hidden values, ensembles, standard deviations
     simple.py      means, interpolation, neighbours            smoothing.py   Tikhonov, feature propagation
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices

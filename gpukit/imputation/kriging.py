@@ -19,12 +19,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import alone, shared_out
-from gpukit.imputation.auto.judging import MANY, MOST, error_of, simple
+from gpukit.imputation.auto.judging import error_of, simple
+from gpukit.imputation.constants import KRIGING_COLUMNS, KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import level
 
-RHOS, NUS, TAUS = (0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 2.0, 4.0), (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)
-GRID = tuple(itertools.product(RHOS, NUS, TAUS))
+GRID = tuple(itertools.product((0.3, 1.0, 3.0, 10.0, 30.0), (1.0, 2.0, 4.0), (0.003, 0.01, 0.03, 0.1, 0.3, 1.0)))
 COARSE = tuple(itertools.product((1.0, 3.0, 10.0), (2.0,), (0.01, 0.1)))
 
 
@@ -71,7 +71,7 @@ def variance(K, found, seen, tau):
 
 def best(laplacian, seen, bands, metric):
     """Return [(rho, nu, tau)] with the least leave-one-out error of each band; bands: [values (n, columns)]."""
-    small = laplacian.shape[0] <= MANY
+    small = laplacian.shape[0] <= KRIGING_GRID_VERTICES
     laws = {}
     for rho, nu, tau in GRID if small else COARSE:
         laws.setdefault((rho, nu), []).append(tau)
@@ -91,14 +91,13 @@ def best(laplacian, seen, bands, metric):
 
 
 WORK = 1 << 36  # additions, for columns with different masks
-SAMPLE = 64  # columns of a band for leave-one-out errors
 FEWEST = 3  # observed vertices
 
 
 def suits(problem):
     """Return True for graphs that are not too large and have observed vertices."""
     alive = problem.seen.any(axis=1)
-    if not FEWEST <= alive.sum() or len(alive) > MOST:
+    if not FEWEST <= alive.sum() or len(alive) > KRIGING_VERTICES:
         return False
     return bool((problem.ordered and not alive.all()) or patterns(problem) * alive.sum() ** 3 < WORK)
 
@@ -115,7 +114,7 @@ def settings(problem):
     rng = np.random.default_rng(problem.options.seed)
     parts = [slice(*pair) for pair in zip(edges, edges[1:])]
     samples = [whole[alive, part] for part in parts]
-    samples = [part[:, np.sort(rng.permutation(part.shape[1])[:SAMPLE])] for part in samples]
+    samples = [part[:, np.sort(rng.permutation(part.shape[1])[:KRIGING_COLUMNS])] for part in samples]
     metric = "squared" if problem.ordered else problem.options.metric
     laws = best(problem.place.basis.laplacian, alive, samples, metric)
     return [{"bands": [[int(edge), *parameters] for edge, parameters in zip(edges, laws)]}]

@@ -19,6 +19,7 @@ Source: Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via the
 import numpy as np
 
 from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.constants import RANGE_MARGIN
 from gpukit.imputation.problem import Method
 
 ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
@@ -80,10 +81,8 @@ def swept(rows, weights, gaps, limits, lags):
                 rows[part * count + vertex, columns[inside] + step] = new[inside]
 
 
-RIDGES = (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)  # of a vertex's variance
 FEWEST = 4  # columns
 MOST_WORK = 1 << 26  # of a round
-MARGIN = 0.25  # of a vertex's range, added on either side as limits
 
 
 def suits(problem):
@@ -103,7 +102,7 @@ def work(problem, lags):
 def settings(problem):
     """Return numbers of columns on either side and ridges."""
     most = 1 if problem.ordered and work(problem, 1) <= MOST_WORK else 0
-    return [{"lags": lags, "ridge": ridge} for lags in range(most + 1) for ridge in RIDGES]
+    return [{"lags": lags, "ridge": ridge} for lags in range(most + 1) for ridge in (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)]
 
 
 def fill(problem, setting):
@@ -123,7 +122,7 @@ def of_alive(series, seen, setting):
     series = (series - mean) / scale
     least = series.min(axis=1, where=seen, initial=np.inf)
     most = series.max(axis=1, where=seen, initial=-np.inf)
-    margin = MARGIN * (most - least)
+    margin = RANGE_MARGIN * (most - least)
     limits = np.stack([least - margin, most + margin], axis=1)
     for lags in range(setting["lags"] + 1):
         series = completed(series, seen, lags, setting["ridge"], limits)

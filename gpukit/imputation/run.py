@@ -29,7 +29,6 @@ from gpukit.timing import work_clock
 
 AUTO, SPECTRAL = "auto", "spectral"
 NORMAL = (np.pi / 2) ** 0.5  # standard deviation over mean |error| of a normal distribution
-HIGH = 0.5  # largest reliable mean rank, relative to the smaller side of slices
 
 
 class Run(NamedTuple):
@@ -199,7 +198,7 @@ def warn_of_ranks(found, side):
     found: path.Fit; side: the smaller side of the slices.
     """
     rank = found.history.mean_rank[-1] if len(found.history.mean_rank) else 0.0
-    if found.rank_phase != "done" and side > 1 and rank > HIGH * side:
+    if found.rank_phase != "done" and side > 1 and 2 * rank > side:
         warnings.warn(
             f"the spectral slices ended with mean rank {rank:.1f} of {side}: the last thresholds are so small that "
             "noise is kept too. Stop at the least error on hidden values (holdout=0.1, --holdout 0.1), use fewer "

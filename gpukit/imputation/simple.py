@@ -10,8 +10,6 @@ from gpukit.imputation.periods import lags_of
 from gpukit.imputation.problem import Method, always, in_order, one_setting
 from gpukit.imputation.smoothing import ROUGH, feature_propagation, smoothed
 
-ROUNDS = 5  # of alternating row and column means
-
 
 def two_way(values, seen):
     """Fit values ~ overall + vertices (N, 1) + columns (1, T) by least squares on observed values.
@@ -23,7 +21,7 @@ def two_way(values, seen):
     overall = float(values.sum() / max(1, in_row.sum()))
     of_rows, of_columns = values.sum(axis=1) - overall * in_row, values.sum(axis=0) - overall * in_column
     rows, columns = np.zeros(len(in_row)), np.zeros(len(in_column))
-    for _ in range(ROUNDS):
+    for _ in range(5):
         rows = (of_rows - seen @ columns) / np.maximum(in_row, 1)
         columns = (of_columns - rows @ seen) / np.maximum(in_column, 1)
     return overall, rows[:, None], columns[None, :]
@@ -102,12 +100,9 @@ def last_value(problem, setting):
     return np.where(problem.seen.any(axis=1, keepdims=True), out, np.nan)
 
 
-COUNTS = (3, 10)
-
-
 def neighbor_settings(problem):
     """Return numbers of neighbours and centerings."""
-    return [{"neighbors": count, "center": center} for center in ("columns", "both") for count in COUNTS]
+    return [{"neighbors": count, "center": center} for center in ("columns", "both") for count in (3, 10)]
 
 
 def neighbor_mean(problem, setting):
@@ -130,9 +125,6 @@ def heaviest(adjacency, count):
     return sparse.csr_matrix((adjacency.data[kept], (rows[kept], adjacency.indices[kept])), adjacency.shape)
 
 
-MEMORIES = (None, 0.25, 0.0)  # decay times of residuals in periods; None: no decay
-
-
 def has_two_periods(problem):
     """Return True for series in time with at least two periods."""
     return problem.ordered and 1 < problem.period and 2 * problem.period <= problem.values.shape[1]
@@ -142,7 +134,7 @@ def seasonal_settings(problem):
     """Return lags, a period or seven, and the decay of residuals, in columns."""
     lags = lags_of(problem)
     lags = lags or [max(1, problem.period)]
-    memories = [None if share is None else share * problem.period for share in MEMORIES]
+    memories = [None if share is None else share * problem.period for share in (None, 0.25, 0.0)]  # of a period
     return [{"lag": lag, "memory": memory} for lag in lags for memory in memories]
 
 

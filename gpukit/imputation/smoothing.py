@@ -15,13 +15,11 @@ from gpukit._pool import shared_out
 from gpukit.base import check_integer, check_real
 from gpukit.graphs.adjacency import laplacian, normalized_adjacency, normalized_laplacian
 from gpukit.imputation.centering import centred, mean_of, restored, spread
+from gpukit.imputation.constants import BLOCK_NUMBERS
 
 TAUS = tuple(10.0 ** np.arange(1.0, -3.01, -0.5))  # falling: each solution starts the next
-ITERATIONS = (2, 5, 10, 40)
 CENTERS = ("global", "entry")
-NUMBERS = 1 << 19  # of a thread's block of columns; conjugate gradients need about seven such arrays
 TOLERANCE, ROUGH = 1e-8, 1e-4  # of a single solution; of solutions on a grid
-MOST_STEPS = 2000
 
 
 def vertex_mean(tensor, mask):
@@ -53,7 +51,7 @@ def smoothed(laplacian, tensor, mask, tau, start=None, tolerance=TOLERANCE):
     tau, shape = check_real("tau", tau, 0.0, strict=True), tensor.shape
     data, seen = _columns(centred(tensor, mask, np.zeros(shape[1:]))), _columns(spread(mask))
     start = data if start is None else _columns(start)
-    out, width = np.empty(data.shape), max(1, NUMBERS // shape[0])
+    out, width = np.empty(data.shape), max(1, BLOCK_NUMBERS // shape[0])
 
     def solved(first):
         part = slice(first, first + width)
@@ -100,7 +98,7 @@ def _smooth(adjacency, data, mask):
         for tau in TAUS:
             guess = smoothed(matrix, data, mask, tau, guess, ROUGH)
             yield name, {"tau": tau}, guess
-    for iterations in ITERATIONS:
+    for iterations in (2, 5, 10, 40):
         yield "feature propagation", {"iterations": iterations}, feature_propagation(adjacency, data, mask, iterations)
 
 
@@ -144,7 +142,7 @@ def _solve(system, data, start):
     scaled = residual / diagonal
     goal = system.tolerance**2 * _dot(data / diagonal, data / diagonal)
     direction, size = scaled.copy(), _dot(residual, scaled)
-    for _ in range(MOST_STEPS):
+    for _ in range(2000):
         if (_dot(scaled, scaled) <= goal).all():
             break
         image = system.image(direction)

@@ -58,7 +58,7 @@ def test_blocks_of_columns_and_a_start_change_nothing(monkeypatch):
     whole = baselines.tikhonov(matrix, tensor, mask, 0.3)
     start = np.random.default_rng(5).normal(size=SHAPE)
     np.testing.assert_allclose(baselines.tikhonov(matrix, tensor, mask, 0.3, start), whole, rtol=1e-6, atol=1e-7)
-    monkeypatch.setattr(baselines, "NUMBERS", 2 * SHAPE[0])
+    monkeypatch.setattr(baselines, "BLOCK_NUMBERS", 2 * SHAPE[0])
     np.testing.assert_allclose(baselines.tikhonov(matrix, tensor, mask, 0.3), whole, rtol=1e-6, atol=1e-7)
 
 
@@ -95,7 +95,7 @@ def test_all_baselines_keep_the_type_the_observed_values_and_the_input(dtype):
         assert (out[seen] == tensor[seen]).all()
         names.append((name, *setting.values()))
     assert (tensor == before).all()
-    assert len(set(names)) == len(names) == 1 + 2 * (2 * len(baselines.TAUS) + len(baselines.ITERATIONS))
+    assert len(set(names)) == len(names) == 1 + 2 * (2 * len(baselines.TAUS) + 4)
 
 
 def test_all_baselines_take_the_mean_off_and_put_it_back():

@@ -7,9 +7,8 @@ import numpy as np
 
 from gpukit.imputation.auto.gap_kinds import KINDS, NEVER
 from gpukit.imputation.auto.judging import error_of
+from gpukit.imputation.constants import SHARE_STEPS
 
-STEPS = (0.5, 0.3, 0.2, 0.1, 0.05)
-ROUNDS = 20
 MOST = 40_000  # values used to optimize shares
 
 
@@ -33,8 +32,8 @@ def optimize_shares(estimates, truth, metric):
     vertices = np.eye(len(estimates))
     best = min(vertices, key=lambda shares: error_of(shares @ residuals, metric))
     error = error_of(best @ residuals, metric)
-    for _ in range(ROUNDS):
-        steps = [(1 - step) * best + step * vertex for step in STEPS for vertex in vertices]
+    for _ in range(20):
+        steps = [(1 - step) * best + step * vertex for step in SHARE_STEPS for vertex in vertices]
         errors = [error_of(shares @ residuals, metric) for shares in steps]
         index = int(np.argmin(errors))
         if errors[index] >= error:

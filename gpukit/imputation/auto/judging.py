@@ -10,11 +10,9 @@ from gpukit import device as devices
 from gpukit._pool import alone, run_on_threads
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import NEVER
+from gpukit.imputation.constants import KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
 from gpukit.imputation.simple import interpolation, level
-
-MANY = 600  # vertices from which on covariance.COARSE is what is tried, and all threads of the host serve one matrix
-MOST = 3000  # vertices
 
 
 class Fold(NamedTuple):
@@ -72,7 +70,7 @@ def threads_pay(problem):
 
     On a GPU most time of a method is spent in one host thread, unless matrices are large enough for all host threads.
     """
-    return problem.place.device.is_cuda and not MANY < len(problem.values) <= MOST
+    return problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
 
 
 def filled(method, problem, setting):

@@ -11,8 +11,7 @@ from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
 from gpukit.imputation.auto.plan import MIX, Plan
-
-USED = 0.005  # members whose largest share is smaller are dropped
+from gpukit.imputation.constants import LEAST_WEIGHT
 
 
 class Judged(NamedTuple):
@@ -71,7 +70,7 @@ def choose_members(folds, fold_kinds, judged, metric):
         [np.concatenate([part[fold.hidden] for part, fold in zip(method.estimates, folds)]) for method in judged]
     )
     shares = shares_of(estimates, truth, hidden_kinds, metric)
-    used = np.flatnonzero(shares.max(axis=0) > USED)
+    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 

@@ -14,17 +14,13 @@ from gpukit.imputation.auto.judging import Fold, error_of, filled, run_concurren
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.plan_builder import Judged, build_plan
+from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
 from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
 TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself
 EARLY = 1 << 25  # largest problem that finalists may impute early: each needs a table
-TIE_TOLERANCE = 1e-6  # rounding, relative to the largest residual
-NEAR = 1.5  # largest error of a finalist, relative to the least error of the trial
-FINALISTS = 3  # for each group of values
-FEW_UNITS = 20  # with fewer hidden units, a trial uses all folds
-COMMON = 0.5  # share of equal values worth a note; scans.commonest needs at least this share
 
 
 class MethodTrial(NamedTuple):
@@ -124,7 +120,7 @@ def notes_of(problem):
     notes = []
     if equal == count:
         notes.append(f"all that is observed is {value:g}.")
-    elif equal > COMMON * count:
+    elif 2 * equal > count:
         notes.append(
             f"{equal / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
@@ -194,7 +190,7 @@ def count_runs(fold):
 def is_equal(trial, other):
     """Return True if two trials are equal up to rounding."""
     size = float(np.abs(trial.residuals).max(initial=0.0))
-    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=TIE_TOLERANCE * size)
+    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
 
 
 def choose_finalists(trials, metric):

@@ -20,21 +20,22 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.gap_kinds import KINDS
+from gpukit.imputation.constants import (
+    COVERED,
+    ERROR_FLOOR,
+    EXTRAPOLATION,
+    LAW_RIDGE,
+    MOST_COVERED,
+    MOST_VALUES,
+    ROUNDING,
+    SCALE_BOUNDS,
+    STRENGTHS,
+    VALUES_PER_KIND,
+    VALUES_PER_LAW,
+)
 
 BEYOND = KINDS  # the kind of values before the first and after the last of their series
-WHOLE, INNER, ENDS = 0, 1, 2  # groups of kinds with a law each
-GROUPS = np.r_[WHOLE, np.full(KINDS - 1, INNER), ENDS]
-ENOUGH = 50  # errors of a kind
-MANY = 400  # errors of a group needed to fit beta
-RIDGE = 0.02  # relative to the number of errors
-LEAST = 0.1  # floor of an error, relative to the mean |error|
-WIDEST = 2.0  # largest exponent
-FARTHEST = 2.0  # spreads of a feature from its mean; no extrapolation beyond
-SAME = 1e-6  # of the values' size: a standard deviation below it is 0
-STRENGTHS = (1.0, 0.5, 0.0)
-WIDENED = (0.7, 3.0)  # bounds of the correction of scales on left-out folds
-MOST = 20_000  # errors used for scoring
-SHARE, MOST_SHARE = 0.9, 0.95  # of left-out errors within the 90 % intervals
+GROUPS = np.r_[0, np.full(KINDS - 1, 1), 2]  # by kind, a law each: vertices hidden whole, inner values, ends
 WIDE, HALF = 1.6448536, 0.6744898  # half widths of the central 90 % and 50 % normal intervals
 
 
@@ -103,7 +104,7 @@ def least_of(values, count):
     largest = float(np.abs(values).max()) or 1.0
     values = values / largest  # whose squares may be summed
     size, usual = float(np.abs(values).mean()) * largest, float(values.std()) * largest
-    usual = usual if usual > SAME * size else size or 1.0
+    usual = usual if usual > ROUNDING * size else size or 1.0
     return usual / (1 + count) ** 2
 
 
@@ -114,14 +115,14 @@ def neutral_law():
     return law
 
 
-def learn_with_growth(parts, changes, units=MANY, least=0.0):
+def learn_with_growth(parts, changes, units=VALUES_PER_LAW, least=0.0):
     """Return Deviations from [Errors] and [changes (values,)], one per fold.
 
     changes: usual change beyond an end (growth.py). Other arguments as in learn.
     """
     positive = np.concatenate(changes)
     count, positive = len(positive), positive[positive > 0]
-    if len(positive) < min(ENOUGH, max(1, count // 2)):
+    if len(positive) < min(VALUES_PER_KIND, max(1, count // 2)):
         return learn(parts, units, least)
     candidates, usual = [], np.exp(np.log(positive).mean())
     for power in STRENGTHS if sum(bool((one > 0).any()) for one in changes) > 1 else STRENGTHS[:1]:
@@ -134,7 +135,7 @@ def learn_with_growth(parts, changes, units=MANY, least=0.0):
 
 def interval_score_beyond(parts, changes, growth):
     """Return the left-out interval score beyond ends; 0 for a single fold."""
-    step = max(1, sum(len(part.residuals) for part in parts) // MOST)
+    step = max(1, sum(len(part.residuals) for part in parts) // MOST_VALUES)
     sample = [part.select(slice(None, None, step)) for part in parts]
     beyond = [part.select(part.kinds == BEYOND) for part in sample]
     if sum(bool(len(part.residuals)) for part in beyond) < 2:
@@ -147,12 +148,12 @@ def interval_score_beyond(parts, changes, growth):
     return interval_score(factors * concatenate(beyond).residuals, factors * sizes)
 
 
-def learn(parts, units=MANY, least=0.0):
+def learn(parts, units=VALUES_PER_LAW, least=0.0):
     """Return Deviations from [Errors], one per fold.
 
     units: number of vertices hidden whole. least: floor of all scales.
     """
-    errors, step = concatenate(parts), max(1, sum(len(part.residuals) for part in parts) // MOST)
+    errors, step = concatenate(parts), max(1, sum(len(part.residuals) for part in parts) // MOST_VALUES)
     sample = [part.select(slice(None, None, step)) for part in parts]
     if len(sample) < 2:
         model, scored, sizes = fit(errors, STRENGTHS[:1] * 3), errors, None
@@ -161,7 +162,7 @@ def learn(parts, units=MANY, least=0.0):
         model, sizes = fit(errors, strengths), predict_left_out(sample, strengths)
     sizes = model.at(scored.kinds, scored.features) if sizes is None else sizes
     ends = sum(bool((part.kinds == BEYOND).any()) for part in parts)
-    targets = share_with_one_more(units), SHARE, share_with_one_more(ends)
+    targets = share_with_one_more(units), COVERED, share_with_one_more(ends)
     factors = np.array(
         [widening_factor(scored, sizes, GROUPS[scored.kinds] == group, one) for group, one in enumerate(targets)]
     )
@@ -171,8 +172,8 @@ def learn(parts, units=MANY, least=0.0):
 
 
 def share_with_one_more(count):
-    """Return the share of `count` units to cover, so that one more is covered with probability SHARE."""
-    return min(MOST_SHARE, SHARE * (1.0 + 1.0 / max(count, 1)))
+    """Return the share of `count` units to cover, so that one more is covered with probability COVERED."""
+    return min(MOST_COVERED, COVERED * (1.0 + 1.0 / max(count, 1)))
 
 
 def fit(errors, strengths):
@@ -180,7 +181,7 @@ def fit(errors, strengths):
     law = neutral_law()
     for group, strength in enumerate(strengths):
         mask = GROUPS[errors.kinds] == group
-        if np.count_nonzero(mask) >= MANY:
+        if np.count_nonzero(mask) >= VALUES_PER_LAW:
             law[group] = fit_law(np.abs(errors.residuals[mask]), errors.features[mask])
             law[group, 2] *= strength
     scaled = np.exp(-exponents(law, errors.kinds, errors.features)) * errors.residuals
@@ -197,7 +198,7 @@ def select_strengths(parts):
     """Return the strengths with the least left-out interval score."""
     errors, best = concatenate(parts), []
     predictions = [predict_left_out(parts, (strength,) * 3) for strength in STRENGTHS]
-    for group in (GROUPS[errors.kinds] == number for number in (WHOLE, INNER, ENDS)):
+    for group in (GROUPS[errors.kinds] == number for number in range(3)):
         scores = [interval_score(errors.residuals[group], sizes[group]) for sizes in predictions]
         best.append(STRENGTHS[int(np.argmin(scores))] if group.any() else 1.0)
     return tuple(best)
@@ -211,18 +212,18 @@ def interval_score(residuals, deviations):
 
 def widening_factor(errors, sizes, mask, share):
     """Return the factor of deviations (values,) for which intervals hold a share."""
-    if np.count_nonzero(mask) < ENOUGH and not (errors.kinds[mask] == BEYOND).any():
+    if np.count_nonzero(mask) < VALUES_PER_KIND and not (errors.kinds[mask] == BEYOND).any():
         return 1.0
     ratios = np.abs(errors.residuals[mask]) / np.maximum(sizes[mask], 1e-300)
-    return float(np.clip(np.quantile(ratios, share) / WIDE, *WIDENED))
+    return float(np.clip(np.quantile(ratios, share) / WIDE, *SCALE_BOUNDS))
 
 
 def fit_law(sizes, features):
     """Return (3, FEATURES): mean and spread of features, and beta."""
     mean, spread = features.mean(axis=0), np.maximum(features.std(axis=0), 1e-9)
     X = (features - mean) / spread
-    y = np.log(sizes + LEAST * sizes.mean() + 1e-300)
-    G = X.T @ X + RIDGE * len(y) * np.eye(FEATURES)
+    y = np.log(sizes + ERROR_FLOOR * sizes.mean() + 1e-300)
+    G = X.T @ X + LAW_RIDGE * len(y) * np.eye(FEATURES)
     return np.array([mean, spread, np.linalg.solve(G, X.T @ (y - y.mean()))])
 
 
@@ -231,8 +232,8 @@ def exponents(law, kinds, features):
 
     def block_exponents(rows):
         mean, spread, beta = np.moveaxis(law[GROUPS[kinds[rows]]], 1, 0)
-        offsets = np.clip((features[rows] - mean) / spread, -FARTHEST, FARTHEST)
-        return np.clip(np.einsum("ij,ij->i", offsets, beta), -WIDEST, WIDEST)
+        offsets = np.clip((features[rows] - mean) / spread, -EXTRAPOLATION, EXTRAPOLATION)
+        return np.clip(np.einsum("ij,ij->i", offsets, beta), -EXTRAPOLATION, EXTRAPOLATION)
 
     return np.concatenate(by_rows(block_exponents, features.shape)) if len(features) else np.zeros(0)
 
@@ -243,13 +244,13 @@ def scales(residuals, kinds):
     A kind with few residuals takes the scale of its group, or of all. Values beyond an end always have their own.
     """
     by_kind = np.full(KINDS + 1, scale(residuals))
-    for group in (WHOLE, INNER):
+    for group in (0, 1):
         mask = GROUPS[kinds] == group
-        if np.count_nonzero(mask) >= ENOUGH:
+        if np.count_nonzero(mask) >= VALUES_PER_KIND:
             by_kind[GROUPS == group] = scale(residuals[mask])
     for kind in range(KINDS + 1):
         count = np.count_nonzero(kinds == kind)
-        if count >= ENOUGH or (kind == BEYOND and count):
+        if count >= VALUES_PER_KIND or (kind == BEYOND and count):
             by_kind[kind] = scale(residuals[kinds == kind])
     return by_kind
 
@@ -260,7 +261,7 @@ def scale(residuals):
     At least a share of their mean, for residuals that are mostly 0.
     """
     sizes = np.abs(residuals)
-    return max(float(np.quantile(sizes, 0.9)) / WIDE, LEAST * float(sizes.mean()))
+    return max(float(np.quantile(sizes, 0.9)) / WIDE, ERROR_FLOOR * float(sizes.mean()))
 
 
 def coverage(residuals, deviations, z):

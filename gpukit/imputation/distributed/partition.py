@@ -6,7 +6,6 @@ import numpy as np
 
 FEWEST = 1 << 16  # numbers in a tensor; smaller ones cost more to send than to compute
 LEAST = 2  # columns, and slices, of a rank
-PAYS = 0.1  # least saving, relative to a step's seconds
 
 
 class Parts(NamedTuple):
@@ -62,14 +61,14 @@ def speeds_of(parts, seconds):
 
 
 def pays(parts, seconds):
-    """Return True if new parts save PAYS of a step.
+    """Return True if new parts save a tenth of a step.
 
     Parts are by speeds_of; the step took seconds (2, R).
     """
     now = seconds.max(axis=1)
     sizes = np.array([edges[-1] for edges in parts])
     then = sizes / speeds_of(parts, seconds).sum(axis=1)
-    return (now - then).sum() > PAYS * now.sum()
+    return (now - then).sum() > 0.1 * now.sum()  # moving costs a step
 
 
 def chunk(size, number, count):

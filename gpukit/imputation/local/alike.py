@@ -6,7 +6,6 @@ from gpukit._pool import by_rows
 from gpukit.imputation.simple import heaviest
 
 ALL = 2048  # largest number of vertices whose pairs are all compared
-GRAPH = 32  # graph neighbours to compare for more vertices
 
 
 def alike(series, alive, adjacency, count):
@@ -38,7 +37,7 @@ def best(correlation, alive, count):
 
 def of_graph(whole, alive, adjacency, count):
     """Run best() among the neighbours on a graph."""
-    near = heaviest(adjacency, GRAPH)
+    near = heaviest(adjacency, 32)
     rows = np.repeat(np.arange(len(whole)), np.diff(near.indptr))
     correlations = np.empty(len(rows), np.float32)
 

@@ -4,10 +4,11 @@ import numpy as np
 
 from gpukit._driver import device_array, launch
 from gpukit.device.upload import to_device as to_device
+from gpukit.imputation import constants
 from gpukit.imputation.local import kernels, regression
 from gpukit.imputation.local.formulas import THREADS, features
 
-BLOCKS = 1056
+BLOCKS = 4 * constants.BLOCKS
 
 
 def upload(predictors):

@@ -12,19 +12,23 @@ from gpukit.imputation.auto import gap_kinds as places
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.constants import (
+    BLOCK_NUMBERS,
+    LEARNING_FOLDS,
+    LEAST_FOLDS,
+    MOST_SERIES,
+    PASSES,
+    RANGE_MARGIN,
+    SCALE_FLOOR,
+    VALUES_PER_VERTEX,
+)
 from gpukit.imputation.local.alike import alike
-from gpukit.imputation.local.formulas import MOST
-from gpukit.imputation.local.table import OF_VERTEX, HiddenValues, Table, grouped
+from gpukit.imputation.local.table import HiddenValues, Table, grouped
 from gpukit.imputation.problem import Method
 from gpukit.imputation.soft_impute import method as soft_impute
 from gpukit.imputation.soft_impute.method import SHARES
 
-FEWEST, FOLDS = 2, 8  # of hidden values for learning
 WINDOW = 1 << 19  # numbers of a problem for learning
-PASSES = 2
-TOGETHER = 1 << 19  # values whose features are in memory at once
-MARGIN = 0.25  # of a vertex's range, added on either side as the limits of predictions
-FLOOR = 0.05  # least scale of a vertex, relative to the usual one
 
 
 class Predictors(NamedTuple):
@@ -101,7 +105,8 @@ def fill(problem, setting):
 
 def folds_for(seen):
     """Return the number of folds: enough hidden values per vertex within the memory."""
-    return max(FEWEST, min(FOLDS, FOLDS * WINDOW // seen.size, -(-OF_VERTEX * 15 // seen.shape[1])))
+    enough = -(-VALUES_PER_VERTEX * 15 // seen.shape[1])
+    return max(LEAST_FOLDS, min(LEARNING_FOLDS, LEARNING_FOLDS * WINDOW // seen.size, enough))
 
 
 def units(problem):
@@ -110,7 +115,7 @@ def units(problem):
     mean = problem.values.sum(axis=1, keepdims=True) / count
     rest = np.where(problem.seen, problem.values - mean, 0.0)
     usual = np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum())) or 1.0
-    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), FLOOR * usual)
+    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), SCALE_FLOOR * usual)
 
 
 def settings(problem):
@@ -121,7 +126,7 @@ def settings(problem):
     mean, scale = units(problem)
     inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
     folds = hiding.folds_of(inner, problem.options.seed + 1, 1, anywhere=True)
-    return [{"neighbors": MOST, "share": best_share(inner, folds[0]) if folds else None}]
+    return [{"neighbors": MOST_SERIES, "share": best_share(inner, folds[0]) if folds else None}]
 
 
 def best_share(problem, hidden):
@@ -223,7 +228,7 @@ def sample_hidden(part, order, parts):
     """
     vertex, column = np.nonzero(learnable(part))
     group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
-    kept, _ = grouped(group, KINDS * len(part.hidden), max(1, OF_VERTEX // parts), order)
+    kept, _ = grouped(group, KINDS * len(part.hidden), max(1, VALUES_PER_VERTEX // parts), order)
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
@@ -248,8 +253,8 @@ def list_missing(part):
 def predict_missing(steps, part, ground, missing, coefficients):
     """Return a MaskedProblem with its Missing values filled in."""
     series, predictors = part.series.copy(), steps.upload(ground)
-    for first in range(0, len(missing.vertex), TOGETHER):
-        vertex, column, group = (one[first : first + TOGETHER] for one in missing[:3])
+    for first in range(0, len(missing.vertex), BLOCK_NUMBERS):
+        vertex, column, group = (one[first : first + BLOCK_NUMBERS] for one in missing[:3])
         x, base = steps.describe(predictors, vertex, column)
         answers = steps.predict(x, base, group, coefficients)
         series[vertex, column] = within(answers, steps.to_host(base), missing.limits[vertex])
@@ -257,13 +262,13 @@ def predict_missing(steps, part, ground, missing, coefficients):
 
 
 def limits_of(problem):
-    """Return (N, 2): the observed range of each vertex, extended by MARGIN on either side."""
+    """Return (N, 2): the observed range of each vertex, extended by RANGE_MARGIN on either side."""
 
     def describe_hidden(rows):
         seen, values = problem.seen[rows], problem.values[rows]
         low = np.where(seen, values, np.inf).min(axis=1)
         high = np.where(seen, values, -np.inf).max(axis=1)
-        return np.column_stack((low - MARGIN * (high - low), high + MARGIN * (high - low)))
+        return np.column_stack((low - RANGE_MARGIN * (high - low), high + RANGE_MARGIN * (high - low)))
 
     return np.concatenate(by_rows(describe_hidden, problem.seen.shape))
 

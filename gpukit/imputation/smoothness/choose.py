@@ -4,19 +4,15 @@ import numpy as np
 
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.auto.judging import error_of
+from gpukit.imputation.constants import FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, WEIGHT_GAIN
 from gpukit.imputation.periods import lags_of
 from gpukit.imputation.smoothness.solve import ROUGH, Weights, solve
 from gpukit.model_selection.budget import Budget
 
 WINDOW = 1 << 17  # numbers of the search
 NUMBERS = 1 << 18  # of all folds of a search
-POWERS = (0, 1)
 # Starts (alike, a, b, c) of the search, for gaps and for unobserved vertices.
-STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in POWERS)
-REPEATS = (0.1, 0.01)  # s before finer steps
-FACTORS = (4.0, 2.0)  # of weights, for each round of the search
-MOST_TRIALS = 40
-WORTH = 0.999  # relative error that a step of the search must reach
+STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in (0, 1))
 
 
 def best(problem, start_work):
@@ -33,7 +29,7 @@ def best(problem, start_work):
     search = Search(whole, folds, start_work, lags)
     weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
     for at in range(len(lags_of(whole))):
-        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in REPEATS]
+        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in PERIOD_WEIGHTS]
         weights_found = min([weights_found, *tried], key=search.error)
     for factor in FACTORS:
         weights_found = search.descended(weights_found, factor)
@@ -60,7 +56,7 @@ class Search:
                 )
                 for hidden in folds
             ]
-            for alike in POWERS
+            for alike in (0, 1)
         ]
 
     def error(self, weights):
@@ -88,7 +84,7 @@ class Search:
             for field in ("near", "steady", "together", *range(self.lags)):
                 for step in (factor, 1.0 / factor):
                     other = stepped(weights, field, step)
-                    if self.error(other) < WORTH * self.error(weights):
+                    if self.error(other) < WEIGHT_GAIN * self.error(weights):
                         weights, moved = other, True
                         break
         return weights

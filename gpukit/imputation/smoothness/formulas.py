@@ -1,9 +1,9 @@
 """Scalar formulas of smoothness over graph and time, for both devices."""
 
 from gpukit._jit import njit
+from gpukit.imputation import constants
 
-THREADS = 256
-BLOCKS = 528  # of sums of products, equal on both devices
+BLOCKS = 2 * constants.BLOCKS
 
 
 @njit(inline="always")

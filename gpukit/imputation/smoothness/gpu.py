@@ -4,8 +4,9 @@ import numpy as np
 
 from gpukit._driver import copy_in, device_array, launch, zeros
 from gpukit.device.upload import to_device
+from gpukit.imputation.constants import THREADS
 from gpukit.imputation.smoothness import kernels
-from gpukit.imputation.smoothness.formulas import BLOCKS, THREADS
+from gpukit.imputation.smoothness.formulas import BLOCKS
 
 
 class ConjugateGradients:

@@ -6,11 +6,11 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.device.engine import engine
+from gpukit.imputation.constants import PRIOR_CHANGES
 from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import interpolation
 from gpukit.imputation.smoothness.choose import best
-from gpukit.imputation.smoothness.graph import FEW
 from gpukit.imputation.smoothness.solve import Observed, Weights, ground_of, solve
 
 
@@ -85,7 +85,7 @@ def units(rest, seen):
 
     squares, count = (np.concatenate(part) for part in zip(*by_rows(count_changes, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
-    return np.sqrt((squares + FEW * usual) / (count + FEW))[:, None].astype(np.float32)
+    return np.sqrt((squares + PRIOR_CHANGES * usual) / (count + PRIOR_CHANGES))[:, None].astype(np.float32)
 
 
 def settings(problem):

@@ -3,10 +3,9 @@
 import numpy as np
 
 from gpukit._pool import alone, shared_out
+from gpukit.imputation.constants import BLOCKS
 from gpukit.imputation.soft_impute import twins
 from gpukit.imputation.soft_impute.iteration import run_alone
-
-BLOCKS = 264  # of sums
 
 
 class DeviceMatrix:

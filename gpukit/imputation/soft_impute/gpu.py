@@ -3,10 +3,9 @@
 import numpy as np
 
 from gpukit._driver import launch
+from gpukit.imputation.constants import BLOCKS, THREADS
 from gpukit.imputation.soft_impute import kernels
-from gpukit.imputation.soft_impute.cpu import BLOCKS
 from gpukit.imputation.soft_impute.iteration import run_together
-from gpukit.imputation.soft_impute.kernels import THREADS
 from gpukit.imputation.spectral.gpu import array_library, shared
 
 

@@ -7,7 +7,6 @@ from gpukit._pool import alone, shared_out
 STEPS = 25
 CHANGE = 1e-2  # relative change of the estimate at which it stops
 WHOLE = 512  # largest number of rows with all singular values; otherwise only the largest, from the last step
-TURNS = 4  # of the first search for the largest singular values
 SPARE = 10  # additional singular vectors
 
 
@@ -64,7 +63,7 @@ class Iteration:
             return matrix.squares()
         if self.near is None:
             self.near = self.draw_directions(4 * SPARE)
-            for _ in range(TURNS):
+            for _ in range(4):
                 self.near = orthogonal(matrix.multiply_squares(self.near))
         self.near = orthogonal(matrix.multiply_squares(self.near))
         return matrix.project(self.near)

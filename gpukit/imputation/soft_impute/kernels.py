@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
+from gpukit.imputation.constants import THREADS
 from gpukit.primitives.block import block_sum
 
-THREADS = 256
 WARPS = THREADS // 32
 
 

@@ -5,11 +5,11 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import shared_out
 from gpukit.device.engine import engine
+from gpukit.imputation.constants import SHARES
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import level
 from gpukit.imputation.soft_impute.iteration import WHOLE, completed
 
-SHARES = (0.1, 0.03, 0.3)  # thresholds relative to the largest singular value of the observed values
 MOST_WORK = 1 << 37  # of additions
 SMALL = 1 << 20  # numbers of a matrix with at most WHOLE rows that the CPU processes
 

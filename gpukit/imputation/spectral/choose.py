@@ -27,22 +27,26 @@ import numpy as np
 
 from gpukit.base.arrays import on_host, place_like
 from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
+from gpukit.imputation.constants import (
+    FEWEST_OBSERVED,
+    FINALISTS,
+    FREQUENCY_FLOOR,
+    NEAR_SPECTRAL,
+    NEARLY_EQUAL,
+    PATH_END,
+    PATIENCE,
+    SAMPLE_NUMBERS,
+    SOLVED,
+    SPLITS,
+)
 from gpukit.imputation.spectral import holdout
 from gpukit.imputation.spectral.path import best_options, fit_path
 from gpukit.imputation.spectral.run import start
-from gpukit.imputation.spectral.thresholds import FLOOR, LAST
 from gpukit.model_selection.search import EarlyStopping, finalists
 from gpukit.model_selection.splits import order_by_values
 
 LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
-FOLDS = 4
-FEWEST = 5  # observed vertices or entries; fewer are not hidden
-FINALISTS = 3
-NEAR, EQUAL = 1.05, 1.01  # times the least error
-SOLVED = 0.1  # times the error of the mean: the data are of low rank
-PATIENCE = 6  # steps without a new least error that end a trial
-DEEP = 4 * LAST  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower
-NUMBERS = 1 << 21  # of a tensor sample
+DEEP = 4 * PATH_END  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower
 NARROW = 16  # least rows and columns of a sampled slice
 
 
@@ -112,7 +116,7 @@ def choose(place, setting, data, seed, progress=None):
     done, None, {"weights", "error"}) after every trial on a split. With fewer than five observed vertices or entries
     there are no trials, and 'auto' is 'slice' with center 'none'.
     """
-    if np.count_nonzero(data.mask) < FEWEST:
+    if np.count_nonzero(data.mask) < FEWEST_OBSERVED:
         return Chosen(plain(setting), [])
     tensor, mask = reduced(data.tensor, data.mask, seed)
     search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
@@ -137,11 +141,11 @@ def reduced(tensor, mask, seed):
     Rows and columns of the slices are sampled.
     """
     count, m, n = tensor.shape
-    if tensor.size <= NUMBERS:
+    if tensor.size <= SAMPLE_NUMBERS:
         return on_host(tensor), mask
-    share = (NUMBERS / tensor.size) ** 0.5
+    share = (SAMPLE_NUMBERS / tensor.size) ** 0.5
     rows = min(m, max(NARROW, int(m * share)))
-    columns = min(n, max(NARROW, NUMBERS // (count * rows)))
+    columns = min(n, max(NARROW, SAMPLE_NUMBERS // (count * rows)))
     rng = np.random.default_rng(seed)
     sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
     part = on_host(tensor[tuple(place_like(side, tensor) for side in sample)])
@@ -149,14 +153,14 @@ def reduced(tensor, mask, seed):
 
 
 def splits(tensor, mask, seed):
-    """Return FOLDS of holdout.Split that hide the missing share; they do not depend on the order of the vertices.
+    """Return SPLITS of holdout.Split that hide the missing share; they do not depend on the order of the vertices.
 
     Most observed values are kept.
     """
     order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
     missing = 1.0 - float(mask.mean())
     share = max(0.05, min(missing, (1.0 - missing) / 4))
-    return [holdout.split(mask, share, FOLDS * seed + fold, order) for fold in range(FOLDS)]
+    return [holdout.split(mask, share, SPLITS * seed + fold, order) for fold in range(SPLITS)]
 
 
 def error_of_mean(tensor, split, center):
@@ -174,7 +178,7 @@ def select_centers(tensor, split, center):
     errors = {name: error_of_mean(tensor, split, name) for name in CENTERS}
     best = CENTERS[0]
     for name in CENTERS[1:]:
-        if errors[name] * EQUAL < errors[best]:
+        if errors[name] * NEARLY_EQUAL < errors[best]:
             best = name
     others = [name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < 1.5 * errors[best]]
     return [best, *others]
@@ -194,7 +198,7 @@ def with_path(setting):
     options = setting.options
     if setting.weights == "slice":
         return setting
-    end = DEEP * (FLOOR**setting.exponent if setting.weights == "frequency" else 1.0)
+    end = DEEP * (FREQUENCY_FLOOR**setting.exponent if setting.weights == "frequency" else 1.0)
     decay = end ** (1.0 / options.iterations) if options.decay is None else options.decay
     return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
 
@@ -262,7 +266,7 @@ def is_solved(trials):
 
 def run_finals(search, trials):
     """Run the trials close to the best on further splits; return them, the best first."""
-    near = [trials[index] for index in finalists([trial.error for trial in trials], NEAR, FINALISTS)]
+    near = [trials[index] for index in finalists([trial.error for trial in trials], NEAR_SPECTRAL, FINALISTS)]
     is_decided = len(near) == 1 and stop_at_best(near[0]) == near[0].setting
     for _ in search.splits[:0] if is_decided else search.splits[1:]:
         for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the centred splits
@@ -273,7 +277,7 @@ def run_finals(search, trials):
 def stop_at_best(trial):
     """Return the setting of a Trial, stopped at its least error; a phase of fixed ranks that ends well stays."""
     options, curve = trial.setting.options, trial.curve
-    if options.rank_phase and curve[-1] <= EQUAL * trial.error:
+    if options.rank_phase and curve[-1] <= NEARLY_EQUAL * trial.error:
         return trial.setting
     phase = np.where(np.arange(len(curve)) < options.iterations, "path", "rank")
     return trial.setting._replace(options=best_options(SimpleNamespace(error=curve, phase=phase), options))

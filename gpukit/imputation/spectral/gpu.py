@@ -9,6 +9,7 @@ from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
 from gpukit.graphs.basis import vectors_on_gpu
+from gpukit.imputation.constants import BLOCKS
 from gpukit.imputation.spectral import kernels
 from gpukit.imputation.spectral.cpu import (
     LARGE,
@@ -23,7 +24,6 @@ from gpukit.imputation.spectral.cpu import (
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm_start import WarmThresholding, pays
 
-BLOCKS = 264  # of the kernels: two per multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
 UNKNOWN = object()  # the device's caps are not initialized
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.graphs.convert import by_vertex
+from gpukit.imputation.constants import SPECTRAL_VERTICES
 from gpukit.imputation.inputs import Data
 from gpukit.imputation.problem import Method
 from gpukit.imputation.spectral.choose import choose, with_path
@@ -11,13 +12,12 @@ from gpukit.imputation.spectral.run import Setting, impute
 from gpukit.svt.plan import MOST
 
 PROBE = ("frequency", 1.0, "entry")
-LARGEST = 8_000  # vertices: LAPACK takes minutes for the whole basis of more, on two cores
 
 
 def competes(problem):
     """Return True if 'spectral' is named, or is a candidate whose Fourier basis takes at most minutes."""
     method, basis = problem.options.method, problem.place.basis
-    return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= LARGEST))
+    return method == "spectral" or (method == "auto" and (not basis.exact or basis.count <= SPECTRAL_VERTICES))
 
 
 def note_left_out(problem):

@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.imputation.constants import RANK_TOLERANCE, WAIT
 from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
 from gpukit.imputation.spectral.thresholds import next_momentum, usual_decay
-
-WAIT = 2.0  # relative change per lambda's share above which lambda waits
-RANK_TOLERANCE = 1e-4  # times tolerance: end of the phase of fixed ranks, which converges linearly
 
 
 class Options(NamedTuple):

@@ -5,11 +5,10 @@ from typing import Literal, get_args
 import numpy as np
 
 from gpukit.base import check_choice
+from gpukit.imputation.constants import FREQUENCY_FLOOR, PATH_END
 
 Weights = Literal["slice", "common", "frequency"]
 WEIGHTS = get_args(Weights)
-FLOOR = 0.05  # of a frequency weight, so that the smoothest slices are thresholded too
-LAST = 1e-3  # lambda at the end of a path with the default decay, relative to its start
 
 
 def first_thresholds(weights, exponent, frequencies, largest):
@@ -38,13 +37,13 @@ def next_momentum(t):
 
 
 def frequency_weight(mu, largest, exponent):
-    """Return (FLOOR + mu / largest)^exponent: relative threshold of a slice of eigenvalue mu."""
-    return (FLOOR + mu / largest) ** exponent
+    """Return (FREQUENCY_FLOOR + mu / largest)^exponent: relative threshold of a slice of eigenvalue mu."""
+    return (FREQUENCY_FLOOR + mu / largest) ** exponent
 
 
 def usual_decay(iterations):
-    """Return the decay of a path that ends at LAST.
+    """Return the decay of a path that ends at PATH_END.
 
-    LAST is relative to its start; the path has `iterations` steps.
+    PATH_END is relative to its start; the path has `iterations` steps.
     """
-    return LAST ** (1.0 / iterations)
+    return PATH_END ** (1.0 / iterations)

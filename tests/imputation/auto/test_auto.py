@@ -13,8 +13,8 @@ from gpukit.imputation import options
 from gpukit.imputation.auto import calibration, ensemble, gap_kinds, judging, methods, run, uncertainty
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
+from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import Method, Problem, always
-from gpukit.imputation.serve import FLOOR
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -106,7 +106,7 @@ def test_few_runs_widen_no_interval():
         uncertainty.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
         for kind in (gap_kinds.ALWAYS, gap_kinds.NEVER)
     )
-    assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - uncertainty.MOST_SHARE) < 0.01
+    assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - uncertainty.MOST_COVERED) < 0.01
 
 
 @pytest.mark.slow
@@ -347,7 +347,7 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
         threads[at] = threading.current_thread()
         return 10 * at
 
-    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
+    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.KRIGING_GRID_VERTICES + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
         assert judging.run_concurrently(problem, methods, work, heard.append) == [0, 10, 20, 30]
@@ -393,7 +393,7 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
 def test_what_is_filled_in_ends_where_what_is_observed_does():
     rng = np.random.default_rng(0)
     truth, seen = np.maximum(waves() - 10.0, 0.0), rng.random((N, T)) > 0.2
-    assert (truth[seen] == 0).mean() > FLOOR
+    assert (truth[seen] == 0).mean() > ZEROS
     by_zero, beyond = (
         GraphImputer(method="spectral", device="cpu").fit(ring(), values, seen).completed_[~seen]
         for values in (truth, truth - 1e-3)

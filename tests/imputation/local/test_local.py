@@ -241,11 +241,11 @@ def test_ridges_are_judged_on_a_fold_that_nothing_was_learned_from(monkeypatch):
 def test_a_vertex_that_never_moves_has_a_scale():
     values = np.array([[1.0, 3, 1, 3], [2, 2, 2, 2]])
     mean, scale = local.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
-    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, local.FLOOR * np.sqrt(0.5)]])
+    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, local.SCALE_FLOOR * np.sqrt(0.5)]])
 
 
 def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
-    monkeypatch.setattr(local, "OF_VERTEX", 12)
+    monkeypatch.setattr(local, "VALUES_PER_VERTEX", 12)
     hidden = np.random.default_rng(0).random((4, 50)) < 0.8
     part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))
     vertex, column = local.sample_hidden(part, np.random.default_rng(0).permutation(hidden.sum()), 3)

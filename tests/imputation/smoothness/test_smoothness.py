@@ -48,7 +48,7 @@ def test_edges_count_by_how_alike_their_ends_change():
     found = graph.likeness(values, seen, row, column)
     pairs = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
     usual = sum(n * r for n, r in pairs) / sum(n for n, _ in pairs)
-    expected = [(n * r + graph.FEW * usual) / (n + graph.FEW) for n, r in pairs]
+    expected = [(n * r + graph.PRIOR_CHANGES * usual) / (n + graph.PRIOR_CHANGES) for n, r in pairs]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))

@@ -125,7 +125,7 @@ def test_the_splits_decide_together(monkeypatch):
     assert chosen.trials[0].error == pytest.approx((5.1 + 3 * 6.0) / 4)
 
 
-@pytest.mark.parametrize("last, splits", [(5.0, 1), (8.5, choose.FOLDS)])
+@pytest.mark.parametrize("last, splits", [(5.0, 1), (8.5, choose.SPLITS)])
 def test_where_nothing_is_in_question_one_split_is_enough(monkeypatch, last, splits):
     place, _, _, tensor, mask = road(False)
 
@@ -153,7 +153,10 @@ def test_paths_are_as_deep_as_their_laws_need():
 
     'common' ends at DEEP of its start; 'frequency' equally far below the start of its smoothest slice.
     """
-    for weights, exponent, end in (("common", 1.0, choose.DEEP), ("frequency", 2.0, choose.DEEP * choose.FLOOR**2)):
+    for weights, exponent, end in (
+        ("common", 1.0, choose.DEEP),
+        ("frequency", 2.0, choose.DEEP * choose.FREQUENCY_FLOOR**2),
+    ):
         options = choose.with_path(Setting(weights, exponent, "none", Options(iterations=7))).options
         assert options.decay**7 == pytest.approx(end) and not options.accelerate and not options.rank_phase
     papers = Setting("slice", 1.0, "none", Options())
@@ -200,7 +203,7 @@ def test_the_mean_is_the_one_that_predicts_best():
 def test_as_large_a_share_is_hidden_as_is_missing_but_most_stays(missing, hidden):
     mask = np.arange(1000) >= missing * 1000
     folds = choose.splits(np.arange(1000.0).reshape(1000, 1, 1), mask, 3)
-    assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choose.FOLDS
+    assert [fold.hidden.sum() for fold in folds] == [round(hidden * mask.sum())] * choose.SPLITS
     assert all(
         ((fold.observed | fold.hidden) == mask).all() and not (fold.observed & fold.hidden).any() for fold in folds
     )
@@ -220,11 +223,11 @@ def test_of_a_large_tensor_rows_and_columns_are_taken(monkeypatch):
     tensor = np.random.default_rng(0).normal(size=(9, 40, 60))
     mask = tensor > -1.0
     assert choose.reduced(tensor, mask, 0)[0] is tensor
-    monkeypatch.setattr(choose, "NUMBERS", 9 * 20 * 30)
+    monkeypatch.setattr(choose, "SAMPLE_NUMBERS", 9 * 20 * 30)
     small, seen = choose.reduced(tensor, mask, 0)
     assert small.shape == seen.shape == (9, 20, 30) and ((small > -1.0) == seen).all()
     assert np.isin(small, tensor).all() and np.linalg.matrix_rank(small[0]) == 20
-    monkeypatch.setattr(choose, "NUMBERS", 10)
+    monkeypatch.setattr(choose, "SAMPLE_NUMBERS", 10)
     assert choose.reduced(tensor, mask[:, 0, 0], 0)[0].shape == (9, 16, 16)
 
 
