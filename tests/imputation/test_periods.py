@@ -98,7 +98,7 @@ def test_half_a_period_is_none():
     assert peak_height(curve, 40) > 1.5 and peak_height(curve, 20) == 0 and peak_height(curve, 80) < 0.1
 
 
-def test_an_order_is_told_from_values_alone():
+def test_an_order_is_detected_from_values():
     values, seen = masked(daily(300, 50))
     mixed = np.random.default_rng(1).permutation(300)
     assert in_time(values, seen) and not in_time(values[:, mixed], seen[:, mixed])

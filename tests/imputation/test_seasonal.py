@@ -41,7 +41,7 @@ def test_what_is_left_fades():
     np.testing.assert_allclose(left, line * np.exp(-np.r_[1:7, 6:0:-1] / 2.0))
 
 
-def test_a_time_of_the_period_that_was_never_seen_is_told_by_the_others():
+def test_unobserved_times_of_the_period_take_the_others_mean():
     values, seen = days(), np.ones((4, 120), bool)
     values[2] = values[0] + 1.0
     seen[2, 5::12] = False

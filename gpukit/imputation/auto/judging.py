@@ -33,6 +33,29 @@ class Fold(NamedTuple):
         return np.where(kinds == NEVER, vertex, len(self.hidden) + run)
 
 
+class MethodTrial(NamedTuple):
+    """A method at its best setting, with its residuals.
+
+    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds. estimates: [(N, T) float32] of
+    these folds, if computed; of all folds once it is judged.
+    """
+
+    method: object
+    setting: dict
+    residuals: np.ndarray
+    groups: np.ndarray
+    estimates: list
+
+    def errors(self, metric):
+        """Return the error of each group that has residuals."""
+        return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
+
+    @property
+    def name(self):
+        """Name of the method."""
+        return self.method.name
+
+
 class Row(NamedTuple):
     """A row of the report.
 

@@ -1,7 +1,5 @@
 """Build a plan and its report from judged methods."""
 
-from typing import NamedTuple
-
 import numpy as np
 
 from gpukit.imputation.auto import calibration, uncertainty
@@ -14,18 +12,11 @@ from gpukit.imputation.auto.plan import MIX, Plan
 from gpukit.imputation.constants import LEAST_WEIGHT
 
 
-class Judged(NamedTuple):
-    """A method with its setting and its estimates, [(N, T) float32], one per fold."""
-
-    name: str
-    setting: dict
-    estimates: list
-
-
 def build_plan(folds, judged, trials, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    trials: methods that were only tried. may_bend: allow corrections of estimates.
+    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried. may_bend: allow corrections
+    of estimates.
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
@@ -89,16 +80,15 @@ def report(folds, judged, trials, served, metric):
     all folds to those on that fold.
     """
     rows = []
-    for name, setting, estimates in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(estimates, folds)]
-        rows.append(row_of(name, without_options(setting), residuals, metric, served.get(name, 0.0)))
+    for one in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
+        rows.append(row_of(one.name, without_options(one.setting), residuals, metric, served.get(one.name, 0.0)))
     names = {row.name for row in rows}
-    only_tried = [trial for trial in trials if trial.method.name not in names]
-    first = [error_of(trial.residuals, metric) for trial in trials if trial.method.name in names]
+    only_tried = [trial for trial in trials if trial.name not in names]
+    first = [error_of(trial.residuals, metric) for trial in trials if trial.name in names]
     scale = sum(row.error for row in rows) / sum(first) if sum(first) > 0 else 1.0
     return rows + [
-        row_of(trial.method.name, without_options(trial.setting), [scale * trial.residuals], metric)
-        for trial in only_tried
+        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric) for trial in only_tried
     ]
 
 

@@ -12,7 +12,7 @@ each kind (auto.gap_kinds), then on each kind and vertex. Each fit is shrunk to 
 whose size, in values with features of usual size, is selected on a fold for each kind. Absolute errors are minimized by
 reweighting. The other series are filled in by interpolation, then by the first result, and all fits are repeated.
 
-    method.py    the method 'local'                  alike.py      the most similar series
+    method.py    the method 'local'                  similarity.py the most similar series
     table.py     coefficients level by level         regression.py many regressions, piece by piece
     formulas.py  scalar formulas, sizes of features
     cpu.py | gpu.py -> twins.py | kernels.py         features, regressions, predictions

@@ -22,7 +22,7 @@ from gpukit.imputation.constants import (
     SCALE_FLOOR,
     VALUES_PER_VERTEX,
 )
-from gpukit.imputation.local.alike import alike
+from gpukit.imputation.local.similarity import most_similar
 from gpukit.imputation.local.table import HiddenValues, Table, grouped
 from gpukit.imputation.problem import Method
 from gpukit.imputation.soft_impute import method as soft_impute
@@ -93,11 +93,11 @@ def fill(problem, setting):
     ridges = None
     for number in range(PASSES if parts else 0):
         near = near_of(whole, setting["neighbors"])
-        grounds = shared_out(functools.partial(ground_of, near=near), parts)
-        coefficients, ridges = learn(steps, parts, grounds, whole, ridges)
+        all_predictors = shared_out(functools.partial(predictors_of, near=near), parts)
+        coefficients, ridges = learn(steps, parts, all_predictors, whole, ridges)
         if number + 1 < PASSES:
-            parts = predict_all(steps, parts, grounds, coefficients)
-        [whole] = predict_all(steps, [whole], [ground_of(whole, near)], coefficients)
+            parts = predict_all(steps, parts, all_predictors, coefficients)
+        [whole] = predict_all(steps, [whole], [predictors_of(whole, near)], coefficients)
     out = whole.series * scale + mean
     out[~problem.seen.any(axis=1)] = np.nan
     return out
@@ -161,7 +161,7 @@ def part_of(hidden, left, smooth):
     return MaskedProblem(hidden, left, places.kinds(left), series, smooth, before, after)
 
 
-def ground_of(part, near):
+def predictors_of(part, near):
     """Return the Predictors of a MaskedProblem: its series, low-rank series and values a period away."""
     problem, series = part.problem, [part.series]
     if part.smooth is not None:
@@ -189,29 +189,29 @@ def period_away(series, period):
 def near_of(whole, neighbors):
     """Return (N, k) int32: the predicting series of each vertex of a MaskedProblem."""
     alive = whole.problem.seen.any(axis=1)
-    return alike(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
+    return most_similar(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
 
 
-def learn(steps, parts, grounds, whole, ridges):
+def learn(steps, parts, all_predictors, whole, ridges):
     """Return (coefficients (KINDS N, size) float64 of each kind and vertex, ridge of each kind).
 
-    grounds: Predictors of each part; ridges: of each kind, or None to select them.
+    all_predictors: Predictors of each part; ridges: of each kind, or None to select them.
     """
     problem = whole.problem
     rng = np.random.default_rng(problem.options.seed)
     orders = [rng.permutation(np.count_nonzero(learnable(part))) for part in parts]
     chosen = shared_out(lambda pair: sample_hidden(*pair, len(parts)), zip(parts, orders))
-    folds = [describe_hidden(steps, part, problem.values, *rest) for part, *rest in zip(parts, grounds, chosen)]
+    folds = [describe_hidden(steps, part, problem.values, *rest) for part, *rest in zip(parts, all_predictors, chosen)]
     table = Table(steps, len(problem.values), problem.options.metric, rng)
     if ridges is None:
         ridges = table.ridges(folds[:-1], folds[-1])
     return table.coefficients(folds, ridges), ridges
 
 
-def describe_hidden(steps, part, values, ground, places):
+def describe_hidden(steps, part, values, predictors, places):
     """Return table.HiddenValues of hidden values (vertex, column) of a MaskedProblem."""
     vertex, column = places
-    x, base = steps.describe(steps.upload(ground), vertex, column)
+    x, base = steps.describe(steps.upload(predictors), vertex, column)
     group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
     return HiddenValues(x, base, values[vertex, column].astype(np.float32) - steps.to_host(base), group)
 
@@ -232,10 +232,10 @@ def sample_hidden(part, order, parts):
     return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
 
 
-def predict_all(steps, parts, grounds, coefficients):
-    """Return [MaskedProblem] with series predicted by coefficients; grounds: Predictors of each."""
+def predict_all(steps, parts, all_predictors, coefficients):
+    """Return [MaskedProblem] with series predicted by coefficients; all_predictors: Predictors of each."""
     missing = shared_out(list_missing, parts)
-    return [predict_missing(steps, part, *rest, coefficients) for part, *rest in zip(parts, grounds, missing)]
+    return [predict_missing(steps, part, *rest, coefficients) for part, *rest in zip(parts, all_predictors, missing)]
 
 
 def list_missing(part):
@@ -250,9 +250,9 @@ def list_missing(part):
     return Missing(*map(np.concatenate, zip(*by_rows(describe_hidden, seen.shape))), limits_of(part.problem))
 
 
-def predict_missing(steps, part, ground, missing, coefficients):
+def predict_missing(steps, part, predictors, missing, coefficients):
     """Return a MaskedProblem with its Missing values filled in."""
-    series, predictors = part.series.copy(), steps.upload(ground)
+    series, predictors = part.series.copy(), steps.upload(predictors)
     for first in range(0, len(missing.vertex), BLOCK_NUMBERS):
         vertex, column, group = (one[first : first + BLOCK_NUMBERS] for one in missing[:3])
         x, base = steps.describe(predictors, vertex, column)

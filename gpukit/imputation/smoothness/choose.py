@@ -69,12 +69,12 @@ class Search:
 
     def residuals(self, weights, places, truth, work):
         """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
-        solve(work.solver, work.ground, self.fitting(weights, work), ROUGH)
+        solve(work.solver, work.observed, self.fitting(weights, work), ROUGH)
         return work.at(*places) - truth
 
     def fitting(self, weights, work):
         """Return weights with one repeat per lag of the window."""
-        return weights._replace(repeats=weights.repeats[: len(work.ground.lags) - 1])
+        return weights._replace(repeats=weights.repeats[: len(work.observed.lags) - 1])
 
     def descended(self, weights, factor):
         """Return the weights after coordinate descent by steps of a factor."""

@@ -9,8 +9,8 @@ from gpukit.imputation.smoothness.formulas import BLOCKS
 class ConjugateGradients:
     """An Observed on a device with a solution x, initially start (N, T) float32."""
 
-    def __init__(self, ground, start):
-        self.ground, self.x = ground, np.array(start, np.float32)
+    def __init__(self, observed, start):
+        self.observed, self.x = observed, np.array(start, np.float32)
         self.direction, self.out, self.shared, self.own, self.residual, self.scaled = (
             np.zeros_like(self.x) for _ in range(6)
         )
@@ -23,15 +23,15 @@ class ConjugateGradients:
         values, x zero: a step of length 1 then gives the solution's residual.
         """
         self.weights, self.inverse = (near, steady, together), inverse
-        self.direction[...], self.residual[...] = self.x, self.ground.values
+        self.direction[...], self.residual[...] = self.x, self.observed.values
         self.x[...] = 0.0
 
     def multiply(self):
         """Compute the direction's product; return direction . product."""
-        ground = self.ground
-        between = ground.seen, ground.gaps, ground.lags
+        observed = self.observed
+        between = observed.seen, observed.gaps, observed.lags
         twins.differ(self.direction, *between, *self.weights, self.shared, self.own)
-        edges = ground.first, ground.neighbors, ground.weights
+        edges = observed.first, observed.neighbors, observed.weights
         twins.spread(self.shared, self.own, *edges, self.direction, self.out, self.sums)
         return float(self.sums.sum())
 

@@ -12,11 +12,11 @@ from gpukit.imputation.smoothness.formulas import BLOCKS
 class ConjugateGradients:
     """See cpu.ConjugateGradients."""
 
-    def __init__(self, ground, start):
-        self.seen, self.gaps, self.lags = sent(ground.seen), to_device(ground.gaps), to_device(ground.lags)
-        self.edges = [to_device(part) for part in (ground.first, ground.neighbors, ground.weights)]
-        self.values, self.x = to_device(ground.values), to_device(np.array(start, np.float32))
-        shape = ground.values.shape
+    def __init__(self, observed, start):
+        self.seen, self.gaps, self.lags = sent(observed.seen), to_device(observed.gaps), to_device(observed.lags)
+        self.edges = [to_device(part) for part in (observed.first, observed.neighbors, observed.weights)]
+        self.values, self.x = to_device(observed.values), to_device(np.array(start, np.float32))
+        shape = observed.values.shape
         self.direction, self.out, self.shared, self.own, self.residual, self.scaled, self.inverse = (
             device_array(shape, np.float32) for _ in range(7)
         )

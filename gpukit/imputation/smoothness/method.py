@@ -11,14 +11,14 @@ from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import Method
 from gpukit.imputation.simple import interpolation
 from gpukit.imputation.smoothness.choose import best
-from gpukit.imputation.smoothness.solve import Observed, Weights, ground_of, solve
+from gpukit.imputation.smoothness.solve import Observed, Weights, observed_of, solve
 
 
 class Work(NamedTuple):
-    """A problem on a device: solver; ground, in units; level (1, T) and unit (N, 1) of its values."""
+    """A problem on a device: solver; observed, in units; level (1, T) and unit (N, 1) of its values."""
 
     solver: object
-    ground: Observed
+    observed: Observed
     level: np.ndarray
     unit: np.ndarray
 
@@ -53,9 +53,9 @@ def start_work(problem, alike):
     unit = units(rest, problem.seen)
     by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
-    ground = ground_of(problem, rest, alike)
-    solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(ground, start)
-    return Work(solver, ground, level, unit)
+    observed = observed_of(problem, rest, alike)
+    solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(observed, start)
+    return Work(solver, observed, level, unit)
 
 
 def level_of(problem):
@@ -99,7 +99,7 @@ def fill(problem, setting):
     work = start_work(problem, setting["alike"])
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
-    solve(work.solver, work.ground, Weights(**{**setting, "repeats": repeats}))
+    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}))
     return work.filled()
 
 

@@ -43,7 +43,7 @@ class Observed(NamedTuple):
     own: np.ndarray
 
 
-def ground_of(problem, rest, alike):
+def observed_of(problem, rest, alike):
     """Return the Observed of a problem.
 
     rest (N, T) float32: its values, 0 where missing; alike: see graph.laplacian_of.
@@ -60,11 +60,11 @@ def gaps_of(at):
     return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
 
 
-def solve(solver, ground, weights, tolerance=TOLERANCE, steps=STEPS):
+def solve(solver, observed, weights, tolerance=TOLERANCE, steps=STEPS):
     """Solve from the solver's last solution for weights (Weights); return the number of steps."""
     near, steady, together = laws(weights)
-    inverse = 1.0 / diagonal(ground, near, steady, together)
-    goal = tolerance**2 * float(np.vdot(ground.values * inverse, ground.values).real)
+    inverse = 1.0 / diagonal(observed, near, steady, together)
+    goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
     solver.set_weights(near, steady, together, inverse)
     solver.multiply()
     size = solver.advance(1.0)
@@ -90,14 +90,14 @@ def laws(weights):
     )
 
 
-def diagonal(ground, near, steady, together):
+def diagonal(observed, near, steady, together):
     """Return (N, T) float32: the diagonal of the product, above 0."""
-    count = ground.values.shape[1]
-    degree = np.zeros((len(ground.lags), count), np.float32)
-    degree[0] = ground.gaps
-    degree[0, 1:] += ground.gaps[:-1]
-    for number, lag in enumerate(ground.lags[1:], 1):
+    count = observed.values.shape[1]
+    degree = np.zeros((len(observed.lags), count), np.float32)
+    degree[0] = observed.gaps
+    degree[0, 1:] += observed.gaps[:-1]
+    for number, lag in enumerate(observed.lags[1:], 1):
         degree[number, lag:] += 1.0
         degree[number, :-lag] += 1.0
-    whole = ground.seen + ground.own[:, None] * (near + together @ degree) + steady @ degree
+    whole = observed.seen + observed.own[:, None] * (near + together @ degree) + steady @ degree
     return np.maximum(whole, 1e-20).astype(np.float32)

@@ -59,8 +59,8 @@ def clock_of(times):
         return Clock(at, None, [])
     found = set_back(at)
     if found is not None:
-        told = "times fall by an hour at night: the clock was set back there, and what follows is later."
-        return Clock(found, None, [told])
+        note = "times fall by an hour at night: the clock was set back there, and what follows is later."
+        return Clock(found, None, [note])
     order = np.argsort(at, kind="stable")
     notes = [] if (np.diff(at[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
     order = None if (order == np.arange(len(order))).all() else order

@@ -271,7 +271,7 @@ def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
     sizes = {"last-value": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "akima": (1.2, 9.0)}
     errors = np.abs(rng.normal(size=200)) + 1.0
     trials = [
-        run.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
+        judging.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
         for name, both in sizes.items()
     ]
     assert run.choose_finalists(trials, "absolute") == {"last-value", "interpolation", "seasonal"}

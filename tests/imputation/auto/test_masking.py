@@ -69,7 +69,7 @@ def test_runs_stay_whole_however_many_folds_there_are():
     np.testing.assert_array_equal(masking.keep_untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
 
-def test_what_is_yet_to_come_is_told_from_what_was_before():
+def test_a_forecast_uses_earlier_values():
     seen = np.ones((6, 100), bool)
     seen[:, -10:] = False
     folds = masking.folds_of(asked(np.ones((6, 100)), seen), 0)
@@ -92,7 +92,7 @@ def begun_late(rows):
     return seen
 
 
-def test_sensors_that_begin_late_are_told_at_those_times():
+def test_sensors_that_begin_late_are_judged_at_those_times():
     seen = begun_late(20)
     folds = masking.folds_of(asked(np.ones((20, 200)), seen), 1)
     early = [hidden[:, :60] for hidden, _ in folds]
@@ -162,7 +162,7 @@ def test_columns_without_an_order_have_no_ends():
 
 
 @pytest.mark.parametrize("joined", [True, False])
-def test_vertices_that_nothing_joins_are_told_by_the_means(joined):
+def test_isolated_vertices_take_the_means(joined):
     rng = np.random.default_rng(0)
     values, seen = 5 + rng.normal(size=(12, 1)) + np.zeros((12, 40)), np.ones((12, 40), bool)
     A = np.ones((12, 12)) - np.eye(12)

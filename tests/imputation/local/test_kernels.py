@@ -12,12 +12,12 @@ from imputation.local import inputs
 
 @pytest.mark.parametrize("near, blocks", [(0, 1), (3, 2)])
 def test_describe(near, blocks):
-    ground, seen = inputs.ground(near=near)
+    predictors, seen = inputs.predictors(near=near)
     vertex, column = inputs.places(seen)
     out = [np.full((len(vertex), formulas.features(near)), np.nan, np.float32) for _ in range(2)]
     base = [np.full(len(vertex), np.nan, np.float32) for _ in range(2)]
-    twins.describe(*ground, vertex, column, out[0], base[0])
-    launch_repeatably(kernels.describe, blocks, 32, *ground, vertex, column, out[1], base[1])
+    twins.describe(*predictors, vertex, column, out[0], base[0])
+    launch_repeatably(kernels.describe, blocks, 32, *predictors, vertex, column, out[1], base[1])
     np.testing.assert_allclose(out[1], out[0], atol=2e-6)
     np.testing.assert_allclose(base[1], base[0], atol=2e-6)
 

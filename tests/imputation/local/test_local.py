@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, cpu, regression, twins
+from gpukit.imputation.local import cpu, regression, similarity, twins
 from gpukit.imputation.local import method as local
 from gpukit.imputation.local.method import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
@@ -15,11 +15,11 @@ from imputation.local import inputs, naive
 
 
 def test_describe():
-    ground, seen = inputs.ground()
+    predictors, seen = inputs.predictors()
     vertex, column = inputs.places(seen)
     out, base = np.full((len(vertex), 6 + 4 * 3), np.nan, np.float32), np.full(len(vertex), np.nan, np.float32)
-    twins.describe(*ground, vertex, column, out, base)
-    values, _, _, at, series, near = (part.astype(float) if part.dtype.kind == "f" else part for part in ground)
+    twins.describe(*predictors, vertex, column, out, base)
+    values, _, _, at, series, near = (part.astype(float) if part.dtype.kind == "f" else part for part in predictors)
     for i, (v, t) in enumerate(zip(vertex, column)):
         x, point = naive.features(values, seen, at, series, near, v, t)
         np.testing.assert_allclose(out[i], x, atol=2e-6)
@@ -59,7 +59,7 @@ def test_series_that_are_alike():
     series = np.repeat(rng.normal(size=(3, 50)), 2, axis=0) + 0.01 * rng.normal(size=(6, 50))
     alive = np.array([True] * 5 + [False])
     series += 5 * np.arange(6)[:, None]  # levels have no effect
-    found = alike.alike(series.astype(np.float32), alive, None, 4)
+    found = similarity.most_similar(series.astype(np.float32), alive, None, 4)
     assert found[:, 0].tolist()[:4] == [1, 0, 3, 2] and (found[:, :4] != np.arange(6)[:, None]).all()
     assert not (found == 5).any()
 
@@ -67,11 +67,14 @@ def test_series_that_are_alike():
 def test_of_many_vertices_neighbours_are_compared(monkeypatch):
     from scipy import sparse
 
-    monkeypatch.setattr(alike, "ALL", 3)
+    monkeypatch.setattr(similarity, "ALL", 3)
     series = np.array([[0, 1, 0, 1], [0, 1, 0, 2], [1, 0, 1, 0], [0, 1, 1, 1]], np.float32)
     adjacency = sparse.csr_matrix(np.array([[0, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], float))
-    assert alike.alike(series, np.ones(4, bool), adjacency, 2).tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
-    assert alike.alike(series, np.arange(4) < 3, adjacency, 2)[0].tolist() == [2, 3]  # the last one has no values
+    assert similarity.most_similar(series, np.ones(4, bool), adjacency, 2).tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
+    assert similarity.most_similar(series, np.arange(4) < 3, adjacency, 2)[0].tolist() == [
+        2,
+        3,
+    ]  # the last one has no values
 
 
 def test_a_period_away():
@@ -244,7 +247,7 @@ def test_a_vertex_that_never_moves_has_a_scale():
     np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, local.SCALE_FLOOR * np.sqrt(0.5)]])
 
 
-def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
+def test_hidden_values_are_sampled_per_vertex(monkeypatch):
     monkeypatch.setattr(local, "VALUES_PER_VERTEX", 12)
     hidden = np.random.default_rng(0).random((4, 50)) < 0.8
     part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))

@@ -12,10 +12,10 @@ from imputation.smoothness import inputs
 
 def test_both_devices_agree(monkeypatch):
     monkeypatch.setattr(gpu, "BLOCKS", 2)
-    ground, start = inputs.ground(4, 9, (1, 3))[0], np.zeros((4, 9), np.float32)
+    observed, start = inputs.observed(4, 9, (1, 3))[0], np.zeros((4, 9), np.float32)
     answers = []
     for steps in (cpu, gpu):
-        solver = steps.ConjugateGradients(ground, start)
-        assert solve(solver, ground, Weights(0, 0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
+        solver = steps.ConjugateGradients(observed, start)
+        assert solve(solver, observed, Weights(0, 0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
         answers.append(solver.solution())
     np.testing.assert_allclose(answers[1], answers[0], atol=1e-5)

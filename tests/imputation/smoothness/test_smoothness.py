@@ -19,22 +19,22 @@ from imputation.smoothness import inputs, naive
 
 @pytest.mark.parametrize("lags, repeats", [((1,), ()), ((1, 4), (0.3,)), ((1, 3, 8), (0.5, 0.2))])
 def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
-    ground, L, at = inputs.ground(lags=lags)
+    observed, L, at = inputs.observed(lags=lags)
     weights = Weights(0, 0.2, 0.3, 0.7, repeats)
     near, steady, together = solve.laws(weights)
-    whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
-    expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
-    np.testing.assert_allclose(solve.diagonal(ground, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
-    for start in (np.zeros(ground.values.shape), 3.0 * np.ones(ground.values.shape)):
-        solver = ConjugateGradients(ground, start)
-        steps = solve.solve(solver, ground, weights, 1e-6)
+    whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
+    expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
+    np.testing.assert_allclose(solve.diagonal(observed, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
+    for start in (np.zeros(observed.values.shape), 3.0 * np.ones(observed.values.shape)):
+        solver = ConjugateGradients(observed, start)
+        steps = solve.solve(solver, observed, weights, 1e-6)
         assert 3 < steps < solve.STEPS
         np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
-    assert solve.solve(solver, ground, weights, 1e-4) == 0
+    assert solve.solve(solver, observed, weights, 1e-4) == 0
     near, steady, together = solve.laws(weights._replace(steady=0.01))
-    whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
-    solve.solve(solver, ground, weights._replace(steady=0.01), 1e-6)
-    expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
+    whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
+    solve.solve(solver, observed, weights._replace(steady=0.01), 1e-6)
+    expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
     np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
 
 
@@ -85,7 +85,7 @@ def problem(truth, seen, period=0):
 
 
 @pytest.mark.slow
-def test_what_repeats_is_told_from_a_period_away():
+def test_repeated_values_are_predicted_from_a_period_away():
     rng = np.random.default_rng(0)
     truth = np.tile(rng.normal(size=(N, 1, 20)), (1, 10, 1)).reshape(N, T) + 0.01 * rng.normal(size=(N, T))
     seen = np.ones((N, T), bool)

@@ -8,7 +8,7 @@ from gpukit.imputation.simple import heaviest
 ALL = 2048  # largest number of vertices whose pairs are all compared
 
 
-def alike(series, alive, adjacency, count):
+def most_similar(series, alive, adjacency, count):
     """Return (N, count) int32: for each vertex the others with the highest correlation, in descending order.
 
     series (N, T) float32, complete; alive (N,) bool: vertices with observations; others come last. With many vertices
