@@ -27,18 +27,15 @@ ROUNDING = 1e-6  # relative: smaller differences and spreads are rounding
 # Correction of estimates (auto/calibration.py), ablated as a whole
 KNOTS = 16
 VALUES_PER_KNOT = 40
-BEND_GAIN = 0.995  # largest error, relative to the error without a bend
 MOST_RISE = 1.1  # largest root mean square, relative: among many zeros the median is 0, whatever the others are; test
 
 # Standard deviations (auto/uncertainty.py, auto/error_features.py, auto/growth.py), ablated as a whole
-COVERED, MOST_COVERED = 0.9, 0.95  # share of left-out errors within the 90 % intervals; most, with few units; test
-VALUES_PER_KIND = 50  # errors for a scale of their own
-VALUES_PER_LAW = 400  # errors of a group needed to fit beta
+COVERED, MOST_COVERED = 0.9, 0.95  # share of left-out errors within the 90 % intervals; most, with few units; ablated
+ENOUGH_VALUES = 50  # errors for a scale of a kind, and for beta of a group; ablated
 LAW_RIDGE = 0.02  # relative to the number of errors
 ERROR_FLOOR = 0.1  # of an error, relative to the mean |error|: in logarithms, and in weights of a reweighted regression
 EXTRAPOLATION = 2.0  # largest exponent; spreads of a feature from its mean
 STRENGTHS = (1.0, 0.5, 0.0)  # of the features, and powers of the growth beyond ends; ablated
-SCALE_BOUNDS = (0.7, 3.0)  # of the correction of scales on left-out folds; chosen
 FEATURE_FLOOR = 0.02  # relative to the feature's mean; chosen
 PRIOR_COLUMNS = 0.15  # columns of average departure added to each mean of departures; chosen
 ERROR_NEIGHBORS = 10  # nearest neighbours on the graph; chosen

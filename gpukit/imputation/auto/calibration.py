@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit.imputation.auto.gap_kinds import NEVER
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.constants import BEND_GAIN, KNOTS, MOST_RISE, VALUES_PER_KNOT
+from gpukit.imputation.constants import KNOTS, MOST_RISE, VALUES_PER_KNOT
 
 
 def zero_bends():
@@ -54,7 +54,7 @@ def lowers_error(parts, metric):
     after, before = np.concatenate(after), np.concatenate(before)
     if error_of(after, "squared") > MOST_RISE * error_of(before, "squared"):
         return False
-    return error_of(after, metric) < BEND_GAIN * error_of(before, metric)
+    return error_of(after, metric) < error_of(before, metric)
 
 
 def fit_bend(parts, metric):

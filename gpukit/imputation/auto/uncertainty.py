@@ -22,16 +22,14 @@ from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.constants import (
     COVERED,
+    ENOUGH_VALUES,
     ERROR_FLOOR,
     EXTRAPOLATION,
     LAW_RIDGE,
     MOST_COVERED,
     MOST_VALUES,
     ROUNDING,
-    SCALE_BOUNDS,
     STRENGTHS,
-    VALUES_PER_KIND,
-    VALUES_PER_LAW,
 )
 
 BEYOND = KINDS  # the kind of values before the first and after the last of their series
@@ -115,14 +113,14 @@ def neutral_law():
     return law
 
 
-def learn_with_growth(parts, changes, units=VALUES_PER_LAW, least=0.0):
+def learn_with_growth(parts, changes, units=np.inf, least=0.0):
     """Return Deviations from [Errors] and [changes (values,)], one per fold.
 
     changes: usual change beyond an end (growth.py). Other arguments as in learn.
     """
     positive = np.concatenate(changes)
     count, positive = len(positive), positive[positive > 0]
-    if len(positive) < min(VALUES_PER_KIND, max(1, count // 2)):
+    if len(positive) < min(ENOUGH_VALUES, max(1, count // 2)):
         return learn(parts, units, least)
     candidates, usual = [], np.exp(np.log(positive).mean())
     for power in STRENGTHS if sum(bool((one > 0).any()) for one in changes) > 1 else STRENGTHS[:1]:
@@ -148,7 +146,7 @@ def interval_score_beyond(parts, changes, growth):
     return interval_score(factors * concatenate(beyond).residuals, factors * sizes)
 
 
-def learn(parts, units=VALUES_PER_LAW, least=0.0):
+def learn(parts, units=np.inf, least=0.0):
     """Return Deviations from [Errors], one per fold.
 
     units: number of vertices hidden whole. least: floor of all scales.
@@ -181,7 +179,7 @@ def fit(errors, strengths):
     law = neutral_law()
     for group, strength in enumerate(strengths):
         mask = GROUPS[errors.kinds] == group
-        if np.count_nonzero(mask) >= VALUES_PER_LAW:
+        if np.count_nonzero(mask) >= ENOUGH_VALUES:
             law[group] = fit_law(np.abs(errors.residuals[mask]), errors.features[mask])
             law[group, 2] *= strength
     scaled = np.exp(-exponents(law, errors.kinds, errors.features)) * errors.residuals
@@ -212,10 +210,10 @@ def interval_score(residuals, deviations):
 
 def widening_factor(errors, sizes, mask, share):
     """Return the factor of deviations (values,) for which intervals hold a share."""
-    if np.count_nonzero(mask) < VALUES_PER_KIND and not (errors.kinds[mask] == BEYOND).any():
+    if np.count_nonzero(mask) < ENOUGH_VALUES and not (errors.kinds[mask] == BEYOND).any():
         return 1.0
     ratios = np.abs(errors.residuals[mask]) / np.maximum(sizes[mask], 1e-300)
-    return float(np.clip(np.quantile(ratios, share) / WIDE, *SCALE_BOUNDS))
+    return float(np.quantile(ratios, share) / WIDE)
 
 
 def fit_law(sizes, features):
@@ -246,11 +244,11 @@ def scales(residuals, kinds):
     by_kind = np.full(KINDS + 1, scale(residuals))
     for group in (0, 1):
         mask = GROUPS[kinds] == group
-        if np.count_nonzero(mask) >= VALUES_PER_KIND:
+        if np.count_nonzero(mask) >= ENOUGH_VALUES:
             by_kind[GROUPS == group] = scale(residuals[mask])
     for kind in range(KINDS + 1):
         count = np.count_nonzero(kinds == kind)
-        if count >= VALUES_PER_KIND or (kind == BEYOND and count):
+        if count >= ENOUGH_VALUES or (kind == BEYOND and count):
             by_kind[kind] = scale(residuals[kinds == kind])
     return by_kind
 
