@@ -97,6 +97,15 @@ def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     assert 0.85 < np.mean(held) < 0.97
 
 
+def test_deviations_of_a_hundred_errors_follow_the_features():
+    rng, kinds = np.random.default_rng(0), np.full(100, gap_kinds.ALWAYS, np.int8)
+    features = rng.normal(size=(200, uncertainty.FEATURES))
+    errors = uncertainty.Errors(np.exp(features[:, 0]) * rng.normal(size=200), np.tile(kinds, 2), features)
+    found = uncertainty.learn([errors.select(slice(0, 100)), errors.select(slice(100, None))])
+    small, large = (found.at(kinds[:1], sign * np.eye(1, uncertainty.FEATURES)) for sign in (-1.0, 1.0))
+    assert large > 4 * small
+
+
 def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
