@@ -106,6 +106,16 @@ def test_deviations_of_a_hundred_errors_follow_the_features():
     assert large > 4 * small
 
 
+@pytest.mark.parametrize("share, noted", [(0.4, False), (0.6, True)])
+def test_a_value_of_most_entries_is_noted(share, noted):
+    values = np.arange(100.0)
+    values[: int(100 * share)] = -1.0
+    problem = asked(values.reshape(4, 25), np.ones((4, 25), bool))
+    place = SimpleNamespace(basis=SimpleNamespace(exact=False))
+    notes = run.notes_of(problem._replace(options=SimpleNamespace(method="auto"), place=place))
+    assert ["of what is observed is -1" in note for note in notes] == [True] * noted
+
+
 def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
