@@ -113,7 +113,7 @@ def test_a_value_of_most_entries_is_noted(share, noted):
     problem = asked(values.reshape(4, 25), np.ones((4, 25), bool))
     place = SimpleNamespace(basis=SimpleNamespace(exact=False))
     notes = run.notes_of(problem._replace(options=SimpleNamespace(method="auto"), place=place))
-    assert ["of what is observed is -1" in note for note in notes] == [True] * noted
+    assert ["observed is -1" in note for note in notes] == [True] * noted
 
 
 def test_few_runs_widen_no_interval():
