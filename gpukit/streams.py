@@ -30,7 +30,7 @@ class Keyed:
 class Numpy:
     """Numbers of numpy's generators in fits. A bare seed, default_rng(seed), draws as its number 0 does."""
 
-    HELD_OUT_ENTRIES = range(1, 2)  # imputation.holdout
+    HELD_OUT_ENTRIES = range(1, 2)  # imputation.spectral.holdout
     HELD_OUT_RUNS = range(2, 3)  # imputation.auto.masking
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds

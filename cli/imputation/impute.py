@@ -12,7 +12,7 @@ from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import gpu_count, start_driver, start_warm_up
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.names import METHODS, METRICS
+from gpukit.imputation.options import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 SHARE = click.FloatRange(0, 1, min_open=True, max_open=True)

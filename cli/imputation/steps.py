@@ -135,7 +135,7 @@ def build(ask):
 
 def help_out(ask, team):
     """Share the computation on all ranks of a parallel.Team but the first."""
-    from gpukit.imputation.shared.helping import help_fit
+    from gpukit.imputation.distributed.worker import help_fit
 
     help_fit(build(ask), team, keep=False)
 

@@ -112,7 +112,7 @@ def make_session(case, basis=None, tensor=None):
     tensor = case.graph.tensor if tensor is None else tensor
     basis = case.basis if basis is None else basis
     steps = engine(case.device, "gpukit.imputation.spectral")
-    return steps.Session(basis, tensor, case.graph.mask, np.dtype(np.float32), case.workspace)
+    return steps.TensorCompletion(basis, tensor, case.graph.mask, np.dtype(np.float32), case.workspace)
 
 
 def fitted_session(case, options, basis=None, tensor=None, progress=None):

@@ -20,8 +20,8 @@ from gpukit.graphs import synth_graph
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.auto.judging import filled
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.estimator import GraphImputer
+from gpukit.imputation.smoothing import all_baselines
 from gpukit.imputation.spectral.confidence import missing_shares, slice_scores
 from gpukit.imputation.spectral.run import Setting as Law
 from gpukit.imputation.spectral.run import impute

@@ -16,6 +16,7 @@
 | completed.py             | write the input table with imputed values                                 |
 | near/                    | graphs from coordinates, distances, or correlations of series             |
 | synth.py, planted.py     | synthetic tensors as in the paper; synthetic graphs                       |
+| constants.py             | constants that decide results, with their sources                         |
 """
 
 from gpukit._lazy import on_demand

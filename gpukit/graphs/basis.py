@@ -15,7 +15,8 @@ from gpukit.base import check_integer
 from gpukit.device import available_memory, free_memory, reported
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import lanczos
-from gpukit.graphs.adjacency import normalized_laplacian
+from gpukit.graphs.adjacency import ROUNDING, normalized_laplacian
+from gpukit.graphs.constants import CUT, SMALL
 from gpukit.io import container
 from gpukit.runtime import private
 from gpukit.timing import work_clock
@@ -24,10 +25,7 @@ VERSION = 2  # of stored bases: increase it if the computation changes the basis
 KIND = container.kind_of("basis")
 LARGEST_DENSE = 32_000  # vertices; LAPACK's workspace of 2 N^2 numbers has a 32-bit size
 COPIES = 3  # N^2 numbers each: the matrix, overwritten by the vectors, and LAPACK's workspace
-CUT = 4  # a partial basis of more than N / CUT vectors, or of a small graph, is a slice of the full one
-SMALL = 1_000
 ON_GPU = "basis vectors"  # key in a run's Workspace
-TIE = 1e-6  # relative; entries of an eigenvector this close count as equally large
 
 
 class Basis(NamedTuple):
@@ -206,10 +204,10 @@ def _cupy(device, needed):
 def _signed(xp, vectors):
     """Return vectors in C order with fixed signs.
 
-    The largest entry of each (the first within TIE of it) is positive.
+    The largest entry of each (the first within ROUNDING of it) is positive.
     """
     sizes = xp.abs(vectors)
-    first = xp.argmax(sizes >= (1.0 - TIE) * sizes.max(axis=0), axis=0)
+    first = xp.argmax(sizes >= (1.0 - ROUNDING) * sizes.max(axis=0), axis=0)
     signs = xp.where(vectors[first, xp.arange(vectors.shape[1])] < 0, -1.0, 1.0)
     return xp.ascontiguousarray(vectors * signs)
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs.constants import REPEATED
 from gpukit.graphs.moments import DATE, are_dates, are_years
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import MISSING
@@ -41,9 +42,7 @@ NAMES = {
 }  # names of sensors may end in id, no, number, code or name
 STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # names of non-sensor columns
 COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # names of row numbers, in tables with times
-REPEATED = 1.5  # mean lines per time from which a line may be one reading
 WHOLEST = 2.0**53  # smaller whole floats are exact
-SHOWN = 8  # names in a message
 
 
 class Columns(NamedTuple):
@@ -200,7 +199,7 @@ def long_by_name(table, header, layout, frame=None):
     if len(rest) > 1 and layout is None and frame is not None and is_one(frame[sensor]):
         return None
     if len(rest) > 1:
-        raise unclear(table, header, f"{', '.join(names[at] for at in rest[:SHOWN])} could be the values")
+        raise unclear(table, header, f"{', '.join(names[at] for at in rest[:8])} could be the values")
     return Columns(header, "long", time, (sensor,), tuple(rest)) if rest else None
 
 
@@ -281,7 +280,7 @@ def in_rows(table, frame, header, labels, known):
     """
     names = names_of(table, frame, header)
     end = 1 + max((at for at, name in enumerate(names) if name), default=-1)
-    starts = (at for at in range(min(end - 1, SHOWN)) if are_dates(names[at:end]) or are_years(names[at:end]))
+    starts = (at for at in range(min(end - 1, 8)) if are_dates(names[at:end]) or are_years(names[at:end]))
     first = next(starts, 0)
     if not first:
         return Columns(header, "rows", (), labels, tuple(range(len(labels), frame.shape[1])))
@@ -412,5 +411,5 @@ def warn_of_kept(table, found):
     names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
     names = list(filter(None, names))
     if names:
-        kept = ", ".join(names[:SHOWN]) + (f" and {len(names) - SHOWN} others" if len(names) > SHOWN else "")
+        kept = ", ".join(names[:8]) + (f" and {len(names) - 8} others" if len(names) > 8 else "")
         warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {kept}.", stacklevel=2)

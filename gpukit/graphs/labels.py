@@ -10,8 +10,6 @@ from gpukit.graphs.tensor import Graph
 from gpukit.io.arrays import as_frame, is_frame
 from gpukit.io.times import as_seconds
 
-NAMED = 3  # maximum labels in a message
-
 
 def of_graph(graph):
     """Return vertex ids (N,), int64 or str, of a graph, or None.
@@ -87,18 +85,19 @@ def check_same(found, expected, what, one):
         return
     parts = []
     if strange:
-        parts.append(f"{_listed(strange)} {'is' if len(strange) == 1 else 'are'} no {one} of the graph")
+        parts.append(f"{listed(strange)} {'is' if len(strange) == 1 else 'are'} no {one} of the graph")
     if lacking:
-        parts.append(f"{_listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not among them")
+        parts.append(f"{listed(lacking)} {'is' if len(lacking) == 1 else 'are'} not among them")
     raise DataError(
         f"the labels of {what} are not those of the graph: {'; '.join(parts)}. Rename them, leave out what the graph "
         "has not, or hand over plain arrays."
     )
 
 
-def _listed(names):
-    more = f" and {len(names) - NAMED:,} others" if len(names) > NAMED else ""
-    return ", ".join(map(repr, names[:NAMED])) + more
+def listed(names, form=repr):
+    """Return the first three names of a list and the number of the others, for a message."""
+    more = f" and {len(names) - 3:,} others" if names[3:] else ""
+    return ", ".join(map(form, names[:3])) + more
 
 
 def counted(index):

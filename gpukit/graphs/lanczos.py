@@ -8,13 +8,9 @@ import numpy as np
 from gpukit.device import available_memory
 from gpukit.errors import ParameterError
 from gpukit.graphs.adjacency import degrees, normalized_laplacian
+from gpukit.graphs.constants import BAND, SHIFT
 
-SAME = 1e-9  # eigenvalues closer than this are equal
-TOLERANCE = 1e-11  # of a residual; the error of a value is its square over the gap
 RESIDUAL = 1e-8  # of a unit eigenvector: cupy does not report missing convergence
-EXTRA = 8  # number of vectors in a search for missed ones
-SHIFT = 1e-3  # added to the Laplacian before it is inverted
-BAND = 0.1  # fraction of the vertices: above this bandwidth the factor is not sparse
 ARRAYS = 4  # (N, K) each, for the Lanczos vectors and the eigenvectors
 
 
@@ -36,11 +32,11 @@ def smoothest(adjacency, size, cupy=None):
     while missing:
         more, found = _largest(apply, vectors, missing, rng, cupy)
         more = value_of(more)
-        complete = len(values) >= size and more.min() >= values[size - 1] - SAME
+        complete = len(values) >= size and more.min() >= values[size - 1] - 1e-9  # rounding
         if complete:
             break
         values, vectors = _merged(values, vectors, more, found)
-        missing = min(EXTRA, count - 1 - len(values))
+        missing = min(8, count - 1 - len(values))
     return np.clip(values[:size], 0.0, 2.0), np.ascontiguousarray(vectors[:, :size])
 
 
@@ -138,7 +134,7 @@ def _largest(apply, known, count, rng, cupy=None):
             v0=step(xp.asarray(rng.standard_normal(n))),
             ncv=min(n, max(2 * count + 1, 40)),
             maxiter=100 * n,
-            tol=TOLERANCE,
+            tol=1e-11,  # of a residual; the error of a value is its square over the gap
         )
     except ArpackNoConvergence as error:
         raise ParameterError(

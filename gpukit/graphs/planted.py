@@ -6,23 +6,19 @@ ego-Facebook (J. McAuley and J. Leskovec, NIPS 2012; SNAP) consists of ten peopl
 
 import numpy as np
 
-DEGREE = 20  # mean degree of a random graph
 FRIENDS = (1045, 792, 755, 547, 347, 227, 170, 159, 68, 59)
 EGOS = tuple(zip(FRIENDS, (26749, 14024, 30025, 4813, 2519, 3192, 1656, 1693, 270, 146)))
 VERTICES, EDGES = 4039, 88234
-DENSEST = 0.5  # maximum edge density of a community: small graphs have fewer edges
-SPREAD = 1.3  # standard deviation of the logarithm of the number of friends
 CIRCLE = 60  # vertices in a circle of an ego's friends
-CLOSE = 3.0  # increase of an edge's log odds within a circle
 
 
 def random_edges(count, rng):
     """Return the edges (E, 2) int64, i < j, of a random graph.
 
-    It has count vertices and a mean degree of DEGREE, at most half of all pairs.
+    It has count vertices and a mean degree of 20, at most half of all pairs.
     """
     pairs = count * (count - 1) // 2
-    wanted = max(1, min(DEGREE * count // 2, pairs // 2))
+    wanted = max(1, min(10 * count, pairs // 2))
     chosen = np.empty(0, dtype=np.int64)
     while len(chosen) < wanted:
         drawn = np.concatenate((chosen, rng.integers(0, pairs, size=2 * wanted)))
@@ -75,7 +71,7 @@ def _scaled(count):
     forced = (sizes - 1).sum() + len(sizes) - 1
     wanted = max(0, round(EDGES * count / VERTICES) - int(forced))
     bounds = np.rint(np.cumsum(weights) * wanted / weights.sum()).astype(np.int64)
-    room = (DENSEST * (sizes - 1) * (sizes - 2) / 2).astype(np.int64)
+    room = (0.5 * (sizes - 1) * (sizes - 2) / 2).astype(np.int64)
     return sizes, np.minimum(np.diff(bounds, prepend=0), room)
 
 
@@ -85,8 +81,8 @@ def _community(count, wanted, rng):
     Degrees are heavy-tailed, and circles are densely connected. Edges are drawn without replacement, with odds that
     depend on both ends and their circle (Gumbel's trick).
     """
-    popular = SPREAD * rng.standard_normal(count)
+    popular = 1.3 * rng.standard_normal(count)
     i, j = np.triu_indices(count, 1)
-    score = popular[i] + popular[j] + CLOSE * (i // CIRCLE == j // CIRCLE) + rng.gumbel(size=len(i))
+    score = popular[i] + popular[j] + 3.0 * (i // CIRCLE == j // CIRCLE) + rng.gumbel(size=len(i))
     best = np.sort(np.argsort(-score, kind="stable")[:wanted])
     return np.column_stack((i[best], j[best]))

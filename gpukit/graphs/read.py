@@ -14,6 +14,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced
+from gpukit.graphs.labels import listed
 from gpukit.graphs.moments import check_times, read_times
 from gpukit.graphs.near.coordinates import Coordinates, chosen, graph_from_coordinates, read_coordinates
 from gpukit.graphs.near.distances import graph_from_distances, read_distances
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 EDGES = "a list of edges, an adjacency, or an .npz"
 PARTS = ("data", "indices", "indptr", "shape")
-NAMED = 3  # maximum labels in a message
 OPTIONAL = ("mask", "vertices", "truth", "times")
 GRAPH = {"adjacency", "edges", "weights", *PARTS, *(f"adjacency_{part}" for part in PARTS)}
 NEEDED = (
@@ -163,9 +163,8 @@ class Near(NamedTuple):
         there = set(map(str, names))
         absent = [name for name in map(str, ids) if name not in there]
         if absent:
-            more = f" and {len(absent) - NAMED:,} others" if len(absent) > NAMED else ""
             warnings.warn(
-                f"{self.source} names {', '.join(map(shown, absent[:NAMED]))}{more}, which {path} does not have: left "
+                f"{self.source} names {listed(absent, shown)}, which {path} does not have: left "
                 "out. An empty column (or row) of that name is filled in.",
                 stacklevel=2,
             )

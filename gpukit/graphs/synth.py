@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
 GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
-NOISIEST = 1e6  # imputation accepts at most 15 digits before the decimal point
 TOGETHER = 256  # slices multiplied in float64 per batch
 
 
@@ -55,7 +54,7 @@ def synth_graph(
     if rank > min(shape):
         raise ParameterError(f"rank must be at most the smaller side of a slice, {min(shape)}; got {rank}.")
     missing = check_real("missing", missing, 0.0, 1.0)
-    noise, seed = check_real("noise", noise, 0.0, NOISIEST), check_integer("seed", seed, 0)
+    noise, seed = check_real("noise", noise, 0.0, 1e6), check_integer("seed", seed, 0)
     adjacency = _graph(like, vertices, seed) if adjacency is None else _given(adjacency, vertices)
     truth = _truth(adjacency, shape, rank, seed, dtype)
     mask = _mask(truth.shape if entries else truth.shape[:1], missing, _stream(seed, MISSING))

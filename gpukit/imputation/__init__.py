@@ -7,24 +7,19 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
 
     G_impute = P_Omega(G) + P_missing(G_est),  Z = U' G_impute,  Z_est(k) = S_lambda_k(Z(k)),  G_est = U Z_est
 
-    problem.py     series on a graph; definition of a method   names.py       values of parameters
-    fitted_options.py  options of a fitted model               scans.py       compiled passes along the rows of a table
+    estimator.py   GraphImputer                                run.py         settings and completion of one tensor
+    inputs.py      validation of user input                    tables/        tables and times of user input
+    options.py     values of parameters, fitted options        saving.py      model files
+    serve.py       other tensors on the same graph             compare.py     comparison with simple methods
+    problem.py     series on a graph; definition of a method   scans.py       compiled passes along the rows of a table
+    periods.py     order and period of columns                 units.py       sensors of different scales
+    centering.py   subtraction and addition of means           constants.py   constants that decide results
     auto/          comparison of methods on hidden values, ensembles, standard deviations
-    baselines/     simple methods                              kriging/, local/   a Gaussian process; regression
-    regularized_em/   the joint distribution of the vertices
+    simple.py      means, interpolation, neighbours            smoothing.py   Tikhonov, feature propagation
+    kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
     smoothness/    smoothness in time and on the graph         soft_impute/   low rank of the whole table
-    shared/        distribution over a parallel.Team           tables/        tables and times of user input
-    estimator.py   GraphImputer                                inputs.py      validation of user input
-    run.py         settings and completion of one tensor       choose.py      'auto': weights, center, stopping point
-    serve.py       other tensors on the same graph             saving.py      model files
-    centering.py   subtraction and addition of means           holdout.py     held-out values
-    compare.py     comparison with simple methods              periods.py     order and period of columns
-    units.py       sensors of different scales
-    spectral/      the paper's algorithm; gpukit.graphs has the graph, its Fourier basis and the tensors
-      run.py         one tensor on one device                  path.py        the path, then the phase of fixed ranks
-      thresholds.py  start of each slice's lambda              ranks.py       rank of each slice
-      confidence.py  confidence of each vertex                 formulas.py    scalar formulas with sources
-      cpu.py | gpu.py -> twins.py | kernels.py                 a Session on one device; steps.py its protocol
+    local/         regression on similar series                spectral/      the paper's algorithm
+    distributed/   'spectral' over a parallel.Team; gpukit.graphs has the graph and its Fourier basis
 
 Cost of an iteration, for a share s of vertices with missing values: 4 s N K m n for the transforms, and the
 thresholding of K slices m x n. Memory: two copies of the tensor and two of the incomplete part, at most four in all.

@@ -4,10 +4,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation import holdout
-from gpukit.imputation.baselines.smoothing import all_baselines
 from gpukit.imputation.centering import spread
-from gpukit.imputation.choose import reduced, splits
+from gpukit.imputation.smoothing import all_baselines
+from gpukit.imputation.spectral import holdout
+from gpukit.imputation.spectral.choose import reduced, splits
 from gpukit.imputation.spectral.run import impute
 
 OURS = "imputation"

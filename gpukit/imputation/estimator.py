@@ -12,8 +12,7 @@ from gpukit.base import Estimator, check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.imputation import inputs, serve
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.fitted_options import bounds
-from gpukit.imputation.names import METHODS, METRICS
+from gpukit.imputation.options import METHODS, METRICS, bounds
 from gpukit.imputation.spectral.confidence import vertex_confidence
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place
@@ -30,8 +29,8 @@ if TYPE_CHECKING:
     from gpukit.imputation.auto.judging import Row
     from gpukit.imputation.auto.plan import Plan
     from gpukit.imputation.centering import Center
-    from gpukit.imputation.choose import Trial
-    from gpukit.imputation.names import Method, Metric
+    from gpukit.imputation.options import Method, Metric
+    from gpukit.imputation.spectral.choose import Trial
     from gpukit.imputation.spectral.path import History
     from gpukit.imputation.spectral.thresholds import Weights
     from gpukit.imputation.tables.output import Output
@@ -44,7 +43,7 @@ MOST_STEPS = 100_000  # hundreds suffice; larger values in a model file would bl
 class GraphImputer(Estimator):
     """Impute missing values on the vertices of a graph.
 
-    method: 'auto', or a name of names.METHODS. 'auto' hides observed values in the pattern of the missing ones (whole
+    method: 'auto', or a name of options.METHODS. 'auto' hides observed values in the pattern of the missing ones (whole
     vertices, runs of columns, single entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the
     mean of the candidates with the least error, corrected for skewed values. If weights or center is set, 'auto' means
     'spectral'. metric: the error to minimize, 'absolute' (mean |error|) or 'squared' (root of the mean square).
@@ -231,18 +230,18 @@ class GraphImputer(Estimator):
         Raises ParameterError, DataError (no observed value, sizes or labels that do not match, infinities, ...),
         DeviceError, DeviceMemoryError. Warns when nothing is missing: the tensor is then returned unchanged.
         """
-        from gpukit.imputation.shared import helping
+        from gpukit.imputation.distributed import worker
 
         team = team or ALONE
         if team.rank:
-            return helping.help_fit(self, team)
+            return worker.help_fit(self, team)
         compiled = compile_seconds()
         run = self.prepare(graph, tensor, mask, times, team)
         if run.data.complete:
             warnings.warn("nothing is missing: the tensor is returned as it is.", stacklevel=2)
-        for name, value in run.fitted(helping.wrap_progress(run.place.crew, progress)).items():
+        for name, value in run.fitted(worker.wrap_progress(run.place.worker, progress)).items():
             setattr(self, name, value)
-        helping.finish(run.place.crew, self)
+        worker.finish(run.place.worker, self)
         self.stages_[COMPILING] = compile_seconds() - compiled
         return self
 

@@ -26,6 +26,7 @@ from gpukit.graphs.labels import check_same, of_graph
 from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
+from gpukit.imputation.constants import CODE_COUNT, CODE_DISTANCE
 from gpukit.imputation.tables import bare
 from gpukit.imputation.tables.clock import clock_of
 from gpukit.imputation.tables.forms import form_of, refuse_datasets
@@ -33,7 +34,6 @@ from gpukit.io.arrays import as_frame, is_frame, is_series
 from gpukit.io.times import as_seconds
 from gpukit.svt.plan import MOST
 
-OFTEN, FAR = 3, 3.0  # a code for missing: least count, distance from other values in their ranges
 NO_GRAPH = "no graph was passed: each vertex is joined to the vertices with the most similar series."
 
 
@@ -247,8 +247,8 @@ def find_sentinels(data):
     values = data.tensor[np.broadcast_to(spread(data.mask), data.tensor.shape)]
     for end in (values.min(initial=np.inf), values.max(initial=-np.inf)):
         others = values[values != end]
-        if len(values) - len(others) >= OFTEN and len(others) and np.ptp(others) > 0:
-            if np.abs(others - end).min() > FAR * np.ptp(others):
+        if len(values) - len(others) >= CODE_COUNT and len(others) and np.ptp(others) > 0:
+            if np.abs(others - end).min() > CODE_DISTANCE * np.ptp(others):
                 yield (
                     f"{len(values) - len(others):,} values are {end:g}, far from all others. If {end:g} means "
                     f"missing, declare it (--missing-value {end:g}; NaN in Python)."

@@ -6,18 +6,22 @@ Times are used if known, otherwise values.
 import numpy as np
 
 from gpukit._pool import by_rows
+from gpukit.imputation.constants import (
+    CHANCE,
+    LEVEL,
+    LONGEST_PERIOD,
+    ORDER_LAGS,
+    PEAK,
+    PERMUTATIONS,
+    REACH,
+    SHORTEST_PERIOD,
+    STEADY,
+    WHOLE_PERIODS,
+)
 
 FEWEST_COLUMNS = 8
-LAGS = 1, 2, 3, 4, 7, 12, 24  # columns: adjacent ones, and quarters, weekdays, months and hours
-PERMUTATIONS, LEVEL = 199, 0.02  # level: share of unordered tables classified as ordered
 MOST_COLUMNS, MOST_ROWS = 1024, 256  # of the test for order
-DAY, WEEK = 86_400, 7 * 86_400  # seconds
-SHORTEST, LONGEST = 4, 4096  # periods in columns
-REACH = 0.8  # largest lag, as a share of the columns
-WHOLE = 2  # repetitions of a period that must be present
-PEAK = 0.1  # least height of the autocorrelation at a period's multiples above its value between them
-CHANCE = 4.0  # standard deviations of the height without a period
-STEADY = 0.3  # least height of each of the first multiples, relative to the mean
+DAY = 86_400  # seconds
 
 
 def rising(times):
@@ -30,10 +34,10 @@ def rising(times):
 def in_time(values, seen, shape=(1, 1)):
     """Return True if columns of series (N, T) are ordered in time.
 
-    Columns then depend on earlier ones, by a two-sided permutation test. The autocorrelation of ranks is compared with
-    that of permuted columns: at each of LAGS, and as the sum and the difference of the first two, which are of one sign
-    where like follows like and alternate where unlike does. Matrices of shape (m, n) are permuted by rows and by
-    columns, because low rank alone makes their entries dependent.
+    Columns then depend on earlier ones, by a two-sided permutation test. The autocorrelation of ranks is compared
+    with that of permuted columns: at each of ORDER_LAGS, and as the sum and the difference of the first two, which
+    are of one sign where like follows like and alternate where unlike does. Matrices of shape (m, n) are permuted
+    by rows and by columns, because low rank alone makes their entries dependent.
     """
     if values.shape[1] < FEWEST_COLUMNS or not seen.any():
         return False
@@ -42,7 +46,7 @@ def in_time(values, seen, shape=(1, 1)):
     products, pairs = ranks.T @ ranks, known.T @ known
     columns, rng = np.arange(ranks.shape[1]).reshape(-1, row), np.random.default_rng(0)
     orders = [columns] + [rng.permutation(rng.permutation(columns), axis=1) for _ in range(PERMUTATIONS)]
-    lags = sorted(lag for lag in {*LAGS, row} if lag <= columns.size // 2)
+    lags = sorted(lag for lag in {*ORDER_LAGS, row} if lag <= columns.size // 2)
     sums = np.array([correlate_lags(products, pairs, order.ravel(), lags) for order in orders])
     spread = sums.std(axis=0)
     deviation = np.divide(sums - sums.mean(axis=0), spread, out=np.zeros_like(sums), where=spread > 0)
@@ -100,7 +104,7 @@ def period_of(values, seen, shape, times=None):
     if not len(curve) or curve[0] <= 0:
         return 0
     curve = curve / curve[0]
-    lags = np.arange(SHORTEST, min(LONGEST, int((len(curve) - 1) / (WHOLE + 0.5))) + 1)
+    lags = np.arange(SHORTEST_PERIOD, min(LONGEST_PERIOD, int((len(curve) - 1) / (WHOLE_PERIODS + 0.5))) + 1)
     height = np.array([peak_height(curve, lag) for lag in lags])
     noise_level = CHANCE * np.sqrt(
         1.5 * lags / len(curve) * dependence_length(curve) / values.shape[1]
@@ -132,14 +136,14 @@ def shortest_divisor(lags, surest):
 def peak_height(curve, lag):
     """Return the mean height of an autocorrelation at a lag's multiples.
 
-    Heights are measured from the lags halfway between. 0 if one of the first WHOLE multiples is not steady.
+    Heights are measured from the lags halfway between. 0 if one of the first WHOLE_PERIODS multiples is not steady.
     """
     count = int((len(curve) - 1) / lag - 0.5)
     half = 0.5 * (curve[:-1] + curve[1:]) if lag % 2 else curve  # between two lags
     middles = half[((np.arange(count + 1) + 0.5) * lag).astype(int)]
     peaks = curve[np.arange(1, count + 1) * lag] - 0.5 * (middles[:-1] + middles[1:])
     mean = float(peaks.mean())
-    steady = peaks[:WHOLE].min() >= STEADY * mean and curve[2 * lag] <= curve[lag] + PEAK
+    steady = peaks[:WHOLE_PERIODS].min() >= STEADY * mean and curve[2 * lag] <= curve[lag] + PEAK
     return mean if steady else 0.0
 
 
@@ -160,9 +164,9 @@ def calendar_period(curve, times):
     steps = np.unique(np.diff(times)) if times is not None and len(times) > 1 else []
     if len(steps) != 1:
         return 0
-    for span in (DAY, WEEK):
+    for span in (DAY, 7 * DAY):
         lag = int(span // steps[0])
-        if span % steps[0] == 0 and lag >= SHORTEST and 1.5 * lag < len(curve):
+        if span % steps[0] == 0 and lag >= SHORTEST_PERIOD and 1.5 * lag < len(curve):
             between_peaks = 0.5 * (curve[lag // 2] + curve[lag + lag // 2])
             if curve[lag] - between_peaks > PEAK:
                 return lag
@@ -198,3 +202,9 @@ def spectrum(series, size):
     """Return (size / 2 + 1,): the power of each frequency, summed over series (N, T)."""
     waves = np.fft.rfft(series, size, axis=1)
     return np.einsum("ij,ij->j", waves.real, waves.real) + np.einsum("ij,ij->j", waves.imag, waves.imag)
+
+
+def lags_of(problem):
+    """Return lags of a period and of seven, if two of them are present."""
+    lags = (problem.period, 7 * problem.period)
+    return [lag for lag in lags if lag > 1 and 2 * lag <= problem.values.shape[1]]

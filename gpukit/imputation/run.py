@@ -10,16 +10,17 @@ from gpukit._pool import staying
 from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.basis import GraphBasis
-from gpukit.imputation import choose, inputs
+from gpukit.imputation import inputs
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto import run as auto
-from gpukit.imputation.auto.deviations import least_of
-from gpukit.imputation.auto.spectral import competes, packed, unpacked
-from gpukit.imputation.fitted_options import fitted_options
+from gpukit.imputation.auto.uncertainty import least_of
+from gpukit.imputation.distributed.worker import Worker
+from gpukit.imputation.options import fitted_options
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.serve import bounded, completed, filled, mask_like, nothing
-from gpukit.imputation.shared.crew import Crew
+from gpukit.imputation.spectral import choose
 from gpukit.imputation.spectral.confidence import missing_shares, vertex_confidence
+from gpukit.imputation.spectral.method import competes, packed, unpacked
 from gpukit.imputation.spectral.run import Outcome, Place, Setting, stop_by_holdout
 from gpukit.imputation.tables.window import Held
 from gpukit.imputation.units import in_units, units_for
@@ -28,7 +29,6 @@ from gpukit.timing import work_clock
 
 AUTO, SPECTRAL = "auto", "spectral"
 NORMAL = (np.pi / 2) ** 0.5  # standard deviation over mean |error| of a normal distribution
-HIGH = 0.5  # largest reliable mean rank, relative to the smaller side of slices
 
 
 class Run(NamedTuple):
@@ -153,8 +153,8 @@ def prepare(settings, device, graph, tensor, mask, times=None, team=ALONE):
     basis = GraphBasis(taken.adjacency, settings.basis_size, device)
     if settings.method == SPECTRAL:
         basis.get(workspace)
-    crew = None if team.size == 1 else Crew(team, device, workspace)
-    return Run(settings, Place(basis, device, settings.dtype, workspace, crew), taken)
+    worker = None if team.size == 1 else Worker(team, device, workspace)
+    return Run(settings, Place(basis, device, settings.dtype, workspace, worker), taken)
 
 
 def unplanned(data, trials):
@@ -198,7 +198,7 @@ def warn_of_ranks(found, side):
     found: path.Fit; side: the smaller side of the slices.
     """
     rank = found.history.mean_rank[-1] if len(found.history.mean_rank) else 0.0
-    if found.rank_phase != "done" and side > 1 and rank > HIGH * side:
+    if found.rank_phase != "done" and side > 1 and 2 * rank > side:
         warnings.warn(
             f"the spectral slices ended with mean rank {rank:.1f} of {side}: the last thresholds are so small that "
             "noise is kept too. Stop at the least error on hidden values (holdout=0.1, --holdout 0.1), use fewer "

@@ -11,7 +11,7 @@ from gpukit.errors import DataError
 from gpukit.graphs.basis import Basis, GraphBasis
 from gpukit.imputation.auto import saving as plans
 from gpukit.imputation.auto.saved_settings import spectral_of
-from gpukit.imputation.choose import Trial
+from gpukit.imputation.spectral.choose import Trial
 from gpukit.imputation.spectral.path import History
 from gpukit.imputation.spectral.run import Setting
 from gpukit.imputation.tables import window as holdings
@@ -19,7 +19,6 @@ from gpukit.io import trust
 
 FACTS = {"rank_phase": str, "weights": str, "exponent": int | float, "center": str, "stages": dict, "device": str}
 BASIS = {"exact": bool, "seconds": int | float, "source": str}
-LARGEST = 1e6  # absolute value in a basis, whose vectors have length 1
 SPECTRAL = "spectral"
 ARRAYS = ("completed", "ranks")
 
@@ -86,7 +85,7 @@ def _basis(facts, arrays):
     trust.check_array("basis.vectors", vectors, np.float64, (None, None))
     trust.check_array("basis.values", values, np.float64, vectors.shape[1:])
     for name, array in (("basis.values", values), ("basis.vectors", vectors)):
-        trust.check_finite(name, array, LARGEST)
+        trust.check_finite(name, array, 1e6)  # basis vectors have length 1
     if not 1 <= len(values) <= len(vectors) or (facts["exact"] and len(values) < len(vectors)):
         raise DataError(f"its basis has {len(values):,} vectors on {len(vectors):,} vertices.")
     return Basis(values, vectors, **{name: facts[name] for name in BASIS})

@@ -6,13 +6,12 @@ from gpukit.base.arrays import place_like
 from gpukit.device.workspace import Workspace
 from gpukit.graphs.column_types import inner_limits
 from gpukit.imputation.centering import spread
+from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import as_problem
 from gpukit.imputation.spectral.path import Fit, PathRun
 from gpukit.imputation.spectral.run import Outcome, Setting, impute
 from gpukit.imputation.tables.window import Held, check_series, check_window, follows, joined
 from gpukit.imputation.units import in_units
-
-FLOOR = 1e-3  # of the observed values: more zeros, without negative values, are a bound
 
 
 def setting_of(model):
@@ -116,14 +115,14 @@ def bounded(values, data, settings):
 def ends_at_zero(data):
     """Return True if 0 bounds the observed values.
 
-    It is the least one and its share exceeds FLOOR: counts, rain, concentrations. A least value that is rare belongs to
+    It is the least one and its share exceeds ZEROS: counts, rain, concentrations. A least value that is rare belongs to
     a range that may continue below it.
     """
     if data.tensor.min() < 0:
         return False
     seen = np.count_nonzero(np.broadcast_to(spread(data.mask), data.tensor.shape))
     zeros = int(np.count_nonzero(data.tensor == 0)) - (data.tensor.size - seen)
-    return zeros > FLOOR * seen
+    return zeros > ZEROS * seen
 
 
 def filled(data, estimate):

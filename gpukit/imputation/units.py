@@ -9,8 +9,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._pool import by_rows
-
-UNLIKE = 2000.0  # ratio of spreads above which units differ; tables of one unit have up to 1,000
+from gpukit.imputation.constants import UNLIKE_SPREADS
 
 
 class Units(NamedTuple):
@@ -57,7 +56,7 @@ def units_of(values, seen):
     statistics = np.concatenate(by_rows(lambda rows: moments(values[rows], seen[rows]), values.shape))
     level, size = statistics.T
     varying = size > 0
-    if not varying.any() or size.max() <= UNLIKE * size[varying].min():
+    if not varying.any() or size.max() <= UNLIKE_SPREADS * size[varying].min():
         return None
     return Units(level, np.where(varying, size, np.median(size[varying])))
 

@@ -12,9 +12,8 @@ import numpy as np
 
 from gpukit._pool import alone, cores, shared_out
 from gpukit.errors import GpukitError
-from gpukit.svt.plan import sides
+from gpukit.svt.plan import LARGE_ON_CPU, sides
 
-LARGE = 96  # shorter side from which LAPACK is faster than the CPU twins
 SHARE = 1e-5  # least lam^2 relative to |B'B| for which its eigenvalues are accurate enough
 MODERATE = 200  # largest binary exponent that needs no scaling
 ROUNDING = 1e-14  # relative to a slice's largest singular value, see formulas.tolerances
@@ -25,7 +24,7 @@ def pays(shape, dtype):
 
     shape: (N, m, n) of the slices.
     """
-    return sides(shape)[0] >= LARGE and np.dtype(dtype) == np.float64
+    return sides(shape)[0] >= LARGE_ON_CPU and np.dtype(dtype) == np.float64
 
 
 def threshold(X, lam, out, whole=False):

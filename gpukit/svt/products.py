@@ -23,11 +23,10 @@ import importlib.util
 
 import numpy as np
 
-from gpukit.svt.plan import sides
+from gpukit.svt.plan import LARGE_ON_GPU, sides
 from gpukit.svt.tools import make_tools, transposed
 
 SCRATCH = 512 << 20  # bytes: 64 slices of 512 x 512 in float32 fill a GPU
-LARGE = 128  # shorter side above which products are faster on a GPU than the kernels of gpu.py
 
 STEADY = (3.6548, -8.2034, 5.481)  # 1 at 0.433 and at 1.01, 1/2 between them, at 0.843
 LOW = 0.4999  # lower bound of the values after STEADY
@@ -40,7 +39,7 @@ def pays(shape):
 
     On a GPU, with cupy.
     """
-    return sides(shape)[0] > LARGE and importlib.util.find_spec("cupy") is not None
+    return sides(shape)[0] > LARGE_ON_GPU and importlib.util.find_spec("cupy") is not None
 
 
 def workspace_of(shape, itemsize):

@@ -16,9 +16,7 @@ from gpukit.errors import ParameterError
 from gpukit.svt.tools import make_tools, transposed
 
 SHIFT = 4  # of the first round of orth, in columns times rounding error
-COLD = 2  # additional steps of power iteration for a new basis
 STEP = 8  # k is a multiple of it
-LEAST = 8
 
 
 def choose_k(rank, p):
@@ -27,7 +25,7 @@ def choose_k(rank, p):
     p: shorter side. 0 above p / 2: threshold whole slices. Near p the subspace costs the same as exact thresholding.
     A rank near k / 2 leaves a margin for slices to differ.
     """
-    k = -(-max(LEAST, 2 * int(rank) + 4) // STEP) * STEP
+    k = -(-max(STEP, 2 * int(rank) + 4) // STEP) * STEP
     return k if 2 * k <= p else 0
 
 
@@ -76,7 +74,7 @@ class SubspaceThresholding:
         wider, old = self.tools.empty((*self.basis.shape[:2], k), self.X.dtype), self.k
         wider[:, :, :old] = self.basis
         wider[:, :, old:] = self.random(k - old, k)
-        self.basis, self.cold = wider, COLD
+        self.basis, self.cold = wider, 2  # additional steps of power iteration
         if old:
             self.tools.trim()
         self.zero_columns = self.tools.empty((len(self.X), k), np.bool_)
@@ -130,7 +128,7 @@ class SubspaceThresholding:
     def run(self, rounds=1):
         """Threshold X.
 
-        rounds: steps of power iteration; a basis with new columns takes COLD more.
+        rounds: steps of power iteration; a basis with new columns takes two more.
         """
         self.values = np.empty((len(self.X), self.k), self.X.dtype) if self.whole else None
         rounds, self.cold, self.overflowed, self.calls = rounds + self.cold, 0, 0, self.calls + 1

@@ -3,13 +3,8 @@
 import numpy as np
 
 from gpukit.svt import products
-from gpukit.svt.plan import SHARED, sides, widest_subspace
+from gpukit.svt.plan import AHEAD, FITTING, LARGE_ON_GPU, SHARED, SMALL, sides, widest_subspace
 from gpukit.svt.subspace import STEP, SubspaceThresholding, choose_k
-
-SMALL = 24  # largest shorter side whose slices are thresholded whole on the CPU
-SMALL_ON_GPU = 128  # the same on a GPU, whose exact kernels are faster there
-AHEAD = 0.7  # values above this share of the next threshold count towards the expected rank
-MOST = 0.98  # share of slices whose expected rank must fit; the others are thresholded whole
 
 
 def pays(shape, on_gpu):
@@ -17,7 +12,7 @@ def pays(shape, on_gpu):
 
     shape: (N, m, n) of the slices.
     """
-    return sides(shape)[0] > (SMALL_ON_GPU if on_gpu else SMALL)
+    return sides(shape)[0] > (LARGE_ON_GPU if on_gpu else SMALL)
 
 
 def choose_columns(rank, p, on_gpu, itemsize=4, shared_bytes=SHARED):
@@ -54,7 +49,7 @@ class WarmThresholding:
         expected: `expected_ranks` of all slices if X holds only a part of them.
         """
         expected = self.expected_ranks(lam, cap) if expected is None else expected
-        k = choose_columns(int(np.quantile(expected, MOST)), self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)
+        k = choose_columns(int(np.quantile(expected, FITTING)), self.p, self.on_gpu, self.X.itemsize, self.shared_bytes)
         self.lam[:] = self._to_device(lam, self.X.dtype)
         self.cap[:] = self._to_device(np.full(len(self.X), self.p) if cap is None else cap, np.int32)
         if not k:

@@ -8,7 +8,12 @@ import inspect
 
 import pytest
 
-ROOMS = ("factorization", "imputation.spectral", "neighbors", "ranking")
+ROOMS = ("factorization", "neighbors", "ranking")
+CLASSES = {
+    "imputation.smoothness": "ConjugateGradients",
+    "imputation.soft_impute": "DeviceMatrix",
+    "imputation.spectral": "TensorCompletion",
+}
 SIDES = ("cpu", "gpu")
 
 
@@ -46,6 +51,25 @@ def test_modules_of_steps(room, side):
     assert faults(module, steps.Steps) == []
     if hasattr(steps, "Session"):
         assert faults(module.Session, steps.Session, True) == []
+
+
+@pytest.mark.parametrize("room", CLASSES)
+def test_both_devices_have_the_same_class(room):
+    cpu, gpu = (importlib.import_module(f"gpukit.{room}.{side}") for side in SIDES)
+    assert methods_of(getattr(gpu, CLASSES[room])) >= methods_of(getattr(cpu, CLASSES[room]))
+
+
+def methods_of(owner):
+    """Return {(name, arguments)} of the public methods of a class, and of its constructor."""
+    own = {name: part for name, part in vars(owner).items() if inspect.isfunction(part)}
+    own = {name: part for name, part in own.items() if not name.startswith("_") or name == "__init__"}
+    return {(name, *inspect.signature(part).parameters) for name, part in own.items()}
+
+
+def test_both_devices_have_the_same_functions_of_the_local_regression():
+    cpu, gpu = (importlib.import_module(f"gpukit.imputation.local.{side}") for side in SIDES)
+    names = "describe empty gather join predict remainders solve to_device to_host upload".split()
+    assert all(callable(getattr(module, name)) for module in (cpu, gpu) for name in names)
 
 
 @pytest.mark.parametrize("side", SIDES)

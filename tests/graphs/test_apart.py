@@ -50,14 +50,14 @@ def test_times_in_several_columns(tmp_path, header, form, blank):
     assert filled(tmp_path / "t.csv", tmp_path / "o.csv") == expected
 
 
-def test_words_that_are_kept_are_told(tmp_path):
+def test_columns_of_text_are_reported(tmp_path):
     (tmp_path / "t.csv").write_text(lines(CLOCKS["Date;Time"], "Date;Time"))
     with pytest.warns(UserWarning, match=r"t\.csv: not read as sensors, and kept as they are: wind\."):
         read_graph(tmp_path / "t.csv")
 
 
 @pytest.mark.slow
-def test_a_clock_that_is_none_is_told(tmp_path):
+def test_a_column_that_is_not_a_time_is_reported(tmp_path):
     text = "date,time,a\n" + "".join(f"2020-01-{1 + at // 24:02},{at % 24:02}:00,{at}\n" for at in range(700))
     (tmp_path / "t.csv").write_text(text + "2020-01-01,25:00,1\n")
     with pytest.raises(DataError, match="line 702: '2020-01-01 25:00' is no time like the others"):

@@ -77,7 +77,7 @@ def test_a_long_table_runs_by_time_though_its_first_sensor_begins_late(tmp_path)
     ]
 
 
-def test_columns_that_are_no_numbers_are_told_what_to_do(tmp_path):
+def test_columns_that_are_not_numbers_are_rejected_with_advice(tmp_path):
     (tmp_path / "t.csv").write_text("t,a,b\n2010-01-01,4.5,sun\n2010-01-02,5.5,1\n")
     with pytest.raises(DataError, match=r"'sun' \(column 3\) is not a number\. Correct it"):
         read_graph(tmp_path / "t.csv")

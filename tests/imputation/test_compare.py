@@ -6,7 +6,8 @@ import pytest
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import fourier_basis
-from gpukit.imputation import choose, compare, holdout
+from gpukit.imputation import compare
+from gpukit.imputation.spectral import choose, holdout
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Place, Setting, impute
 from imputation import naive_baselines as naive

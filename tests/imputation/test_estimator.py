@@ -109,7 +109,7 @@ def test_nothing_missing_is_said_and_returned():
         ({"rank_phase": True}, 1, False),
     ],
 )
-def test_ranks_that_grew_are_told_where_nothing_hidden_speaks_for_them(parameters, rank, warned):
+def test_large_ranks_without_validation_are_reported(parameters, rank, warned):
     case = problem((6, 5), rank=rank)
     model = GraphImputer(**{**PLAIN, "rank_phase": False, **parameters})
     with warnings.catch_warnings(record=True) as caught:

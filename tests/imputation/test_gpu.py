@@ -1,4 +1,4 @@
-"""The session and the imputer on a GPU against the CPU."""
+"""The completion and the imputer on a GPU against the CPU."""
 
 import gc
 import tracemalloc
@@ -14,7 +14,7 @@ from gpukit.errors import DataError
 from gpukit.graphs import synth_graph
 from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.spectral.gpu import array_library
-from imputation.shared.test_gpu import both_walked, walked
+from imputation.distributed.test_gpu import both_walked, walked
 
 pytestmark = pytest.mark.gpu
 
@@ -23,27 +23,29 @@ ENTRIES = np.random.default_rng(1).random(GRAPH.truth.shape) > 0.2
 ENTRIES[5] = False
 
 
-def sessions(mask, dtype):
-    """Return sessions of one tensor on the CPU and on the GPU."""
+def completions(mask, dtype):
+    """Return completions of one tensor on the CPU and on the GPU."""
     from gpukit.imputation.spectral import cpu, gpu
 
     observed = np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, 0).astype(dtype)
-    return [room.Session(fourier_basis(GRAPH.adjacency), observed, mask, np.dtype(dtype)) for room in (cpu, gpu)]
+    return [
+        room.TensorCompletion(fourier_basis(GRAPH.adjacency), observed, mask, np.dtype(dtype)) for room in (cpu, gpu)
+    ]
 
 
 @pytest.mark.parametrize("mask", [GRAPH.mask, ENTRIES], ids=["slices", "entries"])
 @pytest.mark.parametrize("dtype, bound", [(np.float32, 2e-5), (np.float64, 1e-11)])
-def test_sessions_agree(mask, dtype, bound):
-    both = sessions(mask, dtype)
+def test_both_devices_agree(mask, dtype, bound):
+    both = completions(mask, dtype)
     first = both[0].largest()
     np.testing.assert_allclose(both[1].largest(), first, rtol=bound)
     for number in range(5):
-        steps = [session.step(first * 0.7 ** (number + 1), None, 0.1 * number) for session in both]
+        steps = [completion.step(first * 0.7 ** (number + 1), None, 0.1 * number) for completion in both]
         np.testing.assert_allclose(steps[1][:2], steps[0][:2], rtol=100 * bound)
         np.testing.assert_array_equal(steps[1][2], steps[0][2])
     np.testing.assert_allclose(both[1].spectrum(4), both[0].spectrum(4), atol=bound * first.max())
-    for session in both:
-        session.step(np.zeros(len(first)), np.full(len(first), 2, np.int32), 0.3)
+    for completion in both:
+        completion.step(np.zeros(len(first)), np.full(len(first), 2, np.int32), 0.3)
     np.testing.assert_allclose(both[1].missing(), both[0].missing(), atol=bound * abs(GRAPH.truth).max())
     observed = mask if mask.ndim == 3 else np.broadcast_to(mask[:, None, None], GRAPH.truth.shape)
     np.testing.assert_array_equal(both[1].completed()[observed], both[0].completed()[observed])
@@ -53,11 +55,13 @@ def test_sessions_agree(mask, dtype, bound):
 @pytest.mark.parametrize("on_gpu", [0, 1])
 def test_a_rank_beside_one_on_the_cpu(mask, on_gpu):
     from gpukit import device as devices
-    from gpukit.imputation.spectral.cpu import Session
+    from gpukit.imputation.spectral.cpu import TensorCompletion
 
     observed = np.where(mask if mask.ndim == 3 else mask[:, None, None], GRAPH.truth, 0).astype(np.float64)
     arguments = fourier_basis(GRAPH.adjacency), observed, mask, np.dtype(np.float64)
-    for one, expected in zip(both_walked(arguments, on_gpu, devices.gpu(0)), walked(Session(*arguments)), strict=True):
+    for one, expected in zip(
+        both_walked(arguments, on_gpu, devices.gpu(0)), walked(TensorCompletion(*arguments)), strict=True
+    ):
         np.testing.assert_allclose(one, expected, rtol=1e-7, atol=1e-10)
 
 
@@ -145,7 +149,7 @@ def test_methods_in_two_threads_are_those_in_one(monkeypatch):
     series[rng.random(series.shape) < 0.2] = np.nan
     ring = np.roll(np.eye(20), 1, axis=1)
     first, second = (GraphImputer(device="cuda").fit(ring + ring.T, series) for _ in range(2))
-    monkeypatch.setattr(judging, "MANY", 0)
+    monkeypatch.setattr(judging, "KRIGING_GRID_VERTICES", 0)
     one = GraphImputer(device="cuda").fit(ring + ring.T, series)
     for other in (second, one):
         np.testing.assert_array_equal(other.completed_, first.completed_)

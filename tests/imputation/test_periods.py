@@ -1,9 +1,11 @@
 """Detection of the order of columns and of their period."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
-from gpukit.imputation.periods import in_time, peak_height, period_of, rising
+from gpukit.imputation.periods import in_time, lags_of, peak_height, period_of, rising
 
 VERTICES = 20
 
@@ -98,7 +100,7 @@ def test_half_a_period_is_none():
     assert peak_height(curve, 40) > 1.5 and peak_height(curve, 20) == 0 and peak_height(curve, 80) < 0.1
 
 
-def test_an_order_is_told_from_values_alone():
+def test_an_order_is_detected_from_values():
     values, seen = masked(daily(300, 50))
     mixed = np.random.default_rng(1).permutation(300)
     assert in_time(values, seen) and not in_time(values[:, mixed], seen[:, mixed])
@@ -163,3 +165,10 @@ def test_columns_a_period_apart_do_not_hide_the_order():
 def test_times_that_rise():
     np.testing.assert_array_equal(rising(np.array([5, 7, 8])), [0, 2, 3])
     assert rising(np.array([5, 5, 8])) is None and rising(np.array([5])) is None
+
+
+@pytest.mark.parametrize(
+    "period, columns, lags", [(0, 99, []), (4, 7, []), (4, 8, [4]), (4, 55, [4]), (4, 56, [4, 28]), (1, 14, [7])]
+)
+def test_lags_occur_twice(period, columns, lags):
+    assert lags_of(SimpleNamespace(period=period, values=np.zeros((2, columns)))) == lags

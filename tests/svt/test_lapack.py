@@ -86,7 +86,7 @@ def test_ends_of_the_range(shape, size, share):
         assert ranks[k] == (own > scaled[k]).sum()
 
 
-def test_a_decomposition_that_fails_is_told(monkeypatch):
+def test_a_failed_decomposition_is_reported(monkeypatch):
     def failing(*_args, **_kwargs):
         raise np.linalg.LinAlgError("SVD did not converge")
 

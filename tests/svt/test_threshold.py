@@ -161,7 +161,7 @@ def test_devices_with_less_shared_memory_hold_fewer_vectors_at_once():
     assert plans.plan(50, 50, np.float32, 48 << 10).shared and not plans.plan(512, 512, np.float32).shared
 
 
-def test_slices_that_do_not_converge_are_told(monkeypatch):
+def test_slices_that_do_not_converge_are_reported(monkeypatch):
     """A launch with capacity for few sweeps does not finish."""
     monkeypatch.setattr(cpu, "rotation_capacity", lambda p: (2 * p, 2))
     X = np.random.default_rng(4).normal(size=(3, 9, 9))

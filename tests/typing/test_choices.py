@@ -14,7 +14,7 @@ from gpukit.errors import ParameterError
 from gpukit.factorization import objective
 from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
 from gpukit.imputation.auto import methods
-from gpukit.imputation.names import METHODS
+from gpukit.imputation.options import METHODS
 from gpukit.ranking import scaling
 from gpukit.ranking.estimator import Scale
 from gpukit.ratings.generated import synth as ratings_synth

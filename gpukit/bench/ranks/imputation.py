@@ -9,8 +9,8 @@ from gpukit.bench import Conditions
 from gpukit.bench import imputation as single
 from gpukit.bench.checks import check_error, relative_error
 from gpukit.device.workspace import Workspace
-from gpukit.imputation.shared.crew import Crew
-from gpukit.imputation.shared.session import END, SharedSession, serve
+from gpukit.imputation.distributed.completion import END, DistributedCompletion, serve
+from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral.path import fit_path
 
 WARM_UP_STEPS = 6  # subspaces are cold and load balancing moves parts
@@ -22,7 +22,7 @@ def imputation(team, folder, name, scale, device):
     device = devices.resolve(device)
     with Workspace() as workspace:
         if team.rank:
-            return serve(Crew(team, device, workspace))
+            return serve(Worker(team, device, workspace))
         return compare(single.make_case(name, Conditions(device, (), float(scale))), team)
 
 
@@ -34,15 +34,15 @@ def compare(case, team):
     expected = session.missing()
     del session
     single.release(case.device)
-    crew = Crew(team, case.device, case.workspace)
+    worker = Worker(team, case.device, case.workspace)
     for _ in range(2):
-        session = SharedSession(crew, case.basis, case.graph.tensor, case.graph.mask, np.dtype(np.float32))
+        session = DistributedCompletion(worker, case.basis, case.graph.tensor, case.graph.mask, np.dtype(np.float32))
         samples, parts = step_milliseconds(session, case.options)
     error = relative_error(session.missing(), expected)
-    crew.ask(END)
+    worker.ask(END)
     check_error(f"estimate of {team.size} ranks", error, CLOSE)
     texts = ", ".join(f"{name} {value:.3g}" for name, value in parts.items())
-    note = f"one rank {np.median(single_samples):.4g} ms; rank 0's parts, ms: {texts}; {type(crew.lines).__name__}; "
+    note = f"one rank {np.median(single_samples):.4g} ms; rank 0's parts, ms: {texts}; {type(worker.lines).__name__}; "
     return [{"what": "a step of the imputation", "samples": samples, "note": f"{note}answers {error:.1g} apart"}]
 
 

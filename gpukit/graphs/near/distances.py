@@ -9,6 +9,7 @@ import numpy as np
 from gpukit.base import check_integer
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
+from gpukit.graphs.constants import LEAST_WEIGHT, SMALLEST_WEIGHT
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import pairs_of as pairs_in
 from gpukit.graphs.text import square_of as square_in
@@ -18,10 +19,6 @@ from gpukit.io.words import as_ids, first_repeated
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, Table
-
-LEAST = 0.1  # smallest weight that is kept
-NEAREST = 8
-SMALLEST = 1e-3  # smallest assigned weight, so that remote vertices have neighbours
 
 
 def graph_from_distances(distances: Table, neighbors: int | None = None, ids: ArrayLike | None = None) -> Graph:
@@ -48,7 +45,7 @@ def graph_from_distances(distances: Table, neighbors: int | None = None, ids: Ar
     lengths = near_one(lengths)
     weights = gaussian(lengths, float(np.std(np.r_[lengths, np.zeros(len(ids))])))
     rank = ranks(rows, lengths)
-    kept = rank < how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST) | (rank == 0)
+    kept = rank < how_many(neighbors, len(ids)) if neighbors is not None else (weights >= LEAST_WEIGHT) | (rank == 0)
     return Graph(joined(rows[kept], columns[kept], weights[kept], len(ids)), ids)
 
 
@@ -114,10 +111,10 @@ def ranks(rows, lengths):
 
 
 def gaussian(distances, scale):
-    """Return exp(-(d / scale)^2), at least SMALLEST; 1 if scale is 0."""
+    """Return exp(-(d / scale)^2), at least SMALLEST_WEIGHT; 1 if scale is 0."""
     if not scale > 0:
         return np.ones(len(distances))
-    return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST)
+    return np.maximum(np.exp(-np.square(distances / scale)), SMALLEST_WEIGHT)
 
 
 def near_one(numbers):
@@ -141,11 +138,11 @@ def joined(rows, columns, weights, count):
 
 
 def how_many(neighbors, count):
-    """Return the number of neighbours (None: NEAREST), at most count - 1.
+    """Return the number of neighbours (None: 8), at most count - 1.
 
     Raises ParameterError for less than one.
     """
-    asked = NEAREST if neighbors is None else check_integer("neighbors", neighbors, 1)
+    asked = 8 if neighbors is None else check_integer("neighbors", neighbors, 1)
     return min(asked, count - 1)
 
 

@@ -7,15 +7,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.graphs.constants import SMALLEST_WEIGHT
 from gpukit.graphs.convert import numbers
-from gpukit.graphs.near.distances import SMALLEST, how_many, joined
+from gpukit.graphs.near.distances import how_many, joined
 from gpukit.graphs.tensor import Graph
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike
 
-DOUBT = 10  # number of uncorrelated columns added for shrinkage
-COLUMNS = 20_000  # used columns of long series, evenly spaced
 BLOCK = 1 << 20  # correlations per block, to fit the cache; tens of MB in all
 
 
@@ -32,7 +31,7 @@ def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: Arra
         raise DataError(f"a graph is made of series, a row a vertex; the shape of these is {values.shape}.")
     values = values.reshape(len(values), -1)
     count, length = values.shape
-    values = values[:, np.unique(np.linspace(0, length - 1, min(length, COLUMNS)).astype(int))]
+    values = values[:, np.unique(np.linspace(0, length - 1, min(length, 20_000)).astype(int))]
     k, alive = how_many(neighbors, count), np.isfinite(values).any(axis=1)
     parts = [part for part in blocks(values, alive, k)] if alive.sum() > 1 else []
     if not parts:
@@ -58,7 +57,7 @@ def blocks(values, alive, k):
         alike[:, ~alive] = -np.inf
         alike[np.arange(len(rows)), rows] = -np.inf
         columns = np.argpartition(-alike, k - 1, axis=1)[:, :k]
-        weights = np.maximum(np.take_along_axis(alike, columns, axis=1), SMALLEST)
+        weights = np.maximum(np.take_along_axis(alike, columns, axis=1), SMALLEST_WEIGHT)
         yield np.repeat(rows, k), columns.ravel(), weights.ravel()
 
 
@@ -70,4 +69,4 @@ def likeness(rest, squares, seen, rows):
     product, both = rest[rows] @ rest.T, seen[rows] @ seen.T
     size = np.sqrt((squares[rows] @ seen.T) * (seen[rows] @ squares.T))
     found = np.divide(product, size, out=np.zeros(product.shape), where=size > 0)
-    return found * both / (both + DOUBT)
+    return found * both / (both + 10)

@@ -10,11 +10,7 @@ import numpy as np
 
 from gpukit.imputation.auto.gap_kinds import NEVER
 from gpukit.imputation.auto.judging import error_of
-
-KNOTS = 16
-ENOUGH = 40  # values per knot
-WORTH = 0.995  # largest error, relative to the error without a bend
-RISE = 1.1  # largest root mean square, relative: among many zeros the median is 0, whatever the others are
+from gpukit.imputation.constants import KNOTS, MOST_RISE, VALUES_PER_KNOT
 
 
 def zero_bends():
@@ -42,7 +38,7 @@ def learn_bends(parts, metric, units=(KNOTS, KNOTS)):
     for group in (0, 1):
         group_parts = [(e[chosen], t[chosen]) for e, t, k in parts for chosen in [(k == NEVER) == (group == 0)]]
         group_parts = [part for part in group_parts if len(part[0])]
-        is_enough = units[group] >= KNOTS and sum(len(e) for e, _ in group_parts) >= 2 * KNOTS * ENOUGH
+        is_enough = units[group] >= KNOTS and sum(len(e) for e, _ in group_parts) >= 2 * KNOTS * VALUES_PER_KNOT
         if is_enough and len(group_parts) > 1 and lowers_error(group_parts, metric):
             bends[group] = fit_bend(group_parts, metric)
     return bends
@@ -56,9 +52,9 @@ def lowers_error(parts, metric):
         before.append(estimate - truth)
         after.append(estimate + np.interp(estimate, knots, offsets) - truth)
     after, before = np.concatenate(after), np.concatenate(before)
-    if error_of(after, "squared") > RISE * error_of(before, "squared"):
+    if error_of(after, "squared") > MOST_RISE * error_of(before, "squared"):
         return False
-    return error_of(after, metric) < WORTH * error_of(before, metric)
+    return error_of(after, metric) < error_of(before, metric)
 
 
 def fit_bend(parts, metric):

@@ -13,10 +13,7 @@ observations.
 
 import numpy as np
 
-MOST = 0.5  # fraction of the rows
-AT_ONCE = 0.2  # fraction of the rows observed at an end that lose it in one fold
-OTHERS = 10  # rows observed there; fewer are a weaker sample than many runs at other times
-LONGEST = 4  # a run longer than half of the observed values of a row is shortened to 1 / LONGEST of them
+from gpukit.imputation.constants import FEWEST_OTHERS, FOLDS
 
 
 def split_pattern(pattern, anywhere):
@@ -29,7 +26,7 @@ def split_pattern(pattern, anywhere):
     """
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
     count = np.count_nonzero(lengths, axis=1, keepdims=True)
-    is_common, is_rare = count > MOST * len(pattern), len(pattern) - count < OTHERS
+    is_common, is_rare = 2 * count > len(pattern), len(pattern) - count < FEWEST_OTHERS
     common, partial = lengths * is_common, lengths * ~(is_common | anywhere)
     if 2 * np.sum(partial * is_rare) < np.count_nonzero(pattern) - common.sum():
         partial = partial * ~is_rare
@@ -53,7 +50,7 @@ def hide_at_start(seen, free, lengths):
     if not lengths.any():
         return np.zeros((2, *seen.shape), bool)
     columns, start, count = np.arange(seen.shape[1]), free.argmax(axis=1), np.count_nonzero(seen, axis=1)
-    lengths = np.where(2 * lengths > count, count // LONGEST, lengths)
+    lengths = np.where(2 * lengths > count, count // 4, lengths)
     end = np.where((lengths > 0) & free.any(axis=1), start + lengths, 0)[:, None]
     lost = seen & (columns < end)
     lost &= 2 * lost.sum(axis=1, keepdims=True) <= seen.sum(axis=1, keepdims=True)
@@ -63,7 +60,7 @@ def hide_at_start(seen, free, lengths):
 def hide_in_other_rows(seen, free, lengths, rng):
     """Return (n, T) bool of runs of `lengths` (2, n) at the same ends of other, random rows.
 
-    At most a fraction AT_ONCE of the rows observed and free there, and at most the number of rows with runs.
+    At most 1 / FOLDS of the rows observed and free there, and at most the number of rows with runs.
     """
     ends = (
         hide_in_other_rows_at_start(seen, free, lengths[0], rng),
@@ -76,7 +73,7 @@ def hide_in_other_rows_at_start(seen, free, lengths, rng):
     """Apply hide_in_other_rows to the first columns only."""
     hidden = np.zeros(seen.shape, bool)
     rows, others = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
-    count = min(len(rows), int(np.ceil(AT_ONCE * len(others))))
+    count = min(len(rows), int(np.ceil(len(others) / FOLDS)))
     for row, length in zip(rng.permutation(others), rng.permutation(np.resize(rows, len(others)))):
         if not count:
             break
@@ -89,12 +86,12 @@ def hide_in_other_rows_at_start(seen, free, lengths, rng):
 def draw_rows(lengths, rng):
     """Draw random rows for runs of lengths (2, n) at the ends.
 
-    At most a fraction AT_ONCE of all rows, and at most the number of rows with runs.
+    At most 1 / FOLDS of all rows, and at most the number of rows with runs.
     """
     result = np.zeros_like(lengths)
     for target, side in zip(result, lengths):
         if not side.any():
             continue
-        runs = rng.permutation(side[side > 0])[: int(np.ceil(AT_ONCE * len(side)))]
+        runs = rng.permutation(side[side > 0])[: int(np.ceil(len(side) / FOLDS))]
         target[rng.permutation(len(side))[: len(runs)]] = runs
     return result

@@ -3,17 +3,19 @@
 import numpy as np
 
 from gpukit._pool import by_rows, shared_out
+from gpukit.imputation import kriging as cov
 from gpukit.imputation import scans
-from gpukit.imputation.baselines.nearest import heaviest
-from gpukit.imputation.kriging import covariance as cov
+from gpukit.imputation.constants import (
+    ERROR_NEIGHBORS,
+    FEATURE_FLOOR,
+    KRIGING_VERTICES,
+    PRIOR_COLUMNS,
+    USUAL_COVARIANCE,
+)
 from gpukit.imputation.problem import lonely
+from gpukit.imputation.simple import heaviest
 
 FEATURES = 9
-NEAR = 10  # nearest neighbours on the graph
-LEAST = 0.02  # floor of a feature, relative to its mean
-PRIOR = 0.15  # columns of average departure added to each mean of departures
-USUAL = (3.0, 2.0, 0.03)  # rho, nu, tau of the kriging variance
-MOST = 3000  # largest number of vertices for the kriging variance
 
 
 def compute_features(problem, field, estimates, where):
@@ -92,7 +94,7 @@ def departures(problem, field, W, size):
 def neighbour_means(W, sums, counts):
     """Return (n, T): mean departure of the neighbours, for rows W (n, N) of weights."""
     out = np.empty((W.shape[0], sums.shape[1]))
-    scans.ratios(W.indptr, W.indices, W.data, sums, counts, PRIOR, out)
+    scans.ratios(W.indptr, W.indices, W.data, sums, counts, PRIOR_COLUMNS, out)
     return out
 
 
@@ -110,7 +112,7 @@ def logarithms(sizes, values):
 def logarithm(sizes):
     """Return log sizes with a floor."""
     usual = float(np.mean(sizes)) if len(sizes) else 0.0
-    return np.log(sizes + LEAST * usual) if usual > 0 else np.zeros(len(sizes))
+    return np.log(sizes + FEATURE_FLOOR * usual) if usual > 0 else np.zeros(len(sizes))
 
 
 def ranks(values):
@@ -124,7 +126,7 @@ def neighbour_weights(adjacency):
     """Return csr (N, N): weights of a vertex's nearest neighbours, normalized to 1."""
     from scipy import sparse
 
-    W = heaviest(adjacency, NEAR)
+    W = heaviest(adjacency, ERROR_NEIGHBORS)
     total = np.asarray(W.sum(axis=1)).ravel()
     return sparse.diags(1.0 / np.where(total > 0, total, 1.0)) @ W
 
@@ -156,9 +158,9 @@ def roughness(problem, movement, W):
 def kriging_variance(problem):
     """Return (N,): kriging variance of unobserved vertices; 1 for observed or isolated ones."""
     is_observed, out = problem.seen.any(axis=1), np.ones(len(problem.seen))
-    if is_observed.all() or len(is_observed) > MOST:
+    if is_observed.all() or len(is_observed) > KRIGING_VERTICES:
         return out
-    rho, nu, tau = USUAL
+    rho, nu, tau = USUAL_COVARIANCE
     K, seen = cov.covariance(problem.place.basis.laplacian, rho, nu), np.flatnonzero(is_observed)
     predicted = ~is_observed & ~lonely(problem)
     out[predicted] = cov.variance(K, cov.solved(K, seen, tau), seen, tau)[predicted]

@@ -7,10 +7,10 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.imputation import scans
+from gpukit.imputation.constants import GAP_DISTANCES
 
-STEPS = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value of a vertex
 NEVER, ALWAYS = 0, 1  # a vertex without observed values; columns without an order
-KINDS = 2 + len(STEPS) + 1
+KINDS = 2 + len(GAP_DISTANCES) + 1
 GROUPS = np.array([0, 2, 1, 1] + [2] * (KINDS - 4))  # by kind: whole vertex, next to an observed value, other
 
 
@@ -21,7 +21,8 @@ def kinds(problem):
     """
     observed, out = problem.seen, np.full(problem.seen.shape, ALWAYS, np.int8)
     if problem.ordered:
-        by_distance = 2 + np.searchsorted(STEPS, np.maximum(np.arange(observed.shape[1] + 1), 1)).astype(np.int8)
+        distance = np.maximum(np.arange(observed.shape[1] + 1), 1)
+        by_distance = 2 + np.searchsorted(GAP_DISTANCES, distance).astype(np.int8)
         by_rows(lambda rows: scans.by_distance(*scans.some(rows, observed), by_distance, out[rows]), observed.shape)
     out[~observed.any(axis=1)] = NEVER
     return out

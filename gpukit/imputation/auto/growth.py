@@ -8,9 +8,7 @@ function). Between these lags it follows a power law; beyond the longest it foll
 import numpy as np
 
 from gpukit.imputation.auto.gap_kinds import distances
-
-FEWEST = 3  # pairs of values; for longer lags, the lag in columns
-USUAL_POWER = 0.5  # of a random walk, for series with a single lag
+from gpukit.imputation.constants import FEWEST_PAIRS
 
 
 def changes_beyond(problem, where):
@@ -42,7 +40,7 @@ def usual_change(values, seen):
     for target, row, distance in zip(out, changes, distance_log):
         lags = np.flatnonzero(row > 0)
         sizes = np.log2(np.maximum.accumulate(row[lags])) if len(lags) else np.log2([usual])
-        power = min(1.0, (sizes[-1] - sizes[-2]) / (lags[-1] - lags[-2])) if len(lags) > 1 else USUAL_POWER
+        power = min(1.0, (sizes[-1] - sizes[-2]) / (lags[-1] - lags[-2])) if len(lags) > 1 else 0.5  # of a random walk
         last = lags[-1] if len(lags) else 0
         within = np.interp(distance, lags, sizes) if len(lags) else sizes[0]
         target[:] = np.exp2(within + power * np.maximum(distance - last, 0.0))
@@ -59,6 +57,6 @@ def mean_changes(values, seen):
         both = seen[:, lag:] & seen[:, :-lag]
         count = np.count_nonzero(both, axis=1)
         total = np.where(both, np.abs(values[:, lag:] - values[:, :-lag]), 0.0).sum(axis=1)
-        is_enough = count >= (max(FEWEST, lag) if lag > 1 else 1)
+        is_enough = count >= (max(FEWEST_PAIRS, lag) if lag > 1 else 1)
         means.append(np.where(is_enough, total / np.maximum(count, 1), 0.0))
     return np.stack(means, axis=1)

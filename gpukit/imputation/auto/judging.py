@@ -10,10 +10,9 @@ from gpukit import device as devices
 from gpukit._pool import alone, run_on_threads
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import NEVER
-from gpukit.imputation.baselines.means import level
-from gpukit.imputation.baselines.series import interpolation
-from gpukit.imputation.kriging.plan import MANY, MOST
+from gpukit.imputation.constants import KRIGING_GRID_VERTICES, KRIGING_VERTICES
 from gpukit.imputation.problem import lonely
+from gpukit.imputation.simple import interpolation, level
 
 
 class Fold(NamedTuple):
@@ -32,6 +31,29 @@ class Fold(NamedTuple):
         scans.runs(np.ascontiguousarray(self.hidden), run)
         vertex = np.repeat(np.arange(len(self.hidden)), np.count_nonzero(self.hidden, axis=1))
         return np.where(kinds == NEVER, vertex, len(self.hidden) + run)
+
+
+class MethodTrial(NamedTuple):
+    """A method at its best setting, with its residuals.
+
+    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds. estimates: [(N, T) float32] of
+    these folds, if computed; of all folds once it is judged.
+    """
+
+    method: object
+    setting: dict
+    residuals: np.ndarray
+    groups: np.ndarray
+    estimates: list
+
+    def errors(self, metric):
+        """Return the error of each group that has residuals."""
+        return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
+
+    @property
+    def name(self):
+        """Name of the method."""
+        return self.method.name
 
 
 class Row(NamedTuple):
@@ -71,7 +93,7 @@ def threads_pay(problem):
 
     On a GPU most time of a method is spent in one host thread, unless matrices are large enough for all host threads.
     """
-    return problem.place.device.is_cuda and not MANY < len(problem.values) <= MOST
+    return problem.place.device.is_cuda and not KRIGING_GRID_VERTICES < len(problem.values) <= KRIGING_VERTICES
 
 
 def filled(method, problem, setting):

@@ -14,17 +14,19 @@ import numpy as np
 from gpukit._pool import by_rows
 from gpukit.imputation import scans
 from gpukit.imputation.auto import ends
+from gpukit.imputation.constants import (
+    ENOUGH_UNITS,
+    FEW_UNITS,
+    FEWEST_OBSERVED,
+    FOLDS,
+    LEAST_FOLDS,
+    LEAST_SHARE,
+    MANY_RUNS,
+    MOST_FOLDS,
+    SAMPLE_NUMBERS,
+)
 from gpukit.model_selection.splits import order_by_values
 from gpukit.streams import Numpy
-
-FOLDS, FEWER, MORE = 5, 2, 12  # FEWER with many runs, MORE with few
-MANY, ENOUGH = 2000, 40  # runs hidden in one fold; vertices and start times of runs in all folds
-SINGLY = 20  # largest number of vertices that are hidden one by one
-NUMBERS = 1 << 21  # entries of all folds, if there are more than FOLDS
-LEAST = 0.05  # least share of the observed values to hide
-TRIES = 200
-LITTLE, IDLE = 0.01, 10  # stop after IDLE tries in a row that each hide at most LITTLE of the pattern
-FEWEST = 5  # observed vertices or values needed to hide any
 
 
 class Hidden(NamedTuple):
@@ -41,8 +43,8 @@ def folds_of(problem, seed, count=None, anywhere=False):
     """Return [Hidden] whose values do not overlap; [] if too few values are observed.
 
     Folds do not depend on the order of the vertices. count: number of folds, if there are enough values. By default
-    FOLDS or FEWER; with few vertices or runs, more folds until enough of them are hidden. anywhere: move runs at an end
-    of few series like all others, to learn from all vertices.
+    FOLDS or LEAST_FOLDS; with few vertices or runs, more folds until enough of them are hidden. anywhere: move runs at
+    an end of few series like all others, to learn from all vertices.
     """
     order = order_by_values(np.where(problem.seen, problem.values, np.nan))
     folds = draw_folds(problem.seen[order], seed, count, (problem.ordered, anywhere))
@@ -55,12 +57,12 @@ def draw_folds(seen, seed, count, options):
 
     options: see overlay_runs. Other arguments as in folds_of.
     """
-    if seen.sum() < FEWEST or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST):
+    if seen.sum() < FEWEST_OBSERVED or (is_whole_only(seen) and seen.any(axis=1).sum() < FEWEST_OBSERVED):
         return []
     rng = np.random.default_rng([seed, Numpy.HELD_OUT_RUNS[0]])
     vertices, free, hidden_folds, units = rng.permutation(np.flatnonzero(seen.any(axis=1))), seen.copy(), [], 0
     vertex_folds = count or count_vertex_folds(vertices, seen)
-    for fold in range(count or max(FOLDS, min(max(MORE, vertex_folds), NUMBERS // seen.size))):
+    for fold in range(count or max(FOLDS, min(max(MOST_FOLDS, vertex_folds), SAMPLE_NUMBERS // seen.size))):
         whole = dead_vertices(seen, vertices, fold, vertex_folds) & free
         runs = overlay_runs(seen, free & ~whole, rng, options)
         hidden = Hidden(whole | runs.values, whole | runs.lost)
@@ -68,16 +70,16 @@ def draw_folds(seen, seed, count, options):
             hidden_folds.append(hidden)
             free &= ~hidden.values
         units += np.count_nonzero(whole.any(axis=1)) + np.count_nonzero(run_starts(runs.values).any(axis=0))
-        if count is None and len(hidden_folds) == FEWER and count_runs(hidden_folds[0].values) > MANY:
+        if count is None and len(hidden_folds) == LEAST_FOLDS and count_runs(hidden_folds[0].values) > MANY_RUNS:
             break
-        if count is None and fold + 1 >= vertex_folds and units >= ENOUGH:
+        if count is None and fold + 1 >= vertex_folds and units >= ENOUGH_UNITS:
             break
     return hidden_folds
 
 
 def count_vertex_folds(vertices, seen):
     """Return the number of folds over observed vertices: one per vertex if they are few."""
-    return max(FOLDS, len(vertices)) if len(vertices) <= min(SINGLY, len(seen) - 1) else FOLDS
+    return max(FOLDS, len(vertices)) if len(vertices) <= min(FEW_UNITS, len(seen) - 1) else FOLDS
 
 
 def nothing(seen):
@@ -114,7 +116,7 @@ def overlay_runs(seen, free, rng, options):
     if not pattern.any():
         return nothing(seen)
     share = float(pattern.mean())
-    goal = max(LEAST, min(share, (1.0 - share) / 2) / 2) * seen.sum()
+    goal = max(LEAST_SHARE, min(share, (1.0 - share) / 2) / 2) * seen.sum()
     hidden_rows = lost = np.zeros(pattern.shape, bool)
     ordered, anywhere = options
     if ordered:
@@ -124,13 +126,13 @@ def overlay_runs(seen, free, rng, options):
         hidden_rows = hidden_rows | ends.hide_in_other_rows(observed, free[alive] & ~lost, partial, rng)
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
-    for _ in range(TRIES if size else 0):
-        if count >= 0.8 * goal or idle == IDLE:
+    for _ in range(200 if size else 0):
+        if count >= 0.8 * goal or idle == 10:
             break
         shifted = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
         hidden_rows = hidden_rows | (keep_untouched(shifted, blocked) & observed)
         before, count = count, np.count_nonzero(hidden_rows)
-        idle = idle + 1 if count - before <= LITTLE * size else 0
+        idle = idle + 1 if count - before <= 0.01 * size else 0  # hardly anything new
     hidden_rows = thin_runs(hidden_rows, goal, rng)
     hidden, unseen = np.zeros((2, *seen.shape), bool)
     hidden[alive], unseen[alive] = (

@@ -1,16 +1,13 @@
 """Imputation methods by name."""
 
-from gpukit.imputation.auto import spectral
-from gpukit.imputation.baselines import means, nearest, seasonal, series, smoothed
-from gpukit.imputation.kriging import method as kriging
+from gpukit.imputation import kriging, regularized_em, simple
 from gpukit.imputation.local import method as local
-from gpukit.imputation.regularized_em import method as regularized_em
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.soft_impute import method as soft_impute
+from gpukit.imputation.spectral import method as spectral
 
-SIMPLE = (*means.METHODS, *series.METHODS, *seasonal.METHODS, *nearest.METHODS, *smoothed.METHODS)
 METHODS = (
-    *SIMPLE,
+    *simple.METHODS,
     soft_impute.METHOD,
     kriging.METHOD,
     regularized_em.METHOD,
@@ -28,5 +25,5 @@ CANDIDATES = (
 
 def candidates_of(problem, name):
     """Return [Method] to try: the suitable CANDIDATES for 'auto', else the named one and the simple ones."""
-    methods = map(BY_NAME.get, CANDIDATES) if name == "auto" else dict.fromkeys((*SIMPLE, BY_NAME[name]))
+    methods = map(BY_NAME.get, CANDIDATES) if name == "auto" else dict.fromkeys((*simple.METHODS, BY_NAME[name]))
     return [method for method in methods if method.suits(problem)]

@@ -6,13 +6,13 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.imputation.auto.calibration import apply_bends
-from gpukit.imputation.auto.deviations import Deviations
+from gpukit.imputation.auto.ensemble import weighted_mean
 from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import filled, run_concurrently
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.auto.mixing import weighted_mean
+from gpukit.imputation.auto.uncertainty import Deviations
 
 MIX = "mix"
 

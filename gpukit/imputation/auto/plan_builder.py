@@ -1,32 +1,22 @@
 """Build a plan and its report from judged methods."""
 
-from typing import NamedTuple
-
 import numpy as np
 
-from gpukit.imputation.auto import calibration, deviations
+from gpukit.imputation.auto import calibration, uncertainty
+from gpukit.imputation.auto.ensemble import shares_of, weighted_mean
 from gpukit.imputation.auto.error_features import compute_features
 from gpukit.imputation.auto.gap_kinds import kinds
 from gpukit.imputation.auto.growth import changes_beyond
 from gpukit.imputation.auto.judging import error_of, row_of
-from gpukit.imputation.auto.mixing import shares_of, weighted_mean
 from gpukit.imputation.auto.plan import MIX, Plan
-
-USED = 0.005  # members whose largest share is smaller are dropped
-
-
-class Judged(NamedTuple):
-    """A method with its setting and its estimates, [(N, T) float32], one per fold."""
-
-    name: str
-    setting: dict
-    estimates: list
+from gpukit.imputation.constants import LEAST_WEIGHT
 
 
 def build_plan(folds, judged, trials, metric, may_bend):
     """Return the Plan of methods judged on folds.
 
-    trials: methods that were only tried. may_bend: allow corrections of estimates.
+    judged: [MethodTrial] with estimates on all folds. trials: methods that were only tried. may_bend: allow corrections
+    of estimates.
     """
     fold_kinds = [kinds(fold.problem) for fold in folds]
     members, shares = choose_members(folds, fold_kinds, judged, metric)
@@ -38,8 +28,8 @@ def build_plan(folds, judged, trials, metric, may_bend):
     errors = [errors_of(*parts) for parts in zip(folds, fold_kinds, estimates, fields)]
     changes = [changes_beyond(fold.problem, fold.hidden) for fold in folds]
     first, hidden = folds[0].problem, sum(np.count_nonzero(fold.hidden) for fold in folds)
-    least = deviations.least_of(first.values[first.seen], hidden)
-    model = deviations.learn_with_growth(errors, changes, units[0], least)
+    least = uncertainty.least_of(first.values[first.seen], hidden)
+    model = uncertainty.learn_with_growth(errors, changes, units[0], least)
     mean = np.bincount(np.concatenate([part.kinds for part in errors]), minlength=len(shares)) @ shares
     served = dict(zip((member.name for member in members), (mean / mean.sum()).tolist()))
     rows = report(folds, judged, trials, served, metric)
@@ -71,16 +61,16 @@ def choose_members(folds, fold_kinds, judged, metric):
         [np.concatenate([part[fold.hidden] for part, fold in zip(method.estimates, folds)]) for method in judged]
     )
     shares = shares_of(estimates, truth, hidden_kinds, metric)
-    used = np.flatnonzero(shares.max(axis=0) > USED)
+    used = np.flatnonzero(shares.max(axis=0) > LEAST_WEIGHT)
     return [judged[index] for index in used], shares[:, used] / shares[:, used].sum(axis=1, keepdims=True)
 
 
 def errors_of(fold, fold_kinds, estimates, field):
-    """Return deviations.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
+    """Return uncertainty.Errors of the final estimates, field (N, T), on a fold; estimates: [(N, T)] of the members."""
     field = np.where(fold.problem.seen, fold.problem.values, field)
     residuals = (field - fold.truth)[fold.hidden]
     features = compute_features(fold.problem, field, estimates, fold.hidden)
-    return deviations.Errors(residuals, fold_kinds[fold.hidden], features)
+    return uncertainty.Errors(residuals, fold_kinds[fold.hidden], features)
 
 
 def report(folds, judged, trials, served, metric):
@@ -90,16 +80,15 @@ def report(folds, judged, trials, served, metric):
     all folds to those on that fold.
     """
     rows = []
-    for name, setting, estimates in judged:
-        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(estimates, folds)]
-        rows.append(row_of(name, without_options(setting), residuals, metric, served.get(name, 0.0)))
+    for one in judged:
+        residuals = [(estimate - fold.truth)[fold.hidden] for estimate, fold in zip(one.estimates, folds)]
+        rows.append(row_of(one.name, without_options(one.setting), residuals, metric, served.get(one.name, 0.0)))
     names = {row.name for row in rows}
-    only_tried = [trial for trial in trials if trial.method.name not in names]
-    first = [error_of(trial.residuals, metric) for trial in trials if trial.method.name in names]
+    only_tried = [trial for trial in trials if trial.name not in names]
+    first = [error_of(trial.residuals, metric) for trial in trials if trial.name in names]
     scale = sum(row.error for row in rows) / sum(first) if sum(first) > 0 else 1.0
     return rows + [
-        row_of(trial.method.name, without_options(trial.setting), [scale * trial.residuals], metric)
-        for trial in only_tried
+        row_of(trial.name, without_options(trial.setting), [scale * trial.residuals], metric) for trial in only_tried
     ]
 
 

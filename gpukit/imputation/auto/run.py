@@ -2,47 +2,24 @@
 
 import itertools
 import warnings
-from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.imputation import scans
-from gpukit.imputation.auto import calibration, deviations, masking
+from gpukit.imputation.auto import calibration, masking, uncertainty
 from gpukit.imputation.auto.gap_kinds import GROUPS, KINDS, kinds
-from gpukit.imputation.auto.judging import Fold, error_of, filled, run_concurrently, threads_pay
+from gpukit.imputation.auto.judging import Fold, MethodTrial, error_of, filled, run_concurrently, threads_pay
 from gpukit.imputation.auto.methods import BY_NAME, candidates_of
 from gpukit.imputation.auto.plan import Plan
-from gpukit.imputation.auto.plan_builder import Judged, build_plan
-from gpukit.imputation.auto.spectral import note_left_out
+from gpukit.imputation.auto.plan_builder import build_plan
+from gpukit.imputation.constants import FEW_UNITS, FINALISTS, NEAR, ROUNDING
+from gpukit.imputation.spectral.method import note_left_out
 from gpukit.model_selection.search import finalists
 
 WINDOW = 1 << 20  # entries of the window of a long problem that methods are judged on
 TRIAL = 1 << 16  # entries of a trial of methods that take each column by itself
 EARLY = 1 << 25  # largest problem that finalists may impute early: each needs a table
-TIE_TOLERANCE = 1e-6  # rounding, relative to the largest residual
-NEAR = 1.5  # largest error of a finalist, relative to the least error of the trial
-FINALISTS = 3  # for each group of values
-FEW_UNITS = 20  # with fewer hidden units, a trial uses all folds
-COMMON = 0.5  # share of equal values worth a note; scans.commonest needs at least this share
-
-
-class MethodTrial(NamedTuple):
-    """A method at its best setting, with its residuals.
-
-    residuals, groups (gap_kinds.GROUPS): of the trial's columns on all its folds. estimates: [(N, T) float32] of
-    these folds, if computed.
-    """
-
-    method: object
-    setting: dict
-    residuals: np.ndarray
-    groups: np.ndarray
-    estimates: list
-
-    def errors(self, metric):
-        """Return the error of each group that has residuals."""
-        return [error_of(self.residuals[self.groups == group], metric) for group in np.unique(self.groups)]
 
 
 def decide(problem, name, known_settings, progress=None):
@@ -60,13 +37,13 @@ def decide(problem, name, known_settings, progress=None):
         return plan_without_folds(problem, name)._replace(units=problem.units), {}
     trial_folds = folds if name != "auto" or 0 < count_runs(folds[0]) < FEW_UNITS else folds[:1]
     trials = try_methods(window, trial_folds, candidates_of(window, name), options.metric, progress)
-    if name != "auto" and name not in {trial.method.name for trial in trials}:
+    if name != "auto" and name not in {trial.name for trial in trials}:
         raise DataError(
             f"the method {name!r} has nothing to say about these data: they have no order or no period that it needs, "
             "or are too many for it. Give times, take another method, or 'auto' (--method auto)."
         )
     chosen = choose_finalists(trials, options.metric) if name == "auto" else {name}
-    final_trials = [trial for trial in trials if trial.method.name in chosen]
+    final_trials = [trial for trial in trials if trial.name in chosen]
     judged, early = judge_finalists(
         final_trials, folds, window, problem, lambda trial: decide_setting(window, trial, known_settings, progress)
     )
@@ -75,7 +52,7 @@ def decide(problem, name, known_settings, progress=None):
 
 
 def judge_finalists(trials, folds, window, problem, decide):
-    """Return ([Judged] on all folds, {name: (N, T)} of finalists that imputed the problem early).
+    """Return ([MethodTrial] on all folds, {name: (N, T)} of finalists that imputed the problem early).
 
     If methods run concurrently and one of them is long, the others with a known setting impute meanwhile: a finalist
     is more likely to be used than not. window: problem of the folds. decide(trial): the trial with its final setting.
@@ -91,7 +68,7 @@ def judge_finalists(trials, folds, window, problem, decide):
 
     results = run_concurrently(window, [trial.method for trial in trials + early_trials], work)
     estimates = results[len(trials) :]
-    return results[: len(trials)], {trial.method.name: estimate for trial, estimate in zip(early_trials, estimates)}
+    return results[: len(trials)], {trial.name: estimate for trial, estimate in zip(early_trials, estimates)}
 
 
 def plan_without_folds(problem, name):
@@ -113,7 +90,7 @@ def plan_without_folds(problem, name):
     values = problem.values[problem.seen]
     method, spread = BY_NAME[name], float(values.std() or np.abs(values).mean())  # one value says nothing of its error
     members = [(name, method.settings(problem)[0])]
-    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), deviations.constant(spread), [], [note])
+    return Plan(members, np.ones((KINDS, 1)), calibration.zero_bends(), uncertainty.constant(spread), [], [note])
 
 
 def notes_of(problem):
@@ -124,7 +101,7 @@ def notes_of(problem):
     notes = []
     if equal == count:
         notes.append(f"all that is observed is {value:g}.")
-    elif equal > COMMON * count:
+    elif 2 * equal > count:
         notes.append(
             f"{equal / count:.0%} of what is observed is {value:g}: the least absolute error may be that "
             "of this value everywhere; metric='squared' (--metric squared) judges by squares."
@@ -152,7 +129,7 @@ def try_methods(problem, folds, methods, metric, progress):
 
     def report_trial(trial):
         if progress:
-            message = {"method": trial.method.name, "error": error_of(trial.residuals, metric)}
+            message = {"method": trial.name, "error": error_of(trial.residuals, metric)}
             progress("judging", next(numbers), None, message)
 
     return run_concurrently(
@@ -194,7 +171,7 @@ def count_runs(fold):
 def is_equal(trial, other):
     """Return True if two trials are equal up to rounding."""
     size = float(np.abs(trial.residuals).max(initial=0.0))
-    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=TIE_TOLERANCE * size)
+    return np.allclose(trial.residuals, other.residuals, rtol=0.0, atol=ROUNDING * size)
 
 
 def choose_finalists(trials, metric):
@@ -213,7 +190,7 @@ def choose_finalists(trials, metric):
 
 def decide_setting(problem, trial, known_settings, progress):
     """Return a MethodTrial with its final setting."""
-    name, decide = trial.method.name, trial.method.decide
+    name, decide = trial.name, trial.method.decide
     if decide is None:
         return trial
     setting = known_settings[name] if name in known_settings else decide(problem, progress)
@@ -221,7 +198,7 @@ def decide_setting(problem, trial, known_settings, progress):
 
 
 def judge(folds, trial):
-    """Return Judged of a MethodTrial on all folds."""
+    """Return a MethodTrial with its estimates on all folds."""
     further = folds[len(trial.estimates) :]
     estimates = [filled(trial.method, fold.problem, trial.setting).astype(np.float32) for fold in further]
-    return Judged(trial.method.name, trial.setting, trial.estimates + estimates)
+    return trial._replace(estimates=trial.estimates + estimates)

@@ -2,17 +2,14 @@
 
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import DataError
-from gpukit.imputation.auto.spectral import packed
 from gpukit.imputation.centering import CENTERS
-from gpukit.imputation.local.plan import MOST as MOST_SERIES
+from gpukit.imputation.constants import MOST_SERIES
+from gpukit.imputation.spectral.method import packed
 from gpukit.imputation.spectral.path import Options
 from gpukit.imputation.spectral.run import Setting
 from gpukit.imputation.spectral.thresholds import WEIGHTS
 
 LARGEST = 1e6  # of numbers
-MOST_ROUNDS = 1000  # of feature propagation: tens do
-LARGEST_EXPONENT = 100.0
-MOST_LAGS = 2  # of smoothness: a period, and seven
 
 
 def setting_of(name, found, estimator):
@@ -66,7 +63,7 @@ def check_bands(name, found):
     """Check the bands of kriging: [[first column, rho, nu, tau]], first columns increasing from 0."""
     if not isinstance(found, list) or not found or not all(isinstance(one, list) and len(one) == 4 for one in found):
         raise DataError(f"{name} in its header is {found!r:.80}; it is a list of four numbers each.")
-    largest = LARGEST, LARGEST_EXPONENT, LARGEST
+    largest = LARGEST, 100.0, LARGEST
     out = [
         [check_integer(name, first, 0), *(check_positive(most)(name, one) for one, most in zip(numbers, largest))]
         for first, *numbers in found
@@ -84,8 +81,8 @@ def allow_none(rule):
 
 def check_repeats(name, found):
     """Check the weights of smoothness, one per further lag."""
-    if not isinstance(found, list) or len(found) > MOST_LAGS:
-        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of {MOST_LAGS} numbers or fewer.")
+    if not isinstance(found, list) or len(found) > 2:  # a period, and seven
+        raise DataError(f"{name} in its header is {found!r:.80}; it is a list of 2 numbers or fewer.")
     return [check_real(name, one, 0.0, LARGEST) for one in found]
 
 
@@ -94,7 +91,7 @@ RULES = {
     "neighbors": {"neighbors": check_whole(int(LARGEST)), "center": check_center},
     "tikhonov": SMOOTH,
     "tikhonov-normalized": SMOOTH,
-    "feature-propagation": {"iterations": check_whole(MOST_ROUNDS), "center": check_center},
+    "feature-propagation": {"iterations": check_whole(1000), "center": check_center},
     "seasonal": {"lag": check_whole(int(LARGEST)), "memory": allow_none(check_not_negative(LARGEST))},
     "soft-impute": {"share": check_positive(1.0)},
     "kriging": {"bands": check_bands},

@@ -7,15 +7,15 @@ from gpukit.base import check_choice, check_real
 from gpukit.base.arrays import on_host
 from gpukit.errors import DataError
 from gpukit.graphs.adjacency import as_adjacency
-from gpukit.imputation import fitted_options
+from gpukit.imputation import options as fitted
 from gpukit.imputation.auto.calibration import KNOTS
-from gpukit.imputation.auto.deviations import Deviations
 from gpukit.imputation.auto.error_features import FEATURES
 from gpukit.imputation.auto.gap_kinds import KINDS
 from gpukit.imputation.auto.judging import Row
 from gpukit.imputation.auto.methods import BY_NAME
 from gpukit.imputation.auto.plan import Plan
 from gpukit.imputation.auto.saved_settings import setting_of
+from gpukit.imputation.auto.uncertainty import Deviations
 from gpukit.imputation.units import Units
 from gpukit.io import trust
 
@@ -58,7 +58,7 @@ def unpack(model, facts, arrays):
 
     DataError or ParameterError for invalid contents.
     """
-    header, model._fitted_options = facts.get("plan"), fitted_options.read(persist.entry_of(facts, "asked", dict))
+    header, model._fitted_options = facts.get("plan"), fitted.read(persist.entry_of(facts, "asked", dict))
     trust.check_array("deviation", arrays["deviation"], np.float64, model.completed_.shape)
     position = trust.first(lambda block: (block < 0) | np.isinf(block), arrays["deviation"])
     if position is not None:

@@ -12,10 +12,9 @@ each kind (auto.gap_kinds), then on each kind and vertex. Each fit is shrunk to 
 whose size, in values with features of usual size, is selected on a fold for each kind. Absolute errors are minimized by
 reweighting. The other series are filled in by interpolation, then by the first result, and all fits are repeated.
 
-    plan.py      sizes                               learning.py   hidden values, coefficients, imputed values
-    alike.py     the most similar series             method.py     the method 'local'
-    formulas.py  scalar formulas                     table.py      coefficients level by level
-                                                     regression.py many regressions, piece by piece
+    method.py    the method 'local'                  similarity.py the most similar series
+    table.py     coefficients level by level         regression.py many regressions, piece by piece
+    formulas.py  scalar formulas, sizes of features
     cpu.py | gpu.py -> twins.py | kernels.py         features, regressions, predictions
 
 Cost: the square of a value's 4 series + 6 features, for each round of a regression. Deterministic on one machine.

@@ -1,54 +1,55 @@
-"""The local regression on the CPU; gpu.py has the same interface."""
+"""The local regression on the CPU; gpu.py has the same functions."""
 
 import numpy as np
 
 from gpukit.imputation.local import regression, twins
-from gpukit.imputation.local.plan import features
+from gpukit.imputation.local.formulas import features
+from gpukit.imputation.local.twins import gather as gather
+from gpukit.imputation.local.twins import remainders as remainders
+from gpukit.imputation.local.twins import solve as solve
 
 
-class Session:
-    """See steps.Session."""
+def upload(predictors):
+    """Return method.Predictors, or another tuple of arrays, with its arrays on the device."""
+    return predictors
 
-    def describe(self, ground, vertex, column):
-        """See steps.Session."""
-        out = np.empty((len(vertex), features(ground.near.shape[1])), np.float32)
-        base = np.empty(len(vertex), np.float32)
-        twins.describe(*ground, vertex, column, out, base)
-        return out, base
 
-    def host(self, array):
-        """See steps.Session."""
-        return array
+def describe(predictors, vertex, column):
+    """Return (features (n, size), base (n,)) float32 on the device.
 
-    def joined(self, parts, order):
-        """See steps.Session."""
-        out = np.empty((len(order), parts[0].shape[1]), np.float32)
-        for given in regression.parts_of(parts, order):
-            twins.place(*given, out)
-        return out
+    predictors: of `upload`; vertex, column (n,) int32 on the host.
+    """
+    series = predictors.near.shape[1]
+    out, base = np.empty((len(vertex), features(series)), np.float32), np.empty(len(vertex), np.float32)
+    twins.describe(*predictors, vertex, column, out, base)
+    return out, base
 
-    def sent(self, array):
-        """See steps.Session."""
-        return np.ascontiguousarray(array)
 
-    def empty(self, shape):
-        """See steps.Session."""
-        return np.empty(shape)
+def to_host(array):
+    """Return a device array as numpy's."""
+    return array
 
-    def remainders(self, *arrays):
-        """See steps.Session."""
-        twins.remainders(*arrays)
 
-    def gather(self, *arrays):
-        """See steps.Session."""
-        twins.gather(*arrays)
+def join(parts, order):
+    """Return concatenated features of several calls of describe, rows in an order (n,)."""
+    out = np.empty((len(order), parts[0].shape[1]), np.float32)
+    for part in regression.parts_of(parts, order):
+        twins.place(*part, out)
+    return out
 
-    def solve(self, *arrays):
-        """See steps.Session."""
-        twins.solve(*arrays)
 
-    def answer(self, features, base, group, coefficients):
-        """See steps.Session."""
-        out = np.empty(len(group))
-        twins.answer(features, base, group, coefficients, out)
-        return out
+def to_device(array):
+    """Return a host array on the device."""
+    return np.ascontiguousarray(array)
+
+
+def empty(shape):
+    """Return a float64 array on the device."""
+    return np.empty(shape)
+
+
+def predict(features, base, group, coefficients):
+    """Return (n,) float64 on the host."""
+    out = np.empty(len(group))
+    twins.answer(features, base, group, coefficients, out)
+    return out

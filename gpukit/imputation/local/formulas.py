@@ -1,6 +1,19 @@
 """Scalar formulas of the local regression, for both devices."""
 
 from gpukit._jit import njit
+from gpukit.imputation.constants import MOST_SERIES
+
+OWN = 6  # features of a vertex's own: two and three values before and after the gap, its ends, a constant
+SIDE = OWN + 4 * (MOST_SERIES + 2)  # largest number of features
+THREADS = 128
+TILE = 32  # values of a block's tile
+CELL = 4  # squared: sums of a thread
+ROW = SIDE + 1 + CELL  # numbers of a value in a tile: features, target, padding for the last thread
+
+
+def features(series):
+    """Return the number of features with a number of other series."""
+    return OWN + 4 * series
 
 
 @njit(inline="always")

@@ -5,8 +5,18 @@ import math
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.imputation.local.formulas import between, share_between, weight_of
-from gpukit.imputation.local.plan import CELL, LEAST, OWN, ROW, SIDE, THREADS, TILE
+from gpukit.imputation.constants import ERROR_FLOOR
+from gpukit.imputation.local.formulas import (
+    CELL,
+    OWN,
+    ROW,
+    SIDE,
+    THREADS,
+    TILE,
+    between,
+    share_between,
+    weight_of,
+)
 
 ONE = np.float32(1.0)
 
@@ -78,8 +88,8 @@ def gather(features, targets, owner, begin, end, first, rest, sizes, absolute, s
 
     features (n, size), targets (n,) float32, owner (C,) int32, begin, end (C,) int64, rest (n,), sizes (C,) float64: as
     in remainders; first (G + 1,) int64: the first piece of each group; absolute: W is 1 / |rest|, with |rest| at least
-    LEAST of the group's mean, or 1; sums (C, size + 1, size + 1), weights (C,) float64, overwritten, only the lower
-    half of sums.
+    ERROR_FLOOR of the group's mean, or 1; sums (C, size + 1, size + 1), weights (C,) float64, overwritten, only the
+    lower half of sums.
     Launch: a block a piece, block THREADS.   Deterministic: yes.
     Source: iteratively reweighted least squares, e.g. Green, J. R. Statist. Soc. B 46 (1984).
     """
@@ -178,7 +188,7 @@ def _least(owner, begin, end, first, sizes):
     for piece in range(first[owner], first[owner + 1]):
         total += sizes[piece]
         count += end[piece] - begin[piece]
-    return LEAST * total / count + 1e-30
+    return ERROR_FLOOR * total / count + 1e-30
 
 
 @device

@@ -1,7 +1,77 @@
-"""The method 'local'."""
+"""The method 'local': hidden values, coefficients, imputed values."""
 
-from gpukit.imputation.local import learning
+import functools
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._pool import by_rows, shared_out
+from gpukit.device.engine import engine
+from gpukit.imputation import scans
+from gpukit.imputation.auto import gap_kinds as places
+from gpukit.imputation.auto import masking as hiding
+from gpukit.imputation.auto.gap_kinds import KINDS
+from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.constants import (
+    BLOCK_NUMBERS,
+    LEARNING_FOLDS,
+    LEAST_FOLDS,
+    MOST_SERIES,
+    PASSES,
+    RANGE_MARGIN,
+    SCALE_FLOOR,
+    VALUES_PER_VERTEX,
+)
+from gpukit.imputation.local.similarity import most_similar
+from gpukit.imputation.local.table import HiddenValues, Table, grouped
 from gpukit.imputation.problem import Method
+from gpukit.imputation.soft_impute import method as soft_impute
+from gpukit.imputation.soft_impute.method import SHARES
+
+WINDOW = 1 << 19  # numbers of a problem for learning
+
+
+class Predictors(NamedTuple):
+    """Data of the features.
+
+    values (N, T) float32, 0 where missing; before, after (N, T) int32 (kernels.describe); at (T,) float32; series
+    (M, T) float32; near (N, k) int32.
+    """
+
+    values: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+    at: np.ndarray
+    series: np.ndarray
+    near: np.ndarray
+
+
+class MaskedProblem(NamedTuple):
+    """A problem with some values hidden, in units of its vertices.
+
+    hidden (N, T) bool; problem; kinds (N, T) int8; series (N, T) float32: complete, with the current estimates; smooth
+    (N, T) float32: of low rank, or None; before, after (N, T) int32 (Predictors).
+    """
+
+    hidden: np.ndarray
+    problem: object
+    kinds: np.ndarray
+    series: np.ndarray
+    smooth: np.ndarray | None
+    before: np.ndarray
+    after: np.ndarray
+
+
+class Missing(NamedTuple):
+    """Missing values to fill in: vertex, column, group (n,) int32.
+
+    group: the value's kind times the number of vertices, plus its vertex; limits (N, 2): of each vertex's predictions.
+    """
+
+    vertex: np.ndarray
+    column: np.ndarray
+    group: np.ndarray
+    limits: np.ndarray
 
 
 def suits(problem):
@@ -9,4 +79,206 @@ def suits(problem):
     return problem.ordered and len(problem.values) > 1
 
 
-METHOD = Method("local", suits, learning.settings, learning.fill, ordered=True, long=True)
+def fill(problem, setting):
+    """Return (N, T) imputed values; NaN for unobserved vertices."""
+    mean, scale = units(problem)
+    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0))
+    few = inner.window(WINDOW)
+    if 2 * inner.period > few.seen.shape[1]:
+        inner, few = inner._replace(period=0), few._replace(period=0)
+    share = setting["share"] if soft_impute.suits(inner) else None
+    folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
+    *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, hiding.nothing(inner.seen))], share)
+    steps = engine(problem.place.device, "gpukit.imputation.local")
+    ridges = None
+    for number in range(PASSES if parts else 0):
+        near = near_of(whole, setting["neighbors"])
+        all_predictors = shared_out(functools.partial(predictors_of, near=near), parts)
+        coefficients, ridges = learn(steps, parts, all_predictors, whole, ridges)
+        if number + 1 < PASSES:
+            parts = predict_all(steps, parts, all_predictors, coefficients)
+        [whole] = predict_all(steps, [whole], [predictors_of(whole, near)], coefficients)
+    out = whole.series * scale + mean
+    out[~problem.seen.any(axis=1)] = np.nan
+    return out
+
+
+def folds_for(seen):
+    """Return the number of folds: enough hidden values per vertex within the memory."""
+    enough = -(-VALUES_PER_VERTEX * 15 // seen.shape[1])
+    return max(LEAST_FOLDS, min(LEARNING_FOLDS, LEARNING_FOLDS * WINDOW // seen.size, enough))
+
+
+def units(problem):
+    """Return (N, 1) means and scales of the vertices."""
+    count = np.maximum(problem.seen.sum(axis=1, keepdims=True), 1)
+    mean = problem.values.sum(axis=1, keepdims=True) / count
+    rest = np.where(problem.seen, problem.values - mean, 0.0)
+    usual = np.sqrt(np.square(rest).sum() / max(1, problem.seen.sum())) or 1.0
+    return mean, np.maximum(np.sqrt(np.square(rest).sum(axis=1, keepdims=True) / count), SCALE_FLOOR * usual)
+
+
+def settings(problem):
+    """Return [{"neighbors", "share"}]: number of other series, and soft-impute's share with the least error.
+
+    share is None if soft-impute is not applicable.
+    """
+    mean, scale = units(problem)
+    inner = problem._replace(values=np.where(problem.seen, (problem.values - mean) / scale, 0.0)).window(WINDOW)
+    folds = hiding.folds_of(inner, problem.options.seed + 1, 1, anywhere=True)
+    return [{"neighbors": MOST_SERIES, "share": best_share(inner, folds[0]) if folds else None}]
+
+
+def best_share(problem, hidden):
+    """Return the share of soft-impute with the least error on a fold."""
+    if not soft_impute.suits(problem):
+        return None
+    left = problem.without(hidden.lost)
+    estimates = soft_impute.fill_all([left] * len(SHARES), SHARES)
+    residuals = [(one - problem.values)[hidden.values] for one in estimates]
+    return min((float(np.abs(one).mean()), share) for one, share in zip(residuals, SHARES))[1]
+
+
+def parts_of(pairs, share):
+    """Return [MaskedProblem] of [(problem, hiding.Hidden)]; share: soft-impute's, or None."""
+    left = shared_out(lambda pair: pair[0].without(pair[1].lost), pairs)
+    smooth = [None] * len(pairs) if share is None else soft_impute.fill_all(left, [share] * len(left))
+    given = [(hidden.values, *both) for (_, hidden), *both in zip(pairs, left, smooth)]
+    return [*shared_out(lambda one: part_of(*one), given[:-1]), part_of(*given[-1])]  # parallel by rows
+
+
+def part_of(hidden, left, smooth):
+    """Return a MaskedProblem of a partly hidden problem, its series filled in by interpolation."""
+    shape, line = left.seen.shape, simple(left)
+    series, before, after = np.empty(shape, np.float32), np.empty(shape, np.int32), np.empty(shape, np.int32)
+
+    def describe_hidden(rows):
+        scans.find_nearest(*scans.some(rows, left.seen), before[rows], after[rows])
+        series[rows] = np.where(left.seen[rows], left.values[rows], line[rows])
+
+    by_rows(describe_hidden, shape)
+    smooth = None if smooth is None else smooth.astype(np.float32)
+    return MaskedProblem(hidden, left, places.kinds(left), series, smooth, before, after)
+
+
+def predictors_of(part, near):
+    """Return the Predictors of a MaskedProblem: its series, low-rank series and values a period away."""
+    problem, series = part.problem, [part.series]
+    if part.smooth is not None:
+        series.append(part.smooth)
+    if problem.period and 2 * problem.period <= part.series.shape[1]:
+        series.append(period_away(part.series, problem.period))
+    own = np.arange(len(near), dtype=np.int32)
+    near = np.column_stack([near, *(own + number * len(near) for number in range(1, len(series)))])
+    series = np.concatenate(series)
+    at = problem.at.astype(np.float32)
+    return Predictors(
+        problem.values.astype(np.float32), part.before, part.after, at, series, np.ascontiguousarray(near)
+    )
+
+
+def period_away(series, period):
+    """Return (N, T): the mean of a series' values a period before and after, of one of them at the ends."""
+    before, after = series[:, :-period], series[:, period:]
+    out = np.empty_like(series)
+    out[:, :period], out[:, -period:] = after[:, :period], before[:, -period:]
+    out[:, period:-period] = 0.5 * (before[:, :-period] + after[:, period:])
+    return out
+
+
+def near_of(whole, neighbors):
+    """Return (N, k) int32: the predicting series of each vertex of a MaskedProblem."""
+    alive = whole.problem.seen.any(axis=1)
+    return most_similar(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
+
+
+def learn(steps, parts, all_predictors, whole, ridges):
+    """Return (coefficients (KINDS N, size) float64 of each kind and vertex, ridge of each kind).
+
+    all_predictors: Predictors of each part; ridges: of each kind, or None to select them.
+    """
+    problem = whole.problem
+    rng = np.random.default_rng(problem.options.seed)
+    orders = [rng.permutation(np.count_nonzero(learnable(part))) for part in parts]
+    chosen = shared_out(lambda pair: sample_hidden(*pair, len(parts)), zip(parts, orders))
+    folds = [describe_hidden(steps, part, problem.values, *rest) for part, *rest in zip(parts, all_predictors, chosen)]
+    table = Table(steps, len(problem.values), problem.options.metric, rng)
+    if ridges is None:
+        ridges = table.ridges(folds[:-1], folds[-1])
+    return table.coefficients(folds, ridges), ridges
+
+
+def describe_hidden(steps, part, values, predictors, places):
+    """Return table.HiddenValues of hidden values (vertex, column) of a MaskedProblem."""
+    vertex, column = places
+    x, base = steps.describe(steps.upload(predictors), vertex, column)
+    group = part.kinds[vertex, column].astype(np.int64) * len(values) + vertex
+    return HiddenValues(x, base, values[vertex, column].astype(np.float32) - steps.to_host(base), group)
+
+
+def learnable(part):
+    """Return (N, T) bool: the hidden values used for learning."""
+    return part.hidden & (part.kinds != places.NEVER)
+
+
+def sample_hidden(part, order, parts):
+    """Return (vertex, column) int32 of hidden values for learning, a limited number per kind and vertex.
+
+    order: of learnable().
+    """
+    vertex, column = np.nonzero(learnable(part))
+    group = part.kinds[vertex, column].astype(np.int64) * len(part.hidden) + vertex
+    kept, _ = grouped(group, KINDS * len(part.hidden), max(1, VALUES_PER_VERTEX // parts), order)
+    return vertex[kept].astype(np.int32), column[kept].astype(np.int32)
+
+
+def predict_all(steps, parts, all_predictors, coefficients):
+    """Return [MaskedProblem] with series predicted by coefficients; all_predictors: Predictors of each."""
+    missing = shared_out(list_missing, parts)
+    return [predict_missing(steps, part, *rest, coefficients) for part, *rest in zip(parts, all_predictors, missing)]
+
+
+def list_missing(part):
+    """Return the Missing values of a MaskedProblem."""
+    seen, kinds = part.problem.seen, part.kinds
+
+    def describe_hidden(rows):
+        vertex, column = np.nonzero(~seen[rows] & (kinds[rows] != places.NEVER))
+        kind, vertex = kinds[rows][vertex, column].astype(np.int32), (rows.start + vertex).astype(np.int32)
+        return vertex, column.astype(np.int32), kind * len(seen) + vertex
+
+    return Missing(*map(np.concatenate, zip(*by_rows(describe_hidden, seen.shape))), limits_of(part.problem))
+
+
+def predict_missing(steps, part, predictors, missing, coefficients):
+    """Return a MaskedProblem with its Missing values filled in."""
+    series, predictors = part.series.copy(), steps.upload(predictors)
+    for first in range(0, len(missing.vertex), BLOCK_NUMBERS):
+        vertex, column, group = (one[first : first + BLOCK_NUMBERS] for one in missing[:3])
+        x, base = steps.describe(predictors, vertex, column)
+        answers = steps.predict(x, base, group, coefficients)
+        series[vertex, column] = within(answers, steps.to_host(base), missing.limits[vertex])
+    return part._replace(series=series)
+
+
+def limits_of(problem):
+    """Return (N, 2): the observed range of each vertex, extended by RANGE_MARGIN on either side."""
+
+    def describe_hidden(rows):
+        seen, values = problem.seen[rows], problem.values[rows]
+        low = np.where(seen, values, np.inf).min(axis=1)
+        high = np.where(seen, values, -np.inf).max(axis=1)
+        return np.column_stack((low - RANGE_MARGIN * (high - low), high + RANGE_MARGIN * (high - low)))
+
+    return np.concatenate(by_rows(describe_hidden, problem.seen.shape))
+
+
+def within(answers, base, limits):
+    """Replace answers beyond limits (n, 2) by interpolation.
+
+    Such answers come from coefficients of few values with unusual features.
+    """
+    return np.where((answers >= limits[:, 0]) & (answers <= limits[:, 1]), answers, base)
+
+
+METHOD = Method("local", suits, settings, fill, ordered=True, long=True)

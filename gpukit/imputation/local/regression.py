@@ -10,7 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.local.plan import PIECE, PIECES
+PIECE = 1024  # values summed by one block
+PIECES = 4096  # whose sums are in memory at once
 
 
 class Pieces(NamedTuple):
@@ -36,18 +37,18 @@ class Sorted(NamedTuple):
     first: np.ndarray
 
 
-def regress(session, values, start, pulls, group, rounds):
+def regress(steps, values, start, pulls, group, rounds):
     """Return [(G, size) float64] coefficients on the host for each of pulls; the start for empty groups.
 
-    session: steps.Session; values: Sorted, features on the session's device, the rest on the host; start and each of
+    steps: the module of the device; values: Sorted, features on the device, the rest on the host; start and each of
     pulls (S, size) float64: the start of coefficients, and its ridge, in summed squares of features; group (G,) int32:
     the start of each group; rounds: of reweighting, 0 for squares.
     """
-    targets, out = session.sent(values.targets), [np.empty((len(group), start.shape[1])) for _ in pulls]
+    targets, out = steps.to_device(values.targets), [np.empty((len(group), start.shape[1])) for _ in pulls]
     for low, high in together(values.first):
         pieces = pieces_of(values.first[low : high + 1])
         for whole, part in zip(
-            out, some(session, values.features, targets, pieces, start, pulls, group[low:high], rounds)
+            out, some(steps, values.features, targets, pieces, start, pulls, group[low:high], rounds)
         ):
             whole[low:high] = part
     return out
@@ -82,38 +83,38 @@ def together(first):
         low = high
 
 
-def some(session, features, targets, pieces, start, pulls, group, rounds):
+def some(steps, features, targets, pieces, start, pulls, group, rounds):
     """Return [(G, size)] coefficients of a few groups for each of pulls; the first sums are common to all."""
     if not len(pieces.owner):
         return [start[group]] * len(pulls)
-    sums = Sums(session, features, targets, pieces, rounds > 0)
-    drawn, there = [session.sent(start), session.sent(group)], [session.sent(pull) for pull in pulls]
-    found = [session.sent(start[group]) for _ in pulls]
+    sums = Sums(steps, features, targets, pieces, rounds > 0)
+    drawn, there = [steps.to_device(start), steps.to_device(group)], [steps.to_device(pull) for pull in pulls]
+    found = [steps.to_device(start[group]) for _ in pulls]
     for number in range(max(rounds, 1)):
         for at, beta in enumerate(found):
             if number or not at:
                 sums.at(beta)
             sums.solve(drawn[0], there[at], drawn[1], beta)
-    return [session.host(beta) for beta in found]
+    return [steps.to_host(beta) for beta in found]
 
 
 class Sums:
-    """Sums of pieces of values on a session's device; absolute: whether they are weighted."""
+    """Sums of pieces of values on a device; absolute: whether they are weighted."""
 
-    def __init__(self, session, features, targets, pieces, absolute):
+    def __init__(self, steps, features, targets, pieces, absolute):
         count, size = len(pieces.owner), features.shape[1]
-        self.session, self.absolute, self.given = session, absolute, (features, targets)
-        self.owner, self.begin, self.end, self.first = (session.sent(part) for part in pieces)
-        self.rest, self.sizes, self.weights = (session.empty(length) for length in (features.shape[0], count, count))
-        self.sums = session.empty((count, size + 1, size + 1))
+        self.steps, self.absolute, self.given = steps, absolute, (features, targets)
+        self.owner, self.begin, self.end, self.first = (steps.to_device(part) for part in pieces)
+        self.rest, self.sizes, self.weights = (steps.empty(length) for length in (features.shape[0], count, count))
+        self.sums = steps.empty((count, size + 1, size + 1))
 
     def at(self, coefficients):
         """Compute the sums for the residuals of coefficients."""
         pieces, rest = (self.owner, self.begin, self.end), (self.rest, self.sizes)
         if self.absolute:
-            self.session.remainders(*self.given, *pieces, coefficients, *rest)
-        self.session.gather(*self.given, *pieces, self.first, *rest, self.absolute, self.sums, self.weights)
+            self.steps.remainders(*self.given, *pieces, coefficients, *rest)
+        self.steps.gather(*self.given, *pieces, self.first, *rest, self.absolute, self.sums, self.weights)
 
     def solve(self, start, pull, group, coefficients):
         """Solve for the coefficients."""
-        self.session.solve(self.sums, self.weights, self.begin, self.end, self.first, start, pull, group, coefficients)
+        self.steps.solve(self.sums, self.weights, self.begin, self.end, self.first, start, pull, group, coefficients)

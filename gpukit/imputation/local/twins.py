@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.imputation.local.formulas import between, share_between, weight_of
-from gpukit.imputation.local.plan import CELL, LEAST, OWN, TILE
+from gpukit.imputation.constants import ERROR_FLOOR
+from gpukit.imputation.local.formulas import CELL, OWN, TILE, between, share_between, weight_of
 from gpukit.scheduler import by_block
 
 
@@ -93,7 +93,7 @@ def least_of(owner, begin, end, first, sizes):
     for piece in range(first[owner], first[owner + 1]):
         total += sizes[piece]
         count += end[piece] - begin[piece]
-    return LEAST * total / count + 1e-30
+    return ERROR_FLOOR * total / count + 1e-30
 
 
 @by_block(lambda group: len(group))

@@ -4,24 +4,19 @@ import numpy as np
 
 from gpukit.imputation.auto import masking as hiding
 from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.smoothness.plan import (
-    FACTORS,
-    MOST_TRIALS,
-    NUMBERS,
-    POWERS,
-    REPEATS,
-    ROUGH,
-    STARTS,
-    WINDOW,
-    WORTH,
-    Weights,
-)
-from gpukit.imputation.smoothness.solve import lags_of, solve
+from gpukit.imputation.constants import FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, WEIGHT_GAIN
+from gpukit.imputation.periods import lags_of
+from gpukit.imputation.smoothness.solve import ROUGH, Weights, solve
 from gpukit.model_selection.budget import Budget
+
+WINDOW = 1 << 17  # numbers of the search
+NUMBERS = 1 << 18  # of all folds of a search
+# Starts (alike, a, b, c) of the search, for gaps and for unobserved vertices.
+STARTS = tuple((alike, *law) for law in ((0.001, 0.03, 0.2), (0.1, 0.003, 0.1)) for alike in (0, 1))
 
 
 def best(problem, start_work):
-    """Return the plan.Weights with the least error on hidden values of a problem.
+    """Return the Weights with the least error on hidden values of a problem.
 
     start_work: method.start_work.
     """
@@ -34,7 +29,7 @@ def best(problem, start_work):
     search = Search(whole, folds, start_work, lags)
     weights_found = min((Weights(*start, repeats) for start in STARTS), key=search.error)
     for at in range(len(lags_of(whole))):
-        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in REPEATS]
+        tried = [weights_found._replace(repeats=replaced(weights_found.repeats, at, s)) for s in PERIOD_WEIGHTS]
         weights_found = min([weights_found, *tried], key=search.error)
     for factor in FACTORS:
         weights_found = search.descended(weights_found, factor)
@@ -47,7 +42,7 @@ def replaced(values, at, value):
 
 
 class Search:
-    """Errors by weights on folds; each fold's session starts from its last solution."""
+    """Errors by weights on folds; each fold's solver starts from its last solution."""
 
     def __init__(self, problem, folds, start_work, lags):
         self.metric, self.errors, self.lags = problem.options.metric, {}, lags
@@ -61,7 +56,7 @@ class Search:
                 )
                 for hidden in folds
             ]
-            for alike in POWERS
+            for alike in (0, 1)
         ]
 
     def error(self, weights):
@@ -74,12 +69,12 @@ class Search:
 
     def residuals(self, weights, places, truth, work):
         """Return (values,) of one fold: residuals of hidden values at places (vertex, column)."""
-        solve(work.session, work.ground, self.fitting(weights, work), ROUGH)
+        solve(work.solver, work.observed, self.fitting(weights, work), ROUGH)
         return work.at(*places) - truth
 
     def fitting(self, weights, work):
         """Return weights with one repeat per lag of the window."""
-        return weights._replace(repeats=weights.repeats[: len(work.ground.lags) - 1])
+        return weights._replace(repeats=weights.repeats[: len(work.observed.lags) - 1])
 
     def descended(self, weights, factor):
         """Return the weights after coordinate descent by steps of a factor."""
@@ -89,7 +84,7 @@ class Search:
             for field in ("near", "steady", "together", *range(self.lags)):
                 for step in (factor, 1.0 / factor):
                     other = stepped(weights, field, step)
-                    if self.error(other) < WORTH * self.error(weights):
+                    if self.error(other) < WEIGHT_GAIN * self.error(weights):
                         weights, moved = other, True
                         break
         return weights

@@ -4,18 +4,19 @@ import numpy as np
 
 from gpukit._driver import copy_in, device_array, launch, zeros
 from gpukit.device.upload import to_device
+from gpukit.imputation.constants import THREADS
 from gpukit.imputation.smoothness import kernels
-from gpukit.imputation.smoothness.plan import BLOCKS, THREADS
+from gpukit.imputation.smoothness.formulas import BLOCKS
 
 
-class Session:
-    """See steps.Session."""
+class ConjugateGradients:
+    """See cpu.ConjugateGradients."""
 
-    def __init__(self, ground, start):
-        self.seen, self.gaps, self.lags = sent(ground.seen), to_device(ground.gaps), to_device(ground.lags)
-        self.edges = [to_device(part) for part in (ground.first, ground.neighbors, ground.weights)]
-        self.values, self.x = to_device(ground.values), to_device(np.array(start, np.float32))
-        shape = ground.values.shape
+    def __init__(self, observed, start):
+        self.seen, self.gaps, self.lags = sent(observed.seen), to_device(observed.gaps), to_device(observed.lags)
+        self.edges = [to_device(part) for part in (observed.first, observed.neighbors, observed.weights)]
+        self.values, self.x = to_device(observed.values), to_device(np.array(start, np.float32))
+        shape = observed.values.shape
         self.direction, self.out, self.shared, self.own, self.residual, self.scaled, self.inverse = (
             device_array(shape, np.float32) for _ in range(7)
         )
@@ -25,32 +26,32 @@ class Session:
         self.sums = device_array(BLOCKS, np.float64)
         self.total = np.empty(BLOCKS)
 
-    def weigh(self, near, steady, together, inverse):
-        """See steps.Session."""
+    def set_weights(self, near, steady, together, inverse):
+        """See cpu.ConjugateGradients."""
         self.weights = near, to_device(steady), to_device(together)
         self.inverse.copy_to_device(np.ascontiguousarray(inverse))
         self.direction.copy_to_device(self.x)
         self.residual.copy_to_device(self.values)
         self.x.copy_to_device(self.none)
 
-    def image(self):
-        """See steps.Session."""
+    def multiply(self):
+        """See cpu.ConjugateGradients."""
         between = self.seen, self.gaps, self.lags
         launch(kernels.differ, BLOCKS, THREADS, self.direction, *between, *self.weights, self.shared, self.own)
         launch(kernels.spread, BLOCKS, THREADS, self.shared, self.own, *self.edges, self.direction, self.out, self.sums)
         return self.sum()
 
     def advance(self, length):
-        """See steps.Session."""
+        """See cpu.ConjugateGradients."""
         launch(kernels.advance, BLOCKS, THREADS, np.float32(length), *self.flat, self.sums)
         return self.sum()
 
     def redirect(self, share):
-        """See steps.Session."""
+        """See cpu.ConjugateGradients."""
         launch(kernels.redirect, BLOCKS, THREADS, np.float32(share), self.flat[-1], self.flat[0])
 
-    def answer(self):
-        """See steps.Session."""
+    def solution(self):
+        """See cpu.ConjugateGradients."""
         return self.x.copy_to_host()
 
     def sum(self):

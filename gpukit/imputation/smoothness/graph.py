@@ -4,10 +4,9 @@ import numpy as np
 
 from gpukit._pool import shared_out
 from gpukit.graphs.adjacency import normalized_laplacian
-from gpukit.imputation.smoothness.plan import FEW
+from gpukit.imputation.constants import BLOCK_NUMBERS, PRIOR_CHANGES
 
 NUMBERS, COLUMNS = 1 << 24, 256  # changes of all edges for the similarity; least columns
-TOGETHER = 1 << 20  # changes of a thread's block
 
 
 def laplacian_of(adjacency, values, seen, alike):
@@ -36,7 +35,7 @@ def likeness(values, seen, row, column):
     there = seen[:, 1:] & seen[:, :-1]
     change = np.where(there, np.diff(values, axis=1), 0.0).astype(np.float32)
     count, product = np.zeros(len(row)), np.zeros((3, len(row)))
-    each = max(1, TOGETHER // max(1, there.shape[1]))
+    each = max(1, BLOCK_NUMBERS // max(1, there.shape[1]))
 
     def correlate_changes(first):
         block = slice(first, first + each)
@@ -50,4 +49,4 @@ def likeness(values, seen, row, column):
     size = product[1] * product[2]
     squares = np.where(size > 0.0, np.maximum(product[0], 0.0) ** 2 / np.where(size > 0.0, size, 1.0), 0.0)
     usual = float(count @ squares / count.sum()) if count.any() else 1.0
-    return (count * squares + FEW * max(usual, 1e-3)) / (count + FEW)
+    return (count * squares + PRIOR_CHANGES * max(usual, 1e-3)) / (count + PRIOR_CHANGES)

@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
+from gpukit.imputation.constants import THREADS
 from gpukit.imputation.smoothness.formulas import along, pull
-from gpukit.imputation.smoothness.plan import THREADS
 from gpukit.primitives.block import block_sum
 
 WARPS = THREADS // 32

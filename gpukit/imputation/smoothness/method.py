@@ -6,30 +6,29 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.device.engine import engine
-from gpukit.imputation.baselines.series import interpolation
-from gpukit.imputation.periods import row_means
+from gpukit.imputation.constants import PRIOR_CHANGES
+from gpukit.imputation.periods import lags_of, row_means
 from gpukit.imputation.problem import Method
+from gpukit.imputation.simple import interpolation
 from gpukit.imputation.smoothness.choose import best
-from gpukit.imputation.smoothness.plan import FEW, Weights
-from gpukit.imputation.smoothness.solve import ground_of, lags_of, solve
-from gpukit.imputation.smoothness.steps import Observed
+from gpukit.imputation.smoothness.solve import Observed, Weights, observed_of, solve
 
 
 class Work(NamedTuple):
-    """A problem on a device: session; ground, in units; level (1, T) and unit (N, 1) of its values."""
+    """A problem on a device: solver; observed, in units; level (1, T) and unit (N, 1) of its values."""
 
-    session: object
-    ground: Observed
+    solver: object
+    observed: Observed
     level: np.ndarray
     unit: np.ndarray
 
     def filled(self):
         """Return (N, T) float64: the solution in the problem's units."""
-        return self.level + self.unit * self.session.answer().astype(np.float64)
+        return self.level + self.unit * self.solver.solution().astype(np.float64)
 
     def at(self, vertex, column):
         """Return (values,) float64: the solution at some places in the problem's units."""
-        return self.level[0, column] + self.unit[vertex, 0] * self.session.answer()[vertex, column].astype(np.float64)
+        return self.level[0, column] + self.unit[vertex, 0] * self.solver.solution()[vertex, column].astype(np.float64)
 
 
 def suits(problem):
@@ -54,9 +53,9 @@ def start_work(problem, alike):
     unit = units(rest, problem.seen)
     by_rows(in_units, line.shape)
     unit = size * unit.astype(np.float64)
-    ground = ground_of(problem, rest, alike)
-    session = engine(problem.place.device, "gpukit.imputation.smoothness").Session(ground, start)
-    return Work(session, ground, level, unit)
+    observed = observed_of(problem, rest, alike)
+    solver = engine(problem.place.device, "gpukit.imputation.smoothness").ConjugateGradients(observed, start)
+    return Work(solver, observed, level, unit)
 
 
 def level_of(problem):
@@ -86,7 +85,7 @@ def units(rest, seen):
 
     squares, count = (np.concatenate(part) for part in zip(*by_rows(count_changes, rest.shape)))
     usual = squares.sum() / max(1, count.sum()) or 1.0
-    return np.sqrt((squares + FEW * usual) / (count + FEW))[:, None].astype(np.float32)
+    return np.sqrt((squares + PRIOR_CHANGES * usual) / (count + PRIOR_CHANGES))[:, None].astype(np.float32)
 
 
 def settings(problem):
@@ -100,7 +99,7 @@ def fill(problem, setting):
     work = start_work(problem, setting["alike"])
     lags = len(lags_of(problem))  # longer series may have more lags than the fitted ones
     repeats = (*setting["repeats"], *[0.0] * lags)[:lags]
-    solve(work.session, work.ground, Weights(**{**setting, "repeats": repeats}))
+    solve(work.solver, work.observed, Weights(**{**setting, "repeats": repeats}))
     return work.filled()
 
 

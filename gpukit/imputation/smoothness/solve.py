@@ -1,14 +1,50 @@
 """Conjugate gradients for given weights, for both devices."""
 
+from typing import NamedTuple
+
 import numpy as np
 
+from gpukit.imputation.periods import lags_of
 from gpukit.imputation.smoothness.graph import laplacian_of
-from gpukit.imputation.smoothness.plan import STEPS, TOLERANCE, WEEK
-from gpukit.imputation.smoothness.steps import Observed
+
+STEPS = 200  # at most
+TOLERANCE, ROUGH = 2e-4, 7e-4  # of the scaled residual's length, relative to its start: final, in the search
 
 
-def ground_of(problem, rest, alike):
-    """Return the steps.Observed of a problem.
+class Weights(NamedTuple):
+    """Weights of the objective.
+
+    alike: the power of the ends' similarity in edge weights (graph.py), 0 or 1; near (a): on the graph; steady (b):
+    from column to column; together (c): of changes; repeats: s of each further lag, (lags,).
+    """
+
+    alike: int
+    near: float
+    steady: float
+    together: float
+    repeats: tuple
+
+
+class Observed(NamedTuple):
+    """Observed values of a table and its graph.
+
+    values (N, T) float32, 0 where missing; seen (N, T) bool; gaps (T,) float32, lags (K,) int32 (kernels.differ); first
+    (N + 1,) int32, neighbors (E,) int32, weights (E,) float32: the rows of the graph's Laplacian; own (N,) float32:
+    its diagonal.
+    """
+
+    values: np.ndarray
+    seen: np.ndarray
+    gaps: np.ndarray
+    lags: np.ndarray
+    first: np.ndarray
+    neighbors: np.ndarray
+    weights: np.ndarray
+    own: np.ndarray
+
+
+def observed_of(problem, rest, alike):
+    """Return the Observed of a problem.
 
     rest (N, T) float32: its values, 0 where missing; alike: see graph.laplacian_of.
     """
@@ -18,35 +54,29 @@ def ground_of(problem, rest, alike):
     return Observed(rest, problem.seen, gaps_of(problem.at), lags, *edges, L.diagonal().astype(np.float32))
 
 
-def lags_of(problem):
-    """Return lags of a period and of seven, if two of them are present."""
-    lags = (problem.period, WEEK * problem.period)
-    return [lag for lag in lags if lag > 1 and 2 * lag <= problem.values.shape[1]]
-
-
 def gaps_of(at):
     """Return (T,) float32: the median distance of columns over the distance to the next, the last 0."""
     apart = np.diff(at)
     return np.append(np.median(apart) / apart if len(apart) else apart, 0.0).astype(np.float32)
 
 
-def solve(session, ground, weights, tolerance=TOLERANCE, steps=STEPS):
-    """Solve from the session's last solution for weights (plan.Weights); return the number of steps."""
+def solve(solver, observed, weights, tolerance=TOLERANCE, steps=STEPS):
+    """Solve from the solver's last solution for weights (Weights); return the number of steps."""
     near, steady, together = laws(weights)
-    inverse = 1.0 / diagonal(ground, near, steady, together)
-    goal = tolerance**2 * float(np.vdot(ground.values * inverse, ground.values).real)
-    session.weigh(near, steady, together, inverse)
-    session.image()
-    size = session.advance(1.0)
-    session.redirect(0.0)
+    inverse = 1.0 / diagonal(observed, near, steady, together)
+    goal = tolerance**2 * float(np.vdot(observed.values * inverse, observed.values).real)
+    solver.set_weights(near, steady, together, inverse)
+    solver.multiply()
+    size = solver.advance(1.0)
+    solver.redirect(0.0)
     for step in range(steps):
         if size <= goal:
             return step
-        last, curve = size, session.image()
+        last, curve = size, solver.multiply()
         if curve <= 0.0:
             return step
-        size = session.advance(last / curve)
-        session.redirect(size / last)
+        size = solver.advance(last / curve)
+        solver.redirect(size / last)
     return steps
 
 
@@ -60,14 +90,14 @@ def laws(weights):
     )
 
 
-def diagonal(ground, near, steady, together):
+def diagonal(observed, near, steady, together):
     """Return (N, T) float32: the diagonal of the product, above 0."""
-    count = ground.values.shape[1]
-    degree = np.zeros((len(ground.lags), count), np.float32)
-    degree[0] = ground.gaps
-    degree[0, 1:] += ground.gaps[:-1]
-    for number, lag in enumerate(ground.lags[1:], 1):
+    count = observed.values.shape[1]
+    degree = np.zeros((len(observed.lags), count), np.float32)
+    degree[0] = observed.gaps
+    degree[0, 1:] += observed.gaps[:-1]
+    for number, lag in enumerate(observed.lags[1:], 1):
         degree[number, lag:] += 1.0
         degree[number, :-lag] += 1.0
-    whole = ground.seen + ground.own[:, None] * (near + together @ degree) + steady @ degree
+    whole = observed.seen + observed.own[:, None] * (near + together @ degree) + steady @ degree
     return np.maximum(whole, 1e-20).astype(np.float32)

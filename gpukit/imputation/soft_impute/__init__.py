@@ -2,7 +2,6 @@
 
     Z_next = S_t(M(Y) + (1 - M)(Z + momentum (Z - Z_before)))          S_t: singular values less t, 0 at least
 
-    plan.py       sizes, thresholds
     method.py     the method 'soft-impute', and many problems at once
     iteration.py  the steps of many matrices in parallel, for both devices
     cpu.py | gpu.py -> twins.py | kernels.py    products with a matrix, the momentum

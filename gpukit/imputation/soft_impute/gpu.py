@@ -3,14 +3,14 @@
 import numpy as np
 
 from gpukit._driver import launch
+from gpukit.imputation.constants import BLOCKS, THREADS
 from gpukit.imputation.soft_impute import kernels
 from gpukit.imputation.soft_impute.iteration import run_together
-from gpukit.imputation.soft_impute.plan import BLOCKS, THREADS
 from gpukit.imputation.spectral.gpu import array_library, shared
 
 
-class Session:
-    """See steps.Session."""
+class DeviceMatrix:
+    """See cpu.DeviceMatrix."""
 
     def __init__(self, known, seen):
         cp = array_library()
@@ -21,41 +21,41 @@ class Session:
         self.pair = flat_of(self.estimate, self.before)
 
     def squares(self):
-        """See steps.Session."""
+        """See cpu.DeviceMatrix."""
         return (self.ahead @ self.ahead.T).get()
 
-    def turned(self, vectors):
-        """See steps.Session."""
+    def multiply_squares(self, vectors):
+        """See cpu.DeviceMatrix."""
         return (self.ahead @ (self.ahead.T @ sent(vectors))).get()
 
-    def projected(self, vectors):
-        """See steps.Session."""
+    def project(self, vectors):
+        """See cpu.DeviceMatrix."""
         self.kept = sent(vectors).T @ self.ahead
         return (self.kept @ self.kept.T).get()
 
     def lower(self, left, right):
-        """See steps.Session."""
+        """See cpu.DeviceMatrix."""
         inner = self.ahead if self.kept is None else self.kept
         pair = (sent(right), inner) if left is None else (sent(left), sent(right) @ inner)
         array_library().matmul(*pair, out=self.estimate)
 
     def compare(self):
-        """See steps.Session."""
+        """See cpu.DeviceMatrix."""
         launch(kernels.compare, BLOCKS, THREADS, *self.pair, self.next, self.parts)
         return self.sums.get().sum(axis=0).tolist()
 
     def proceed(self, momentum):
-        """See steps.Session."""
+        """See cpu.DeviceMatrix."""
         launch(kernels.proceed, BLOCKS, THREADS, *self.pair, *self.given, np.float32(momentum), self.next)
         self.before, self.estimate, self.pair = self.estimate, self.before, self.pair[::-1]
 
-    def answer(self):
-        """See steps.Session."""
+    def estimated(self):
+        """See cpu.DeviceMatrix."""
         return self.before.get()
 
 
 def run_all(iterations):
-    """Run all steps, one step of all matrices at a time: see steps.run_all."""
+    """Run all steps, one step of all matrices at a time."""
     run_together(iterations)
 
 

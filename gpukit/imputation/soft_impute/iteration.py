@@ -3,17 +3,21 @@
 import numpy as np
 
 from gpukit._pool import alone, shared_out
-from gpukit.imputation.soft_impute.plan import CHANGE, SPARE, STEPS, TURNS, WHOLE
+
+STEPS = 25
+CHANGE = 1e-2  # relative change of the estimate at which it stops
+WHOLE = 512  # largest number of rows with all singular values; otherwise only the largest, from the last step
+SPARE = 10  # additional singular vectors
 
 
-def completed(steps, sessions, shares):
-    """Return [(n, m) float32], low-rank estimates of sessions (steps.Session); shares: see plan.SHARES.
+def completed(steps, matrices, shares):
+    """Return [(n, m) float32], low-rank estimates of matrices (cpu.DeviceMatrix); shares: see method.SHARES.
 
-    steps: the module of the sessions.
+    steps: the module of the matrices.
     """
-    iterations = [Iteration(session, share) for session, share in zip(sessions, shares)]
+    iterations = [Iteration(matrix, share) for matrix, share in zip(matrices, shares)]
     steps.run_all(iterations)
-    return [session.answer() for session in sessions]
+    return [matrix.estimated() for matrix in matrices]
 
 
 def run_alone(iteration):
@@ -39,13 +43,13 @@ def run_together(iterations):
 
 
 class Iteration:
-    """Iterated singular-value thresholding of a session's matrix.
+    """Iterated singular-value thresholding of a matrix's matrix.
 
     The threshold is a share of the largest singular value of the first matrix.
     """
 
-    def __init__(self, session, share):
-        self.session, self.share, self.threshold = session, share, None
+    def __init__(self, matrix, share):
+        self.matrix, self.share, self.threshold = matrix, share, None
         self.near, self.momentum, self.done = None, 1.0, False
         self.rng = np.random.default_rng(0)
 
@@ -54,25 +58,25 @@ class Iteration:
 
         With many rows: of its projection to the largest known singular vectors.
         """
-        session = self.session
-        if session.rows <= WHOLE:
-            return session.squares()
+        matrix = self.matrix
+        if matrix.rows <= WHOLE:
+            return matrix.squares()
         if self.near is None:
             self.near = self.draw_directions(4 * SPARE)
-            for _ in range(TURNS):
-                self.near = orthogonal(session.turned(self.near))
-        self.near = orthogonal(session.turned(self.near))
-        return session.projected(self.near)
+            for _ in range(4):
+                self.near = orthogonal(matrix.multiply_squares(self.near))
+        self.near = orthogonal(matrix.multiply_squares(self.near))
+        return matrix.project(self.near)
 
     def step(self, vectors, values):
         """Run one step from the decomposed squares: threshold and apply the momentum."""
         self.lower(*self.extend_vectors(vectors, values))
-        dot, change, size = self.session.compare()
+        dot, change, size = self.matrix.compare()
         if dot > 0 and self.momentum > 1.0:
             self.momentum = 1.0
         following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * self.momentum**2))
         self.done = change <= CHANGE**2 * size
-        self.session.proceed((self.momentum - 1.0) / following)
+        self.matrix.proceed((self.momentum - 1.0) / following)
         self.momentum = following
 
     def extend_vectors(self, vectors, values):
@@ -80,7 +84,7 @@ class Iteration:
         if self.threshold is None:
             self.threshold = self.share * float(values[0])
         while self.near is not None and not self.has_spare(values):
-            more = self.draw_directions(min(len(values), self.session.rows - len(values)))
+            more = self.draw_directions(min(len(values), self.matrix.rows - len(values)))
             self.near = np.column_stack((self.near, more))
             vectors, values = largest(self.squares())
         return vectors, values
@@ -88,22 +92,22 @@ class Iteration:
     def has_spare(self, values):
         """Return True if some values are below the threshold, or all are known."""
         kept = int((values > self.threshold).sum())
-        return kept + SPARE // 2 <= len(values) or len(values) == self.session.rows
+        return kept + SPARE // 2 <= len(values) or len(values) == self.matrix.rows
 
     def lower(self, vectors, values):
-        """Compute the session's estimate by thresholding its matrix."""
+        """Compute the matrix's estimate by thresholding its matrix."""
         kept = values > max(self.threshold, 1e-6 * float(values[0]))
         left = vectors[:, kept]
         right = (1.0 - self.threshold / values[kept]).astype(np.float32)[:, None] * left.T
         if self.near is None:
-            self.session.lower(*((left, right) if 2 * len(right) < len(left) else (None, left @ right)))
+            self.matrix.lower(*((left, right) if 2 * len(right) < len(left) else (None, left @ right)))
         else:
-            self.session.lower(self.near @ left, right)
+            self.matrix.lower(self.near @ left, right)
             self.near = self.near @ vectors[:, : len(right) + 2 * SPARE]
 
     def draw_directions(self, count):
         """Return (n, count) float32 random directions."""
-        return self.rng.normal(size=(self.session.rows, count)).astype(np.float32)
+        return self.rng.normal(size=(self.matrix.rows, count)).astype(np.float32)
 
 
 def orthogonal(vectors):

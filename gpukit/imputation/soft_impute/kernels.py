@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
-from gpukit.imputation.soft_impute.plan import THREADS
+from gpukit.imputation.constants import THREADS
 from gpukit.primitives.block import block_sum
 
 WARPS = THREADS // 32

@@ -5,10 +5,13 @@ import numpy as np
 from gpukit import device as devices
 from gpukit._pool import shared_out
 from gpukit.device.engine import engine
-from gpukit.imputation.baselines.means import level
+from gpukit.imputation.constants import SHARES
 from gpukit.imputation.problem import Method
-from gpukit.imputation.soft_impute.iteration import completed
-from gpukit.imputation.soft_impute.plan import MOST_WORK, SHARES, SMALL, WHOLE
+from gpukit.imputation.simple import level
+from gpukit.imputation.soft_impute.iteration import WHOLE, completed
+
+MOST_WORK = 1 << 37  # of additions
+SMALL = 1 << 20  # numbers of a matrix with at most WHOLE rows that the CPU processes
 
 
 def suits(problem):
@@ -32,8 +35,8 @@ def fill_all(problems, shares):
     given, modules = shared_out(prepare_problem, problems), [steps_of(module) for module in problems]
     for steps in dict.fromkeys(modules):
         indices = [number for number, module in enumerate(modules) if module is steps]
-        sessions = [steps.Session(*given[number][1:]) for number in indices]
-        estimates = completed(steps, sessions, [shares[number] for number in indices])
+        matrices = [steps.DeviceMatrix(*given[number][1:]) for number in indices]
+        estimates = completed(steps, matrices, [shares[number] for number in indices])
         shared_out(lambda pair: add_estimate(given[pair[0]][0], pair[1]), zip(indices, estimates))
     return [base for base, *_ in given]
 

@@ -3,7 +3,8 @@
 Steps: graph Fourier transform, thresholding of every slice, inverse transform.
 
 run.py         one tensor on one device              path.py        the path of thresholds, then fixed ranks
-thresholds.py  start of each slice's lambda          ranks.py       rank of each slice
-formulas.py    scalar formulas with sources          confidence.py  confidence of each vertex
-cpu.py | gpu.py -> twins.py | kernels.py             a Session: one tensor on one device; steps.py its protocol
+thresholds.py  lambda of each slice                  ranks.py       rank of each slice
+choose.py      'auto': weights, center, stopping     confidence.py  confidence of each vertex
+holdout.py     held-out values                       method.py      the method 'spectral'
+cpu.py | gpu.py -> twins.py | kernels.py             one tensor on one device
 """

@@ -23,8 +23,7 @@ import numpy as np
 
 from gpukit._pool import by_rows
 from gpukit.imputation.centering import spread
-
-STEEP = 16
+from gpukit.imputation.constants import STEEP
 
 
 def slice_scores(basis, lacking):

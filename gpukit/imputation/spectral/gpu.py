@@ -1,4 +1,4 @@
-"""Session of a graph tensor on a GPU; cpu.py has the same class. Transforms use cuBLAS through cupy."""
+"""TensorCompletion of a graph tensor on a GPU; cpu.py has the same class. Transforms use cuBLAS through cupy."""
 
 import numpy as np
 
@@ -9,9 +9,11 @@ from gpukit.device.upload import upload
 from gpukit.device.workspace import Workspace
 from gpukit.errors import DeviceError
 from gpukit.graphs.basis import vectors_on_gpu
+from gpukit.imputation.constants import BLOCKS
 from gpukit.imputation.spectral import kernels
 from gpukit.imputation.spectral.cpu import (
     LARGE,
+    Known,
     count_seconds,
     hidden_entries,
     in_units,
@@ -19,23 +21,21 @@ from gpukit.imputation.spectral.cpu import (
     out_of_units,
     unit_of,
 )
-from gpukit.imputation.spectral.steps import Known
 from gpukit.svt.gpu import Thresholding
 from gpukit.svt.warm_start import WarmThresholding, pays
 
-BLOCKS = 264  # of the kernels: two per multiprocessor
 SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
 UNKNOWN = object()  # the device's caps are not initialized
 
 
-class Session:
-    """Computation of one tensor on one basis; arguments, methods and results as cpu.Session.
+class TensorCompletion:
+    """Computation of one tensor on one basis; arguments, methods and results as cpu.TensorCompletion.
 
     observed may be cupy's on this device; missing() and completed() are then cupy's too. Memory: C and Z, a copy of the
     tensor each; the estimate and its last step, two copies of the incomplete vertices; the basis; and gpukit.svt's
     buffers of a batch, at most a GiB, more for a few large slices, and the bases of their subspaces. workspace: of the
-    run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next session; None: own
-    buffers.
+    run (device.workspace.Workspace), whose basis and gpukit.svt buffers are reused by the run's next completion; None:
+    own buffers.
     """
 
     def __init__(self, basis, observed, mask, dtype, workspace=None, known=None):
@@ -49,17 +49,17 @@ class Session:
         self.unit, self.C, self.leading = known or transformed(vectors, observed, dtype, cp)
         self.U = vectors if len(self.rows) == len(vectors) else vectors[cp.asarray(self.rows)]
         now = cp.zeros((len(self.rows), self.C.shape[1]), dtype)
-        self.make_room(now, cp.zeros_like(now))
+        self.allocate_buffers(now, cp.zeros_like(now))
 
-    def make_room(self, now, before):
-        """See cpu.Session."""
+    def allocate_buffers(self, now, before):
+        """See cpu.TensorCompletion."""
         cp, dtype = array_library(), now.dtype
         self.now, self.before = now, before
         self.rounding = 10.0 * float(np.finfo(dtype).eps)
         self.Z = cp.empty_like(self.C)
         self.lam, self.cap = cp.zeros(len(self.C), dtype), cp.zeros(len(self.C), np.int32)
         self.sums = cp.zeros((BLOCKS, 2))
-        self.new, self.columns = self.room_for_new()
+        self.new, self.columns = self.allocate_estimate()
         hidden = cp.ones((1, 1), bool) if self.hidden is None else self.hidden
         self.lists = [shared(array.ravel()) for array in (self.now, self.before)]
         self.seconds, self.marks = {"transform": 0.0, "thresholding": 0.0}, [Mark() for _ in range(4)]
@@ -69,29 +69,29 @@ class Session:
         self.threshold = None if self.warm else self.thresholding(shared(Z))
         self.capped = UNKNOWN
 
-    def room_for_new(self):
+    def allocate_estimate(self):
         """Return (buffer for some columns of the new estimate, flat; their number)."""
         columns = max(1, min(self.now.shape[1], SCRATCH // max(1, len(self.U) * self.Z.itemsize)))
         return array_library().empty(len(self.U) * columns, self.Z.dtype), columns
 
     def largest(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         if self.leading is None or self.warm:  # this also initializes the subspace
             self.Z[...] = self.C
-            found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self.values()[:, 0]
+            found = self.warm.leading()[:, 0].astype(np.float64) / self.unit if self.warm else self._values()[:, 0]
             self.leading = found
         return self.leading
 
     def known(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         return Known(self.unit, self.C, self.leading)
 
     def spectrum(self, count):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         self.transform(self.now)
-        return self.values()[:, :count]
+        return self._values()[:, :count]
 
-    def values(self):
+    def _values(self):
         """Return (K, min(m, n)) float64 on the host: the singular values of the slices of Z."""
         whole = self.thresholding(None, whole=True)
         whole.run()
@@ -104,7 +104,7 @@ class Session:
         return Thresholding(Z, lam, out, cap=cap, workspace=self.workspace, **options)
 
     def step(self, lam, cap=None, momentum=0.0):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         begun, there, done, back = self.marks
         begun.record()
         launch(kernels.extrapolate, BLOCKS, kernels.THREADS, *self.lists, self.Z.dtype.type(momentum))
@@ -135,7 +135,7 @@ class Session:
         self.Z += self.C
 
     def transform_back(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         totals = np.zeros(2)
         for first in range(0, self.now.shape[1], self.columns):
             Z = self.Z[:, first : first + self.columns]
@@ -145,7 +145,7 @@ class Session:
         return float(totals[0]), float(totals[1])
 
     def keep(self, new, first):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         hidden, now, before, sums = self.tables
         launch(kernels.renew, BLOCKS, kernels.THREADS, shared(new), hidden, first, now, before, sums)
         return self.sums.get().sum(axis=0)
@@ -155,7 +155,7 @@ class Session:
         return flat.reshape(-1, *self.shape)
 
     def missing(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         if self.mask.ndim == 1:
             found = self.slices(self.now)
         else:
@@ -164,7 +164,7 @@ class Session:
         return out_of_units(found, self.unit, self.observed.dtype)
 
     def completed(self):
-        """See cpu.Session."""
+        """See cpu.TensorCompletion."""
         out = self.observed.copy()
         out[place_like(~self.mask, out)] = self.missing()
         return out

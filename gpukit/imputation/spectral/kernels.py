@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
+from gpukit.imputation.constants import THREADS
 
-THREADS = 256
 ZERO = np.float32(0.0)  # promoted to float64 with a float64 operand
 
 

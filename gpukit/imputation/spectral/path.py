@@ -4,11 +4,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.imputation.spectral.formulas import next_momentum, usual_decay
+from gpukit.imputation.constants import RANK_TOLERANCE, WAIT
 from gpukit.imputation.spectral.ranks import choose_ranks, count_leading
-
-WAIT = 2.0  # relative change per lambda's share above which lambda waits
-RANK_TOLERANCE = 1e-4  # times tolerance: end of the phase of fixed ranks, which converges linearly
+from gpukit.imputation.spectral.thresholds import next_momentum, usual_decay
 
 
 class Options(NamedTuple):
@@ -56,13 +54,14 @@ class Fit(NamedTuple):
     rank_phase: str
 
 
-def fit_path(session, first, options, watch=None, progress=None):
+def fit_path(completion, first, options, watch=None, progress=None):
     """Run the path, then the phase of fixed ranks: a Fit.
 
-    first (K,): lambda^1. The estimate is in the session. options: Options. watch: called with the session after every
-    iteration, returns a hold-out error. progress: called as progress("path" | "rank", done, total, {"change", "rank"}).
+    first (K,): lambda^1. The estimate is in the completion. options: Options. watch: called with the completion after
+    every iteration, returns a hold-out error. progress: called as progress("path" | "rank", done, total, info) with
+    info {"change", "rank"}.
     """
-    path_run = PathRun(session, options.accelerate, watch, progress)
+    path_run = PathRun(completion, options.accelerate, watch, progress)
     along_path(path_run, first, options)
     outcome = fixed_ranks(path_run, first, options) if options.rank_phase else "off"
     return Fit(path_run.history(), path_run.ranks, outcome)
@@ -96,16 +95,16 @@ def along_path(path_run, first, options):
 
 def fixed_ranks(path_run, first, options):
     """Project to the rank of each slice; slices without a clear rank keep the last lambda."""
-    session = path_run.session
-    count = count_leading(min(session.shape))
+    completion = path_run.completion
+    count = count_leading(min(completion.shape))
     if not count:
         return "none"
-    chosen = choose_ranks(session.spectrum(count), session.rounding)
+    chosen = choose_ranks(completion.spectrum(count), completion.rounding)
     if not chosen.clear:
         return "unclear"
     last = path_run.rows[-1]["scale"] if path_run.rows else 1.0
     lam = np.where(chosen.is_clear, 0.0, first * last)
-    cap = np.where(chosen.is_clear, chosen.ranks, min(session.shape)).astype(np.int32)
+    cap = np.where(chosen.is_clear, chosen.ranks, min(completion.shape)).astype(np.int32)
     path_run.rest()
     for _ in range(options.rank_iterations):
         if path_run.step("rank", options.rank_iterations, lam, cap, 0.0) <= options.tolerance * RANK_TOLERANCE:
@@ -114,10 +113,10 @@ def fixed_ranks(path_run, first, options):
 
 
 class PathRun:
-    """Steps of a session with momentum, and their records."""
+    """Steps of a completion with momentum, and their records."""
 
-    def __init__(self, session, accelerate, watch, progress):
-        self.session, self.accelerate, self.watch, self.progress = session, accelerate, watch, progress
+    def __init__(self, completion, accelerate, watch, progress):
+        self.completion, self.accelerate, self.watch, self.progress = completion, accelerate, watch, progress
         self.t, self.rows, self.ranks = 1.0, [], np.zeros(0, np.int32)
 
     def rest(self):
@@ -127,9 +126,9 @@ class PathRun:
     def step(self, phase, total, lam, cap, scale):
         """Run one iteration; return its relative change."""
         self.t, momentum = next_momentum(self.t)
-        change, size, self.ranks = self.session.step(lam, cap, momentum if self.accelerate else 0.0)
+        change, size, self.ranks = self.completion.step(lam, cap, momentum if self.accelerate else 0.0)
         relative = change / size if size > 0 else float(change > 0)
-        error = self.watch(self.session) if self.watch else np.nan
+        error = self.watch(self.completion) if self.watch else np.nan
         row = {
             "phase": phase,
             "scale": scale,

@@ -7,11 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-CLEAR = 3.0  # least ratio of adjacent singular values of a clear rank
-CLEAR_TOGETHER = 2.0  # least geometric mean of the ratio over the slices for a common rank
-ALONE = 2.0  # least ratio to the next largest ratio; otherwise a cut would remove signal
-MOST_CLEAR = 0.8  # least share of slices with clear ranks if there is no common one
-DISSENT = 0.75  # power of the usual ratio: slices with a less clear other rank get the common one
+from gpukit.imputation.constants import CLEAR_RATIO, CLEAR_SHARE, DISSENT, DISTINCT_RATIO
 
 
 class Ranks(NamedTuple):
@@ -41,7 +37,7 @@ def choose_ranks(values, rounding):
     alive = values[:, 0] > floor
     ratios = np.maximum(values[:, :-1], floor) / np.maximum(values[:, 1:], floor)
     ranks = np.where(alive, ratios.argmax(axis=1) + 1, 0).astype(np.int32)
-    is_clear = ~alive | stands_out(ratios, CLEAR)
+    is_clear = ~alive | stands_out(ratios, CLEAR_RATIO)
     common = common_rank(ratios[alive])
     if common:
         largest = ratios.max(axis=1)
@@ -49,7 +45,7 @@ def choose_ranks(values, rounding):
         ranks[alive & (largest < usual**DISSENT)] = common
         is_clear |= ranks == common
         return Ranks(ranks, is_clear, True)
-    return Ranks(ranks, is_clear, bool(alive.any() and is_clear[alive].mean() >= MOST_CLEAR))
+    return Ranks(ranks, is_clear, bool(alive.any() and is_clear[alive].mean() >= CLEAR_SHARE))
 
 
 def common_rank(ratios):
@@ -57,11 +53,11 @@ def common_rank(ratios):
     if not len(ratios):
         return 0
     together = np.exp(np.log(ratios).mean(axis=0, keepdims=True))
-    return int(together.argmax()) + 1 if stands_out(together, CLEAR_TOGETHER)[0] else 0
+    return int(together.argmax()) + 1 if stands_out(together, DISTINCT_RATIO)[0] else 0
 
 
 def stands_out(ratios, clear):
     """Return (K,) bool: True if the largest of (K, count) ratios is clear and clearly larger than the others."""
     ordered = np.sort(ratios, axis=1)
-    least = clear if ratios.shape[1] == 1 else np.maximum(clear, ALONE * ordered[:, -2])
+    least = clear if ratios.shape[1] == 1 else np.maximum(clear, DISTINCT_RATIO * ordered[:, -2])
     return ordered[:, -1] >= least

@@ -7,9 +7,9 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base.arrays import place_like
 from gpukit.device.engine import engine
-from gpukit.imputation import holdout
 from gpukit.imputation.centering import centred, mean_of
-from gpukit.imputation.shared.parts import can_share
+from gpukit.imputation.distributed.partition import can_share
+from gpukit.imputation.spectral import holdout
 from gpukit.imputation.spectral.path import Fit, Options, best_options, fit_path
 from gpukit.imputation.spectral.thresholds import first_thresholds
 from gpukit.timing import work_clock
@@ -18,20 +18,20 @@ from gpukit.timing import work_clock
 class Place(NamedTuple):
     """Graph and device of a completion: basis (basis.GraphBasis), device (device.Device), dtype.
 
-    workspace: of the current run (device.workspace.Workspace), None between runs; crew: shared.crew.Crew of the ranks
-    that share large tensors, None: this process only.
+    workspace: of the current run (device.workspace.Workspace), None between runs; worker: distributed.worker.Worker of
+    the ranks that share large tensors, None: this process only.
     """
 
     basis: object
     device: object
     dtype: object
     workspace: object = None
-    crew: object = None
+    worker: object = None
 
     @property
     def alone(self):
         """Place without other ranks."""
-        return self._replace(crew=None)
+        return self._replace(worker=None)
 
 
 class Setting(NamedTuple):
@@ -52,18 +52,18 @@ class Outcome(NamedTuple):
 
 
 def start(place, setting, observed, mask, known=None):
-    """Return (session, first thresholds) of a centred tensor (N, m, n).
+    """Return (completion, first thresholds) of a centred tensor (N, m, n).
 
-    It is 0 where the mask is False. known: of an earlier session.
+    It is 0 where the mask is False. known: of an earlier completion.
     """
-    if place.crew is not None and can_share(observed.shape, place.basis.size, place.crew.team.size):
-        from gpukit.imputation.shared.session import SharedSession
+    if place.worker is not None and can_share(observed.shape, place.basis.size, place.worker.team.size):
+        from gpukit.imputation.distributed.completion import DistributedCompletion
 
-        session = SharedSession(place.crew, place.basis, observed, mask, place.dtype)
+        completion = DistributedCompletion(place.worker, place.basis, observed, mask, place.dtype)
     else:
         steps = engine(place.device, "gpukit.imputation.spectral")
-        session = steps.Session(place.basis, observed, mask, place.dtype, place.workspace, known)
-    return session, first_thresholds(setting.weights, setting.exponent, place.basis.values, session.largest())
+        completion = steps.TensorCompletion(place.basis, observed, mask, place.dtype, place.workspace, known)
+    return completion, first_thresholds(setting.weights, setting.exponent, place.basis.values, completion.largest())
 
 
 def impute(place, setting, tensor, mask, hidden=None, progress=None):
@@ -79,10 +79,10 @@ def impute(place, setting, tensor, mask, hidden=None, progress=None):
     sizes = "{:,} slices of {} x {}".format(*tensor.shape)
     with devices.reported(place.device, f"Imputing {sizes}"):
         begun = work_clock()
-        session, first = start(place, setting, centred(tensor, parts.observed, mean), parts.observed)
-        fit = fit_path(session, first, setting.options, watch, progress)
-        estimate = session.missing()
-    seconds = {"iterations": work_clock() - begun, **getattr(session, "seconds", {})}
+        completion, first = start(place, setting, centred(tensor, parts.observed, mean), parts.observed)
+        fit = fit_path(completion, first, setting.options, watch, progress)
+        estimate = completion.missing()
+    seconds = {"iterations": work_clock() - begun, **getattr(completion, "seconds", {})}
     return Outcome(added(estimate, mean, parts.observed), fit, seconds)
 
 

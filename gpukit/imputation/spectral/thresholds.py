@@ -1,11 +1,11 @@
-"""Start of each spectral slice's threshold, lambda_k^1; the path is lambda^(j+1) = c lambda^j."""
+"""Thresholds of the spectral slices: the first ones, lambda_k^1, and the path lambda^(j+1) = c lambda^j."""
 
 from typing import Literal, get_args
 
 import numpy as np
 
 from gpukit.base import check_choice
-from gpukit.imputation.spectral.formulas import frequency_weight
+from gpukit.imputation.constants import FREQUENCY_FLOOR, PATH_END
 
 Weights = Literal["slice", "common", "frequency"]
 WEIGHTS = get_args(Weights)
@@ -25,3 +25,25 @@ def first_thresholds(weights, exponent, frequencies, largest):
         return np.full(len(largest), float(largest.max()))
     weight = frequency_weight(frequencies, max(float(frequencies.max()), 1e-300), exponent)
     return weight * float((largest / weight).max())
+
+
+def next_momentum(t):
+    """Return (t', beta): next t and weight of the last step in y = x + beta (x - x_before); t = 1 at first.
+
+    Source: Beck and Teboulle, "A fast iterative shrinkage-thresholding algorithm" (2009), Eq. (4.2)-(4.3).
+    """
+    following = (1.0 + (1.0 + 4.0 * t * t) ** 0.5) / 2.0
+    return following, (t - 1.0) / following
+
+
+def frequency_weight(mu, largest, exponent):
+    """Return (FREQUENCY_FLOOR + mu / largest)^exponent: relative threshold of a slice of eigenvalue mu."""
+    return (FREQUENCY_FLOOR + mu / largest) ** exponent
+
+
+def usual_decay(iterations):
+    """Return the decay of a path that ends at PATH_END.
+
+    PATH_END is relative to its start; the path has `iterations` steps.
+    """
+    return PATH_END ** (1.0 / iterations)

@@ -5,10 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import place_like
+from gpukit.imputation.constants import NIGHT_HOURS
+from gpukit.imputation.periods import DAY
 
-HOUR, DAY = 3600, 86_400  # seconds; clocks are set back by an hour
-NIGHT = 4  # hours after eleven, the range of times to which clocks are set back
-APART = 0.5  # fraction of a step over which repeated times are spread
+HOUR = 3600  # seconds; clocks are set back by an hour
 
 
 class Clock(NamedTuple):
@@ -59,8 +59,8 @@ def clock_of(times):
         return Clock(at, None, [])
     found = set_back(at)
     if found is not None:
-        told = "times fall by an hour at night: the clock was set back there, and what follows is later."
-        return Clock(found, None, [told])
+        note = "times fall by an hour at night: the clock was set back there, and what follows is later."
+        return Clock(found, None, [note])
     order = np.argsort(at, kind="stable")
     notes = [] if (np.diff(at[order]) > 0).all() else ["times repeat: their columns count as next to each other."]
     order = None if (order == np.arange(len(order))).all() else order
@@ -75,7 +75,7 @@ def set_back(at):
     """
     steps = np.diff(at)
     usual = np.median(steps)
-    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((at[1:] + HOUR) % DAY < NIGHT * HOUR)
+    falls = np.isclose(steps, usual - HOUR) & (steps < 0) & ((at[1:] + HOUR) % DAY < NIGHT_HOURS * HOUR)
     if usual <= 0 or not falls.any() or (steps <= 0).sum() > falls.sum():
         return None
     later = np.cumsum(np.concatenate(([0], falls)))
@@ -92,4 +92,4 @@ def spread(at):
     values, first, counts = np.unique(at, return_index=True, return_counts=True)
     steps = np.diff(values, append=values[-1] + (np.median(np.diff(values)) if len(values) > 1 else 1.0))
     within = np.arange(len(at)) - np.repeat(first, counts)
-    return at + APART * np.repeat(steps / counts, counts) * within
+    return at + 0.5 * np.repeat(steps / counts, counts) * within

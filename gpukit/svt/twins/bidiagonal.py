@@ -12,8 +12,6 @@ from gpukit._jit import njit
 from gpukit.scheduler import by_block
 from gpukit.svt.formulas import ZERO, binary_scale, reflection
 
-THIN = 2  # ratio of sides from which a slice is reduced to a triangle first
-
 
 @njit
 def _stage(X, turned, B):
@@ -165,7 +163,7 @@ def _tall(X, B):
 @njit
 def _rows_of(p, q):
     """Return rows of B: p if the slice is reduced to a triangle first, in passes along its longer side."""
-    return p if q >= THIN * p else q
+    return p if q >= 2 * p else q
 
 
 @by_block(lambda X: len(X))

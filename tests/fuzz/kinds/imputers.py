@@ -88,7 +88,7 @@ def fitted_members():
 
 def spectral_member():
     """The spectral method as a member of an ensemble."""
-    from gpukit.imputation.auto.spectral import packed
+    from gpukit.imputation.spectral.method import packed
     from gpukit.imputation.spectral.path import Options
     from gpukit.imputation.spectral.run import Setting
 

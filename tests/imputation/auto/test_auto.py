@@ -9,12 +9,12 @@ from support import thinned
 
 from gpukit import GraphImputer
 from gpukit.errors import DataError
-from gpukit.imputation import names
-from gpukit.imputation.auto import calibration, deviations, gap_kinds, judging, methods, mixing, run
+from gpukit.imputation import options
+from gpukit.imputation.auto import calibration, ensemble, gap_kinds, judging, methods, run, uncertainty
 from gpukit.imputation.auto import plan as planned
 from gpukit.imputation.auto.judging import Fold, error_of
+from gpukit.imputation.constants import ZEROS
 from gpukit.imputation.problem import Method, Problem, always
-from gpukit.imputation.serve import FLOOR
 from gpukit.persist import load_model
 from imputation.inputs import problem
 
@@ -51,15 +51,15 @@ def test_places():
     assert set(gap_kinds.kinds(asked(np.ones((3, 6)), seen, False))[0]) == {gap_kinds.ALWAYS}
 
 
-@pytest.mark.parametrize("metric", names.METRICS)
+@pytest.mark.parametrize("metric", options.METRICS)
 def test_a_mean_of_independent_errors_beats_its_parts(metric):
     rng = np.random.default_rng(0)
     truth = rng.normal(size=3000)
     estimates = truth + rng.normal(size=(3, 3000)) * [[1.0], [1.0], [9.0]]
     kinds = np.full(3000, gap_kinds.ALWAYS, np.int8)
-    shares = mixing.shares_of(estimates, truth, kinds, metric)
+    shares = ensemble.shares_of(estimates, truth, kinds, metric)
     np.testing.assert_allclose(shares.sum(axis=1), 1.0)
-    mixed = mixing.weighted_mean(estimates, shares, kinds)
+    mixed = ensemble.weighted_mean(estimates, shares, kinds)
     assert error_of(mixed - truth, metric) < 0.8 * error_of(estimates[0] - truth, metric)
     assert shares[gap_kinds.ALWAYS, 2] <= 0.05
 
@@ -69,9 +69,9 @@ def test_each_kind_has_shares_of_its_own():
     truth, kinds = rng.normal(size=2000), np.repeat([gap_kinds.NEVER, gap_kinds.ALWAYS], 1000).astype(np.int8)
     good, bad = truth + 0.1 * rng.normal(size=2000), truth + 5 * rng.normal(size=2000)
     estimates = np.where(kinds == gap_kinds.NEVER, [good, bad], [bad, good])
-    shares = mixing.shares_of(estimates, truth, kinds, "absolute")
+    shares = ensemble.shares_of(estimates, truth, kinds, "absolute")
     assert shares[gap_kinds.NEVER, 0] > 0.9 and shares[gap_kinds.ALWAYS, 1] > 0.9
-    assert np.abs(mixing.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
+    assert np.abs(ensemble.weighted_mean(estimates, shares, kinds) - truth).mean() < 0.5
 
 
 @pytest.mark.parametrize("zeros", [0.0, 0.97])
@@ -87,26 +87,45 @@ def test_nothing_is_filled_in_with_certainty(zeros):
 def test_deviations_hold_on_vertices_that_they_were_not_learned_on():
     rng, held = np.random.default_rng(0), []
     for _ in range(60):
-        offsets, features = rng.normal(size=30), rng.normal(size=(30, deviations.FEATURES))
-        errors = deviations.Errors(
+        offsets, features = rng.normal(size=30), rng.normal(size=(30, uncertainty.FEATURES))
+        errors = uncertainty.Errors(
             offsets.repeat(40), np.full(1200, gap_kinds.NEVER, np.int8), features.repeat(40, axis=0)
         )
         parts = [errors.select(slice(200 * fold, 200 * fold + 200)) for fold in range(5)]
-        found = deviations.learn(parts, 25)
+        found = uncertainty.learn(parts, 25)
         held.append(np.abs(offsets[25:]) < 1.645 * found.at(errors.kinds[1000::40], features[25:]))
     assert 0.85 < np.mean(held) < 0.97
+
+
+def test_deviations_of_a_hundred_errors_follow_the_features():
+    rng, kinds = np.random.default_rng(0), np.full(100, gap_kinds.ALWAYS, np.int8)
+    features = rng.normal(size=(200, uncertainty.FEATURES))
+    errors = uncertainty.Errors(np.exp(features[:, 0]) * rng.normal(size=200), np.tile(kinds, 2), features)
+    found = uncertainty.learn([errors.select(slice(0, 100)), errors.select(slice(100, None))])
+    small, large = (found.at(kinds[:1], sign * np.eye(1, uncertainty.FEATURES)) for sign in (-1.0, 1.0))
+    assert large > 4 * small
+
+
+@pytest.mark.parametrize("share, noted", [(0.4, False), (0.6, True)])
+def test_a_value_of_most_entries_is_noted(share, noted):
+    values = np.arange(100.0)
+    values[: int(100 * share)] = -1.0
+    problem = asked(values.reshape(4, 25), np.ones((4, 25), bool))
+    place = SimpleNamespace(basis=SimpleNamespace(exact=False))
+    notes = run.notes_of(problem._replace(options=SimpleNamespace(method="auto"), place=place))
+    assert ["observed is -1" in note for note in notes] == [True] * noted
 
 
 def test_few_runs_widen_no_interval():
     rng, parts = np.random.default_rng(0), []
     for _ in range(8):
-        errors, features = rng.normal(size=200), rng.normal(size=(200, deviations.FEATURES))
-        parts.append(deviations.Errors(errors, np.full(200, gap_kinds.ALWAYS, np.int8), features))
+        errors, features = rng.normal(size=200), rng.normal(size=(200, uncertainty.FEATURES))
+        parts.append(uncertainty.Errors(errors, np.full(200, gap_kinds.ALWAYS, np.int8), features))
     found, whole = (
-        deviations.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
+        uncertainty.learn([part._replace(kinds=np.full(200, kind, np.int8)) for part in parts], units=8)
         for kind in (gap_kinds.ALWAYS, gap_kinds.NEVER)
     )
-    assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - deviations.MOST_SHARE) < 0.01
+    assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(whole.coverage[0.9] - uncertainty.MOST_COVERED) < 0.01
 
 
 @pytest.mark.slow
@@ -129,7 +148,7 @@ def test_series_are_filled_in_along_time_and_the_report_says_so(tmp_path):
     np.testing.assert_allclose([row[2:] for row in again.report_], [row[2:] for row in model.report_])
 
 
-@pytest.mark.parametrize("name", thinned(sorted({*methods.NAMES, *names.METHODS})))
+@pytest.mark.parametrize("name", thinned(sorted({*methods.NAMES, *options.METHODS})))
 def test_every_method_by_its_name(name):
     """Every name in either table is accepted."""
     truth, seen = waves(), np.random.default_rng(0).random((N, T)) > 0.2
@@ -239,14 +258,14 @@ def test_a_bend_that_costs_squares_is_none():
 
 def test_deviations_follow_the_signs_and_their_intervals_hold():
     rng, kinds = np.random.default_rng(0), np.full(5000, gap_kinds.ALWAYS, np.int8)
-    features = rng.normal(size=(5000, deviations.FEATURES))
+    features = rng.normal(size=(5000, uncertainty.FEATURES))
     sizes = np.exp(0.8 * features[:, 2])
-    errors = deviations.Errors(sizes * rng.normal(size=5000), kinds, features)
-    found = deviations.learn([errors.select(slice(0, 2500)), errors.select(slice(2500, None))])
+    errors = uncertainty.Errors(sizes * rng.normal(size=5000), kinds, features)
+    found = uncertainty.learn([errors.select(slice(0, 2500)), errors.select(slice(2500, None))])
     assert abs(found.coverage[0.9] - 0.9) < 0.01 and abs(found.coverage[0.5] - 0.5) < 0.05
     assert np.corrcoef(np.log(found.at(kinds, features)), np.log(sizes))[0, 1] > 0.95
-    few = deviations.learn([deviations.Errors(np.ones(30), kinds[:30], features[:30])])
-    np.testing.assert_allclose(few.at(kinds, features), 1 / deviations.WIDE)
+    few = uncertainty.learn([uncertainty.Errors(np.ones(30), kinds[:30], features[:30])])
+    np.testing.assert_allclose(few.at(kinds, features), 1 / uncertainty.WIDE)
 
 
 def test_a_setting_is_the_one_that_errs_least_on_all_folds_of_a_trial():
@@ -271,7 +290,7 @@ def test_finalists_are_near_the_best_of_a_group_and_unlike_each_other():
     sizes = {"last-value": (1.0, 9.0), "interpolation": (1.2, 9.0), "seasonal": (1.6, 1.0), "akima": (1.2, 9.0)}
     errors = np.abs(rng.normal(size=200)) + 1.0
     trials = [
-        run.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
+        judging.MethodTrial(methods.BY_NAME[name], {}, np.concatenate([size * errors for size in both]), groups, [])
         for name, both in sizes.items()
     ]
     assert run.choose_finalists(trials, "absolute") == {"last-value", "interpolation", "seasonal"}
@@ -347,7 +366,7 @@ def test_long_methods_and_those_of_the_host_have_threads_of_their_own_on_a_gpu(m
         threads[at] = threading.current_thread()
         return 10 * at
 
-    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.MANY + 1, False)):
+    for is_cuda, count, apart in ((True, 3, True), (False, 3, False), (True, judging.KRIGING_GRID_VERTICES + 1, False)):
         place = SimpleNamespace(device=SimpleNamespace(is_cuda=is_cuda, index=2))
         problem = SimpleNamespace(place=place, values=np.zeros((count, 1)))
         assert judging.run_concurrently(problem, methods, work, heard.append) == [0, 10, 20, 30]
@@ -393,7 +412,7 @@ def test_side_by_side_answers_are_the_same(monkeypatch):
 def test_what_is_filled_in_ends_where_what_is_observed_does():
     rng = np.random.default_rng(0)
     truth, seen = np.maximum(waves() - 10.0, 0.0), rng.random((N, T)) > 0.2
-    assert (truth[seen] == 0).mean() > FLOOR
+    assert (truth[seen] == 0).mean() > ZEROS
     by_zero, beyond = (
         GraphImputer(method="spectral", device="cpu").fit(ring(), values, seen).completed_[~seen]
         for values in (truth, truth - 1e-3)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.auto import deviations, gap_kinds, growth
+from gpukit.imputation.auto import gap_kinds, growth, uncertainty
 from gpukit.persist import load_model
 from imputation.auto.test_auto import asked
 
@@ -28,7 +28,7 @@ def covered(values, missing):
     """Return (coverage of 90 % intervals, deviations) of a fit without growth."""
     given = np.where(missing, np.nan, values)
     model = GraphImputer(device="cpu").fit(None, given, times=np.arange(values.shape[1]))
-    within = np.abs(model.completed_ - values) <= deviations.WIDE * model.deviation_
+    within = np.abs(model.completed_ - values) <= uncertainty.WIDE * model.deviation_
     return within[missing].mean(), model
 
 
@@ -66,20 +66,20 @@ def test_errors_say_how_deviations_grow(power):
     rng, parts, changes = np.random.default_rng(0), [], []
     for _ in range(4):
         changes.append(np.exp(rng.uniform(0, 3, 300)))
-        features = rng.normal(size=(300, deviations.FEATURES))
+        features = rng.normal(size=(300, uncertainty.FEATURES))
         errors = 2.0 * changes[-1] ** power * rng.normal(size=300)
-        parts.append(deviations.Errors(errors, np.full(300, gap_kinds.KINDS - 1), features))
-    found = deviations.learn_with_growth(parts, changes)
+        parts.append(uncertainty.Errors(errors, np.full(300, gap_kinds.KINDS - 1), features))
+    found = uncertainty.learn_with_growth(parts, changes)
     assert found.growth[1] == power
-    low, high = found.at(np.full(2, gap_kinds.KINDS - 1), np.zeros((2, deviations.FEATURES)), np.array([1.0, 20.0]))
+    low, high = found.at(np.full(2, gap_kinds.KINDS - 1), np.zeros((2, uncertainty.FEATURES)), np.array([1.0, 20.0]))
     assert 1.5 < low < 3.5 and abs(high / low / 20**power - 1) < 1e-9
 
 
 def test_few_values_beyond_ends_are_like_others():
     rng = np.random.default_rng(0)
-    part = deviations.Errors(rng.normal(size=400), np.full(400, 2), rng.normal(size=(400, deviations.FEATURES)))
+    part = uncertainty.Errors(rng.normal(size=400), np.full(400, 2), rng.normal(size=(400, uncertainty.FEATURES)))
     changes = np.r_[np.ones(10), np.zeros(390)]
-    found, plain = deviations.learn_with_growth([part, part], [changes] * 2), deviations.learn([part, part])
+    found, plain = uncertainty.learn_with_growth([part, part], [changes] * 2), uncertainty.learn([part, part])
     np.testing.assert_array_equal(found.at(part.kinds, part.features, changes), plain.at(part.kinds, part.features))
 
 

@@ -42,7 +42,7 @@ def test_few_vertices_are_hidden_one_by_one_and_each_of_them():
 def test_where_runs_are_few_folds_are_more():
     seen = np.ones((6, 1000), bool)
     seen[:, -20:] = False
-    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.MORE
+    assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.MOST_FOLDS
     seen[np.random.default_rng(0).random(seen.shape) < 0.2] = False
     assert len(masking.folds_of(asked(np.ones((6, 1000)), seen), 0)) == masking.FOLDS
 
@@ -69,7 +69,7 @@ def test_runs_stay_whole_however_many_folds_there_are():
     np.testing.assert_array_equal(masking.keep_untouched(hidden, taken), [[0, 0, 0, 1], [1, 0, 0, 0]])
 
 
-def test_what_is_yet_to_come_is_told_from_what_was_before():
+def test_a_forecast_uses_earlier_values():
     seen = np.ones((6, 100), bool)
     seen[:, -10:] = False
     folds = masking.folds_of(asked(np.ones((6, 100)), seen), 0)
@@ -92,7 +92,7 @@ def begun_late(rows):
     return seen
 
 
-def test_sensors_that_begin_late_are_told_at_those_times():
+def test_sensors_that_begin_late_are_judged_at_those_times():
     seen = begun_late(20)
     folds = masking.folds_of(asked(np.ones((20, 200)), seen), 1)
     early = [hidden[:, :60] for hidden, _ in folds]
@@ -162,7 +162,7 @@ def test_columns_without_an_order_have_no_ends():
 
 
 @pytest.mark.parametrize("joined", [True, False])
-def test_vertices_that_nothing_joins_are_told_by_the_means(joined):
+def test_isolated_vertices_take_the_means(joined):
     rng = np.random.default_rng(0)
     values, seen = 5 + rng.normal(size=(12, 1)) + np.zeros((12, 40)), np.ones((12, 40), bool)
     A = np.ones((12, 12)) - np.eye(12)
@@ -185,4 +185,4 @@ def test_it_gives_up_where_hardly_a_run_is_free(monkeypatch):
     monkeypatch.setattr(masking, "keep_untouched", lambda *given: laid.append(0) or untouched(*given))
     seen = np.random.default_rng(0).random((40, 300)) > 0.3
     folds = masking.folds_of(asked(np.ones((40, 300)), seen), 3, 8)
-    assert len(folds) == 8 and len(laid) < masking.TRIES / 2
+    assert len(folds) == 8 and len(laid) < 100

@@ -5,9 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.imputation.auto import deviations, gap_kinds, plan_builder
-from gpukit.imputation.auto.judging import Fold
+from gpukit.imputation.auto import gap_kinds, plan_builder, uncertainty
+from gpukit.imputation.auto.judging import Fold, MethodTrial
 from gpukit.imputation.auto.plan import Plan
+
+
+def judged_trial(name, estimates, setting=None, error=0.0):
+    """A MethodTrial with an error on all of six values."""
+    return MethodTrial(SimpleNamespace(name=name), setting or {}, np.full(6, error), None, estimates)
 
 
 def fold(columns):
@@ -23,12 +28,11 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 
     That method has error 1 on the first fold and 3 on the second, so its error on both is twice that on the first.
     """
-    trial = lambda name, error: SimpleNamespace(  # noqa: E731
-        method=SimpleNamespace(name=name), setting={"options": 7, "lags": 3}, residuals=np.full(6, error)
-    )
-    judged = plan_builder.Judged("local", {}, [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
+    judged = judged_trial("local", [np.full((3, 6), 1.0), np.full((3, 6), -3.0)])
     folds = [fold([0, 1]), fold([4, 5])]
-    rows = plan_builder.report(folds, [judged], [trial("local", 1.0), trial("smoothness", 5.0)], {"local": 1.0}, metric)
+    setting = {"options": 7, "lags": 3}
+    trials = [judged_trial(name, [], setting, error) for name, error in (("local", 1.0), ("smoothness", 5.0))]
+    rows = plan_builder.report(folds, [judged], trials, {"local": 1.0}, metric)
     assert [(row.name, row.error, row.folds, row.share) for row in rows] == [
         ("local", pytest.approx(2.0), 2, 1.0),
         ("smoothness", pytest.approx(10.0), 1, 0.0),
@@ -39,10 +43,10 @@ def test_errors_of_methods_tried_on_one_fold_are_scaled_to_all(metric):
 @pytest.mark.parametrize("strengths", [(0.0,) * 3, (1.0,) * 3])
 def test_deviations_of_a_fold_are_learned_on_the_others(strengths):
     """Errors of a fold have one size, which ends the others' intervals."""
-    count, features = 500, np.zeros((500, deviations.FEATURES))
+    count, features = 500, np.zeros((500, uncertainty.FEATURES))
     kinds = np.full(count, gap_kinds.ALWAYS, np.int8)
-    parts = [deviations.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
-    found = deviations.WIDE * deviations.predict_left_out(parts, strengths)
+    parts = [uncertainty.Errors(np.full(count, size), kinds, features) for size in (1.0, 4.0)]
+    found = uncertainty.WIDE * uncertainty.predict_left_out(parts, strengths)
     np.testing.assert_allclose(found, np.repeat([4.0, 1.0], count))
 
 
@@ -60,7 +64,7 @@ def test_methods_with_tiny_shares_are_dropped(monkeypatch):
     drawn = np.tile([0.5, 0.496, 0.004], (gap_kinds.KINDS, 1))
     drawn[3] = [0.001, 0.999, 0.0]
     monkeypatch.setattr(plan_builder, "shares_of", lambda *arguments: drawn)
-    judged = [plan_builder.Judged(name, {}, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]
+    judged = [judged_trial(name, [np.zeros((3, 6))]) for name in ("local", "akima", "kriging")]
     members, shares = plan_builder.choose_members([fold([1])], [np.zeros((3, 6), np.int8)], judged, "absolute")
     assert [member.name for member in members] == ["local", "akima"]
     np.testing.assert_allclose(shares[0], [0.5 / 0.996, 0.496 / 0.996])

@@ -8,8 +8,8 @@ from scipy import fft
 
 from gpukit import GraphImputer
 from gpukit.graphs.adjacency import as_adjacency, normalized_laplacian
-from gpukit.imputation.kriging import covariance as cov
-from gpukit.imputation.kriging import method as kriging
+from gpukit.imputation import kriging
+from gpukit.imputation import kriging as cov
 from imputation.auto.test_auto import T, waves
 
 COUNT = 14
@@ -39,7 +39,7 @@ def test_the_covariance_is_that_of_the_spectrum(laplacian, nu):
     np.testing.assert_allclose(cov.covariance(laplacian, 3.0, nu), K / np.mean(np.diag(K)), atol=1e-12)
 
 
-def test_what_is_told_is_the_dense_solution(laplacian):
+def test_predictions_are_the_dense_solution(laplacian):
     K, seen = cov.covariance(laplacian, 3.0, 2.0), np.arange(0, COUNT, 2)
     np.testing.assert_allclose(np.mean(np.diag(K)), 1.0)
     values = np.random.default_rng(0).normal(size=(len(seen), 3))
@@ -71,12 +71,12 @@ def test_the_setting_with_which_fields_were_drawn_is_near_the_best(laplacian):
     rng, K = np.random.default_rng(0), cov.covariance(laplacian, 10.0, 2.0)
     fields = np.linalg.cholesky(K + 1e-9 * np.eye(COUNT)) @ rng.normal(size=(COUNT, 400))
     smooth = cov.best(laplacian, np.arange(COUNT), [fields, rng.normal(size=(COUNT, 400))], "squared")
-    assert smooth[0][2] <= 0.03 and smooth[1][2] == max(cov.TAUS)
+    assert smooth[0][2] <= 0.03 and smooth[1][2] == max(tau for _, _, tau in cov.GRID)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("ordered", [True, False])
-def test_vertices_without_values_are_told_from_the_others(ordered):
+def test_unobserved_vertices_are_predicted_from_the_others(ordered):
     truth = waves()
     A = np.exp(-np.abs(np.subtract.outer(np.arange(12), np.arange(12))))
     truth -= truth.mean(axis=1, keepdims=True)

@@ -3,8 +3,8 @@
 import numpy as np
 
 
-def ground(vertices=5, columns=17, near=3, seed=0):
-    """Return (values, seen, before, after, at, series, near), see steps.Predictors, with seen."""
+def predictors(vertices=5, columns=17, near=3, seed=0):
+    """Return (values, seen, before, after, at, series, near), see method.Predictors, with seen."""
     rng = np.random.default_rng(seed)
     seen = rng.random((vertices, columns)) > 0.5
     seen[0] = False

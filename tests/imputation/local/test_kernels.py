@@ -6,24 +6,24 @@ from support import launch_repeatably
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.imputation.local import kernels, plan, regression, twins
+from gpukit.imputation.local import formulas, kernels, regression, twins
 from imputation.local import inputs
 
 
 @pytest.mark.parametrize("near, blocks", [(0, 1), (3, 2)])
 def test_describe(near, blocks):
-    ground, seen = inputs.ground(near=near)
+    predictors, seen = inputs.predictors(near=near)
     vertex, column = inputs.places(seen)
-    out = [np.full((len(vertex), plan.features(near)), np.nan, np.float32) for _ in range(2)]
+    out = [np.full((len(vertex), formulas.features(near)), np.nan, np.float32) for _ in range(2)]
     base = [np.full(len(vertex), np.nan, np.float32) for _ in range(2)]
-    twins.describe(*ground, vertex, column, out[0], base[0])
-    launch_repeatably(kernels.describe, blocks, 32, *ground, vertex, column, out[1], base[1])
+    twins.describe(*predictors, vertex, column, out[0], base[0])
+    launch_repeatably(kernels.describe, blocks, 32, *predictors, vertex, column, out[1], base[1])
     np.testing.assert_allclose(out[1], out[0], atol=2e-6)
     np.testing.assert_allclose(base[1], base[0], atol=2e-6)
 
 
 @pytest.mark.parametrize(
-    "counts, size, long", [([5, 0, 140], 3, 50), ([9], 1, 9), ([60], plan.SIDE, 64), ([33, 1], 7, 32)]
+    "counts, size, long", [([5, 0, 140], 3, 50), ([9], 1, 9), ([60], formulas.SIDE, 64), ([33, 1], 7, 32)]
 )
 def test_pieces_of_a_regression(counts, size, long, monkeypatch):
     monkeypatch.setattr(regression, "PIECE", long)
@@ -35,19 +35,19 @@ def test_pieces_of_a_regression(counts, size, long, monkeypatch):
     out = np.full((2, len(counts), size), np.nan)
     twins.remainders(features, targets, *pieces[:3], beta, rest[0], sizes[0])
     given = features, targets, *pieces[:3], beta, rest[1], sizes[1]
-    launch_repeatably(kernels.remainders, count, plan.THREADS, *given)
+    launch_repeatably(kernels.remainders, count, formulas.THREADS, *given)
     np.testing.assert_allclose(rest[1], rest[0], rtol=1e-9)
     np.testing.assert_allclose(sizes[1], sizes[0], rtol=1e-9)
     for absolute in (False, True):
         twins.gather(features, targets, *pieces, rest[0], sizes[0], absolute, sums[0], weights[0])
         given = features, targets, *pieces, rest[0], sizes[0], absolute, sums[1], weights[1]
-        launch_repeatably(kernels.gather, count, plan.THREADS, *given)
+        launch_repeatably(kernels.gather, count, formulas.THREADS, *given)
         sums[:, :, size, size] = 0.0  # unused
         np.testing.assert_allclose(sums[1], sums[0], rtol=1e-6, atol=1e-6)
         np.testing.assert_allclose(weights[1], weights[0], rtol=1e-9)
     twins.solve(sums[0], weights[0], begin, end, of_group, start, pull, group, out[0])
     given = sums[0], weights[0], begin, end, of_group, start, pull, group, out[1]
-    launch_repeatably(kernels.solve, len(counts), plan.THREADS, *given)
+    launch_repeatably(kernels.solve, len(counts), formulas.THREADS, *given)
     np.testing.assert_allclose(out[1], out[0], rtol=1e-6, atol=1e-7)
 
 

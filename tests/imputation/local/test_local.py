@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
-from gpukit.imputation.local import alike, cpu, learning, regression, twins
-from gpukit.imputation.local.learning import folds_for, limits_of, period_away, within
+from gpukit.imputation.local import cpu, regression, similarity, twins
+from gpukit.imputation.local import method as local
+from gpukit.imputation.local.method import folds_for, limits_of, period_away, within
 from gpukit.imputation.local.table import KINDS, HiddenValues, Table, mean_squares
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.local import inputs, naive
 
 
 def test_describe():
-    ground, seen = inputs.ground()
+    predictors, seen = inputs.predictors()
     vertex, column = inputs.places(seen)
     out, base = np.full((len(vertex), 6 + 4 * 3), np.nan, np.float32), np.full(len(vertex), np.nan, np.float32)
-    twins.describe(*ground, vertex, column, out, base)
-    values, _, _, at, series, near = (part.astype(float) if part.dtype.kind == "f" else part for part in ground)
+    twins.describe(*predictors, vertex, column, out, base)
+    values, _, _, at, series, near = (part.astype(float) if part.dtype.kind == "f" else part for part in predictors)
     for i, (v, t) in enumerate(zip(vertex, column)):
         x, point = naive.features(values, seen, at, series, near, v, t)
         np.testing.assert_allclose(out[i], x, atol=2e-6)
@@ -32,7 +33,7 @@ def test_regress(rounds, piece, pieces, monkeypatch):
     monkeypatch.setattr(regression, "PIECES", pieces)
     features, targets, first, start, pull, group = inputs.groups([40, 0, 3, 90, 0], 7)
     values, pulls = regression.Sorted(features, targets, first), [pull, 9 * pull]
-    for out, pull in zip(regression.regress(cpu.Session(), values, start, pulls, group, rounds), pulls):
+    for out, pull in zip(regression.regress(cpu, values, start, pulls, group, rounds), pulls):
         for g in range(len(group)):
             some = slice(first[g], first[g + 1])
             X, y = features[some].astype(float), targets[some].astype(float)
@@ -43,7 +44,7 @@ def test_regress(rounds, piece, pieces, monkeypatch):
 def test_rows_of_several_parts_in_an_order():
     parts = [np.arange(8, dtype=np.float32).reshape(4, 2), np.arange(8, 14, dtype=np.float32).reshape(3, 2)]
     order = np.array([6, 0, 3, 4, 1])
-    np.testing.assert_array_equal(cpu.Session().joined(parts, order), np.concatenate(parts)[order])
+    np.testing.assert_array_equal(cpu.join(parts, order), np.concatenate(parts)[order])
 
 
 def test_answer():
@@ -58,7 +59,7 @@ def test_series_that_are_alike():
     series = np.repeat(rng.normal(size=(3, 50)), 2, axis=0) + 0.01 * rng.normal(size=(6, 50))
     alive = np.array([True] * 5 + [False])
     series += 5 * np.arange(6)[:, None]  # levels have no effect
-    found = alike.alike(series.astype(np.float32), alive, None, 4)
+    found = similarity.most_similar(series.astype(np.float32), alive, None, 4)
     assert found[:, 0].tolist()[:4] == [1, 0, 3, 2] and (found[:, :4] != np.arange(6)[:, None]).all()
     assert not (found == 5).any()
 
@@ -66,11 +67,14 @@ def test_series_that_are_alike():
 def test_of_many_vertices_neighbours_are_compared(monkeypatch):
     from scipy import sparse
 
-    monkeypatch.setattr(alike, "ALL", 3)
+    monkeypatch.setattr(similarity, "ALL", 3)
     series = np.array([[0, 1, 0, 1], [0, 1, 0, 2], [1, 0, 1, 0], [0, 1, 1, 1]], np.float32)
     adjacency = sparse.csr_matrix(np.array([[0, 0, 1, 1], [0, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]], float))
-    assert alike.alike(series, np.ones(4, bool), adjacency, 2).tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
-    assert alike.alike(series, np.arange(4) < 3, adjacency, 2)[0].tolist() == [2, 3]  # the last one has no values
+    assert similarity.most_similar(series, np.ones(4, bool), adjacency, 2).tolist() == [[3, 2], [1, 1], [0, 2], [0, 3]]
+    assert similarity.most_similar(series, np.arange(4) < 3, adjacency, 2)[0].tolist() == [
+        2,
+        3,
+    ]  # the last one has no values
 
 
 def test_a_period_away():
@@ -117,7 +121,7 @@ def folds(slopes, count, noise, size=1, seed=0):
 
 @pytest.mark.parametrize("metric", ["absolute", "squared"])
 def test_vertices_are_drawn_together_as_far_as_they_are_alike(metric):
-    table = Table(cpu.Session(), 200, metric, np.random.default_rng(0))
+    table = Table(cpu, 200, metric, np.random.default_rng(0))
     alike, apart = np.full(200, 2.0), np.linspace(-20, 20, 200)
     ridges = [table.ridges(some[:2], some[2])[2] for some in (folds(alike, 20, 3.0, 15), folds(apart, 20, 0.1))]
     assert ridges[0] >= 300 and ridges[1] == 30
@@ -136,7 +140,7 @@ def test_a_feature_that_a_vertex_has_not_shown_keeps_the_coefficient_of_all():
         of_first = fold.group == 2 * 20
         fold.features[of_first] *= 1e-3
         fold.targets[of_first] = np.random.default_rng(1).normal(size=of_first.sum())
-    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
+    table = Table(cpu, 20, "squared", np.random.default_rng(0))
     found = table.coefficients(some, np.full(KINDS, 100.0)).reshape(KINDS, 20)
     np.testing.assert_allclose(found[2], 2.0, atol=0.1)
 
@@ -147,7 +151,7 @@ def test_values_that_are_far_off_are_heeded_by_squares_alone():
         fold.targets[::5] = -20 * fold.features[::5, 0]
     found = {}
     for metric in ("absolute", "squared"):
-        table = Table(cpu.Session(), 20, metric, np.random.default_rng(0))
+        table = Table(cpu, 20, metric, np.random.default_rng(0))
         found[metric] = table.coefficients(some, np.full(KINDS, 30.0)).reshape(KINDS, 20)[2].mean()
     assert abs(found["absolute"] - 2.0) < 0.3 and found["squared"] < 0
 
@@ -155,7 +159,7 @@ def test_values_that_are_far_off_are_heeded_by_squares_alone():
 def test_small_features_tell_as_much_as_large_ones():
     some = folds(np.full(20, 2.0), 60, 0.01)
     small = [fold._replace(features=fold.features * np.float32(0.01), targets=fold.targets / 100) for fold in some]
-    table = Table(cpu.Session(), 20, "squared", np.random.default_rng(0))
+    table = Table(cpu, 20, "squared", np.random.default_rng(0))
     found, _ = table.of_kinds(small)
     np.testing.assert_allclose(found[2], 2.0, atol=0.1)
 
@@ -163,7 +167,7 @@ def test_small_features_tell_as_much_as_large_ones():
 def test_of_each_group_some_are_drawn():
     some = folds(np.full(4, 2.0), 60, 0.1)[:1]
     group = some[0].group - 2 * 4
-    values = Table(cpu.Session(), 4, "squared", np.random.default_rng(0)).sorted(some, group, 5, 7)
+    values = Table(cpu, 4, "squared", np.random.default_rng(0)).sorted(some, group, 5, 7)
     assert np.diff(values.first).tolist() == [7, 7, 7, 7, 0]
     rows = np.array([np.flatnonzero(some[0].targets == one)[0] for one in values.targets])
     np.testing.assert_array_equal(group[rows], np.repeat(np.arange(4), 7))
@@ -188,8 +192,8 @@ def test_of_long_series_a_window_is_learned_from(monkeypatch):
     truth = np.sin(2 * np.pi * t / 250) + np.sin(2 * np.pi * t / 37 + np.linspace(0, 1, N)[:, None])
     seen = np.random.default_rng(0).random(truth.shape) > 0.2
     windows = []
-    monkeypatch.setattr(learning, "WINDOW", N * 300)
-    monkeypatch.setattr(learning, "folds_for", lambda part: windows.append(part.shape) or 3)
+    monkeypatch.setattr(local, "WINDOW", N * 300)
+    monkeypatch.setattr(local, "folds_for", lambda part: windows.append(part.shape) or 3)
     model = GraphImputer(method="local", device="cpu").fit(ring(), truth, seen)
     assert set(windows) == {(N, 300)} and np.abs(model.completed_ - truth)[~seen].mean() < 0.05
 
@@ -201,11 +205,11 @@ def test_a_window_shorter_than_two_periods(monkeypatch):
     rough = rng.normal(size=(N, 200))
     smooth = sum(np.roll(rough, shift, axis=1) for shift in range(6))
     truth = smooth[:, t % 200] + 0.1 * rng.normal(size=(N, len(t)))
-    given, kept, units, parts_of = set(), set(), learning.units, learning.parts_of
-    monkeypatch.setattr(learning, "WINDOW", N * 300)
-    monkeypatch.setattr(learning, "folds_for", lambda part: 2)
-    monkeypatch.setattr(learning, "units", lambda problem: given.add(problem.period) or units(problem))
-    monkeypatch.setattr(learning, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
+    given, kept, units, parts_of = set(), set(), local.units, local.parts_of
+    monkeypatch.setattr(local, "WINDOW", N * 300)
+    monkeypatch.setattr(local, "folds_for", lambda part: 2)
+    monkeypatch.setattr(local, "units", lambda problem: given.add(problem.period) or units(problem))
+    monkeypatch.setattr(local, "parts_of", lambda *all: kept.update(p.period for p, _ in all[0]) or parts_of(*all))
     GraphImputer(method="local", device="cpu").fit(ring(), truth, rng.random(truth.shape) > 0.2)
     assert given == {200} and kept == {0}
 
@@ -239,28 +243,28 @@ def test_ridges_are_judged_on_a_fold_that_nothing_was_learned_from(monkeypatch):
 
 def test_a_vertex_that_never_moves_has_a_scale():
     values = np.array([[1.0, 3, 1, 3], [2, 2, 2, 2]])
-    mean, scale = learning.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
-    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, learning.FLOOR * np.sqrt(0.5)]])
+    mean, scale = local.units(SimpleNamespace(seen=np.ones((2, 4), bool), values=values))
+    np.testing.assert_allclose(np.hstack((mean, scale)), [[2, 1], [2, local.SCALE_FLOOR * np.sqrt(0.5)]])
 
 
-def test_of_each_vertex_some_hidden_values_are_told(monkeypatch):
-    monkeypatch.setattr(learning, "OF_VERTEX", 12)
+def test_hidden_values_are_sampled_per_vertex(monkeypatch):
+    monkeypatch.setattr(local, "VALUES_PER_VERTEX", 12)
     hidden = np.random.default_rng(0).random((4, 50)) < 0.8
     part = SimpleNamespace(hidden=hidden, kinds=np.ones(hidden.shape, np.int8))
-    vertex, column = learning.sample_hidden(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
+    vertex, column = local.sample_hidden(part, np.random.default_rng(0).permutation(hidden.sum()), 3)
     assert np.bincount(vertex).tolist() == [4] * 4 and hidden[vertex, column].all() and column.max() > 20
 
 
 @pytest.mark.slow
 def test_the_second_pass_begins_with_the_answers_of_the_first(monkeypatch):
-    series, describe_hidden = [], learning.describe_hidden
+    series, describe_hidden = [], local.describe_hidden
 
-    def kept(session, part, *rest):
+    def kept(steps, part, *rest):
         series.append(part.series)
-        return describe_hidden(session, part, *rest)
+        return describe_hidden(steps, part, *rest)
 
-    monkeypatch.setattr(learning, "describe_hidden", kept)
-    monkeypatch.setattr(learning, "folds_for", lambda seen: 2)
+    monkeypatch.setattr(local, "describe_hidden", kept)
+    monkeypatch.setattr(local, "folds_for", lambda seen: 2)
     seen = np.random.default_rng(0).random((N, T)) > 0.2
     GraphImputer(method="local", device="cpu").fit(ring(), waves(), seen)
     first, second = series[-4], series[-2]

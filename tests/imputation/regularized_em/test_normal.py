@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from gpukit import GraphImputer
+from gpukit.imputation import regularized_em as normal
 from gpukit.imputation.auto.methods import BY_NAME
-from gpukit.imputation.regularized_em import normal
-from gpukit.imputation.regularized_em.normal import ROUNDS, STILL
+from gpukit.imputation.regularized_em import ROUNDS, STILL
 from imputation.auto.test_auto import asked
 from imputation.regularized_em import naive
 
@@ -24,7 +24,7 @@ def tied(count=6, columns=60, seed=0, share=0.2):
 
 @pytest.mark.parametrize("lags", [0, 1])
 @pytest.mark.parametrize("count, columns", [(2, 5), (6, 33), (9, 8)])
-def test_what_is_told_is_the_oracles(count, columns, lags):
+def test_predictions_are_the_oracle_answers(count, columns, lags):
     truth, seen = tied(count, columns)
     start, limits = np.where(seen, truth, 0.5), np.tile(0.8 * WIDE.clip(-1, 1), (count, 1))
     out = normal.completed(start, seen, lags, 0.1, limits)
@@ -57,7 +57,7 @@ def test_it_suits_what_is_seen_in_part_alone():
 
 
 @pytest.mark.slow
-def test_a_part_is_told_from_the_others_and_their_sum():
+def test_a_part_is_predicted_from_the_others_and_their_sum():
     rng, columns = np.random.default_rng(1), 150
     parts = np.exp(rng.normal(size=(5, 1))) * np.cumsum(rng.normal(size=(5, columns)), axis=1)
     truth, seen = np.concatenate([parts, parts.sum(axis=0, keepdims=True)]), np.ones((6, columns), bool)

@@ -3,11 +3,11 @@
 import numpy as np
 from scipy import sparse
 
-from gpukit.imputation.smoothness.steps import Observed
+from gpukit.imputation.smoothness.solve import Observed
 
 
-def ground(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):
-    """Return (steps.Observed, dense L, at)."""
+def observed(vertices=5, columns=17, lags=(1, 4), seed=0, isolated=True):
+    """Return (solve.Observed, dense L, at)."""
     rng = np.random.default_rng(seed)
     A = rng.random((vertices, vertices)) * (rng.random((vertices, vertices)) < 0.6)
     A = np.triu(A, 1) + np.triu(A, 1).T

@@ -9,9 +9,9 @@ from gpukit import GraphImputer
 from gpukit.device import resolve
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.imputation.problem import Problem
-from gpukit.imputation.smoothness import choose, graph, method, plan, solve
-from gpukit.imputation.smoothness.cpu import Session
-from gpukit.imputation.smoothness.plan import Weights
+from gpukit.imputation.smoothness import choose, graph, method, solve
+from gpukit.imputation.smoothness.cpu import ConjugateGradients
+from gpukit.imputation.smoothness.solve import Weights
 from gpukit.persist import load_model
 from imputation.auto.test_auto import N, T, ring, waves
 from imputation.smoothness import inputs, naive
@@ -19,23 +19,23 @@ from imputation.smoothness import inputs, naive
 
 @pytest.mark.parametrize("lags, repeats", [((1,), ()), ((1, 4), (0.3,)), ((1, 3, 8), (0.5, 0.2))])
 def test_the_answer_is_that_of_a_dense_solve(lags, repeats):
-    ground, L, at = inputs.ground(lags=lags)
+    observed, L, at = inputs.observed(lags=lags)
     weights = Weights(0, 0.2, 0.3, 0.7, repeats)
     near, steady, together = solve.laws(weights)
-    whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
-    expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
-    np.testing.assert_allclose(solve.diagonal(ground, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
-    for start in (np.zeros(ground.values.shape), 3.0 * np.ones(ground.values.shape)):
-        session = Session(ground, start)
-        steps = solve.solve(session, ground, weights, 1e-6)
+    whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
+    expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
+    np.testing.assert_allclose(solve.diagonal(observed, near, steady, together).ravel(), np.diag(whole), rtol=1e-5)
+    for start in (np.zeros(observed.values.shape), 3.0 * np.ones(observed.values.shape)):
+        solver = ConjugateGradients(observed, start)
+        steps = solve.solve(solver, observed, weights, 1e-6)
         assert 3 < steps < solve.STEPS
-        np.testing.assert_allclose(session.answer(), expected, atol=2e-5)
-    assert solve.solve(session, ground, weights, 1e-4) == 0
+        np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
+    assert solve.solve(solver, observed, weights, 1e-4) == 0
     near, steady, together = solve.laws(weights._replace(steady=0.01))
-    whole = naive.matrix(L, ground.seen, at, lags, near, steady, together)
-    solve.solve(session, ground, weights._replace(steady=0.01), 1e-6)
-    expected = np.linalg.solve(whole, ground.values.ravel().astype(float)).reshape(ground.values.shape)
-    np.testing.assert_allclose(session.answer(), expected, atol=2e-5)
+    whole = naive.matrix(L, observed.seen, at, lags, near, steady, together)
+    solve.solve(solver, observed, weights._replace(steady=0.01), 1e-6)
+    expected = np.linalg.solve(whole, observed.values.ravel().astype(float)).reshape(observed.values.shape)
+    np.testing.assert_allclose(solver.solution(), expected, atol=2e-5)
 
 
 def test_edges_count_by_how_alike_their_ends_change():
@@ -48,7 +48,7 @@ def test_edges_count_by_how_alike_their_ends_change():
     found = graph.likeness(values, seen, row, column)
     pairs = [naive.likeness(values, seen, i, j) for i, j in ((0, 1), (0, 2), (0, 3))]
     usual = sum(n * r for n, r in pairs) / sum(n for n, _ in pairs)
-    expected = [(n * r + plan.FEW * usual) / (n + plan.FEW) for n, r in pairs]
+    expected = [(n * r + graph.PRIOR_CHANGES * usual) / (n + graph.PRIOR_CHANGES) for n, r in pairs]
     np.testing.assert_allclose(found, [*expected, usual], rtol=1e-4)
     assert found[0] > 0.9 > 10 * found[1] and found[2] < 0.1
     adjacency = as_adjacency((np.column_stack((row, column)), None))
@@ -85,7 +85,7 @@ def problem(truth, seen, period=0):
 
 
 @pytest.mark.slow
-def test_what_repeats_is_told_from_a_period_away():
+def test_repeated_values_are_predicted_from_a_period_away():
     rng = np.random.default_rng(0)
     truth = np.tile(rng.normal(size=(N, 1, 20)), (1, 10, 1)).reshape(N, T) + 0.01 * rng.normal(size=(N, T))
     seen = np.ones((N, T), bool)
@@ -114,16 +114,16 @@ def test_a_search_begins_where_the_error_is_least(monkeypatch):
     monkeypatch.setattr(choose, "FACTORS", ())
     monkeypatch.setattr(choose.Search, "error", lambda self, w: errors.setdefault(w, error(self, w)))
     found = choose.best(problem(truth, seen), method.start_work)
-    assert len(errors) == len(plan.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
+    assert len(errors) == len(choose.STARTS) and errors[found] == min(errors.values()) < max(errors.values())
 
 
 def test_a_search_ends_with_its_budget(monkeypatch):
     truth, seen, tried = waves(), np.random.default_rng(0).random((N, T)) > 0.3, set()
     error = choose.Search.error
-    monkeypatch.setattr(choose, "MOST_TRIALS", len(plan.STARTS))
+    monkeypatch.setattr(choose, "MOST_TRIALS", len(choose.STARTS))
     monkeypatch.setattr(choose.Search, "error", lambda self, w: tried.add(w) or error(self, w))
     choose.best(problem(truth, seen), method.start_work)
-    assert len(tried) == len(plan.STARTS)
+    assert len(tried) == len(choose.STARTS)
 
 
 def test_steps_multiply_one_weight():

@@ -6,7 +6,7 @@ from support import launch_repeatably
 
 pytestmark = pytest.mark.kernel
 
-from gpukit.imputation.soft_impute import kernels, plan, twins
+from gpukit.imputation.soft_impute import kernels, twins
 
 
 @pytest.mark.parametrize("count, blocks", [(1, 1), (33, 2), (700, 2)])
@@ -14,7 +14,7 @@ def test_compare(count, blocks):
     given = np.random.default_rng(count).normal(size=(3, count)).astype(np.float32)
     sums = [np.full((blocks, 3), np.nan) for _ in range(2)]
     twins.compare(*given, sums[0])
-    launch_repeatably(kernels.compare, blocks, plan.THREADS, *given, sums[1])
+    launch_repeatably(kernels.compare, blocks, kernels.THREADS, *given, sums[1])
     estimate, before, ahead = given.astype(float)
     change = estimate - before
     expected = [(ahead - estimate) @ change, change @ change, estimate @ estimate]

@@ -9,7 +9,7 @@ from gpukit import _pool
 from gpukit.device import Device
 from gpukit.imputation.problem import Problem
 from gpukit.imputation.soft_impute import cpu, iteration, method
-from gpukit.imputation.soft_impute.plan import SHARES
+from gpukit.imputation.soft_impute.method import SHARES
 
 
 def case(n=30, m=50, rank=3, seed=0):
@@ -30,7 +30,7 @@ def naive(known, seen, share, steps=500):
 
 def completed(known, seen, *shares):
     """Return the estimates of one matrix for several shares."""
-    return iteration.completed(cpu, [cpu.Session(known.astype(np.float32), seen) for _ in shares], shares)
+    return iteration.completed(cpu, [cpu.DeviceMatrix(known.astype(np.float32), seen) for _ in shares], shares)
 
 
 @pytest.mark.parametrize("whole", [512, 4])
@@ -58,13 +58,13 @@ def test_the_largest_singular_values_are_those_of_all(spare, monkeypatch):
     monkeypatch.setattr(iteration, "SPARE", spare)
     matrix = case(rank=12)[0]
     exact = np.linalg.svd(matrix, compute_uv=False)
-    session = cpu.Session(matrix, np.ones(matrix.shape, bool))
-    one = iteration.Iteration(session, 0.1)
+    matrix = cpu.DeviceMatrix(matrix, np.ones(matrix.shape, bool))
+    one = iteration.Iteration(matrix, 0.1)
     for _ in range(8):  # successive steps approach each other
         one.step(*iteration.largest(one.squares()))
     np.testing.assert_allclose(one.threshold, 0.1 * exact[0], rtol=0.02)
     left = np.maximum(exact - one.threshold, 0)
-    found = np.linalg.svd(session.answer(), compute_uv=False)
+    found = np.linalg.svd(matrix.estimated(), compute_uv=False)
     np.testing.assert_allclose(found, left, atol=2e-3 * exact[0])
 
 
@@ -95,7 +95,7 @@ def test_small_and_large_ones_together(monkeypatch):
     problems = [asked(truth[:, :m], seen[:, :m]) for m in (50, 40, 45, 20)]
     alone = [method.fill_all([one], [0.1])[0] for one in problems]
     other = ModuleType("other")
-    other.Session, other.run_all = cpu.Session, lambda iterations: iteration.run_together(iterations)
+    other.DeviceMatrix, other.run_all = cpu.DeviceMatrix, lambda iterations: iteration.run_together(iterations)
     monkeypatch.setattr(method, "steps_of", lambda one: cpu if one.values.shape[1] > 42 else other)
     for found, expected in zip(method.fill_all(problems, [0.1] * 4), alone):
         np.testing.assert_allclose(found, expected, atol=1e-5)

@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 from gpukit.graphs.basis import Basis
-from gpukit.imputation.spectral.cpu import Session
+from gpukit.imputation.spectral.cpu import TensorCompletion
 from gpukit.imputation.spectral.path import History, Options, best_options, fit_path
 from imputation import naive_algorithm
 from imputation.inputs import problem
 
 
 class Scripted:
-    """A session with prescribed changes and spectrum."""
+    """A completion with prescribed changes and spectrum."""
 
     shape, rounding = (8, 8), 1e-12
 
@@ -26,61 +26,63 @@ class Scripted:
         return self.values[:, :count]
 
 
-def scales(session):
-    return [lam[0] for lam, _, _ in session.asked]
+def scales(completion):
+    return [lam[0] for lam, _, _ in completion.asked]
 
 
-def session_of(case, values, dtype=np.float64):
-    return Session(
+def completion_of(case, values, dtype=np.float64):
+    return TensorCompletion(
         Basis(case.mu, case.U, True), naive_algorithm.observed_only(values, case.mask), case.mask, np.dtype(dtype)
     )
 
 
 def error_after(case, values, options):
     """Return (relative error of missing values, Fit)."""
-    session = session_of(case, values)
-    fit = fit_path(session, session.largest(), options)
+    completion = completion_of(case, values)
+    fit = fit_path(completion, completion.largest(), options)
     truth = case.truth[~case.mask]
-    return np.linalg.norm(session.missing() - truth) / np.linalg.norm(truth), fit
+    return np.linalg.norm(completion.missing() - truth) / np.linalg.norm(truth), fit
 
 
 def test_lambda_falls_by_the_decay():
-    session = Scripted([1e-9] * 5)
-    fit = fit_path(session, np.array([2.0, 4.0]), Options(5, 0.5, 0.0, rank_phase=False))
-    assert scales(session) == [2.0, 1.0, 0.5, 0.25, 0.125] and fit.rank_phase == "off"
+    completion = Scripted([1e-9] * 5)
+    fit = fit_path(completion, np.array([2.0, 4.0]), Options(5, 0.5, 0.0, rank_phase=False))
+    assert scales(completion) == [2.0, 1.0, 0.5, 0.25, 0.125] and fit.rank_phase == "off"
     np.testing.assert_array_equal(fit.history.threshold, [4.0, 2.0, 1.0, 0.5, 0.25])
-    np.testing.assert_allclose([beta for _, _, beta in session.asked], [0, 0.2817, 0.4340, 0.5311, 0.5987], atol=1e-4)
+    np.testing.assert_allclose(
+        [beta for _, _, beta in completion.asked], [0, 0.2817, 0.4340, 0.5311, 0.5987], atol=1e-4
+    )
 
 
 def test_lambda_waits_for_the_estimate_but_not_in_the_papers_algorithm():
     changes = [1.0, 1.1, 0.9, 1.1**2 / 4, 0.9**2 / 4, 0.0]
-    session = Scripted(changes)
-    fit_path(session, np.ones(1), Options(6, 0.5, 0.0, rank_phase=False))
-    assert scales(session) == [1, 0.5, 0.5, 0.25, 0.25, 0.125]
-    session = Scripted(changes)
-    fit_path(session, np.ones(1), Options(6, 0.5, 0.0, accelerate=False, rank_phase=False))
-    assert scales(session) == [1, 0.5, 0.25, 0.125, 0.0625, 0.03125]
-    assert all(beta == 0 for _, _, beta in session.asked)
+    completion = Scripted(changes)
+    fit_path(completion, np.ones(1), Options(6, 0.5, 0.0, rank_phase=False))
+    assert scales(completion) == [1, 0.5, 0.5, 0.25, 0.25, 0.125]
+    completion = Scripted(changes)
+    fit_path(completion, np.ones(1), Options(6, 0.5, 0.0, accelerate=False, rank_phase=False))
+    assert scales(completion) == [1, 0.5, 0.25, 0.125, 0.0625, 0.03125]
+    assert all(beta == 0 for _, _, beta in completion.asked)
 
 
 def test_tolerances_end_path_and_phase():
     flat = np.tile(np.array([9.0, 8.0, 1e-3, 1e-3, 1e-3]), (4, 1))
-    session = Scripted([0.0, 1.0, 1e-9, 1e-9, 1e-11, 1e-13, 1.0], flat)
-    fit = fit_path(session, np.ones(4), Options(20, 0.5, 1e-8))
+    completion = Scripted([0.0, 1.0, 1e-9, 1e-9, 1e-11, 1e-13, 1.0], flat)
+    fit = fit_path(completion, np.ones(4), Options(20, 0.5, 1e-8))
     assert list(fit.history.phase) == ["path"] * 3 + ["rank"] * 3 and fit.rank_phase == "done"
-    lam, cap, momentum = session.asked[3]
+    lam, cap, momentum = completion.asked[3]
     np.testing.assert_array_equal(lam, 0)
     np.testing.assert_array_equal(cap, 2)
-    assert momentum == 0 and session.asked[4][2] > 0
+    assert momentum == 0 and completion.asked[4][2] > 0
 
 
 def test_slices_that_tell_no_rank_keep_their_last_threshold():
     values = np.array(
         [[9, 1e-3, 9e-4, 8e-4, 7e-4], [9, 8, 1e-3, 9e-4, 8e-4], [9, 8, 7, 1e-3, 9e-4]] * 3 + [[9, 8, 7, 6, 5]], float
     )
-    session = Scripted([0.0] * 4, values)
-    fit_path(session, np.full(10, 6.0), Options(2, 0.5, 0.0, rank_iterations=2))
-    lam, cap, _ = session.asked[-1]
+    completion = Scripted([0.0] * 4, values)
+    fit_path(completion, np.full(10, 6.0), Options(2, 0.5, 0.0, rank_iterations=2))
+    lam, cap, _ = completion.asked[-1]
     np.testing.assert_array_equal(lam, [0.0] * 9 + [3.0])
     np.testing.assert_array_equal(cap, [1, 2, 3] * 3 + [8])
 
@@ -137,6 +139,6 @@ def test_options_that_stop_where_the_error_was_least():
 
 def test_the_error_of_every_iteration_is_written_down():
     errors = iter([3.0, 2.0, 1.0])
-    fit = fit_path(Scripted([1.0] * 3), np.ones(2), Options(3, rank_phase=False), watch=lambda session: next(errors))
+    fit = fit_path(Scripted([1.0] * 3), np.ones(2), Options(3, rank_phase=False), watch=lambda completion: next(errors))
     np.testing.assert_array_equal(fit.history.error, [3.0, 2.0, 1.0])
     assert fit.history.max_rank.dtype == np.int64 and (fit.history.mean_rank == 3).all()

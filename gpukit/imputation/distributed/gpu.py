@@ -1,0 +1,137 @@
+"""A rank's share on a GPU; cpu.py has the same class. Products are cuBLAS's, through cupy.
+
+Transport uses a stream that is not synchronized with the default one, unlike numba's streams, so that products and
+NCCL overlap.
+"""
+
+import numpy as np
+
+from gpukit._cuda import SIMULATED, cuda
+from gpukit._driver import Mark
+from gpukit.device.upload import upload
+from gpukit.graphs.basis import vectors_on_gpu
+from gpukit.imputation.distributed.share import Share
+from gpukit.imputation.spectral import gpu
+from gpukit.imputation.spectral.gpu import array_library, brought, shared
+
+
+class Part(Share, gpu.TensorCompletion):
+    """A rank's share of a tensor: see share.Share."""
+
+    def __init__(self, worker, shape, rows):
+        self.workspace = worker.workspace
+        self.shape, self.rows, self.unit, self.leading = shape, rows, 1.0, None
+        self.journeys, self._stream = side_stream()
+
+    def set_hidden(self, hidden):
+        """See cpu.Part."""
+        self.hidden = None if hidden is None else array_library().asarray(hidden)
+
+    @staticmethod
+    def vectors_of(basis, dtype, workspace):
+        """See cpu.Part."""
+        return vectors_on_gpu(basis.vectors, dtype, brought, workspace)
+
+    @staticmethod
+    def copy_to_device(observed, there):
+        """See cpu.Part."""
+        upload(np.ascontiguousarray(observed), shared(there))
+
+    @staticmethod
+    def rows_of(array, rows):
+        """See cpu.Part."""
+        return array[array_library().asarray(rows)]
+
+    def allocate_estimate(self):
+        """Return (None, all columns): share.Share allocates the new estimate."""
+        return None, self.now.shape[1]
+
+    def product(self, a, b, out, add=False):
+        """See cpu.Part. Computed in place for strided matrices, which cupy.matmul would copy."""
+        if not out.size:
+            return
+        if SIMULATED or not all(map(plain, (a, b, out))):
+            found = array_library().matmul(a, b)
+            out[...] = out + found if add else found
+        else:
+            multiply(a, b, out, add)
+
+    def copy(self, source, out):
+        """See cpu.Part."""
+        out[...] = source
+
+    def plus(self, a, b, out):
+        """See cpu.Part."""
+        array_library().add(a, b, out=out)
+
+    @staticmethod
+    def zeros(shape, dtype):
+        """Return a cupy array of zeros."""
+        return array_library().zeros(shape, dtype)
+
+    @staticmethod
+    def empty(shape, dtype):
+        """Return an uninitialized cupy array."""
+        return array_library().empty(shape, dtype)
+
+    @staticmethod
+    def contiguous(array):
+        """Return a contiguous cupy array."""
+        return array_library().ascontiguousarray(array)
+
+    @staticmethod
+    def for_transport(array):
+        """See cpu.Part."""
+        return shared(array)
+
+    @staticmethod
+    def to_host(array):
+        """See cpu.Part."""
+        return array.get()
+
+    def mark(self):
+        """Record an event on the default stream."""
+        return Mark().record()
+
+    def between(self, start, end):
+        """Return the seconds between two events."""
+        return start.seconds_to(end)
+
+
+def side_stream():
+    """Return (a stream parallel to the default one, as numba's; its owner)."""
+    if SIMULATED:
+        return cuda.stream(), None
+    made = array_library().cuda.Stream(non_blocking=True)
+    return cuda.external_stream(made.ptr), made
+
+
+def plain(array):
+    """Return True if cuBLAS can use a matrix without a copy: contiguous rows or columns, several of both."""
+    return min(array.shape) > 1 and array.itemsize in array.strides
+
+
+def multiply(a, b, out, add):
+    """Compute out = a b, or out + a b, by cuBLAS.
+
+    Matrices are `plain`; out's rows are contiguous.
+    """
+    cp = array_library()
+    gemm = cp.cuda.cublas.sgemm if out.itemsize == 4 else cp.cuda.cublas.dgemm
+    one, beta = np.ones(1, out.dtype), np.full(1, add, out.dtype)
+    (m, n), k = out.shape, a.shape[1]
+    gemm(
+        cp.cuda.device.get_cublas_handle(),
+        *(flipped(b), flipped(a), n, m, k, one.ctypes.data),
+        *(b.data.ptr, pitch(b), a.data.ptr, pitch(a), beta.ctypes.data, out.data.ptr, pitch(out)),
+    )
+
+
+def flipped(matrix):
+    """Return 1 for contiguous columns, 0 for contiguous rows."""
+    return int(matrix.strides[1] != matrix.itemsize)
+
+
+def pitch(matrix):
+    """Return the stride of rows, or of contiguous columns, in numbers."""
+    return max(matrix.strides) // matrix.itemsize

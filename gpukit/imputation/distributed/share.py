@@ -1,0 +1,164 @@
+"""A rank's share of a tensor on any device: cpu.Part and gpu.Part combine it with a TensorCompletion.
+
+A rank has some columns of the estimate (of the m n entries, all incomplete vertices) and some whole spectral slices.
+Transforming its columns gives a piece of all slices. The pieces are sent to the slices' ranks, and back after the
+thresholding. They are sent in chunks, those of other ranks first, while the rank computes its own.
+"""
+
+import numpy as np
+
+from gpukit.imputation.distributed.partition import chunk, own
+
+CHUNKS = 4  # of slices; one is sent while the next is multiplied
+
+
+class Parcels:
+    """Buffers for exchange between this rank and each other rank, in chunks.
+
+    whole {rank: (slices, columns)}; chunks [{rank: array}], in the transports' form, of nonempty ones.
+    """
+
+    def __init__(self, shapes, empty, for_transport):
+        self.whole = {rank: empty(shape) for rank, shape in shapes.items()}
+        self.chunks = [
+            {
+                rank: for_transport(part)
+                for rank, array in self.whole.items()
+                if (part := array[chunk(len(array), number, CHUNKS)]).size
+            }
+            for number in range(CHUNKS)
+        ]
+
+
+class Share:
+    """Common part of cpu.Part and gpu.Part.
+
+    They define: product(a, b, out, add=False), out = a b or added to out; copy(source, out); plus(a, b, out);
+    zeros(shape, dtype), empty(shape, dtype); for_transport(array); mark() and between(mark, mark) in seconds;
+    journeys, a stream or None; keep(new, first) and allocate_buffers of their TensorCompletion.
+    """
+
+    def join(self, worker, parts, vectors, hidden, dtype):
+        """Initialize the share of a rank.
+
+        vectors (N, K) on the device, hidden (rows, own columns) or None on the host.
+        """
+        self.worker, self.team, self.lines, self.parts = worker, worker.team, worker.lines, parts
+        self.vectors, self.dtype, self.waits = vectors, np.dtype(dtype), []
+        self.set_hidden(hidden)
+        self.make_pieces()
+
+    @property
+    def own_columns(self):
+        """This rank's columns, a slice."""
+        return own(self.parts.columns, self.team.rank)
+
+    @property
+    def own_slices(self):
+        """This rank's spectral slices, a slice."""
+        return own(self.parts.slices, self.team.rank)
+
+    @property
+    def others(self):
+        """Other ranks, starting with the next one.
+
+        So ranks start with different ones.
+        """
+        size = self.team.size
+        return [(self.team.rank + step) % size for step in range(1, size)]
+
+    def make_pieces(self):
+        """Allocate exchange buffers.
+
+        `away`: other ranks' slices of own columns; `home`: own slices of others' columns.
+        """
+        columns, slices = (np.diff(edges) for edges in self.parts)
+        mine = self.team.rank
+        empty = lambda shape: self.empty(tuple(map(int, shape)), self.dtype)  # noqa: E731
+        self.away = Parcels({rank: (slices[rank], columns[mine]) for rank in self.others}, empty, self.for_transport)
+        self.home = Parcels({rank: (slices[mine], columns[rank]) for rank in self.others}, empty, self.for_transport)
+
+    def begin(self, observed, rows):
+        """Compute C and a zero estimate from observed values.
+
+        observed: own columns, (N, columns) on the device. rows: indices of the incomplete vertices.
+        """
+        self.U = self.rows_of(self.vectors, rows)
+        self.C = self.zeros((self.own_slices.stop - self.own_slices.start, int(self.parts.columns[-1])), self.dtype)
+        self.forward(self.vectors, observed, None, self.C)
+        self.start(*(self.zeros((len(self.U), observed.shape[1]), self.dtype) for _ in range(2)))
+
+    def start(self, now, before):
+        """Allocate the buffers of steps from an estimate and the one before."""
+        self.allocate_buffers(now, before)
+        self.seconds["exchange"] = 0.0
+        self.new = self.empty(now.shape, self.dtype)
+        warm = self.team.allreduce(np.array([self.warm is not None]), "min")
+        self.agreed, self.wanted = bool(warm[0]), None
+
+    def forward(self, U, flat, base, out):
+        """Compute out = the own slices of U' flat, + base; flat: own columns."""
+        for number in range(CHUNKS):
+            for other in self.others:
+                there, whole = own(self.parts.slices, other), self.away.whole[other]
+                block = chunk(len(whole), number, CHUNKS)
+                self.product(U[:, there][:, block].T, flat, whole[block])
+            self.lines.alltoall(self.away.chunks[number], self.home.chunks[number], self.journeys)
+        self.product(U[:, self.own_slices].T, flat, out[:, self.own_columns])
+        if base is not None:
+            out[:, self.own_columns] += base[:, self.own_columns]
+        self.arrive()
+        for other in self.others:
+            place = own(self.parts.columns, other)
+            if base is None:
+                self.copy(self.home.whole[other], out[:, place])
+            else:
+                self.plus(base[:, place], self.home.whole[other], out[:, place])
+
+    def backward(self, new):
+        """Compute new = own columns of U Z."""
+        for number in range(CHUNKS):
+            for other in self.others:
+                block = chunk(len(self.Z), number, CHUNKS)
+                self.copy(self.Z[block, own(self.parts.columns, other)], self.home.whole[other][block])
+            self.lines.alltoall(self.home.chunks[number], self.away.chunks[number], self.journeys)
+        self.product(self.U[:, self.own_slices], self.Z[:, self.own_columns], new)
+        self.arrive()
+        for other in self.others:
+            self.product(self.U[:, own(self.parts.slices, other)], self.away.whole[other], new, add=True)
+
+    def arrive(self):
+        """Wait for the exchange and record the waiting time."""
+        started = self.mark()
+        self.lines.wait(self.journeys)
+        self.waits.append((started, self.mark()))
+
+    def transform(self, estimate):
+        """See cpu.TensorCompletion."""
+        self.forward(self.U, estimate, self.C, self.Z)
+
+    def transform_back(self):
+        """See cpu.TensorCompletion."""
+        self.backward(self.new)
+        return tuple(map(float, self.keep(self.new, 0)))
+
+    def step(self, lam, cap=None, momentum=0.0):
+        """See cpu.TensorCompletion. lam and cap are of all slices; the result is of own slices and own columns."""
+        started = self.mark()
+        self.wanted = cap
+        if self.warm and cap is None:
+            self.wanted = self.warm.expected_ranks(lam[self.own_slices] * self.unit)
+            if self.agreed:
+                self.wanted = np.concatenate(self.team.allgather(self.wanted))
+        self.waits.append((started, self.mark()))
+        waited, self.waits = self.waits, []
+        result = super().step(lam[self.own_slices], None if cap is None else cap[self.own_slices], momentum)
+        inside = sum(self.between(*wait) for wait in self.waits)
+        self.seconds["transform"] -= inside
+        self.seconds["exchange"] += inside + sum(self.between(*wait) for wait in waited)
+        self.waits = []
+        return result
+
+    def thresholded(self, lam, cap):
+        """See cpu.TensorCompletion."""
+        return self.warm.run(lam, cap, self.wanted) if self.warm else super().thresholded(lam, cap)

@@ -1,0 +1,64 @@
+"""Values of parameters, and the options of fit that later changes of parameters do not affect."""
+
+from typing import Literal, NamedTuple, get_args
+
+from gpukit.base import check_choice, check_integer, check_real
+from gpukit.errors import DataError, ParameterError
+
+Method = Literal[
+    "vertex-mean",
+    "vertex-median",
+    "time-mean",
+    "two-way-mean",
+    "interpolation",
+    "akima",
+    "last-value",
+    "seasonal",
+    "neighbors",
+    "tikhonov",
+    "tikhonov-normalized",
+    "feature-propagation",
+    "soft-impute",
+    "kriging",
+    "regularized-em",
+    "smoothness",
+    "local",
+    "spectral",
+]
+Metric = Literal["absolute", "squared"]
+METHODS, METRICS = get_args(Method), get_args(Metric)
+
+LARGEST = 1e30  # absolute value of a bound
+
+
+class FittedOptions(NamedTuple):
+    """metric; seed of the methods; minimum and maximum of imputed values, or None."""
+
+    metric: str
+    seed: int
+    minimum: float | None
+    maximum: float | None
+
+
+def fitted_options(settings):
+    """Return the FittedOptions of estimator.Settings."""
+    return FittedOptions(*(getattr(settings, name) for name in FittedOptions._fields))
+
+
+def read(entries):
+    """Return the FittedOptions of a dict in a file; raise DataError or ParameterError for invalid ones."""
+    if set(entries) != set(FittedOptions._fields):
+        raise DataError(f"{entries!r:.80} in its header are not the options of a fitted model.")
+    metric, seed = check_choice("metric", entries["metric"], METRICS), check_integer("seed", entries["seed"], 0)
+    return FittedOptions(metric, seed, *bounds(entries["minimum"], entries["maximum"]))
+
+
+def bounds(minimum, maximum):
+    """Return (minimum, maximum) as floats or None; raise ParameterError for an empty interval."""
+    low, high = (
+        None if value is None else check_real(name, value, -LARGEST, LARGEST)
+        for name, value in (("minimum", minimum), ("maximum", maximum))
+    )
+    if None not in (low, high) and low >= high:
+        raise ParameterError(f"minimum must be less than maximum; got {minimum!r} and {maximum!r}.")
+    return low, high

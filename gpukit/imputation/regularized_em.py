@@ -1,0 +1,132 @@
+"""Regularized EM: columns are samples of a normal distribution over the vertices, with unknown mean and covariance.
+
+    S = mean over columns t of (x_t - m) (x_t - m)'  +  C_mis        x_t: observed and imputed values
+    P = (S + ridge I)^-1
+    x_it = m_i - sum over j != i of P_ij / P_ii (x_jt - m_j)          wherever x_it is missing
+
+These steps alternate until the imputed values converge. C_mis corrects the variance that imputation by a mean loses:
+for a vertex with a share s of missing values s / P_ii. Vertices are divided by their standard deviations, so that
+ridge has no unit. For columns in time x_t includes the columns before and after (lags = 1), from the result without
+them.
+
+The method needs no graph and predicts a vertex from any others: different kinds of sensors, parts and their sum.
+
+The inverse uses LAPACK. Cost of a round: n^2 T + n^3 for n = N (1 + 2 lags) rows and T columns.
+Source: Dempster, Laird, Rubin, "Maximum likelihood from incomplete data via the EM algorithm" (1977); Schneider,
+"Analysis of incomplete climate data", J. Climate 14 (2001), for the ridge.
+"""
+
+import numpy as np
+
+from gpukit.imputation.auto.judging import simple
+from gpukit.imputation.constants import RANGE_MARGIN
+from gpukit.imputation.problem import Method
+
+ROUNDS, STILL = 30, 3e-4  # at most; change of imputed values at which they end, in deviations of a vertex
+
+
+def stacked(series, lags):
+    """Return (n, T), n = N (1 + 2 lags): series (N, T), then the columns before and after for each lag.
+
+    The first and last columns repeat beyond the ends.
+    """
+    places, last = np.arange(series.shape[1]), series.shape[1] - 1
+    moved = [np.clip(places + step, 0, last) for lag in range(1, lags + 1) for step in (-lag, lag)]
+    return np.concatenate([series, *(series[:, columns] for columns in moved)])
+
+
+def completed(series, seen, lags, ridge, limits):
+    """Return series (N, T) float64 with missing values predicted from the others, starting from series.
+
+    seen (N, T) bool; limits (N, 2): bounds of each vertex's imputed values. Every vertex has an observed value.
+    """
+    out, gaps = series.copy(), [np.flatnonzero(~row) for row in seen]
+    lacking, lost = (~seen).mean(axis=1), np.zeros(len(series))
+    for _ in range(ROUNDS):
+        rows = stacked(out, lags)
+        means = rows.mean(axis=1)
+        rows -= means[:, None]
+        weights, diagonal = fit_weights(rows, np.tile(lost, 1 + 2 * lags), ridge, len(series))
+        lost, before = lacking / diagonal, out.copy()
+        swept(rows, weights, gaps, limits - means[: len(series), None], lags)
+        out = np.where(seen, series, rows[: len(series)] + means[: len(series), None])
+        if np.square(out - before).sum() <= STILL**2 * max(1, sum(map(len, gaps))):
+            break
+    return out
+
+
+def fit_weights(rows, lost, ridge, count):
+    """Return (weights (count, n), P_ii (count,)) that predict the first `count` rows from all centred rows (n, T).
+
+    lost (n,): corrections of the variances.
+    """
+    S = rows @ rows.T / rows.shape[1]
+    S[np.diag_indices(len(S))] += lost + ridge
+    P = np.linalg.inv(S)[:count]
+    diagonal = np.diag(P).copy()
+    weights = -P / diagonal[:, None]
+    weights[np.arange(count), np.arange(count)] = 0.0
+    return weights, diagonal
+
+
+def swept(rows, weights, gaps, limits, lags):
+    """Fill in the gaps [columns] of rows (n, T), one vertex after another, from the latest values of the others."""
+    count, last = len(weights), rows.shape[1] - 1
+    for vertex, columns in enumerate(gaps):
+        new = np.clip(weights[vertex] @ rows[:, columns], *limits[vertex])
+        rows[vertex, columns] = new
+        for lag in range(1, lags + 1):
+            for part, step in ((2 * lag - 1, lag), (2 * lag, -lag)):  # columns before and after
+                inside = (columns + step >= 0) & (columns + step <= last)
+                rows[part * count + vertex, columns[inside] + step] = new[inside]
+
+
+FEWEST = 4  # columns
+MOST_WORK = 1 << 26  # of a round
+
+
+def suits(problem):
+    """Return True for two or more partly observed vertices, if the cost of a round is acceptable."""
+    alive = problem.seen.any(axis=1)
+    enough = alive.sum() > 1 and problem.values.shape[1] >= FEWEST and not problem.seen[alive].all()
+    return bool(enough and work(problem, 0) <= MOST_WORK)
+
+
+def work(problem, lags):
+    """Return the additions of a round, about: n^2 T + n^3."""
+    count, columns = problem.values.shape
+    rows = count * (1 + 2 * lags)
+    return rows**2 * (columns + rows)
+
+
+def settings(problem):
+    """Return numbers of columns on either side and ridges."""
+    most = 1 if problem.ordered and work(problem, 1) <= MOST_WORK else 0
+    return [{"lags": lags, "ridge": ridge} for lags in range(most + 1) for ridge in (1e-6, 1e-4, 1e-3, 1e-2, 1e-1)]
+
+
+def fill(problem, setting):
+    """Return (N, T) predictions; NaN for unobserved vertices."""
+    alive = problem.seen.any(axis=1)
+    out = np.full(problem.values.shape, np.nan)
+    if alive.any():
+        out[alive] = of_alive(simple(problem)[alive], problem.seen[alive], setting)
+    return out
+
+
+def of_alive(series, seen, setting):
+    """Return (N, T) of observed vertices; series are filled in by a simple method where not seen (N, T)."""
+    mean = series.mean(axis=1, keepdims=True, where=seen)
+    scale = series.std(axis=1, keepdims=True, where=seen)
+    scale[scale <= 0] = 1.0
+    series = (series - mean) / scale
+    least = series.min(axis=1, where=seen, initial=np.inf)
+    most = series.max(axis=1, where=seen, initial=-np.inf)
+    margin = RANGE_MARGIN * (most - least)
+    limits = np.stack([least - margin, most + margin], axis=1)
+    for lags in range(setting["lags"] + 1):
+        series = completed(series, seen, lags, setting["ridge"], limits)
+    return series * scale + mean
+
+
+METHOD = Method("regularized-em", suits, settings, fill, host=True)

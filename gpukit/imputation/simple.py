@@ -1,0 +1,215 @@
+"""Simple methods: means, interpolation in time, seasonal means, nearest neighbours and smoothing on the graph."""
+
+import numpy as np
+
+from gpukit._pool import by_rows
+from gpukit.graphs.adjacency import laplacian, normalized_laplacian
+from gpukit.imputation import scans
+from gpukit.imputation.auto.gap_kinds import distances
+from gpukit.imputation.periods import lags_of
+from gpukit.imputation.problem import Method, always, in_order, one_setting
+from gpukit.imputation.smoothing import ROUGH, feature_propagation, smoothed
+
+
+def two_way(values, seen):
+    """Fit values ~ overall + vertices (N, 1) + columns (1, T) by least squares on observed values.
+
+    values (N, T), 0 where not observed. A vertex or column without observations has 0.
+    """
+    seen = seen.astype(np.float64)
+    in_row, in_column = seen.sum(axis=1), seen.sum(axis=0)
+    overall = float(values.sum() / max(1, in_row.sum()))
+    of_rows, of_columns = values.sum(axis=1) - overall * in_row, values.sum(axis=0) - overall * in_column
+    rows, columns = np.zeros(len(in_row)), np.zeros(len(in_column))
+    for _ in range(5):
+        rows = (of_rows - seen @ columns) / np.maximum(in_row, 1)
+        columns = (of_columns - rows @ seen) / np.maximum(in_column, 1)
+    return overall, rows[:, None], columns[None, :]
+
+
+def level(problem, center):
+    """Return (N, T) of the mean to subtract: center 'columns' or 'both' (of vertices too)."""
+    overall, rows, columns = two_way(problem.values, problem.seen)
+    if center == "both":
+        return overall + rows + columns
+    return np.broadcast_to(column_means(problem, overall), problem.values.shape)
+
+
+def column_means(problem, overall):
+    """Return (1, T) means of observed values; empty columns are interpolated, or have the overall mean."""
+    count = problem.seen.sum(axis=0, keepdims=True)
+    means = np.divide(
+        problem.values.sum(axis=0, keepdims=True), count, out=np.full(count.shape, overall), where=count > 0
+    )
+    nonempty = count[0] > 0
+    if problem.ordered and not nonempty.all():
+        means[0] = np.interp(problem.at, problem.at[nonempty], means[0, nonempty])
+    return means
+
+
+def of_columns(problem, setting):
+    """Return the mean over the vertices."""
+    return level(problem, "columns")
+
+
+def median_of_columns(problem, setting):
+    """Return the median over the vertices; empty columns are interpolated, or have the overall median."""
+    values, seen = problem.values, problem.seen
+    nonempty = seen.any(axis=0)
+    median = np.full(len(nonempty), np.median(values[seen]))
+    median[nonempty] = np.nanmedian(np.where(seen[:, nonempty], values[:, nonempty], np.nan), axis=0)
+    if problem.ordered and not nonempty.all():
+        median = np.interp(problem.at, problem.at[nonempty], median[nonempty])
+    return np.broadcast_to(median, values.shape)
+
+
+def of_vertices(problem, setting):
+    """Return the mean over a vertex's columns."""
+    count = problem.seen.sum(axis=1, keepdims=True)
+    means = np.divide(
+        problem.values.sum(axis=1, keepdims=True), count, out=np.full(count.shape, np.nan), where=count > 0
+    )
+    return np.broadcast_to(means, problem.values.shape)
+
+
+def of_both(problem, setting):
+    """Return the sum of vertex and column means."""
+    return level(problem, "both")
+
+
+def interpolation(problem, setting):
+    """Interpolate linearly in time; the first and last values extend to the ends."""
+    out = np.empty(problem.values.shape)
+    by_rows(lambda rows: scans.line(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
+    return out
+
+
+def akima(problem, setting):
+    """Interpolate by Akima cubics in time; the first and last values extend to the ends."""
+    out = interpolation(problem, setting)
+    by_rows(lambda rows: scans.akima(problem.at, *scans.some(rows, problem.values, problem.seen), out[rows]), out.shape)
+    return out
+
+
+def last_value(problem, setting):
+    """Return the last observed value; before the first observation the first value."""
+    places = np.arange(problem.seen.shape[1])
+    last = np.maximum.accumulate(np.where(problem.seen, places, -1), axis=1)
+    first = problem.seen.argmax(axis=1)[:, None]
+    out = np.take_along_axis(problem.values, np.where(last < 0, first, last), axis=1)
+    return np.where(problem.seen.any(axis=1, keepdims=True), out, np.nan)
+
+
+def neighbor_settings(problem):
+    """Return numbers of neighbours and centerings."""
+    return [{"neighbors": count, "center": center} for center in ("columns", "both") for count in (3, 10)]
+
+
+def neighbor_mean(problem, setting):
+    """Return the weighted mean of neighbours observed in the same column, or the mean without such neighbours."""
+    base = level(problem, setting["center"])
+    rest = np.where(problem.seen, problem.values - base, 0.0)
+    W = heaviest(problem.adjacency, setting["neighbors"])
+    weight = W @ problem.seen.astype(np.float64)
+    return base + np.divide(W @ rest, weight, out=np.zeros(rest.shape), where=weight > 0)
+
+
+def heaviest(adjacency, count):
+    """Return csr (N, N) of the `count` heaviest entries of each row; the first of equal weights."""
+    from scipy import sparse
+
+    rows = np.repeat(np.arange(adjacency.shape[0]), np.diff(adjacency.indptr))
+    order = np.lexsort((adjacency.indices, -adjacency.data, rows))
+    rank = np.arange(len(order)) - adjacency.indptr[rows[order]]
+    kept = order[rank < count]
+    return sparse.csr_matrix((adjacency.data[kept], (rows[kept], adjacency.indices[kept])), adjacency.shape)
+
+
+def has_two_periods(problem):
+    """Return True for series in time with at least two periods."""
+    return problem.ordered and 1 < problem.period and 2 * problem.period <= problem.values.shape[1]
+
+
+def seasonal_settings(problem):
+    """Return lags, a period or seven, and the decay of residuals, in columns."""
+    lags = lags_of(problem)
+    lags = lags or [max(1, problem.period)]
+    memories = [None if share is None else share * problem.period for share in (None, 0.25, 0.0)]  # of a period
+    return [{"lag": lag, "memory": memory} for lag in lags for memory in memories]
+
+
+def seasonal(problem, setting):
+    """Return (N, T): the seasonal mean plus interpolated residuals."""
+    base, memory = profile(problem, setting["lag"]), setting["memory"]
+    if memory == 0:
+        return base
+    line = interpolation(problem._replace(values=np.where(problem.seen, problem.values - base, 0.0)), {})
+    if memory is not None:
+        line *= np.exp(-distances(problem.seen) / memory)
+    return base + line
+
+
+def profile(problem, lag):
+    """Return (N, T): a vertex's mean at each time of the period.
+
+    Times without observations have the vertex's mean plus the time's mean.
+    """
+    count, columns = problem.values.shape
+    lag = min(lag, columns)
+    rows = -(-columns // lag)
+    values, seen = np.zeros((count, rows * lag)), np.zeros((count, rows * lag))
+    values[:, :columns], seen[:, :columns] = problem.values, problem.seen
+    times = seen.reshape(count, rows, lag).sum(axis=1)
+    means = values.reshape(count, rows, lag).sum(axis=1) / np.maximum(times, 1)
+    overall, own, of_time = two_way(means, times > 0)
+    means = np.where(times > 0, means, overall + own + of_time)
+    return np.tile(means, rows)[:, :columns]
+
+
+def tikhonov_settings(problem):
+    """Return regularization strengths and centerings."""
+    return [{"tau": tau, "center": center} for center in ("columns", "both") for tau in (0.3, 3.0, 0.03)]
+
+
+def propagation_settings(problem):
+    """Return numbers of steps and centerings."""
+    return [{"iterations": count, "center": center} for center in ("columns", "both") for count in (5, 40)]
+
+
+def tikhonov_by(form):
+    """Return Tikhonov regularization by a Laplacian as a fill function."""
+    return lambda problem, setting: centred_fill(
+        problem, setting, lambda rest, seen: smoothed(form(problem.adjacency), rest, seen, setting["tau"], None, ROUGH)
+    )
+
+
+def propagate(problem, setting):
+    """Fill in by feature propagation."""
+    return centred_fill(
+        problem,
+        setting,
+        lambda rest, seen: feature_propagation(problem.adjacency, rest, seen, setting["iterations"]),
+    )
+
+
+def centred_fill(problem, setting, smooth):
+    """Apply `smooth` to centred values (N, 1, T) and add the mean."""
+    base = level(problem, setting["center"])
+    rest = np.where(problem.seen, problem.values - base, 0.0)
+    return base + smooth(rest[:, None], problem.seen[:, None])[:, 0]
+
+
+METHODS = (
+    Method("vertex-mean", always, one_setting, of_columns, alone=True),
+    Method("vertex-median", always, one_setting, median_of_columns, alone=True, unjoined=True),
+    Method("time-mean", always, one_setting, of_vertices),
+    Method("two-way-mean", always, one_setting, of_both),
+    Method("interpolation", in_order, one_setting, interpolation, ordered=True),
+    Method("akima", in_order, one_setting, akima, ordered=True),
+    Method("last-value", in_order, one_setting, last_value, ordered=True),
+    Method("seasonal", has_two_periods, seasonal_settings, seasonal, ordered=True),
+    Method("neighbors", always, neighbor_settings, neighbor_mean, alone=True),
+    Method("tikhonov", always, tikhonov_settings, tikhonov_by(laplacian), alone=True),
+    Method("tikhonov-normalized", always, tikhonov_settings, tikhonov_by(normalized_laplacian), alone=True),
+    Method("feature-propagation", always, propagation_settings, propagate, alone=True),
+)

@@ -1,0 +1,292 @@
+"""Selection of weights and center for 'auto' on hidden values.
+
+Trials on one split of the observed values, hidden in the pattern of the missing ones (holdout.split):
+
+1. the mean that predicts the hidden values best by itself, and another one if it is nearly as good;
+2. every weighting with that mean: 'slice' with its phase of fixed ranks, then 'common' and 'frequency' with
+   exponents 1/2, 1 and 2. If 'slice' recovers the hidden values (to a tenth of the mean's error), no other is tried:
+   the data are of low rank in every spectral slice. The winner is tried with the other mean too;
+3. the best three within 5 % of the best, on further splits. Errors are averaged by step over the splits, so that
+   neither the weighting nor the stopping point depends on one split.
+
+'common' and 'frequency' use neither momentum nor a phase of fixed ranks. Their lambda then falls by the same steps for
+all data, so that a number of steps found on hidden data means the same lambda on all data. Their errors were lower
+where whole road sensors are missing.
+
+The fit then uses all observed values and stops where the averaged error was least, lambda relative to its start. A
+path on hidden data ends early once its error only grows. A large tensor is sampled by rows and columns of its slices,
+not by vertices: graph and ranks are unchanged.
+"""
+
+import contextlib
+import itertools
+from types import SimpleNamespace
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.base.arrays import on_host, place_like
+from gpukit.imputation.centering import CENTERS, centred, mean_of, spread
+from gpukit.imputation.constants import (
+    FEWEST_OBSERVED,
+    FINALISTS,
+    FREQUENCY_FLOOR,
+    NEAR_SPECTRAL,
+    NEARLY_EQUAL,
+    PATH_END,
+    PATIENCE,
+    SAMPLE_NUMBERS,
+    SOLVED,
+    SPLITS,
+)
+from gpukit.imputation.spectral import holdout
+from gpukit.imputation.spectral.path import best_options, fit_path
+from gpukit.imputation.spectral.run import start
+from gpukit.model_selection.search import EarlyStopping, finalists
+from gpukit.model_selection.splits import order_by_values
+
+LAWS = (("slice", 1.0), ("common", 1.0), ("frequency", 0.5), ("frequency", 1.0), ("frequency", 2.0))
+DEEP = 4 * PATH_END  # end of a path under 'common'; 'frequency' starts above the smoothest slices and ends lower
+NARROW = 16  # least rows and columns of a sampled slice
+
+
+class Chosen(NamedTuple):
+    """setting: run.Setting without 'auto'; trials: a Trial for each trial, the last round first."""
+
+    setting: object
+    trials: list
+
+
+class Trial(NamedTuple):
+    """Errors of a setting on hidden values.
+
+    setting: run.Setting; curves: the mean absolute errors, an array (iterations,) per split.
+    """
+
+    setting: object
+    curves: list
+
+    @property
+    def curve(self):
+        """Errors averaged over the splits, up to the shortest one."""
+        length = min(len(curve) for curve in self.curves)
+        return np.mean([curve[:length] for curve in self.curves], axis=0)
+
+    @property
+    def error(self):
+        """Least averaged error."""
+        return float(self.curve.min())
+
+
+class PathEnd(Exception):
+    """Signal to end a path on hidden data."""
+
+
+class Search(NamedTuple):
+    """Trials on one tensor: place (run.Place), tensor, mask, splits of it; progress: see choose.
+
+    numbers: of trials, from 1; cache: {(split number, center): CentredSplit} of the last trial.
+    """
+
+    place: object
+    tensor: np.ndarray
+    mask: np.ndarray
+    splits: list
+    progress: object
+    numbers: object
+    cache: dict
+
+
+class CentredSplit(NamedTuple):
+    """A centred split, shared by all weightings: observed (N, m, n), 0 where missing or hidden.
+
+    judge: of a completion (holdout.watcher); known: spectral.cpu.Known of its completions, None before the first.
+    """
+
+    observed: np.ndarray
+    judge: object
+    known: object = None
+
+
+def choose(place, setting, data, seed, progress=None):
+    """Return a Chosen for data (inputs.Data): tensor (N, m, n), 0 where missing, and mask (N,) or (N, m, n).
+
+    place: run.Place. setting: run.Setting whose weights or center, or both, are 'auto'; its options are kept except for
+    the stopping point, and the decay if it is None. seed: of hidden values. progress: called as progress("choosing",
+    done, None, {"weights", "error"}) after every trial on a split. With fewer than five observed vertices or entries
+    there are no trials, and 'auto' is 'slice' with center 'none'.
+    """
+    if np.count_nonzero(data.mask) < FEWEST_OBSERVED:
+        return Chosen(plain(setting), [])
+    tensor, mask = reduced(data.tensor, data.mask, seed)
+    search = Search(place, tensor, mask, splits(tensor, mask, seed), progress, itertools.count(1), {})
+    centers = select_centers(tensor, search.splits[0], setting.center)
+    trials = [Trial(candidate, []) for candidate in candidates(setting, centers[0])]
+    for number, trial in enumerate(trials):
+        run(search, trial)
+        if is_recovered(trial, tensor, search.splits[0]):
+            return Chosen(trial.setting, trials[: number + 1])
+    best = min(trials, key=lambda trial: trial.error)
+    others = [Trial(best.setting._replace(center=center), []) for center in centers[1:]]
+    for trial in others:
+        run(search, trial)
+    final_trials = run_finals(search, trials + others)
+    rest = [trial for trial in trials + others if len(trial.curves) == 1]
+    return Chosen(stop_at_best(final_trials[0]), final_trials + rest)
+
+
+def reduced(tensor, mask, seed):
+    """Return tensor and mask on the host, sampled if large.
+
+    Rows and columns of the slices are sampled.
+    """
+    count, m, n = tensor.shape
+    if tensor.size <= SAMPLE_NUMBERS:
+        return on_host(tensor), mask
+    share = (SAMPLE_NUMBERS / tensor.size) ** 0.5
+    rows = min(m, max(NARROW, int(m * share)))
+    columns = min(n, max(NARROW, SAMPLE_NUMBERS // (count * rows)))
+    rng = np.random.default_rng(seed)
+    sample = np.ix_(range(count), *(np.sort(rng.permutation(side)[:size]) for side, size in ((m, rows), (n, columns))))
+    part = on_host(tensor[tuple(place_like(side, tensor) for side in sample)])
+    return np.ascontiguousarray(part), mask if mask.ndim == 1 else np.ascontiguousarray(mask[sample])
+
+
+def splits(tensor, mask, seed):
+    """Return SPLITS of holdout.Split that hide the missing share; they do not depend on the order of the vertices.
+
+    Most observed values are kept.
+    """
+    order = order_by_values(np.where(spread(mask), tensor, np.nan).reshape(len(mask), -1).astype(np.float64))
+    missing = 1.0 - float(mask.mean())
+    share = max(0.05, min(missing, (1.0 - missing) / 4))
+    return [holdout.split(mask, share, SPLITS * seed + fold, order) for fold in range(SPLITS)]
+
+
+def error_of_mean(tensor, split, center):
+    """Return the mean absolute error of a mean on hidden values."""
+    return float(np.abs(centred(tensor, split.hidden, mean_of(tensor, split.observed, center))[split.hidden]).mean())
+
+
+def select_centers(tensor, split, center):
+    """Return the centers to try, the best by itself first.
+
+    A finer center must lower the error; another one must be nearly as good.
+    """
+    if center != "auto":
+        return [center]
+    errors = {name: error_of_mean(tensor, split, name) for name in CENTERS}
+    best = CENTERS[0]
+    for name in CENTERS[1:]:
+        if errors[name] * NEARLY_EQUAL < errors[best]:
+            best = name
+    others = [name for name in CENTERS[1:] if name != best and best != CENTERS[0] and errors[name] < 1.5 * errors[best]]
+    return [best, *others]
+
+
+def candidates(setting, center):
+    """Return the settings to try with a center, the simplest first."""
+    laws = LAWS if setting.weights == "auto" else ((setting.weights, setting.exponent),)
+    return [with_path(setting._replace(weights=law, exponent=exponent, center=center)) for law, exponent in laws]
+
+
+def with_path(setting):
+    """Return a setting with the depth of path that its weighting needs.
+
+    Only 'slice' has momentum and a phase of fixed ranks.
+    """
+    options = setting.options
+    if setting.weights == "slice":
+        return setting
+    end = DEEP * (FREQUENCY_FLOOR**setting.exponent if setting.weights == "frequency" else 1.0)
+    decay = end ** (1.0 / options.iterations) if options.decay is None else options.decay
+    return setting._replace(options=options._replace(decay=decay, accelerate=False, rank_phase=False))
+
+
+def run(search, trial):
+    """Run a Trial on its next split; append its errors."""
+    setting, number = trial.setting, len(trial.curves)
+    split, centred_split = search.splits[number], centre_split(search, number, setting.center)
+    completion, first = start(search.place, setting, centred_split.observed, split.observed, centred_split.known)
+    search.cache[number, setting.center] = centred_split._replace(known=completion.known())
+    stopping = early_stopping(setting, goal(setting, search.tensor, split))
+
+    def watch(completion):
+        error = centred_split.judge(completion)
+        if stopping.is_over(error):
+            raise PathEnd
+        return error
+
+    with contextlib.suppress(PathEnd):
+        fit_path(completion, first, setting.options, watch)
+    trial.curves.append(np.array(stopping.errors))
+    if search.progress:
+        law = f"{setting.weights} {setting.exponent:g}" if setting.weights == "frequency" else setting.weights
+        info = {"weights": law, "error": float(np.min(stopping.errors))}
+        search.progress("choosing", next(search.numbers), None, info)
+
+
+def early_stopping(setting, error):
+    """Return the EarlyStopping of a path at an error that is good enough.
+
+    Rising errors end a path after its phase of ranks has begun, or half-way without such a phase.
+    """
+    steps = setting.options.iterations
+    return EarlyStopping(PATIENCE, steps + PATIENCE if setting.options.rank_phase else steps // 2, error)
+
+
+def centre_split(search, number, center):
+    """Return the CentredSplit of a split and a center; release the previous one, which uses device memory."""
+    if (number, center) not in search.cache:
+        search.cache.clear()
+        split = search.splits[number]
+        mean = mean_of(search.tensor, split.observed, center)
+        judge = holdout.watcher(centred(search.tensor, search.mask, mean), split)
+        search.cache[number, center] = CentredSplit(centred(search.tensor, split.observed, mean), judge)
+    return search.cache[number, center]
+
+
+def goal(setting, tensor, split):
+    """Return the error at which a setting recovers the data; 0 if the stopping point is needed too."""
+    return SOLVED * error_of_mean(tensor, split, setting.center) if setting.options.rank_phase else 0.0
+
+
+def is_recovered(trial, tensor, split):
+    """Return True if the trial has reached its goal."""
+    return trial.error <= goal(trial.setting, tensor, split)
+
+
+def is_solved(trials):
+    """Return True if the last trial of a Chosen recovers the data.
+
+    The selection then ended after the first split.
+    """
+    return bool(trials) and trials[-1].setting.options.rank_phase and all(len(trial.curves) == 1 for trial in trials)
+
+
+def run_finals(search, trials):
+    """Run the trials close to the best on further splits; return them, the best first."""
+    near = [trials[index] for index in finalists([trial.error for trial in trials], NEAR_SPECTRAL, FINALISTS)]
+    is_decided = len(near) == 1 and stop_at_best(near[0]) == near[0].setting
+    for _ in search.splits[:0] if is_decided else search.splits[1:]:
+        for trial in sorted(near, key=lambda trial: trial.setting.center):  # shares the centred splits
+            run(search, trial)
+    return sorted(near, key=lambda trial: trial.error)
+
+
+def stop_at_best(trial):
+    """Return the setting of a Trial, stopped at its least error; a phase of fixed ranks that ends well stays."""
+    options, curve = trial.setting.options, trial.curve
+    if options.rank_phase and curve[-1] <= NEARLY_EQUAL * trial.error:
+        return trial.setting
+    phase = np.where(np.arange(len(curve)) < options.iterations, "path", "rank")
+    return trial.setting._replace(options=best_options(SimpleNamespace(error=curve, phase=phase), options))
+
+
+def plain(setting):
+    """Return a setting without 'auto', for too few data."""
+    weights, center = (
+        "slice" if setting.weights == "auto" else setting.weights,
+        "none" if setting.center == "auto" else setting.center,
+    )
+    return setting._replace(weights=weights, center=center)

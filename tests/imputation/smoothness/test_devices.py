@@ -1,0 +1,21 @@
+"""Smoothness on a GPU, or in the simulator, against the CPU."""
+
+import numpy as np
+import pytest
+
+pytestmark = pytest.mark.kernel
+
+from gpukit.imputation.smoothness import cpu, gpu
+from gpukit.imputation.smoothness.solve import Weights, solve
+from imputation.smoothness import inputs
+
+
+def test_both_devices_agree(monkeypatch):
+    monkeypatch.setattr(gpu, "BLOCKS", 2)
+    observed, start = inputs.observed(4, 9, (1, 3))[0], np.zeros((4, 9), np.float32)
+    answers = []
+    for steps in (cpu, gpu):
+        solver = steps.ConjugateGradients(observed, start)
+        assert solve(solver, observed, Weights(0, 0.2, 0.3, 0.4, (0.1,)), steps=2) == 2
+        answers.append(solver.solution())
+    np.testing.assert_allclose(answers[1], answers[0], atol=1e-5)

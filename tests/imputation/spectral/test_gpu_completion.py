@@ -1,0 +1,176 @@
+"""The GPU completion in the simulator, numpy instead of cupy, against the CPU completion."""
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+from support import SIMULATED
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.*encountered")]
+
+from gpukit._cuda import cuda
+from gpukit.device.workspace import Workspace
+from gpukit.graphs.basis import Basis, vectors_on_gpu
+from gpukit.imputation.spectral import gpu
+from gpukit.imputation.spectral.cpu import TensorCompletion as OnCpu
+from gpukit.svt.gpu import scratch_for
+from imputation import naive_algorithm
+from imputation.inputs import problem
+
+KINDS = ("slices", "entries")
+
+
+class Number:
+    """Result of a cupy reduction: only float() copies it to the host."""
+
+    def __init__(self, value):
+        self.value = float(value)
+
+    def __float__(self):
+        return self.value
+
+    def __neg__(self):
+        return Number(-self.value)
+
+    def __lt__(self, other):
+        return float(self) < float(other)
+
+    def __gt__(self, other):
+        return float(self) > float(other)
+
+    def __le__(self, other):
+        return not self > other
+
+    def __array__(self, *_, **__):
+        raise TypeError("Implicit conversion to a NumPy array is not allowed.")
+
+
+class Array(np.ndarray):
+    """A numpy array with cupy's additional attributes."""
+
+    def max(self, axis=None, **options):
+        found = super().max(axis, **options)
+        return Number(found) if axis is None else found
+
+    def min(self, axis=None, **options):
+        found = super().min(axis, **options)
+        return Number(found) if axis is None else found
+
+    def get(self):
+        return np.array(self)
+
+    def set(self, values):
+        self[...] = values
+
+
+class Library:
+    """numpy in cupy's place: its functions give Arrays."""
+
+    def __getattr__(self, name):
+        found = getattr(np, name)
+        if isinstance(found, type) or not callable(found):
+            return found
+
+        def run(*arguments, **options):
+            result = found(*arguments, **options)
+            return result.view(Array) if isinstance(result, np.ndarray) else result
+
+        return run
+
+
+@pytest.fixture
+def stand_in(monkeypatch):
+    if not SIMULATED:
+        pytest.skip("on a GPU test_gpu.py has the same with cupy itself")
+    monkeypatch.setattr(gpu, "array_library", Library)
+    monkeypatch.setattr(gpu, "shared", lambda array: cuda.cudadrv.devicearray.FakeCUDAArray(np.asarray(array)))
+    monkeypatch.setattr(gpu, "BLOCKS", 2)
+
+
+def problem_of(kind):
+    """Return a tensor of 9 vertices."""
+    return problem((4, 3), kind)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("scratch, scale", [(1 << 20, 1.0), (200, 1.0), (200, 1e-200)])
+def test_both_devices_agree(kind, scratch, scale, stand_in, monkeypatch):
+    monkeypatch.setattr(gpu, "SCRATCH", scratch)
+    case = problem_of(kind)
+    observed = scale * naive_algorithm.observed_only(case.truth, case.mask)
+    there, here = (
+        completion(Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64))
+        for completion in (gpu.TensorCompletion, OnCpu)
+    )
+    first = here.largest()
+    np.testing.assert_allclose(there.largest(), first, rtol=1e-10)
+    for share, momentum in ((0.6, 0.0), (0.3, 0.2)):
+        expected, found = (completion.step(share * first, None, momentum) for completion in (here, there))
+        np.testing.assert_allclose(found[:2], expected[:2], rtol=1e-8)
+        np.testing.assert_array_equal(found[2], expected[2])
+    cap = np.arange(len(first), dtype=np.int32) % 3
+    for completion in (here, there):
+        completion.step(np.zeros(len(first)), cap, 0.4)
+    np.testing.assert_allclose(there.missing(), here.missing(), atol=1e-10 * scale)
+    np.testing.assert_allclose(there.spectrum(2), here.spectrum(2), atol=1e-10 * scale)
+    np.testing.assert_allclose(there.completed(), here.completed(), atol=1e-10 * scale)
+
+
+@pytest.mark.slow
+def test_known_data_of_another_completion(stand_in):
+    case = problem_of("entries")
+    observed = naive_algorithm.observed_only(case.truth, case.mask)
+    arguments = Basis(case.mu, case.U, True), observed, case.mask, np.dtype(np.float64), None
+    first = gpu.TensorCompletion(*arguments)
+    first.step(0.3 * first.largest())
+    second, alone = gpu.TensorCompletion(*arguments, first.known()), gpu.TensorCompletion(*arguments)
+    assert second.C is first.C and second.largest() is first.largest()
+    for completion in (second, alone):
+        completion.step(0.3 * completion.largest())
+    np.testing.assert_array_equal(second.missing(), alone.missing())
+
+
+def held(references):
+    gc.collect()
+    return [reference for reference in references if reference() is not None]
+
+
+@pytest.mark.slow
+def test_completions_of_a_run_share_buffers(stand_in):
+    case, references = problem_of("slices"), []
+    observed = naive_algorithm.observed_only(case.truth, case.mask)
+    basis = Basis(case.mu, case.U, True)
+    with Workspace() as workspace:
+        for _ in range(2):
+            completion = gpu.TensorCompletion(basis, observed, case.mask, np.dtype(np.float32), workspace)
+            completion.step(0.3 * completion.largest())
+            scratch = scratch_for((len(case.truth), 4, 3), np.float32, 1, 1, workspace)
+            references.append([weakref.ref(array) for array in (scratch[0].V, vectors_of(workspace, basis))])
+            del completion, scratch
+        assert references[0] == references[1] and held(references[0]) == references[0]
+    assert not held(references[0])
+
+
+def vectors_of(workspace, basis):
+    """Return the basis's vectors in the workspace."""
+    return vectors_on_gpu(basis.vectors, np.float32, gpu.brought, workspace)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize("factor", [1e200, 1e-200, 0.0])
+def test_numbers_of_unusual_size_go_up_in_units(factor, dtype, stand_in):
+    observed = factor * np.random.default_rng(0).normal(size=(3, 2, 2))
+    unit, flat = gpu.uploaded(observed, np.dtype(dtype), Library())
+    assert flat.dtype == dtype and np.abs(flat).max() <= 1 and (factor == 0) == (unit == 1)
+    np.testing.assert_allclose(flat.astype(np.float64) / unit, observed.reshape(3, 4), rtol=1e-6)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("shape", [(1, 1), (5, 3), (3, 5)])
+def test_vectors_arrive_in_their_order_and_in_another_type(shape, order, stand_in):
+    array = np.asarray(np.random.default_rng(0).normal(size=shape), order=order)
+    there = gpu.brought(array, np.dtype(np.float32))
+    assert there.dtype == np.float32 and there.flags[f"{order}_CONTIGUOUS"]
+    np.testing.assert_array_equal(there, array.astype(np.float32))
