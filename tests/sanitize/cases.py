@@ -20,8 +20,8 @@ SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
 ORDERS = "ratings/orders/test_kernels.py::test_"
 RESIDENT = "ratings/orders/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
 GROUP = "primitives/test_group_kernels.py::test_"
-SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
-BUCKETS = "neighbors/search/buckets/test_kernels.py::test_"
+SIMLSH = "neighbors/hashes/test_simlsh_kernels.py::test_"
+BUCKETS = "neighbors/search/test_buckets_kernels.py::test_"
 RANKING = "ranking/kernels/test_kernels.py::test_"
 SVT = "svt/test_kernels.py::test_"
 
@@ -30,7 +30,7 @@ STRATA = f"{PREPARE}runs_of_strata[powers of four-(5, 96)-3-2]"
 NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
 ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
 FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
-PROJECTED = "neighbors/hashes/projection/test_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
+PROJECTED = "neighbors/hashes/test_projection_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
 MISSED = f"{BUCKETS}keys_are_missed_hashings[2-3-3-5-6-37]"
 GRAM = f"{RANKING}gram[70-lengths1-1]"
 DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
@@ -171,28 +171,28 @@ CASES = {
     "imputation.soft_impute.kernels.proceed": "imputation/soft_impute/test_kernels.py::test_proceed[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/spectral/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/spectral/test_kernels.py::test_renew[2-True-shape1-3-5]",
-    "neighbors.hashes.minhash.kernels.hash_columns": (
-        "neighbors/hashes/minhash/test_kernels.py::test_codes_are_the_twins[64-full words-None]"
+    "neighbors.hashes.kernels.hash_minwise": (
+        "neighbors/hashes/test_minhash_kernels.py::test_codes_are_the_twins[64-full words-None]"
     ),
-    "neighbors.hashes.projection.kernels.project_columns": PROJECTED,
-    "neighbors.hashes.projection.kernels.join_parts": PROJECTED,
-    "neighbors.hashes.simlsh.kernels.hash_columns": (
+    "neighbors.hashes.kernels.project_columns": PROJECTED,
+    "neighbors.hashes.kernels.join_parts": PROJECTED,
+    "neighbors.hashes.kernels.hash_columns": (
         f"{SIMLSH}hash_codes[cut columns]",
         f"{SIMLSH}hash_codes[all words full]",
     ),
-    "neighbors.hashes.simlsh.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
-    "neighbors.hashes.simlsh.kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
-    "neighbors.hashes.simlsh.kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
-    "neighbors.search.buckets.kernels.fill": MISSED,
-    "neighbors.search.buckets.kernels.table_hashes": MISSED,
-    "neighbors.search.buckets.kernels.bucket_matches": MISSED,
+    "neighbors.hashes.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
+    "neighbors.hashes.kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.hashes.kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.search.kernels.fill": MISSED,
+    "neighbors.search.kernels.table_hashes": MISSED,
+    "neighbors.search.kernels.bucket_matches": MISSED,
     "neighbors.search.exact.kernels.pair_distances": (
         "neighbors/search/exact/test_kernels.py::test_pair_distances[half stars, sparse-64-2]"
     ),
-    "neighbors.search.hamming.kernels.hamming_distances": (
-        "neighbors/search/hamming/test_kernels.py::test_hamming_distances[5-3-33-16]"
+    "neighbors.search.kernels.hamming_distances": (
+        "neighbors/search/test_hamming_kernels.py::test_hamming_distances[5-3-33-16]"
     ),
-    "neighbors.supplement.kernels.fill_slots": "neighbors/supplement/test_kernels.py::test_fill_slots[9-8-5]",
+    "neighbors.search.kernels.fill_slots": "neighbors/search/test_supplement_kernels.py::test_fill_slots[9-8-5]",
     "primitives.group.kernels.count_digits": f"{GROUP}count_and_scan[8-2049-1-2]",
     "primitives.group.kernels.scan_digits": f"{GROUP}scan[257]",
     "primitives.group.kernels.row_starts": f"{GROUP}row_starts[2-33-rows2]",
