@@ -9,10 +9,10 @@ from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.prepare.weights import order_weights
-from gpukit.factorization.shared.choosing import chosen
+from gpukit.factorization.shared.parts import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd.batches import plan as batch_plan
+from gpukit.factorization.solvers.sgd import batch_plan
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock

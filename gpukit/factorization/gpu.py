@@ -11,17 +11,16 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
-from gpukit.factorization.kernels.predict import make_predict_pairs
-from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
+from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, make_predict_pairs, score_rows
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
+from gpukit.factorization.solvers.sgd.gpu import allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.factorization.solvers.sgd.places.gpu import allocate_table
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
 from gpukit.selection import gpu as selection

@@ -53,16 +53,15 @@ def is_by_block(function):
 
 
 def holds_kernels(path):
-    """Return True for files of kernels: kernels.py, or any file of a folder kernels/."""
-    return path.name == "kernels.py" or path.parent.name == "kernels"
+    """Return True for files of kernels: kernels.py, <part>_kernels.py, or any file of a folder kernels/."""
+    return path.stem == "kernels" or path.stem.endswith("_kernels") or path.parent.name == "kernels"
 
 
 def twin_file(path):
-    """Return the file of the twins of a file of kernels: twins.py for kernels.py, twins/<part>.py for
-    kernels/<part>.py."""
-    if path.name == "kernels.py":
-        return path.with_name("twins.py")
-    return path.parent.with_name("twins") / path.name
+    """Return the file of the twins of a file of kernels: its path with twins in place of kernels."""
+    if path.parent.name == "kernels":
+        return path.parent.with_name("twins") / path.name
+    return path.with_name(path.name.replace("kernels", "twins"))
 
 
 def kernels_by_room(package):
@@ -73,7 +72,7 @@ def kernels_by_room(package):
 
 def room_of(path):
     """Return the folder that a file of kernels serves."""
-    return (path.parent if path.name == "kernels.py" else path.parent.parent).name
+    return (path.parent.parent if path.parent.name == "kernels" else path.parent).name
 
 
 def twins_of(path):
@@ -104,7 +103,7 @@ def twins_match(package):
 
 
 def kernels_live_in_kernels(package):
-    """Only kernels.py and the files of kernels/ contain kernels, so that the other gates see every kernel."""
+    """Only kernels.py, <part>_kernels.py and kernels/ contain kernels, so that the other gates see every kernel."""
     others = [f for f in sorted(Path(package).rglob("*.py")) if not holds_kernels(f)]
     return [
         f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py or kernels/"

@@ -323,13 +323,14 @@ def cards_name_their_files(package):
         if folder.name in ("kernels", "twins"):
             continue
         parts = {f.stem for f in folder.glob("*.py")} | {f.parent.name for f in folder.glob("*/__init__.py")}
-        lacking = sorted(part for part in parts - STANDARD if not re.search(rf"\b{part}\b", text))
+        parts = {part for part in parts - STANDARD if not part.endswith("_twins")}
+        lacking = sorted(part for part in parts if not re.search(rf"\b{part}\b", text))
         faults += [f"the card of {folder.relative_to(package).as_posix()}/ does not name {part}" for part in lacking]
     return faults
 
 
 def kernels_and_twins_have_equal_files(package):
-    """A folder kernels/ has a folder twins/ with the same files, and kernels.py has a twins.py.
+    """A folder kernels/ has a folder twins/ with the same files, kernels.py a twins.py, and x_kernels.py an x_twins.py.
 
     Files with device functions only need none.
     """
@@ -341,5 +342,6 @@ def kernels_and_twins_have_equal_files(package):
         if jitted(f, KERNEL_DECORATORS) and not twin_file(f).exists()
     ]
     twins = {twin_file(f) for f in kernels}
-    spare = [f for f in sorted(package.rglob("twins.py")) + sorted(package.rglob("twins/*.py")) if f not in twins]
+    files = [f for pattern in ("twins.py", "*_twins.py", "twins/*.py") for f in sorted(package.rglob(pattern))]
+    spare = [f for f in files if f not in twins]
     return faults + [f"{f.relative_to(package)} is no kernels' twin" for f in spare if f.name != "__init__.py"]

@@ -119,7 +119,8 @@ def test_twins_match_bites(tmp_path, kernels, twins, faults):
 
 
 def test_kernels_live_in_kernels_bites(tmp_path):
-    write(tmp_path, {"room/kernels/a.py": GOOD_KERNEL, "room/gpu.py": GOOD_KERNEL, "room/kernels_a.py": GOOD_KERNEL})
+    names = "kernels/a.py", "a_kernels.py", "gpu.py", "kernels_a.py"
+    write(tmp_path, {f"room/{name}": GOOD_KERNEL for name in names})
     assert gates.kernels_live_in_kernels(tmp_path) == [
         f"room/{name}: kernel scale belongs in kernels.py or kernels/" for name in ("gpu.py", "kernels_a.py")
     ]

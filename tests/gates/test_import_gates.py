@@ -243,6 +243,8 @@ ROOMS = {
     "b/kernels/rows.py": "@kernel(device=True)\ndef row(x): ...\n",
     "b/twins/__init__.py": "",
     "b/twins/part.py": TWIN,
+    "c/part_kernels.py": KERNEL,
+    "c/part_twins.py": TWIN,
 }
 
 
@@ -254,6 +256,8 @@ ROOMS = {
         ("a/kernels.py", ["a/twins.py is no kernels' twin"]),
         ("b/kernels/part.py", ["b/twins/part.py is no kernels' twin"]),
         ("b/kernels/rows.py", []),
+        ("c/part_twins.py", ["c/part_kernels.py has no c/part_twins.py"]),
+        ("c/part_kernels.py", ["c/part_twins.py is no kernels' twin"]),
     ],
 )
 def test_equal_files_bite(tmp_path, lost, faults):

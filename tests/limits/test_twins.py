@@ -18,8 +18,8 @@ from factorization.inputs import (
 from neighbors.inputs import columns, ratings
 
 from gpukit.factorization.prepare import twins as prepare
+from gpukit.factorization.solvers.sgd import chunk_twins as chunks
 from gpukit.factorization.solvers.sgd import twins as sgd
-from gpukit.factorization.solvers.sgd.chunks import twins as chunks
 from gpukit.factorization.twins import codes, scores
 from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.hashes import twins as simlsh

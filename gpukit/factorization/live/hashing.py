@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.live.tables import GrowingTable
+from gpukit.factorization.live.device_state import GrowingTable
 from gpukit.neighbors import plan as searching
 from gpukit.neighbors.hashes import plan as work
 

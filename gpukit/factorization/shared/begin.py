@@ -12,8 +12,7 @@ from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.prepare import conflict_free_blocks
 from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
-from gpukit.factorization.shared.choosing import chosen
-from gpukit.factorization.shared.parts import parts_of
+from gpukit.factorization.shared.parts import chosen, parts_of
 from gpukit.factorization.shared.session import SharedSession
 from gpukit.factorization.shared.training import training_of
 from gpukit.factorization.shared.training_data import center_scale, chunk_tables, prepare_ratings

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.solvers.rates import row_rates
 
 CURVATURE = 0.2  # of a row's squared error, as a share of the mean |p|^2 of the other side's factors; found by trial
 SAMPLE = 1 << 16  # rows of the major side that estimate the length of factors

@@ -10,9 +10,9 @@ from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.conflict_free_blocks import arrange_in_strata
 from gpukit.factorization.prepare.training_data import TrainingData
 from gpukit.factorization.shared.block_schedule import Copies, Lap
+from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks.table import cut_table
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.solvers.sgd.chunk_table import cut_table
 
 LAPS = tuple(share / 8 for share in range(9))  # bounds of the rounds of the blocks in the first epoch
 FEWER = 4  # see match_workers

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import settings as of_training
-from gpukit.factorization.solvers.sgd.rates import usual
+from gpukit.factorization.solvers.rates import sgd_usual
 from gpukit.factorization.update.plan import FALLEN, FEW, LATE, late_epochs, plan_replay
 from gpukit.factorization.update.run import find_changed_items
 from gpukit.factorization.update.settings import Settings
@@ -54,7 +54,7 @@ def test_rows_move_however_many_ratings_anneal(n_ratings):
 
     It was 0.007 at a hundred million.
     """
-    plan = usual("adaptive", n_ratings)
+    plan = sgd_usual("adaptive", n_ratings)
     places = late_epochs(plan["epochs"], plan["annealing"])
     assert len(places) == LATE and plan["annealing"] ** places[0] == pytest.approx(FALLEN, rel=0.03)
     assert places[1] - places[0] == 1
