@@ -14,7 +14,7 @@ from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.scores import USERS, fill_tables, predict_pairs, score_rows
 from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
-from gpukit.selection import cpu as selection
+from gpukit.selection import twins as selection
 
 __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 

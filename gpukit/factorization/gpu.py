@@ -23,8 +23,8 @@ from gpukit.factorization.solvers.sgd.gpu import allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
-from gpukit.selection import gpu as selection
-from gpukit.selection.cpu import scores as scores_of_keys
+from gpukit.selection import kernels as selection
+from gpukit.selection.twins import scores as scores_of_keys
 from gpukit.streams import Keyed
 
 __all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]

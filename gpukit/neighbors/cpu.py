@@ -7,7 +7,7 @@ from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import cpu as hashes
 from gpukit.neighbors.search import CARDS
 from gpukit.neighbors.search import cpu as searches
-from gpukit.selection import cpu as selection
+from gpukit.selection import twins as selection
 from gpukit.timing import work_clock
 
 STRIPE_BYTES = 16 << 20  # keys of a stripe: about the cache's size

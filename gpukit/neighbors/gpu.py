@@ -12,7 +12,7 @@ from gpukit.neighbors import plan
 from gpukit.neighbors.hashes import gpu as hashes
 from gpukit.neighbors.search import CARDS
 from gpukit.neighbors.search import gpu as searches
-from gpukit.selection import gpu as selection
+from gpukit.selection import kernels as selection
 
 STRIPE_BYTES = plan.STRIPE_BYTES
 

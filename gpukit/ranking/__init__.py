@@ -17,7 +17,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
                    hard_margins.py: a path of C for slow trust regions
                    choose.py: solver, device, threads
-                   counting.py: DCM and OST on the CPU; sparse_gram.py: the preconditioner of a CSR matrix
+                   counting.py: DCM and OST on the CPU
 
 Cost for l documents of n features and k levels per query: a Newton step sorts and searches, O(l log l); a CG step takes
 O(l n + l k) up to 8 levels, O(l n + l log k) above. Memory: X, and 2 to 4 bytes per document for each of max(2 k - 1, 3

@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit.ranking.arrays import Csr
-from gpukit.ranking.scaling import scatter
+from gpukit.ranking.scaling import scatter, sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.solvers.counting import dcm, ost
-from gpukit.ranking.solvers.sparse_gram import sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
 from gpukit.ranking.twins.matrix import (

@@ -13,7 +13,7 @@ from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
-from gpukit.ranking.solvers.sparse_gram import sparse_gram, sparse_gram_diagonal
+from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256

@@ -292,6 +292,38 @@ def files_stay_short(root, most=600):
     return [f"{f.relative_to(root)} has {n} lines, more than {most}" for f, n in sizes.items() if n > most]
 
 
+PLAIN_NUMBERS = (0, 1, 2)
+
+
+def literals(tree):
+    """Return the lines of a tree with a number in a comparison or a default, except PLAIN_NUMBERS."""
+    operands = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            operands += [node.left, *node.comparators]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            operands += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    return [one.lineno for one in operands if is_number(one) and getattr(one, "value", None) not in PLAIN_NUMBERS]
+
+
+def is_number(node):
+    """Return True for numbers, their signs, arithmetic of them, and tuples of them."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand)
+    if isinstance(node, ast.BinOp):
+        return is_number(node.left) and is_number(node.right)
+    return isinstance(node, ast.Tuple) and bool(node.elts) and all(map(is_number, node.elts))
+
+
+def literals_of(package):
+    """Return the places of literals, path:line, in the files of a package."""
+    package = Path(package)
+    files = sorted(package.rglob("*.py"))
+    return [f"{path.relative_to(package).as_posix()}:{line}" for path in files for line in literals(tree_of(path))]
+
+
 def reference_is_fresh(path, text):
     """The file at path is exactly text."""
     path = Path(path)

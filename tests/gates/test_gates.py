@@ -5,6 +5,8 @@ import subprocess
 import pytest
 from gates import gates
 
+LITERALS = 188
+
 
 def tracked(root):
     listing = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True)
@@ -243,6 +245,30 @@ def test_every_folder_is_packaged_bites(tmp_path):
 def test_files_stay_short_bites(tmp_path):
     write(tmp_path, {"gpukit/a.py": "\n" * 601, "cli/b.py": "\n" * 600})
     assert gates.files_stay_short(tmp_path) == ["gpukit/a.py has 601 lines, more than 600"]
+
+
+def test_literals_only_become_fewer(root):
+    """Name a threshold, or make it a parameter; lower the number when there are fewer."""
+    places = gates.literals_of(root / "gpukit")
+    assert len(places) <= LITERALS, places
+
+
+@pytest.mark.parametrize(
+    "text, count",
+    [
+        ("x < 3", 1),
+        ("3 < x <= 4.5", 2),
+        ("x == 1 or x > 0 or x == 2", 0),
+        ("x > -7", 1),
+        ("x in (3, 4)", 1),
+        ("x > 2 * 8", 1),
+        ("x == True or x > N", 0),
+        ("def f(a, b=3, *, c=0.5, d=1): ...", 2),
+        ("f(3)", 0),
+    ],
+)
+def test_literals_bite(tmp_path, text, count):
+    assert len(gates.literals_of(write(tmp_path, {"a/b.py": text}))) == count
 
 
 def test_reference_is_fresh_bites(tmp_path):

@@ -6,8 +6,8 @@ import scipy.sparse
 
 from gpukit.ranking import cpu
 from gpukit.ranking.arrays import Sums
+from gpukit.ranking.scaling import sparse_gram
 from gpukit.ranking.session import make_session
-from gpukit.ranking.solvers.sparse_gram import sparse_gram
 from gpukit.ranking.twins import gram as gram_twins
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins

@@ -33,7 +33,12 @@ class Started(Session):
 def test_rows_keep_their_numbers(tried, half, monkeypatch):
     """Also rows that are set later."""
     small_launches(monkeypatch)
-    for name, value in (("FROM", 1 if tried else 99), ("THREADS", 32), ("BLOCKS", 1), ("processors", lambda: 1)):
+    for name, value in (
+        ("TIMED_FROM", 1 if tried else 99),
+        ("TIMED_THREADS", 32),
+        ("TIMED_BLOCKS", 1),
+        ("processors", lambda: 1),
+    ):
         monkeypatch.setattr(gpu, name, value)
     layout, asked = gpu_layout(32, 0, half), []
 

@@ -45,7 +45,7 @@ def test_grow_rows(n, every, lanes, blocks, vector, half):
 
 def small(monkeypatch, **more):
     """Attempts that are fast in the simulator."""
-    for name, value in {"BLOCKS": 1, "THREADS": 32, "processors": lambda: 1, **more}.items():
+    for name, value in {"TIMED_BLOCKS": 1, "TIMED_THREADS": 32, "processors": lambda: 1, **more}.items():
         monkeypatch.setattr(gpu, name, value)
 
 
@@ -91,7 +91,7 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
 
     The best of the first round are tried again with more ratings.
     """
-    small(monkeypatch, FROM=4, ROUNDS=((2, 3), (4, 1)))
+    small(monkeypatch, TIMED_FROM=4, ROUNDS=((2, 3), (4, 1)))
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     first, asked = np.full(gpu.PLACES, 9.0), []
     first[[5, place, 7]] = 2.0, 2.5, 3.0
@@ -109,7 +109,7 @@ def test_rows_get_the_quickest_place(place, monkeypatch):
 
 
 def test_few_ratings_are_given_room_without_a_trial(monkeypatch):
-    """Below FROM."""
+    """Below TIMED_FROM."""
     layout, minor = gpu_layout(4, 0, False), cuda.to_device(np.zeros(4, np.int32))
     monkeypatch.setattr(gpu, "attempts", None)
     assert gpu.allocate_table((6, layout.minor.stride), minor, layout, False).shape == (6, layout.minor.stride)
