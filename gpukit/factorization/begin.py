@@ -60,7 +60,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     if resumed:
         orders = None
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
-        session = steps.Session(resumed.state, layout, estimator.walk, made.history)
+        session = steps.DeviceModel(resumed.state, layout, estimator.walk, made.history)
     else:
         with clock("neighbours"):
             neighbors = neighbors()

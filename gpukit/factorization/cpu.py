@@ -16,7 +16,7 @@ from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import twins as selection
 
-__all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
+__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: about the size of a cache
@@ -38,11 +38,11 @@ def find_neighbors(table, settings):
 
 
 def begin(beginning, layout, walk, history):
-    """Return the Session at the start of a training; beginning: model.state.Beginning."""
-    return Session(states.start_state(beginning), layout, walk, history)
+    """Return the DeviceModel at the start of a training; beginning: model.state.Beginning."""
+    return DeviceModel(states.start_state(beginning), layout, walk, history)
 
 
-class Session:
+class DeviceModel:
     """A State on the CPU: epochs over ratings, predictions, scores.
 
     layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History; made: (P, Q, neighbors,
@@ -83,7 +83,7 @@ class Session:
 
     def restart(self, state):
         """Continue from a State of the same layout."""
-        self.parameters = Session(state, self.layout, self.walk, self.history).parameters
+        self.parameters = DeviceModel(state, self.layout, self.walk, self.history).parameters
 
     def epoch(self, rates, turn):
         """Run one epoch over all ratings; return when it is done."""

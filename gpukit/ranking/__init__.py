@@ -10,7 +10,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
     problem.py     queries, level tree, weights              level_tree.py           the level tree
     arrays.py      named tuples of arrays for kernels and twins
-    session.py     a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
+    pair_sums.py   a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
     selection.py   C and the scale "auto"                 path.py                 C on a grid; validation sets
     hold_out.py    samples and folds for selection.py

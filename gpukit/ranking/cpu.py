@@ -1,4 +1,4 @@
-"""Session steps on the CPU; steps.py defines the names that gpu.py has too. The kernels' steps are the twins."""
+"""Steps of the pair sums on the CPU, the twins themselves; steps.py defines the names that gpu.py has too."""
 
 import numpy as np
 
@@ -102,7 +102,7 @@ class Dense:
         return product
 
     def gram(self, offsets, query, pulls):
-        """See session.Session.gram."""
+        """See pair_sums.PairSums.gram."""
         n = self.X.shape[1]
         means, partial = np.empty((len(offsets) - 1, n)), np.empty((SHARES, n, n))
         query_means(self.X, offsets, pulls, means)
@@ -110,7 +110,7 @@ class Dense:
         return partial.sum(axis=0)
 
     def gram_diagonal(self, offsets, query, pulls):
-        """See session.Session.gram_diagonal."""
+        """See pair_sums.PairSums.gram_diagonal."""
         return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
 
 
@@ -144,11 +144,11 @@ class Sparse:
         return product
 
     def gram(self, offsets, query, pulls):
-        """See session.Session.gram."""
+        """See pair_sums.PairSums.gram."""
         return sparse_gram(self.host, offsets, query, pulls)
 
     def gram_diagonal(self, offsets, query, pulls):
-        """See session.Session.gram_diagonal."""
+        """See pair_sums.PairSums.gram_diagonal."""
         return sparse_gram_diagonal(self.host, offsets, pulls)
 
 

@@ -87,7 +87,7 @@ def test_chunks_of_the_longest_rows():
 
 
 def test_grids_end_at_65_535_but_along_x():
-    tile = factorization.Session.tile_users
+    tile = factorization.DeviceModel.tile_users
     most = GRID // 32 * 32  # whole groups of users
     assert [tile(SimpleNamespace(item_rows=rows)) for rows in (0, 1, 10**6, 2**31 - 1)] == [most, most, 107, 1]
     words = MOST_BITS // 32

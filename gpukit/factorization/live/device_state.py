@@ -96,6 +96,6 @@ class DeviceState:
         sides = (users, items) if context.walk == "users" else (items, users)
         neighborhood = None if influence is None else (self.near, influence, self.offsets)
         arrays = *sides, self.neighbors.all, neighborhood
-        session = context.steps.Session(None, context.layout, context.walk, self.history, arrays)
+        session = context.steps.DeviceModel(None, context.layout, context.walk, self.history, arrays)
         session.spread = False  # it trains on few ratings, if any
         return session

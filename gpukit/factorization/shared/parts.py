@@ -107,7 +107,7 @@ def strata_parts(counts, size, options, steps):
 
 
 def tables_of_items(session):
-    """Return the parameter tables of a Session whose rows are items'."""
+    """Return the parameter tables of a DeviceModel whose rows are items'."""
     parameters = session.parameters
     if session.walk == "users":
         return (parameters.Q,)

@@ -13,15 +13,15 @@ from support import small_launches
 from factorization.shared.data import table_of
 from gpukit._cuda import cuda
 from gpukit.factorization.arrays import Parameters, Side
-from gpukit.factorization.gpu import Session
+from gpukit.factorization.gpu import DeviceModel
 from gpukit.factorization.model.layout import gpu_layout
 from gpukit.factorization.solvers.sgd import gpu
 
 MINOR = np.int32([2, 0, 2, 4, 2, 0, 1])  # by rating; five rows, the fourth without ratings
 
 
-class Started(Session):
-    """The rows of a Session."""
+class Started(DeviceModel):
+    """The rows of a DeviceModel."""
 
     def __init__(self, table, layout):
         self.layout, self.vector, self.places, self.room = layout, False, None, None

@@ -8,7 +8,7 @@ from gpukit.ranking.problem import share_out
 from gpukit.ranking.solvers.counting import loss_of_pairs
 
 
-class Session:
+class PairSums:
     """Scores, pair statistics and products of a Problem; base class of the two methods for the statistics.
 
     walk(v, margin, exact=True) -> (n + 1,) float64: X'W (A'A X v - margin A'e), then v'X'W (A'A X v - 2 margin A'e) +
@@ -45,7 +45,7 @@ class Session:
         return pulls
 
 
-class ScanSession(Session):
+class LevelTreeSums(PairSums):
     """solver="scan": margins by search in the level tree once per move, prefix sums in every product."""
 
     def __init__(self, problem, steps):
@@ -75,11 +75,11 @@ class ScanSession(Session):
             steps.search_plane(plane, width, self.ranks, self.partners, now, following)
 
     def walk(self, v, margin, exact=True):
-        """See Session."""
+        """See PairSums."""
         return self.product(v, float(margin), exact)
 
 
-class OrderSession(Session):
+class SortedSums(PairSums):
     """Solvers without the level tree: each query is sorted once per move, then `solver` computes every sum.
 
     solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, sums).
@@ -102,15 +102,15 @@ class OrderSession(Session):
         self.solver(self.order, self.scores, self.level, self.offsets, self.ones, self.counts)
 
     def walk(self, v, margin, exact=True):
-        """See Session."""
+        """See PairSums."""
         self.matrix.scores(v, self.u)
         self.solver(self.order, self.scores, self.level, self.offsets, self.u, self.sums)
         self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
         return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
 
 
-def make_session(problem, solver, steps):
-    """Return the Session of a solver: scan, p-swx, dcm or ost (the last two on the CPU)."""
+def make_pair_sums(problem, solver, steps):
+    """Return the PairSums of a solver: scan, p-swx, dcm or ost (the last two on the CPU)."""
     if solver == "scan":
-        return ScanSession(problem, steps)
-    return OrderSession(problem, steps, solver.replace("-", "_"))
+        return LevelTreeSums(problem, steps)
+    return SortedSums(problem, steps, solver.replace("-", "_"))
