@@ -15,14 +15,13 @@ FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.02, 0.002
 PAPER_BETA, PAPER_INFLUENCE = 0.3, 0.002 / 0.035
+BETA = 0.05  # of Eq. (7), for hogwild, and for sampled at the paper's rates
 # sampled. Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does
 # not matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
-SAMPLED_RATE, SAMPLED_ANNEALING = 0.15, 0.9  # of factors, and its factor from epoch to epoch
-SAMPLED_DECAY = 0.0075
+SAMPLED = {"learning_rate": 0.15, "regularization": 0.0075, "annealing": 0.9}
 SAMPLED_EPOCHS, NEGATIVES = (15, 30), 4  # epochs at a million clicks or more, and for few: FilmTrust's 34 thousand
 SAMPLED_EPOCHS_A_DECADE = 1.6  # factor for each power of ten below a million
 SAMPLED_INFLUENCE_RATE = 0.05
-SAMPLED_PAPER_BETA = 0.05  # of Eq. (7)
 SAMPLED_PAPER = {"learning_rate": 0.035, "regularization": 0.005, "annealing": 1.0}
 SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
 # als. In units of the ratings' deviation; found on MovieLens 1M and on FilmTrust, with 32 thousand ratings.
@@ -30,14 +29,17 @@ ALS_DECAY = 0.06  # lambda at a million ratings
 ALS_A_DECADE = 1.8  # factor for each power of ten below
 ALS_DECAY_BOUNDS = (0.05, 0.3)
 ALS_EPOCHS = 15
-# hogwild.
-HOGWILD_RATE = 0.06  # alpha of Eq. (7) and lambda, in units of the ratings' deviation; found on MovieLens 1M
-HOGWILD_DECAY = 0.05
-HOGWILD_BETA = 0.05  # of Eq. (7)
-HOGWILD_EPOCHS = 30
-# ials. Those of Rendle et al. 2022 for MovieLens 1M.
-IALS_EPOCHS, IALS_REGULARIZATION = 12, 0.007
-IALS_UNOBSERVED, IALS_EXPONENT = 0.3, 1.0  # alpha0, nu
+# hogwild. alpha of Eq. (7) and lambda, in units of the ratings' deviation; found on MovieLens 1M.
+HOGWILD = {"epochs": 30, "learning_rate": 0.06, "regularization": 0.05, "annealing": 1.0}
+# ials. Those of Rendle et al. 2022 for MovieLens 1M; unobserved_weight is alpha0, exponent nu.
+IALS = {
+    "epochs": 12,
+    "learning_rate": None,
+    "regularization": 0.007,
+    "annealing": 1.0,
+    "unobserved_weight": 0.3,
+    "exponent": 1.0,
+}
 
 
 def decades(n_ratings):
@@ -109,9 +111,8 @@ def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
 
 def sampled_usual(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for n_ratings clicks."""
-    steps = {"learning_rate": SAMPLED_RATE, "regularization": SAMPLED_DECAY, "annealing": SAMPLED_ANNEALING}
     epochs = int(round(np.clip(SAMPLED_EPOCHS[0] * SAMPLED_EPOCHS_A_DECADE ** -decades(n_ratings), *SAMPLED_EPOCHS)))
-    return {"epochs": epochs, "n_negatives": NEGATIVES, **(SAMPLED_PAPER if kind == "paper" else steps)}
+    return {"epochs": epochs, "n_negatives": NEGATIVES, **(SAMPLED_PAPER if kind == "paper" else SAMPLED)}
 
 
 def user_rates(learning_rate, counts):
@@ -127,7 +128,7 @@ def sampled_epoch_rates(settings, epoch):
     """
     decay = settings.regularization
     if settings.rates == "paper":
-        rate = falling_rate(settings.learning_rate, SAMPLED_PAPER_BETA, epoch)
+        rate = falling_rate(settings.learning_rate, BETA, epoch)
         factor, bias, influence, gains, decays = rate, rate, rate, (0.0, 0.0), (decay, decay)
     else:
         factor, influence = settings.learning_rate * settings.annealing**epoch, SAMPLED_INFLUENCE_RATE
@@ -144,30 +145,10 @@ def als_usual(kind, n_ratings):
     return {"epochs": ALS_EPOCHS, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
 
 
-def hogwild_usual(kind, n_ratings):
-    """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings ratings."""
-    return {"epochs": HOGWILD_EPOCHS, "learning_rate": HOGWILD_RATE, "regularization": HOGWILD_DECAY, "annealing": 1.0}
-
-
-def ials_usual(kind, n_ratings):
-    """Return the default hyperparameters for n_ratings clicks; the learning rate is None.
-
-    The keys are 'epochs', 'learning_rate', 'regularization', 'annealing', 'unobserved_weight' and 'exponent'.
-    """
-    return {
-        "epochs": IALS_EPOCHS,
-        "learning_rate": None,
-        "regularization": IALS_REGULARIZATION,
-        "annealing": 1.0,
-        "unobserved_weight": IALS_UNOBSERVED,
-        "exponent": IALS_EXPONENT,
-    }
-
-
 USUAL = {
     "sgd": sgd_usual,
     "sampled": sampled_usual,
     "als": als_usual,
-    "hogwild": hogwild_usual,
-    "ials": ials_usual,
+    "hogwild": lambda kind, n_ratings: dict(HOGWILD),
+    "ials": lambda kind, n_ratings: dict(IALS),
 }

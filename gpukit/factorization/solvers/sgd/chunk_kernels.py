@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit._cuda import cuda, kernel
+from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.random import below, bits
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
-QUAD = 4
 
 
 @kernel

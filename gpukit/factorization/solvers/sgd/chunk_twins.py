@@ -2,10 +2,9 @@
 
 import numpy as np
 
+from gpukit.factorization.solvers.sgd.schedule import QUAD
 from gpukit.random import below, bits
 from gpukit.scheduler import by_block
-
-QUAD = 4
 
 
 @by_block(lambda before: before.size - 1)

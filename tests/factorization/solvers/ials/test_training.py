@@ -8,7 +8,7 @@ from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.errors import DataError
 from gpukit.factorization.objective import ROW_SOLVERS
 from gpukit.factorization.solvers.ials import cpu, formulas
-from gpukit.factorization.solvers.rates import ials_usual
+from gpukit.factorization.solvers.rates import USUAL
 from gpukit.runtime.thread_count import limited
 
 SHAPE = (23, 14)
@@ -204,7 +204,7 @@ def test_weights_are_above_zero():
 
 def test_usual_parameters():
     assert (
-        ials_usual("adaptive", 10**6)["exponent"] == 1.0
+        USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
         and formulas.way_of(8, True) == formulas.way_of(8, False) == "cholesky"
     )
     assert [formulas.way_of(n, False) for n in (formulas.DIRECT[False], formulas.DIRECT[False] + 1)] == [
