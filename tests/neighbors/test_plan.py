@@ -7,7 +7,8 @@ from gpukit.errors import ParameterError
 from gpukit.neighbors import cpu, hashes, plan, search
 from gpukit.neighbors.hashes import cpu as hash_cpu
 from gpukit.neighbors.search import cpu as search_cpu
-from neighbors.inputs import columns, ratings
+from neighbors.hashes import minhash_inputs, projection_inputs
+from neighbors.inputs import columns, oracle_codes, ratings, unpack
 
 
 @pytest.mark.parametrize(
@@ -40,9 +41,18 @@ def test_as_many_neighbours_as_there_are_others():
         plan.check_items(plan.Settings(n_neighbors=5), 5)
 
 
+ORACLES = {
+    "simlsh": oracle_codes,
+    "minhash": minhash_inputs.oracle_codes,
+    "projection": projection_inputs.oracle_codes,
+}
+
+
 @pytest.mark.parametrize("name", hashes.HASHES)
-def test_a_hash_has_its_step(name):
-    assert callable(hash_cpu.CODES[name])
+def test_a_hash_is_found_by_its_name(name):
+    made, settings = ratings(20, 9, 0.9, [1, 2, 4], seed=3), plan.Settings(p=2, q=3, bits=8, hash=name)
+    codes = hash_cpu.hash_codes(columns(made), settings)
+    np.testing.assert_array_equal(unpack(codes, settings.n_bits), ORACLES[name](made, settings))
 
 
 @pytest.mark.parametrize("name", search.SEARCHES)

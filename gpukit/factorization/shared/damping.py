@@ -21,7 +21,7 @@ def paces(settings, walk, counts, ranks, first, exchanges):
     exp(-x) of the distance to the optimum of its own ratings, x = CURVATURE g s |p|^2, with |p|^2 the mean over the
     ratings of the other side's factors. The steps of R ranks in sequence would bring it the fraction 1 - exp(-R x) of
     the distance to the optimum of all ratings. The sum of all changes does so for small x. For large x only the mean
-    does: the sum would overshoot, and diverge from three ranks on. change_weight of solvers/sgd/formulas.py interpolates
+    does: the sum would overshoot, and diverge from three ranks on. change_weight of solvers/sgd/formulas.py is
     between both.
     """
     _, rows = major_first(walk, *counts)

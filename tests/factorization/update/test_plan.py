@@ -38,7 +38,7 @@ def test_full_replays_of_many_sizes():
 def test_little_growth_trains_the_new_ratings():
     plan, now = training(12), 1_010_000
     walk = plan_replay(None, 1_000_000, now, 1_000_000, plan)
-    assert not walk.is_whole and walk.share == 0.0 * 0.01 and walk.epochs == late_epochs(12, 0.87)
+    assert not walk.is_whole and walk.share == 0.0 and walk.epochs == late_epochs(12, 0.87)
     assert plan_replay(None, 1_000_000, now, 960_000, plan).is_whole  # growth since the last full replay counts
 
 
