@@ -81,7 +81,7 @@ check: lint
 
 # The stamp is written last, so that a broken installation is tried again; it is older than the files that it depends on
 # when the requirements change.
-$(STAMP): setup.cfg pyproject.toml
+$(STAMP): setup.py setup.cfg pyproject.toml
 	@test -n "$(PYTHON)" || { echo "Python 3.11, 3.12 or 3.13 is needed (make PYTHON=/path/to/python3.12)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check --editable '.[test]'

@@ -209,7 +209,7 @@ def probe_gpus():
 
 def describe_gpu(cuda, index):
     """Describe a GPU; memory in bytes; kernel: RUNS, or the reason of its failure."""
-    from gpukit.device.smoke_test import failure
+    from gpukit.device.kernels import failure
 
     with cuda.gpus[index]:
         free, total = cuda.current_context().get_memory_info()

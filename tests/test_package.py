@@ -50,7 +50,9 @@ def dist(root, shipped, tmp_path_factory):
     """{kind: file}: sdist and wheel built from a copy of git's files."""
     folder = tmp_path_factory.mktemp("package")
     (folder / "source").mkdir()
-    names = run("git", "ls-files", "gpukit", "cli", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", cwd=root)
+    names = run(
+        "git", "ls-files", "gpukit", "cli", "setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", cwd=root
+    )
     for name in names.split():
         target = folder / "source" / name
         target.parent.mkdir(parents=True, exist_ok=True)

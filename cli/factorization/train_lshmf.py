@@ -16,7 +16,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
 from gpukit.factorization.objective import ALL_SOLVERS
 from gpukit.neighbors.hashes import HASHES
-from gpukit.neighbors.search import SEARCHES, card
+from gpukit.neighbors.search import CARDS, SEARCHES
 
 AT_LEAST_1 = click.IntRange(min=1)
 
@@ -156,7 +156,7 @@ def check(ask):
         if ask.neighbors:
             raise ParameterError(f"--solver {ask.solver} learns no neighbourhoods: leave --neighbors or --solver out.")
         ask.neighbors = 0
-    if ask.hash != "simlsh" and not card(ask.search).READS_CODES:
+    if ask.hash != "simlsh" and not CARDS[ask.search].reads_codes:
         raise ParameterError(f"--search {ask.search} reads no hash: leave --hash {ask.hash} out, or search by hamming.")
     if ask.test is not None and ask.test_fraction:
         raise ParameterError("--test and --test-fraction exclude each other: test on a file, or on a share of RATINGS.")

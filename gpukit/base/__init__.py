@@ -7,7 +7,6 @@
 | checks.py    | checks of parameter values                                                                 |
 | arrays.py    | arrays of other libraries (pandas, masked, on a GPU) to numpy; rows aligned by label       |
 | scikit.py    | tags and metadata routing through scikit-learn's own classes, imported on demand           |
-| display.py   | HTML of an estimator, for notebooks                                                        |
 """
 
 from gpukit.base.checks import check_choice, check_integer, check_real

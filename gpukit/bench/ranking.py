@@ -16,8 +16,8 @@ from gpukit.documents import synth_letor
 from gpukit.errors import DataError
 from gpukit.ranking import RankSVM, cpu
 from gpukit.ranking.arrays import Sums
+from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.path import parse_grid
-from gpukit.ranking.session import make_session
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
 
@@ -75,7 +75,7 @@ def time_minimize(run, precondition=True):
 
 def session_on_cpu(problem, w):
     """Return the session of an order-statistic tree on the CPU at a point."""
-    session = make_session(problem, "ost", cpu)
+    session = make_pair_sums(problem, "ost", cpu)
     session.move(w)
     return session
 
@@ -212,14 +212,14 @@ def statistics_rows(paper_run, run, w, shape):
 
 
 def sums_step(session):
-    """Return a function that sums ones over the active pairs of an OrderSession; on a GPU it only queues it."""
+    """Return a function that sums ones over the active pairs of an SortedSums; on a GPU it only queues it."""
     return lambda: session.solver(
         session.order, session.scores, session.level, session.offsets, session.ones, session.counts
     )
 
 
 def check_counts(order, counts):
-    """Raise DataError unless counts (2, l) of a level tree, and of an OrderSession, are those of a tree on the CPU."""
+    """Raise DataError unless counts (2, l) of a level tree, and of an SortedSums, are those of a tree on the CPU."""
     arguments = [to_host(array) for array in (order.order, order.scores, order.level, order.offsets, order.ones)]
     above, below = sums = Sums(np.empty(order.size), np.empty(order.size))
     cpu.ost(*arguments, sums)

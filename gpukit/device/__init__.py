@@ -8,7 +8,7 @@
 | workspace.py | device memory that one run owns and releases at its end                           |
 | upload.py    | large host arrays to a GPU through page-locked buffers                            |
 | cuda_graph.py | copy, kernels and copy in a CUDA graph that one call launches                    |
-| smoke_test.py | compile and run a one-line kernel: do driver and compiler match?                 |
+| kernels.py    | compile and run a one-line kernel: do driver and compiler match?                 |
 | engine.py    | a package's gpu.py or cpu.py, chosen by device                                    |
 | gpu_arrays.py, cpu_arrays.py | arrays and kernels or twins of a step, under the same names       |
 """

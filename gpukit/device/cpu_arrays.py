@@ -20,6 +20,11 @@ def fetch(array):
     return array
 
 
-def runner(twins):
-    """Return run(name, *arguments), which calls a twin of the module by name."""
-    return lambda name, *arguments: getattr(twins, name)(*arguments)
+def runner(*twins):
+    """Return run(name, *arguments), which calls a twin of the modules by name."""
+    return lambda name, *arguments: named(twins, name)(*arguments)
+
+
+def named(modules, name):
+    """Return the object of a name in the first module that has it."""
+    return next(getattr(module, name) for module in modules if hasattr(module, name))

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit import _driver
 from gpukit._driver import device_array, launch
+from gpukit.device.cpu_arrays import named
 from gpukit.device.place import processors
 from gpukit.device.upload import to_device
 
@@ -36,10 +37,10 @@ def fetch(array):
     return array.copy_to_host()
 
 
-def runner(kernels):
-    """Return run(name, *arguments), which launches a kernel of the module for any grid and block by name."""
+def runner(*kernels):
+    """Return run(name, *arguments), which launches a kernel of the modules for any grid and block by name."""
 
     def run(name, *arguments):
-        launch(getattr(kernels, name), BLOCKS_A_PROCESSOR * processors(), BLOCK, *arguments)
+        launch(named(kernels, name), BLOCKS_A_PROCESSOR * processors(), BLOCK, *arguments)
 
     return run

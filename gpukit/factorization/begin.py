@@ -9,10 +9,10 @@ from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.prepare.weights import order_weights
-from gpukit.factorization.shared.choosing import chosen
+from gpukit.factorization.shared.parts import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
-from gpukit.factorization.solvers.sgd.batches import plan as batch_plan
+from gpukit.factorization.solvers.sgd import batch_plan
 from gpukit.parallel import ALONE
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -60,7 +60,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     if resumed:
         orders = None
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
-        session = steps.Session(resumed.state, layout, estimator.walk, made.history)
+        session = steps.DeviceModel(resumed.state, layout, estimator.walk, made.history)
     else:
         with clock("neighbours"):
             neighbors = neighbors()

@@ -7,17 +7,16 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
-from gpukit.factorization.twins.predict import predict_pairs
-from gpukit.factorization.twins.scores import USERS, fill_tables, score_rows
+from gpukit.factorization.twins.scores import USERS, fill_tables, predict_pairs, score_rows
 from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
-from gpukit.selection import cpu as selection
+from gpukit.selection import twins as selection
 
-__all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
+__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 RATINGS_A_THREAD = 50_000  # of an epoch, 1 to 5 ms: for fewer, synchronization may cost more than a thread saves
 TABLE_BYTES = 32 << 20  # keys and tables of a tile of users: about the size of a cache
@@ -39,11 +38,11 @@ def find_neighbors(table, settings):
 
 
 def begin(beginning, layout, walk, history):
-    """Return the Session at the start of a training; beginning: model.state.Beginning."""
-    return Session(states.start_state(beginning), layout, walk, history)
+    """Return the DeviceModel at the start of a training; beginning: model.state.Beginning."""
+    return DeviceModel(states.start_state(beginning), layout, walk, history)
 
 
-class Session:
+class DeviceModel:
     """A State on the CPU: epochs over ratings, predictions, scores.
 
     layout: layout.Layout; walk 'users' or 'items', the major side; history: arrays.History; made: (P, Q, neighbors,
@@ -84,7 +83,7 @@ class Session:
 
     def restart(self, state):
         """Continue from a State of the same layout."""
-        self.parameters = Session(state, self.layout, self.walk, self.history).parameters
+        self.parameters = DeviceModel(state, self.layout, self.walk, self.history).parameters
 
     def epoch(self, rates, turn):
         """Run one epoch over all ratings; return when it is done."""

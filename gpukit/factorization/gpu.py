@@ -11,24 +11,23 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
-from gpukit.factorization.kernels.predict import make_predict_pairs
-from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, score_rows
+from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, make_predict_pairs, score_rows
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks import gpu as chunking
+from gpukit.factorization.solvers.sgd.gpu import allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
-from gpukit.factorization.solvers.sgd.places.gpu import allocate_table
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
-from gpukit.selection import gpu as selection
-from gpukit.selection.cpu import scores as scores_of_keys
+from gpukit.selection import kernels as selection
+from gpukit.selection.twins import scores as scores_of_keys
 from gpukit.streams import Keyed
 
-__all__ = ["Session", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
+__all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 BLOCK = 128
 WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
@@ -73,7 +72,7 @@ def as_words(codes):
 
 
 def begin(beginning, layout, walk, history):
-    """Return the Session at the start of a training.
+    """Return the DeviceModel at the start of a training.
 
     Its parameters are computed on the device. beginning: model.state.Beginning.
     """
@@ -86,7 +85,9 @@ def begin(beginning, layout, walk, history):
         preparing.run("start_rows", seed_key, base, beginning.biases, kind.n_factors, factors, table)
         sides.append(table)
     neighborhood = first_neighborhood(beginning, layout)
-    return Session(None, layout, walk, history, (*layouts.major_first(walk, *sides), beginning.neighbors, neighborhood))
+    return DeviceModel(
+        None, layout, walk, history, (*layouts.major_first(walk, *sides), beginning.neighbors, neighborhood)
+    )
 
 
 def first_neighborhood(beginning, layout):
@@ -99,10 +100,10 @@ def first_neighborhood(beginning, layout):
     return near, zeros((shape[0], 2 * shape[1]), np.float32), offsets
 
 
-class Session:
+class DeviceModel:
     """A State on a GPU: epochs over ratings, predictions, scores.
 
-    See cpu.Session. made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
+    See cpu.DeviceModel. made: (P, Q, neighbors, neighborhood) in place of a State, P and Q on the device; see `begin`.
     """
 
     def __init__(self, state, layout, walk, history, made=None):
@@ -183,7 +184,7 @@ class Session:
 
     def restart(self, state):
         """Continue from a State of the same layout."""
-        self.parameters = Session(state, self.layout, self.walk, self.history).parameters
+        self.parameters = DeviceModel(state, self.layout, self.walk, self.history).parameters
         if self.places is not None:
             self.take_minor(self.parameters.Q)
 

@@ -135,7 +135,7 @@ class Serving(Estimator):
     def _made_session(self, device):
         steps = engine(device, "gpukit.factorization")
         layout = steps.layout(self._state.user_factors.shape[1], self._state.neighbors.shape[1])
-        return steps.Session(self._state, layout, self.walk, self._history_on(device))
+        return steps.DeviceModel(self._state, layout, self.walk, self._history_on(device))
 
     def _history_on(self, device):
         """Return the History, on the fit's device or on the host."""

@@ -68,7 +68,7 @@ class Settings(NamedTuple):
 
     def epoch_rates(self, epoch):
         """Return the formulas.Rates of an epoch."""
-        from gpukit.factorization.solvers.sgd.rates import epoch_rates
+        from gpukit.factorization.solvers.rates import epoch_rates
 
         learned = self.biases and not self.held
         return epoch_rates(self.rates, self.learning_rate, self.regularization, learned, self.annealing, epoch)

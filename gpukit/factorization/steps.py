@@ -3,7 +3,7 @@
 from typing import Protocol
 
 
-class Session(Protocol):
+class DeviceModel(Protocol):
     """A State on a device: epochs over ratings, predictions, scores."""
 
     def __init__(self, state, layout, walk, history, made=None):
@@ -81,7 +81,7 @@ class Session(Protocol):
 class Steps(Protocol):
     """A module of steps. preparing: prepare.cpu or prepare.gpu; chunking: solvers.sgd.chunks.cpu or gpu."""
 
-    Session: type
+    DeviceModel: type
     preparing: object
     chunking: object
 
@@ -97,5 +97,5 @@ class Steps(Protocol):
         The function returns (neighbors (N, K) int32 on the device, number of random slots).
         """
 
-    def begin(self, beginning, layout, walk, history) -> Session:
-        """Return the Session at the start of a training, from a state.Beginning."""
+    def begin(self, beginning, layout, walk, history) -> DeviceModel:
+        """Return the DeviceModel at the start of a training, from a state.Beginning."""

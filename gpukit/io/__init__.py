@@ -2,7 +2,6 @@
 
 | file           | contents                                                                         |
 |----------------|----------------------------------------------------------------------------------|
-| registry.py    | file formats, recognised by their first bytes                                    |
 | sources.py     | files, pipes and standard input, opened once; decompressed, in whole lines       |
 | sinks.py       | files written atomically, pipes and standard output                              |
 | delimited.py   | a block of lines to columns, by pyarrow or line by line                          |
@@ -12,10 +11,10 @@
 | words.py       | words to numbers and ids                                                         |
 | sheet.py       | a whole text or Parquet file as a data frame; ids and labels keep their spelling |
 | ids.py         | external ids to rows 0, 1, ..., by hashing, and back                             |
-| numbering.py   | dense ids to rows by a lookup table; shared by host and GPU                      |
 | times.py       | dates and numbers to seconds since 1970                                          |
 | packed.py      | streaming decompression of bzip2 and xz                                          |
-| container.py   | binary copies: array files that load at disk speed                               |
+| numbering.py   | dense ids to rows by a lookup table; shared by host and GPU                      |
+| container.py   | formats recognised by their first bytes; binary copies that load at disk speed   |
 | archives.py    | .npz and .npy files of users, validated before they are loaded                   |
 | trust.py       | checks of index ranges, pointers, finite numbers and unique ids                  |
 | parquet.py     | Parquet, read batch by batch through pyarrow                                     |

@@ -1,13 +1,38 @@
-"""Binary copies of tables: array files that load at disk speed."""
+"""File formats, recognised by their first bytes, and binary copies of tables, which load at disk speed.
+
+A package that reads files has a function per format, such as `ratings/copies.READERS`.
+"""
 
 from pathlib import Path
+from typing import NamedTuple
 
-from gpukit import arrayfile
+from gpukit import arrayfile, persist
 from gpukit.errors import DataError, ParameterError
-from gpukit.io.registry import FORMATS
 from gpukit.persist import check_writable
 
 AGAIN = "Write it again with gpukit convert, from the original."
+
+
+class Format(NamedTuple):
+    """File format: first bytes, and title if gpukit writes it."""
+
+    sign: bytes
+    title: str = ""
+
+
+FORMATS = {
+    "model": Format(persist.KIND.magic, "a model or checkpoint"),
+    "gkr": Format(b"GPUKITR1", "a binary copy of ratings (.gkr)"),
+    "gkl": Format(b"GPUKITL1", "a binary copy of documents (.gkl)"),
+    "basis": Format(b"GPUKITB1", "a basis of a graph"),
+    "parquet": Format(b"PAR1"),
+    "npy": Format(b"\x93NUMPY"),
+}
+
+
+def format_of(head):
+    """Return the format name for first bytes, or 'text'."""
+    return next((name for name, known in FORMATS.items() if head.startswith(known.sign)), "text")
 
 
 def kind_of(name):

@@ -27,8 +27,8 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import packed
+from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import hidden
-from gpukit.io.registry import FORMATS, format_of
 from gpukit.io.words import SHOWN
 
 BLOCK = 32 << 20  # bytes; the parser's arrays for a block take about twice as much

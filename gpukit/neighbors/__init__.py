@@ -21,9 +21,9 @@ Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming 
 function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
     columns.py -> Columns      plan.py -> Settings      cpu.py | gpu.py: find(columns, settings) -> Found, by
-    hashes/{simlsh,minhash,projection}        Columns -> codes; a folder and its name in hashes.HASHES
-    search/{hamming,buckets,exact,random}     codes or Columns -> distances; a folder and its name in search.SEARCHES
-    supplement/                the selection -> neighbours and scores, random items in empty slots
+    hashes/                    Columns -> codes: simlsh, minhash, projection
+    search/                    codes or Columns -> distances: hamming, buckets, exact, random; the supplement: the
+                               selection -> neighbours and scores, random items in empty slots
     shared.py                  each rank of a parallel.Team has a part of the users' ratings; simLSH's sums are added
 """
 

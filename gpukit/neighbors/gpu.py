@@ -6,12 +6,13 @@ Arrays stay on the device.
 import numpy as np
 
 from gpukit._driver import Mark, device_array
-from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of steps.Steps)
+from gpukit.device.gpu_arrays import fetch, resident  # noqa: F401  (of plan.Steps)
 from gpukit.device.upload import to_device
-from gpukit.neighbors import hashes, plan
-from gpukit.neighbors import search as searches
-from gpukit.neighbors.supplement import gpu as supplement
-from gpukit.selection import gpu as selection
+from gpukit.neighbors import plan
+from gpukit.neighbors.hashes import gpu as hashes
+from gpukit.neighbors.search import CARDS
+from gpukit.neighbors.search import gpu as searches
+from gpukit.selection import kernels as selection
 
 STRIPE_BYTES = plan.STRIPE_BYTES
 
@@ -19,24 +20,24 @@ STRIPE_BYTES = plan.STRIPE_BYTES
 def search(items, settings):
     """See cpu.search."""
     n_items = items.rated.size
-    if not searches.card(settings.search).worst(settings):
-        return supplement.random_lists(n_items, settings.n_neighbors, settings.seed)
-    lists = supplement.empty_lists(n_items, settings.n_neighbors)
+    if not CARDS[settings.search].worst(settings):
+        return searches.random_lists(n_items, settings.n_neighbors, settings.seed)
+    lists = searches.empty_lists(n_items, settings.n_neighbors)
     search_rows(items, settings, [(0, n_items)], lists)
     return lists
 
 
 def search_rows(items, settings, runs, lists):
     """See cpu.search_rows."""
-    n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
-    steps = searches.steps(settings.search, "gpu")
+    n_items, worst = items.rated.size, CARDS[settings.search].worst(settings)
+    steps = searches.STEPS[settings.search]
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
     buffer = device_array((min(rows, max(last - first for first, last in runs)), n_items), np.uint32)
     for first, last in plan.cut_runs(runs, rows):
         keys = buffer[: last - first]
         stripe(first, keys)
         selected = selection.smallest(keys, settings.n_neighbors, worst)
-        supplement.fill_slots(selected, first, worst, settings.seed, lists)
+        searches.fill_slots(selected, first, worst, settings.seed, lists)
 
 
 def start(columns, settings):
@@ -48,8 +49,8 @@ def start(columns, settings):
     begun, hashed, ended = (Mark() for _ in range(3))
     begun.record()
     codes = None
-    if searches.card(settings.search).READS_CODES:
-        codes = hashes.steps(settings.hash, "gpu").hash_codes(columns, settings)
+    if CARDS[settings.search].reads_codes:
+        codes = hashes.hash_codes(columns, settings)
     rated = to_device((np.diff(columns.indptr) > 0).astype(np.uint8))
     hashed.record()
     lists = search(plan.Items(columns, codes, rated), settings)

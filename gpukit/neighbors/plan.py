@@ -1,6 +1,6 @@
-"""Data exchanged by hash, search and supplement: integers and arrays, the same for CPU and GPU."""
+"""Data exchanged by hashes, searches and the supplement, the same on CPU and GPU; the protocol of both devices."""
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from gpukit.errors import ParameterError
 
@@ -85,3 +85,16 @@ def cut_runs(runs, most):
 def blocks(n, block):
     """Return the number of blocks of `block` threads for n threads, at least one, as a plain int."""
     return int(max(1, -(-n // block)))
+
+
+class Steps(Protocol):
+    """A module of steps: cpu.py or gpu.py."""
+
+    def search(self, items, settings):
+        """Return (neighbors (N, K), scores (N, K), random slots) of hashed items, for plan.Settings."""
+
+    def find(self, columns, settings):
+        """Return the plan.Found of a columns.Columns, arrays on the device; ParameterError if K is too large."""
+
+    def fetch(self, array):
+        """Return an array of `find` on the host."""

@@ -1,8 +1,8 @@
 """Algorithm 1 over the ranks of a parallel.Team, each with a part of the users' ratings of every item.
 
 simLSH's sums are added over ranks and equal those of one process to the bit; then each rank searches for a part of the
-items. The sums stay bit-sliced (hashes/simlsh). For a stripe of items, every rank's units get their own slots in one
-array, which is zero elsewhere, so that the sum of the ranks' arrays contains all units.
+items. The sums stay bit-sliced (hashes/formulas.py). For a stripe of items, every rank's units get their own slots in
+one array, which is zero elsewhere, so that the sum of the ranks' arrays contains all units.
 """
 
 from typing import NamedTuple
@@ -10,10 +10,10 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.neighbors import hashes, plan
-from gpukit.neighbors import search as searches
-from gpukit.neighbors.hashes import work
-from gpukit.neighbors.hashes.simlsh.plan import sum_slices
+from gpukit.neighbors import plan
+from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.hashes.plan import sum_slices
+from gpukit.neighbors.search import CARDS
 from gpukit.parallel.array_transport import HostTransport
 from gpukit.parallel.nccl import make_gpu_transport
 
@@ -36,7 +36,7 @@ def found(columns, settings, team, device):
     plan.check_items(settings, n_items)
     steps, codes = engine(device, "gpukit.neighbors"), None
     lengths = np.stack(team.allgather(np.diff(columns.indptr)))
-    if searches.card(settings.search).READS_CODES:
+    if CARDS[settings.search].reads_codes:
         codes = shared_codes(columns, settings, counts_of(lengths), team, device)
     rated = steps.resident(lengths.sum(axis=0) > 0, np.uint8)
     first, last = (n_items * rank // team.size for rank in (team.rank, team.rank + 1))
@@ -49,9 +49,9 @@ def found(columns, settings, team, device):
 def searched(items, settings, rows, device):
     """Return the plan.Lists of all items, with rows first to last filled."""
     steps, n_items = engine(device, "gpukit.neighbors"), items.rated.size
-    if not searches.card(settings.search).worst(settings):
+    if not CARDS[settings.search].worst(settings):
         return steps.search(items, settings)
-    lists = engine(device, "gpukit.neighbors.supplement").empty_lists(n_items, settings.n_neighbors)
+    lists = engine(device, "gpukit.neighbors.search").empty_lists(n_items, settings.n_neighbors)
     steps.search_rows(items, settings, [rows], lists)
     return lists
 
@@ -63,7 +63,7 @@ def counts_of(lengths, chunk=work.CHUNK):
 
 def shared_codes(columns, settings, counts, team, device):
     """Return the codes of all ranks' ratings, (N, n_words) uint32 on the device."""
-    steps = engine(device, f"{hashes.__name__}.{settings.hash}")
+    steps = engine(device, "gpukit.neighbors.hashes")
     lines = make_gpu_transport(team, device) if device.is_cuda else HostTransport(team)
     weights = work.level_weights(columns.values, settings.psi)
     whole = np.append(0, np.cumsum(counts.lengths.sum(axis=0)))

@@ -10,14 +10,14 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
     problem.py     queries, level tree, weights              level_tree.py           the level tree
     arrays.py      named tuples of arrays for kernels and twins
-    session.py     a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
+    pair_sums.py   a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
     selection.py   C and the scale "auto"                 path.py                 C on a grid; validation sets
     hold_out.py    samples and folds for selection.py
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
                    hard_margins.py: a path of C for slow trust regions
                    choose.py: solver, device, threads
-                   counting.py: DCM and OST on the CPU; sparse_gram.py: the preconditioner of a CSR matrix
+                   counting.py: DCM and OST on the CPU
 
 Cost for l documents of n features and k levels per query: a Newton step sorts and searches, O(l log l); a CG step takes
 O(l n + l k) up to 8 levels, O(l n + l log k) above. Memory: X, and 2 to 4 bytes per document for each of max(2 k - 1, 3

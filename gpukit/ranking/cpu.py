@@ -1,11 +1,10 @@
-"""Session steps on the CPU; steps.py defines the names that gpu.py has too. The kernels' steps are the twins."""
+"""Steps of the pair sums on the CPU, the twins themselves; steps.py defines the names that gpu.py has too."""
 
 import numpy as np
 
 from gpukit.ranking.arrays import Csr
-from gpukit.ranking.scaling import scatter
+from gpukit.ranking.scaling import scatter, sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.solvers.counting import dcm, ost
-from gpukit.ranking.solvers.sparse_gram import sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
 from gpukit.ranking.twins.matrix import (
@@ -103,7 +102,7 @@ class Dense:
         return product
 
     def gram(self, offsets, query, pulls):
-        """See session.Session.gram."""
+        """See pair_sums.PairSums.gram."""
         n = self.X.shape[1]
         means, partial = np.empty((len(offsets) - 1, n)), np.empty((SHARES, n, n))
         query_means(self.X, offsets, pulls, means)
@@ -111,7 +110,7 @@ class Dense:
         return partial.sum(axis=0)
 
     def gram_diagonal(self, offsets, query, pulls):
-        """See session.Session.gram_diagonal."""
+        """See pair_sums.PairSums.gram_diagonal."""
         return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
 
 
@@ -145,11 +144,11 @@ class Sparse:
         return product
 
     def gram(self, offsets, query, pulls):
-        """See session.Session.gram."""
+        """See pair_sums.PairSums.gram."""
         return sparse_gram(self.host, offsets, query, pulls)
 
     def gram_diagonal(self, offsets, query, pulls):
-        """See session.Session.gram_diagonal."""
+        """See pair_sums.PairSums.gram_diagonal."""
         return sparse_gram_diagonal(self.host, offsets, pulls)
 
 

@@ -1,4 +1,4 @@
-"""Session steps on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
+"""Steps of the pair sums on the GPU: launches of the kernels; cpu.py has the same names. Arrays stay on the device."""
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import p_swx as p_swx_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels.rows import LIMIT, THREADS, WARPS, shape
-from gpukit.ranking.solvers.sparse_gram import sparse_gram, sparse_gram_diagonal
+from gpukit.ranking.scaling import sparse_gram, sparse_gram_diagonal
 from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
@@ -191,7 +191,7 @@ class Dense:
         return Product(self, over, partners, room)
 
     def gram(self, offsets, query, pulls):
-        """See session.Session.gram."""
+        """See pair_sums.PairSums.gram."""
         n, tiles = self.n, np.array(tile_pairs(self.n), np.int32)
         means = empty((len(offsets) - 1, n), np.float64)
         launch(gram_kernels.query_means, len(offsets) - 1, 64, self.X, offsets, pulls, means)
@@ -202,7 +202,7 @@ class Dense:
         return added(partial.reshape(shares, n * n)).reshape(n, n)
 
     def gram_diagonal(self, offsets, query, pulls):
-        """See session.Session.gram_diagonal."""
+        """See pair_sums.PairSums.gram_diagonal."""
         return self.gram(offsets, query, pulls).diagonal()
 
 
@@ -269,11 +269,11 @@ class Sparse:
         return product
 
     def gram(self, offsets, query, pulls):
-        """See session.Session.gram."""
+        """See pair_sums.PairSums.gram."""
         return sparse_gram(self.host, *(array.copy_to_host() for array in (offsets, query, pulls)))
 
     def gram_diagonal(self, offsets, query, pulls):
-        """See session.Session.gram_diagonal."""
+        """See pair_sums.PairSums.gram_diagonal."""
         return sparse_gram_diagonal(self.host, offsets.copy_to_host(), pulls.copy_to_host())
 
 

@@ -14,9 +14,8 @@ import numpy as np
 
 from gpukit.errors import DataError
 
-MOST = 2**31 - 1  # documents: the tree's tables count them in 32 bits
+MOST = np.iinfo(np.int32).max  # documents: the tree's tables count them in 32 bits
 FLAT = 8  # up to this number of levels per query, all are children of one node
-DEEP = 2  # arity for more levels
 
 
 class LevelTree(NamedTuple):
@@ -102,7 +101,7 @@ def build(y, offsets, arity=None):
 
 def choose_arity(levels):
     """Return the arity: all levels under one node for a few levels, otherwise 2."""
-    return max(levels, DEEP) if levels <= FLAT else DEEP
+    return max(levels, 2) if levels <= FLAT else 2
 
 
 def heights(levels, arity):

@@ -10,9 +10,9 @@ from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
 from gpukit.ranking import scaling
 from gpukit.ranking.inputs import placed, query_weights
+from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import make_problem
-from gpukit.ranking.session import make_session
-from gpukit.ranking.shared import SharedSession, own_part
+from gpukit.ranking.shared import SharedPairSums, own_part
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values
 from gpukit.ranking.solvers.hard_margins import find_minimum
 from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner, Size
@@ -85,8 +85,8 @@ class Run:
         session = None
         if self.problem is not None:
             check_memory(self.device, self.problem)
-            session = make_session(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
-        return session if self.team.size == 1 else SharedSession(session, n, self.team)
+            session = make_pair_sums(self.problem, self.solver, engine(self.device, "gpukit.ranking"))
+        return session if self.team.size == 1 else SharedPairSums(session, n, self.team)
 
     def _preconditioner(self, full):
         """Return the Preconditioner: the covariance within queries, or its diagonal."""

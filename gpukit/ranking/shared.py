@@ -32,10 +32,10 @@ def own_part(problem, y, team):
     return make_problem(problem.X[rows], y[rows], own, problem.weights[first:last])
 
 
-class SharedSession:
-    """The Session of a whole team: results of session.Session, summed over ranks in their order.
+class SharedPairSums:
+    """The PairSums of a whole team: results, summed over ranks in their order.
 
-    local: the Session of this rank's queries, or None if it has none; n features. Rank 0 calls the methods; the others
+    local: the PairSums of this rank's queries, or None if it has none; n features. Rank 0 calls the methods; the others
     are in `serve`.
     """
 
@@ -43,22 +43,22 @@ class SharedSession:
         self.local, self.n, self.team = local, n, team
 
     def move(self, w):
-        """See session.Session."""
+        """See pair_sums.PairSums."""
         self._answer(MOVE, w)
 
     def walk(self, v, margin, exact=True):
-        """See session.Session."""
+        """See pair_sums.PairSums."""
         return self._answer(WALK, v, margin, exact)
 
     def pair_loss(self):
         """Return None: there is no sum pair by pair over ranks."""
 
     def gram(self):
-        """See session.Session."""
+        """See pair_sums.PairSums."""
         return self._answer(GRAM, np.zeros(0))
 
     def gram_diagonal(self):
-        """See session.Session."""
+        """See pair_sums.PairSums."""
         return self._answer(DIAGONAL, np.zeros(0))
 
     def _answer(self, what, vector, margin=0.0, exact=True):

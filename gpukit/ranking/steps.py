@@ -13,16 +13,16 @@ class Matrix(Protocol):
         """Return X'z (n,) float64 on the host."""
 
     def product(self, over, partners, room):
-        """Return a function (v, margin, exact) -> (n + 1,) float64 on the host, see session.Session.walk.
+        """Return a function (v, margin, exact) -> (n + 1,) float64 on the host, see pair_sums.PairSums.walk.
 
         It is over an arrays.Walk with Partners, whose arrays may change from call to call.
         """
 
     def gram(self, offsets, query, pulls):
-        """Return the matrix (n, n) float64 on the host; see session.Session.gram."""
+        """Return the matrix (n, n) float64 on the host; see pair_sums.PairSums.gram."""
 
     def gram_diagonal(self, offsets, query, pulls):
-        """Return the diagonal (n,) float64 on the host; see session.Session.gram_diagonal."""
+        """Return the diagonal (n,) float64 on the host; see pair_sums.PairSums.gram_diagonal."""
 
 
 class Steps(Protocol):

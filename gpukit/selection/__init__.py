@@ -1,7 +1,7 @@
 """Row-wise top-k: the k smallest of many rows of uint32 keys at once.
 
     neighbors: distances or missing collisions -> keys          recommend: scores -> `formulas.descending_key` -> keys
-    GPU: `gpu.smallest` -> kernels.select_smallest              CPU: `cpu.smallest` -> twins.select_smallest
+    GPU: `kernels.smallest` -> kernels.select_smallest          CPU: `twins.smallest` -> twins.select_smallest
 
 Exact and deterministic: ascending keys, equal keys by the lower index. GPU: radix selection over (key, index), a block
 a row, O(n) reads for each 12-bit digit that is needed; CPU: one pass over the row with a sorted list of the best k.

@@ -1,4 +1,4 @@
-"""GPU kernel of the selection; twins.py has it for the CPU.
+"""GPU kernel of the selection and its host step; twins.py has both for the CPU.
 
 A row's entries are compared as one integer, key in front of index, so that no two are equal and ties need no care:
 radix selection narrows the k-th smallest digit by digit, then the winners are put in order by counting.
@@ -7,6 +7,7 @@ radix selection narrows the k-th smallest digit by digit, then the winners are p
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
+from gpukit._driver import device_array, launch
 
 I32 = np.int32
 U32 = np.uint32
@@ -19,6 +20,7 @@ SHARE = 16  # BINS // BLOCK_SIZE
 SLOTS = BINS + BINS // SHARE  # one left free after every 16 bins, against bank conflicts
 PARTS = BLOCK_SIZE // 32
 MOST = 1024  # winners that a block puts in order at a time
+LAST = np.uint32(0xFFFFFFFF)
 
 
 @device
@@ -167,3 +169,11 @@ def select_smallest(keys, limit, indices, values):
         collect(keys, row, limit, index_bits, least, shift, prefix, answer, best)
         order_winners(best, k, row, begin, index_bits, indices, values)
         cuda.syncthreads()
+
+
+def smallest(keys, k, limit=LAST):
+    """(indices (rows, k) int32, values (rows, k) uint32) on the device: as gpukit.selection.twins.smallest, k <= n."""
+    indices = device_array((keys.shape[0], k), np.int32)
+    values = device_array((keys.shape[0], k), np.uint32)
+    launch(select_smallest, keys.shape[0], BLOCK_SIZE, keys, np.uint32(limit), indices, values)
+    return indices, values

@@ -1,9 +1,12 @@
-"""CPU twin of kernels.py: the same name, the same arguments in the same order."""
+"""CPU twin and host step of kernels.py, with the same names and arguments."""
 
 import numpy as np
 
 from gpukit._jit import njit
 from gpukit.scheduler import by_block
+from gpukit.selection.formulas import score_of_key
+
+LAST = np.uint32(0xFFFFFFFF)
 
 
 @njit
@@ -32,3 +35,24 @@ def select_smallest(start, stop, keys, limit, indices, values):
             if size < k or key < values[row, k - 1]:
                 insert(key, np.int32(index), size, values[row], indices[row])
                 size = min(size + 1, k)
+
+
+def smallest(keys, k, limit=LAST):
+    """(indices (rows, k) int32, values (rows, k) uint32): the k smallest of each row of keys (rows, n) uint32.
+
+    k <= n. Ascending; equal keys by the lower index. Keys of limit and more count as equal to limit.
+    """
+    indices = np.empty((keys.shape[0], k), np.int32)
+    values = np.empty((keys.shape[0], k), np.uint32)
+    select_smallest(keys, np.uint32(limit), indices, values)
+    return indices, values
+
+
+@njit
+def scores(keys):
+    """float32 scores of keys (rows, k) uint32 that `descending_key` made, NaN where the key is the last one."""
+    out = np.empty(keys.shape, np.float32)
+    for row in range(keys.shape[0]):
+        for i in range(keys.shape[1]):
+            out[row, i] = score_of_key(keys[row, i])
+    return out

@@ -251,9 +251,7 @@ def test_an_estimator_does_not_import_scikit_learn():
     assert done.stdout.split() == ["False"]
 
 
-@pytest.mark.parametrize(
-    "room", ["factorization", "imputation.spectral", "neighbors", "ranking", "selection", "sorting"]
-)
+@pytest.mark.parametrize("room", ["factorization", "imputation.spectral", "neighbors", "ranking", "sorting"])
 def test_one_chooser_of_gpu_or_cpu(room):
     from gpukit.device import Device
     from gpukit.device.engine import engine

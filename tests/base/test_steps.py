@@ -46,11 +46,11 @@ def faults(owner, protocol, of_class=False):
 @pytest.mark.parametrize("side", SIDES)
 @pytest.mark.parametrize("room", ROOMS)
 def test_modules_of_steps(room, side):
-    steps = importlib.import_module(f"gpukit.{room}.steps")
+    steps = importlib.import_module(f"gpukit.{room}.{'plan' if room == 'neighbors' else 'steps'}")
     module = importlib.import_module(f"gpukit.{room}.{side}")
     assert faults(module, steps.Steps) == []
-    if hasattr(steps, "Session"):
-        assert faults(module.Session, steps.Session, True) == []
+    for name in {"Session", "DeviceModel"} & set(vars(steps)):
+        assert faults(getattr(module, name), getattr(steps, name), True) == []
 
 
 @pytest.mark.parametrize("room", CLASSES)

@@ -3,13 +3,13 @@
 import numpy as np
 import pytest
 
-from gpukit.device import smoke_test, twins
+from gpukit.device import kernels, twins
 
 pytestmark = pytest.mark.kernel
 
 
 def test_a_gpu_that_works():
-    assert smoke_test.failure(0) is None
+    assert kernels.failure(0) is None
 
 
 @pytest.mark.parametrize(
@@ -26,13 +26,13 @@ def test_an_error_is_one_line(monkeypatch, error, line):
     def broken(function):
         raise error
 
-    monkeypatch.setattr(smoke_test.cuda, "jit", broken)
-    assert smoke_test.failure(0) == line
+    monkeypatch.setattr(kernels.cuda, "jit", broken)
+    assert kernels.failure(0) == line
 
 
 def test_a_wrong_result_is_an_error(monkeypatch):
-    monkeypatch.setattr(smoke_test.np, "arange", lambda n: np.ones(n))
-    assert smoke_test.failure(0).startswith("it gave [0, 1, 2, 3]")
+    monkeypatch.setattr(kernels.np, "arange", lambda n: np.ones(n))
+    assert kernels.failure(0).startswith("it gave [0, 1, 2, 3]")
 
 
 def test_kernel_and_twin_agree():

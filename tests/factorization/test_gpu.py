@@ -12,7 +12,7 @@ from gpukit.factorization.prepare import conflict_free_blocks
 pytestmark = pytest.mark.gpu
 
 from gpukit._cuda import cuda
-from gpukit.factorization.solvers.sgd.batches import gpu as batches
+from gpukit.factorization.solvers.sgd import gpu as batches
 
 
 @pytest.mark.parametrize("precision", ["auto", "half"])

@@ -67,7 +67,7 @@ def test_everybody(fitted):
 @pytest.mark.parametrize("tile", [1, 7, 59, 60, 1000])
 def test_tiles_are_the_whole(fitted, tile, monkeypatch):
     ids, scores = fitted.recommend(n=28)
-    monkeypatch.setattr(cpu.Session, "tile_users", lambda self: tile)
+    monkeypatch.setattr(cpu.DeviceModel, "tile_users", lambda self: tile)
     tiles = list(fitted.recommend_batches(n=28))
     assert len(tiles) == -(-60 // tile)
     np.testing.assert_array_equal(np.concatenate([users for users, _, _ in tiles]), fitted.user_ids_)

@@ -62,7 +62,7 @@ def beginning(kind, orders, scale, steps, biases=True):
 
 
 def begun(kind, steps, half=False, biases=True):
-    """Return (Ratings, Session) on cpu or gpu at the start of training.
+    """Return (Ratings, DeviceModel) on cpu or gpu at the start of training.
 
     kind: F, K and the major side.
     """
@@ -72,7 +72,7 @@ def begun(kind, steps, half=False, biases=True):
 
 
 def trained(kind, steps, half=False, of_state=True):
-    """Return (Ratings, Session) ready for training without conflicts.
+    """Return (Ratings, DeviceModel) ready for training without conflicts.
 
     The State is a small one during its training, or the initial one.
     """
@@ -81,7 +81,7 @@ def trained(kind, steps, half=False, of_state=True):
     layout = steps.layout(n_factors, n_neighbors, half)
     if of_state:
         state = problem(n_factors, n_neighbors, shape=SHAPE, n_ratings=5).state
-        session = steps.Session(state, layout, walk, rated)
+        session = steps.DeviceModel(state, layout, walk, rated)
     else:
         session = steps.begin(beginning(kind, orders, scale, steps), layout, walk, rated)
     made = training_data.prepare_ratings(
@@ -211,7 +211,7 @@ def test_half_precision(kind):
 
 @pytest.mark.parametrize("half", [False, True])
 def test_memory_on_paper(kind, half):
-    """run.check_memory requires the bytes of a Session's arrays."""
+    """run.check_memory requires the bytes of a DeviceModel's arrays."""
     ratings, session = trained(kind, gpu, half)
     (P, Q, influence, offsets), (minor, values, codes, _) = session.parameters, session.batch
     arrays = [P, Q, minor, values, session.history.items, session.history.codes]

@@ -30,8 +30,7 @@ from factorization.inputs import (
 from gpukit.factorization.model.layout import cpu_layout
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
-from gpukit.factorization.twins.predict import predict_pairs
-from gpukit.factorization.twins.scores import fill_tables, score_rows
+from gpukit.factorization.twins.scores import fill_tables, predict_pairs, score_rows
 from gpukit.selection.formulas import score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)

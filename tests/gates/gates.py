@@ -53,16 +53,15 @@ def is_by_block(function):
 
 
 def holds_kernels(path):
-    """Return True for files of kernels: kernels.py, or any file of a folder kernels/."""
-    return path.name == "kernels.py" or path.parent.name == "kernels"
+    """Return True for files of kernels: kernels.py, <part>_kernels.py, or any file of a folder kernels/."""
+    return path.stem == "kernels" or path.stem.endswith("_kernels") or path.parent.name == "kernels"
 
 
 def twin_file(path):
-    """Return the file of the twins of a file of kernels: twins.py for kernels.py, twins/<part>.py for
-    kernels/<part>.py."""
-    if path.name == "kernels.py":
-        return path.with_name("twins.py")
-    return path.parent.with_name("twins") / path.name
+    """Return the file of the twins of a file of kernels: its path with twins in place of kernels."""
+    if path.parent.name == "kernels":
+        return path.parent.with_name("twins") / path.name
+    return path.with_name(path.name.replace("kernels", "twins"))
 
 
 def kernels_by_room(package):
@@ -73,7 +72,7 @@ def kernels_by_room(package):
 
 def room_of(path):
     """Return the folder that a file of kernels serves."""
-    return (path.parent if path.name == "kernels.py" else path.parent.parent).name
+    return (path.parent.parent if path.parent.name == "kernels" else path.parent).name
 
 
 def twins_of(path):
@@ -104,7 +103,7 @@ def twins_match(package):
 
 
 def kernels_live_in_kernels(package):
-    """Only kernels.py and the files of kernels/ contain kernels, so that the other gates see every kernel."""
+    """Only kernels.py, <part>_kernels.py and kernels/ contain kernels, so that the other gates see every kernel."""
     others = [f for f in sorted(Path(package).rglob("*.py")) if not holds_kernels(f)]
     return [
         f"{f.parent.name}/{f.name}: kernel {name} belongs in kernels.py or kernels/"
@@ -276,19 +275,13 @@ def no_machine_paths(root, names):
     return faults
 
 
-def every_room_is_packaged(root):
-    """setup.cfg lists exactly the folders of gpukit/ and cli/ (as gpukit.cli) that have an __init__.py."""
-    import configparser
-
-    config = configparser.ConfigParser()
-    config.read(Path(root) / "setup.cfg", encoding="utf-8")
-    listed = set(config["options"]["packages"].split())
-    folders = [
-        p.parent.relative_to(root) for name in ("gpukit", "cli") for p in (Path(root) / name).rglob("__init__.py")
-    ]
-    there = {".".join(folder.parts if folder.parts[0] == "gpukit" else ("gpukit", *folder.parts)) for folder in folders}
-    return [f"setup.cfg does not list {name}" for name in sorted(there - listed)] + [
-        f"setup.cfg lists {name}, which is not there" for name in sorted(listed - there)
+def every_folder_is_packaged(root):
+    """Every folder of gpukit/ and cli/ with Python files has an __init__.py, without which setup.py omits it."""
+    folders = {path.parent for name in ("gpukit", "cli") for path in (Path(root) / name).rglob("*.py")}
+    return [
+        f"{folder.relative_to(root).as_posix()}/ has no __init__.py, so a wheel would not contain it"
+        for folder in sorted(folders)
+        if not (folder / "__init__.py").exists()
     ]
 
 
@@ -297,6 +290,38 @@ def files_stay_short(root, most=600):
     files = [f for folder in ("gpukit", "cli") for f in sorted((Path(root) / folder).rglob("*.py"))]
     sizes = {f: f.read_text(encoding="utf-8").count("\n") for f in files}
     return [f"{f.relative_to(root)} has {n} lines, more than {most}" for f, n in sizes.items() if n > most]
+
+
+PLAIN_NUMBERS = (0, 1, 2)
+
+
+def literals(tree):
+    """Return the lines of a tree with a number in a comparison or a default, except PLAIN_NUMBERS."""
+    operands = []
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Compare):
+            operands += [node.left, *node.comparators]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            operands += [*node.args.defaults, *filter(None, node.args.kw_defaults)]
+    return [one.lineno for one in operands if is_number(one) and getattr(one, "value", None) not in PLAIN_NUMBERS]
+
+
+def is_number(node):
+    """Return True for numbers, their signs, arithmetic of them, and tuples of them."""
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.UnaryOp):
+        return is_number(node.operand)
+    if isinstance(node, ast.BinOp):
+        return is_number(node.left) and is_number(node.right)
+    return isinstance(node, ast.Tuple) and bool(node.elts) and all(map(is_number, node.elts))
+
+
+def literals_of(package):
+    """Return the places of literals, path:line, in the files of a package."""
+    package = Path(package)
+    files = sorted(package.rglob("*.py"))
+    return [f"{path.relative_to(package).as_posix()}:{line}" for path in files for line in literals(tree_of(path))]
 
 
 def reference_is_fresh(path, text):

@@ -228,14 +228,49 @@ def puts_nothing_off(house, one):
     return not foreign and not house.heavy(one.module) - house.heavy(one.importer)
 
 
-def folders_stay_small(root, most=24):
-    """No folder of gpukit/, cli/ or tests/ has more than `most` Python files."""
-    root = Path(root)
-    sizes = {}
-    for path in (path for name in ("gpukit", "cli", "tests") for path in sorted((root / name).rglob("*.py"))):
-        folder = path.parent.relative_to(root).as_posix()
-        sizes[folder] = sizes.get(folder, 0) + 1
-    return [f"{folder}/ has {n} files, more than {most}" for folder, n in sizes.items() if n > most]
+SMALL = 40  # lines; below, a module with one importer belongs in its neighbour
+DEEPEST = 3  # folders below gpukit/
+NOT_IMPORTED = {"__init__", "__main__", "cpu", "gpu", "kernels", "twins"}  # selected by name, or a pair
+
+
+def small_modules(root):
+    """Return the modules of gpukit/ with fewer than SMALL lines and at most one importer in gpukit/ and cli/."""
+    house, importers = House(root), {}
+    for found in house.imports.values():
+        for one in found:
+            importers.setdefault(one.module, set()).add(one.importer)
+    return [
+        module
+        for module, path in house.files.items()
+        if module.startswith("gpukit.") and not module.startswith("gpukit.cli")
+        if path.stem not in NOT_IMPORTED and not path.stem.endswith(("_kernels", "_twins"))
+        if path.read_text(encoding="utf-8").count("\n") < SMALL and len(importers.get(module, ())) <= 1
+    ]
+
+
+def folders_are_shallow(root, most=DEEPEST):
+    """No folder is more than `most` folders below gpukit/."""
+    package = Path(root) / "gpukit"
+    folders = sorted({path.parent.relative_to(package) for path in package.rglob("*.py")})
+    return [
+        f"gpukit/{folder.as_posix()}/ is {len(folder.parts)} folders deep, more than {most}"
+        for folder in folders
+        if len(folder.parts) > most
+    ]
+
+
+def longest_chain(root):
+    """Return the modules of the longest chain of imports, imports inside functions included."""
+    house = House(root)
+    edges = {
+        m: sorted({i.module for i in found if i.module in house.files} - {m}) for m, found in house.imports.items()
+    }
+
+    @functools.cache
+    def chain(module):
+        return (module, *max((chain(other) for other in edges[module]), key=len, default=()))
+
+    return max(map(chain, edges), key=len, default=())
 
 
 OF_THE_HOUSE = {"compile", "cudasim", "fuzz", "gates", "golden", "limits", "reliability", "sanitize"}  # of all rooms
@@ -323,13 +358,14 @@ def cards_name_their_files(package):
         if folder.name in ("kernels", "twins"):
             continue
         parts = {f.stem for f in folder.glob("*.py")} | {f.parent.name for f in folder.glob("*/__init__.py")}
-        lacking = sorted(part for part in parts - STANDARD if not re.search(rf"\b{part}\b", text))
+        parts = {part for part in parts - STANDARD if not part.endswith("_twins")}
+        lacking = sorted(part for part in parts if not re.search(rf"\b{part}\b", text))
         faults += [f"the card of {folder.relative_to(package).as_posix()}/ does not name {part}" for part in lacking]
     return faults
 
 
 def kernels_and_twins_have_equal_files(package):
-    """A folder kernels/ has a folder twins/ with the same files, and kernels.py has a twins.py.
+    """A folder kernels/ has a folder twins/ with the same files, kernels.py a twins.py, and x_kernels.py an x_twins.py.
 
     Files with device functions only need none.
     """
@@ -341,5 +377,6 @@ def kernels_and_twins_have_equal_files(package):
         if jitted(f, KERNEL_DECORATORS) and not twin_file(f).exists()
     ]
     twins = {twin_file(f) for f in kernels}
-    spare = [f for f in sorted(package.rglob("twins.py")) + sorted(package.rglob("twins/*.py")) if f not in twins]
+    files = [f for pattern in ("twins.py", "*_twins.py", "twins/*.py") for f in sorted(package.rglob(pattern))]
+    spare = [f for f in files if f not in twins]
     return faults + [f"{f.relative_to(package)} is no kernels' twin" for f in spare if f.name != "__init__.py"]

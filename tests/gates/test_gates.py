@@ -5,6 +5,8 @@ import subprocess
 import pytest
 from gates import gates
 
+LITERALS = 188
+
 
 def tracked(root):
     listing = subprocess.run(["git", "ls-files"], cwd=root, capture_output=True, text=True)
@@ -30,7 +32,7 @@ GATES_OF_THE_PACKAGE = [
     gates.loops_are_shared_by_by_block,
     gates.streams_have_one_registry,
 ]
-GATES_OF_THE_ROOT = [gates.every_room_is_packaged, gates.files_stay_short]
+GATES_OF_THE_ROOT = [gates.every_folder_is_packaged, gates.files_stay_short]
 
 
 @pytest.mark.parametrize("gate", GATES_OF_THE_PACKAGE, ids=lambda gate: gate.__name__)
@@ -119,7 +121,8 @@ def test_twins_match_bites(tmp_path, kernels, twins, faults):
 
 
 def test_kernels_live_in_kernels_bites(tmp_path):
-    write(tmp_path, {"room/kernels/a.py": GOOD_KERNEL, "room/gpu.py": GOOD_KERNEL, "room/kernels_a.py": GOOD_KERNEL})
+    names = "kernels/a.py", "a_kernels.py", "gpu.py", "kernels_a.py"
+    write(tmp_path, {f"room/{name}": GOOD_KERNEL for name in names})
     assert gates.kernels_live_in_kernels(tmp_path) == [
         f"room/{name}: kernel scale belongs in kernels.py or kernels/" for name in ("gpu.py", "kernels_a.py")
     ]
@@ -232,22 +235,40 @@ def test_no_machine_paths_bites(tmp_path, line):
     assert len(gates.no_machine_paths(tmp_path, ["bad.md"])) == 1
 
 
-@pytest.mark.parametrize(
-    "packages, fault",
-    [("gpukit gpukit.room", None), ("gpukit", "does not list"), ("gpukit gpukit.room gpukit.x", "not there")],
-)
-def test_every_room_is_packaged_bites(tmp_path, packages, fault):
-    write(
-        tmp_path,
-        {"setup.cfg": f"[options]\npackages = {packages}\n", "gpukit/__init__.py": "", "gpukit/room/__init__.py": ""},
-    )
-    found = gates.every_room_is_packaged(tmp_path)
-    assert not found if fault is None else len(found) == 1 and fault in found[0]
+def test_every_folder_is_packaged_bites(tmp_path):
+    files = ("gpukit/__init__.py", "gpukit/room/__init__.py", "gpukit/room/part/a.py", "cli/__init__.py", "cli/b/c.py")
+    write(tmp_path, dict.fromkeys(files, ""))
+    faults = gates.every_folder_is_packaged(tmp_path)
+    assert [fault.split()[0] for fault in faults] == ["cli/b/", "gpukit/room/part/"]
 
 
 def test_files_stay_short_bites(tmp_path):
     write(tmp_path, {"gpukit/a.py": "\n" * 601, "cli/b.py": "\n" * 600})
     assert gates.files_stay_short(tmp_path) == ["gpukit/a.py has 601 lines, more than 600"]
+
+
+def test_literals_only_become_fewer(root):
+    """Name a threshold, or make it a parameter; lower the number when there are fewer."""
+    places = gates.literals_of(root / "gpukit")
+    assert len(places) <= LITERALS, places
+
+
+@pytest.mark.parametrize(
+    "text, count",
+    [
+        ("x < 3", 1),
+        ("3 < x <= 4.5", 2),
+        ("x == 1 or x > 0 or x == 2", 0),
+        ("x > -7", 1),
+        ("x in (3, 4)", 1),
+        ("x > 2 * 8", 1),
+        ("x == True or x > N", 0),
+        ("def f(a, b=3, *, c=0.5, d=1): ...", 2),
+        ("f(3)", 0),
+    ],
+)
+def test_literals_bite(tmp_path, text, count):
+    assert len(gates.literals_of(write(tmp_path, {"a/b.py": text}))) == count
 
 
 def test_reference_is_fresh_bites(tmp_path):

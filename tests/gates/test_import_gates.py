@@ -3,6 +3,9 @@
 import pytest
 from gates import imports
 
+SMALL_MODULES = 8
+LONGEST_CHAIN = 30
+
 
 @pytest.fixture(scope="module")
 def order(root):
@@ -22,7 +25,7 @@ def write(root, files):
     [
         imports.imports_have_no_circle,
         imports.imports_in_functions_put_something_off,
-        imports.folders_stay_small,
+        imports.folders_are_shallow,
         imports.tests_lie_as_what_they_test,
         imports.environment_is_read_when_asked,
         imports.editors_see_names_on_demand,
@@ -214,13 +217,39 @@ def test_editors_see_names_on_demand_bites(tmp_path, old, new, name):
     assert bool(faults) == (name is not None) and (not faults or faults[0].startswith(f"gpukit.a: {name} is imported"))
 
 
-def test_folders_stay_small_bites(tmp_path):
-    full = {f"gpukit/a/{n}.py": "" for n in range(24)}
-    assert imports.folders_stay_small(write(tmp_path, full)) == []
-    write(tmp_path, {"gpukit/a/more.py": "", "gpukit/a/part/one.py": "", "gpukit/a/notes.txt": ""})
-    assert imports.folders_stay_small(tmp_path) == ["gpukit/a/ has 25 files, more than 24"]
-    write(tmp_path, {f"tests/a/b/{n}.py": "" for n in range(26)} | {f"cli/{n}.py": "" for n in range(24)})
-    assert imports.folders_stay_small(tmp_path)[1:] == ["tests/a/b/ has 26 files, more than 24"]
+def test_small_modules_only_become_fewer(root):
+    """Lower the number when a module goes into its neighbour."""
+    small = imports.small_modules(root)
+    assert len(small) <= SMALL_MODULES, small
+
+
+def test_small_modules_bite(tmp_path):
+    used = "from gpukit.a import one, two, three\n"
+    files = {"gpukit/a/one.py": "\n" * 39, "gpukit/a/two.py": "\n" * 39, "gpukit/a/three.py": "\n" * 40}
+    files |= {"gpukit/a/cpu.py": used, "gpukit/b.py": "from gpukit.a import two\n" + "\n" * 40}
+    assert imports.small_modules(write(tmp_path, files)) == ["gpukit.a.one"]
+
+
+def test_folders_are_shallow_bites(tmp_path):
+    write(tmp_path, {"gpukit/a/b/c/one.py": "", "cli/a/b/c/d/one.py": ""})
+    assert imports.folders_are_shallow(tmp_path) == []
+    write(tmp_path, {"gpukit/a/b/c/d/one.py": ""})
+    assert imports.folders_are_shallow(tmp_path) == ["gpukit/a/b/c/d/ is 4 folders deep, more than 3"]
+
+
+def test_chains_of_imports_only_become_shorter(root):
+    """Lower the number when the longest chain becomes shorter."""
+    chain = imports.longest_chain(root)
+    assert len(chain) <= LONGEST_CHAIN, " -> ".join(chain)
+
+
+def test_longest_chain_bites(tmp_path):
+    files = {
+        "gpukit/a.py": "def f():\n    from gpukit import b\n",
+        "gpukit/b.py": "import gpukit.c\n",
+        "gpukit/c.py": "",
+    }
+    assert imports.longest_chain(write(tmp_path, files)) == ("gpukit.a", "gpukit.b", "gpukit.c")
 
 
 def test_tests_lie_as_what_they_test_bites(tmp_path):
@@ -243,6 +272,8 @@ ROOMS = {
     "b/kernels/rows.py": "@kernel(device=True)\ndef row(x): ...\n",
     "b/twins/__init__.py": "",
     "b/twins/part.py": TWIN,
+    "c/part_kernels.py": KERNEL,
+    "c/part_twins.py": TWIN,
 }
 
 
@@ -254,6 +285,8 @@ ROOMS = {
         ("a/kernels.py", ["a/twins.py is no kernels' twin"]),
         ("b/kernels/part.py", ["b/twins/part.py is no kernels' twin"]),
         ("b/kernels/rows.py", []),
+        ("c/part_twins.py", ["c/part_kernels.py has no c/part_twins.py"]),
+        ("c/part_kernels.py", ["c/part_twins.py is no kernels' twin"]),
     ],
 )
 def test_equal_files_bite(tmp_path, lost, faults):

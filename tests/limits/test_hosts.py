@@ -10,11 +10,10 @@ from gpukit.factorization import gpu as factorization
 from gpukit.factorization.solvers.sgd.schedule import LONGEST, SHORTEST, chunk_lengths
 from gpukit.neighbors.estimator import MOST_BITS
 from gpukit.neighbors.gpu import STRIPE_BYTES
-from gpukit.neighbors.hashes import work
-from gpukit.neighbors.hashes.simlsh import gpu as simlsh
-from gpukit.neighbors.hashes.simlsh import plan
+from gpukit.neighbors.hashes import gpu as simlsh
+from gpukit.neighbors.hashes import plan as work
 from gpukit.neighbors.plan import blocks, stripe_rows
-from gpukit.neighbors.search.hamming import kernels as hamming
+from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking import level_tree
 from gpukit.ratings.orders import compressed, order
 from gpukit.sorting import plan as sorting
@@ -77,7 +76,7 @@ def test_columns_are_cut_far_back():
     own = own[np.argsort(own[:, 1])]
     assert own[0, 1] == 3 and own[-1, 2] == 3 + most and (own[1:, 1] == own[:-1, 2]).all() and slots == 2**11
     assert (own[:, 2] - own[:, 1]).max() <= 2**20 and joins.tolist() == [[1, 0, 2**11]]
-    assert plan.sum_slices(np.array([0, most]), np.array([work.WEIGHT_LIMIT - 1])) <= 62
+    assert work.sum_slices(np.array([0, most]), np.array([work.WEIGHT_LIMIT - 1])) <= 62
 
 
 def test_chunks_of_the_longest_rows():
@@ -88,7 +87,7 @@ def test_chunks_of_the_longest_rows():
 
 
 def test_grids_end_at_65_535_but_along_x():
-    tile = factorization.Session.tile_users
+    tile = factorization.DeviceModel.tile_users
     most = GRID // 32 * 32  # whole groups of users
     assert [tile(SimpleNamespace(item_rows=rows)) for rows in (0, 1, 10**6, 2**31 - 1)] == [most, most, 107, 1]
     words = MOST_BITS // 32

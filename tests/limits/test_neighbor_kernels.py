@@ -9,13 +9,10 @@ from limits.sparse import sparse, with_tail
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
 from cudasim import run_blocks
-from gpukit.neighbors.hashes import work
-from gpukit.neighbors.hashes.minhash import cpu as minhash_cpu
-from gpukit.neighbors.hashes.minhash import kernels as minhash
-from gpukit.neighbors.hashes.minhash.plan import hashing_keys
-from gpukit.neighbors.hashes.projection import cpu as projection_cpu
-from gpukit.neighbors.hashes.projection import kernels as projection
-from gpukit.neighbors.hashes.projection.plan import direction_keys
+from gpukit.neighbors.hashes import cpu as minhash_cpu
+from gpukit.neighbors.hashes import kernels as minhash
+from gpukit.neighbors.hashes import plan
+from gpukit.neighbors.hashes.plan import direction_keys, hashing_keys
 from gpukit.neighbors.plan import Items, Settings
 from gpukit.neighbors.search.exact import cpu as exact_cpu
 from gpukit.neighbors.search.exact import kernels as exact
@@ -51,22 +48,22 @@ def test_minwise_codes_of_the_last_items(table):
     blocks = codes.size  # per warp
     users, keys = with_tail(FAR, table.users), hashing_keys(0, 6)
     last = [(block, 0, 0) for block in range(blocks - 4 * settings.n_words, blocks)]
-    run_blocks(minhash.hash_columns, blocks, BLOCK, last, starts, users, keys, settings.n_bits, codes)
-    np.testing.assert_array_equal(codes[-4:], minhash_cpu.hash_codes(table, settings))
+    run_blocks(minhash.hash_minwise, blocks, BLOCK, last, starts, users, keys, settings.n_bits, codes)
+    np.testing.assert_array_equal(codes[-4:], minhash_cpu.minhash_codes(table, settings))
 
 
 def test_projections_of_the_last_items(table):
     settings, slots = Settings(1, 1, 4, 8), 2**27
-    units, joins, n_slots = work.work_units(table.indptr, 7)
+    units, joins, n_slots = plan.work_units(table.indptr, 7)
     units += [MANY, FAR, FAR, 0]
     units[:, 3] = np.where(units[:, 3] < 0, -1, units[:, 3] + slots)
     codes, partials = sparse((MANY + 4, 1), U32), sparse((slots + n_slots, 32), np.int64)
     users, levels = with_tail(FAR, table.users), with_tail(FAR, table.levels)
-    keys, weights = direction_keys(0, 32), work.level_weights(table.values, 1)
+    keys, weights = direction_keys(0, 32), plan.level_weights(table.values, 1)
     blocks = [(unit, 0, 0) for unit in range(len(units))]
     arrays = users, levels, weights, keys, units, codes, partials
-    run_blocks(projection.project_columns, (len(units), 1), BLOCK, blocks, *arrays)
+    run_blocks(minhash.project_columns, (len(units), 1), BLOCK, blocks, *arrays)
     blocks = [(join, 0, 0) for join in range(len(joins))]
-    run_blocks(projection.join_parts, (len(joins), 1), BLOCK, blocks, joins + [MANY, slots, slots], partials, codes)
-    np.testing.assert_array_equal(codes[-4:], projection_cpu.hash_codes(table, settings))
+    run_blocks(minhash.join_parts, (len(joins), 1), BLOCK, blocks, joins + [MANY, slots, slots], partials, codes)
+    np.testing.assert_array_equal(codes[-4:], minhash_cpu.projection_codes(table, settings))
     assert len(joins) > 1

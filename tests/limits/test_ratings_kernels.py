@@ -11,7 +11,8 @@ from cudasim import run_blocks
 from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, EXTRA
 from gpukit.factorization.prepare import kernels as prepare
-from gpukit.factorization.solvers.sgd.places.kernels import RUN, make_grow_rows
+from gpukit.factorization.solvers.sgd.formulas import RUN
+from gpukit.factorization.solvers.sgd.kernels import make_grow_rows
 from gpukit.primitives.group import kernels as group
 from gpukit.random import key
 from gpukit.ratings.orders import kernels as orders

@@ -11,12 +11,9 @@ pytestmark = [pytest.mark.kernel, pytest.mark.simulator, pytest.mark.filterwarni
 
 from cudasim import run_blocks
 from gpukit.imputation.spectral import kernels as spectral
-from gpukit.neighbors.hashes import work
-from gpukit.neighbors.hashes.simlsh import kernels as simlsh
-from gpukit.neighbors.hashes.simlsh import plan
-from gpukit.neighbors.search.buckets import kernels as buckets
-from gpukit.neighbors.search.hamming import kernels as hamming
-from gpukit.neighbors.supplement import kernels as supplement
+from gpukit.neighbors.hashes import kernels as simlsh
+from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.search import kernels as hamming
 from gpukit.ranking.arrays import Csr, Partners, Ranks, Sums
 from gpukit.ranking.kernels import gram, level_tree, matrix, pair_sums, rows
 from gpukit.selection import kernels as selection
@@ -33,7 +30,7 @@ def test_codes_of_ratings_far_back_and_of_many_items():
     """Whole and divided columns have the codes that they have at the start."""
     table, made, words, slots = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), [], 33, 2**22
     units, joins, n_slots = work.work_units(table.indptr, 7)
-    weights, keys = work.level_weights(table.values, 2), plan.word_keys(1, words)
+    weights, keys = work.level_weights(table.values, 2), work.word_keys(1, words)
     for offset, items, room in ((0, 0, 0), (2**32 - 9, 2**27, slots)):
         own = units + [items, offset, offset, 0]
         own[:, 3] = np.where(units[:, 3] < 0, -1, units[:, 3] + room)
@@ -75,16 +72,16 @@ def test_tables_of_many_items():
     hashes, mates, keys = sparse((q, items), np.float32), sparse((q, items), np.int32), sparse((3, items), U32)
     hashes[last, : -BLOCK - 1 : -1] = 0
     blocks = -(-items // BLOCK)
-    run_blocks(buckets.table_hashes, q * blocks, BLOCK, [(q * blocks - 1, 0, 0)], codes, rated, 32, hashes)
+    run_blocks(hamming.table_hashes, q * blocks, BLOCK, [(q * blocks - 1, 0, 0)], codes, rated, 32, hashes)
     assert hashes[last, -1] == hashes[last, -3] != hashes[last, -2] and (hashes[last, -3:] > 0).all()
     hashes[last, :-3] = 0  # as far as it was accessed
     order = np.argsort(hashes[last, -3:], kind="stable")
     mates[last, -3:] = items - 3 + order
     grid = q * -(-8 * 3 // BLOCK)
-    run_last(buckets.fill, keys.size, BLOCK, keys.ravel(), 9, blocks=1)
+    run_last(hamming.fill, keys.size, BLOCK, keys.ravel(), 9, blocks=1)
     assert (keys[-1, -3:] == 9).all()
     keys[:, -3:] = 9
-    run_blocks(buckets.bucket_matches, grid, BLOCK, [(last, 0, 0)], codes, rated, 32, hashes, mates, items - 3, keys)
+    run_blocks(hamming.bucket_matches, grid, BLOCK, [(last, 0, 0)], codes, rated, 32, hashes, mates, items - 3, keys)
     assert keys[:, -3:].tolist() == [[9, 9, 8], [9, 9, 9], [8, 9, 9]]
 
 
@@ -93,7 +90,7 @@ def test_lists_of_many_items():
     indices, values = sparse((3, k), np.int32), np.full((3, k), 5, U32)
     indices[2, :2], values[2, :2], values[2, 2:] = [7, items - 2], 1, 9
     lists = sparse((items, k), np.int32), sparse((items, k), np.float32), sparse(items, np.int32)
-    run_blocks(supplement.fill_slots, 1, BLOCK, [(0, 0, 0)], indices, values, items - 3, 9, U32(1), 14, items, *lists)
+    run_blocks(hamming.fill_slots, 1, BLOCK, [(0, 0, 0)], indices, values, items - 3, 9, U32(1), 14, items, *lists)
     assert lists[0][-1, :2].tolist() == [7, items - 2] and lists[2][-1] == k - 2
     own = lists[0][-1].tolist()
     assert len(set(own)) == k and items - 1 not in own and max(own) < items

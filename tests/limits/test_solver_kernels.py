@@ -12,7 +12,7 @@ from cudasim import run_blocks
 from gpukit.factorization.solvers.hogwild.kernels import make_hogwild_epoch, scatter_ratings
 from gpukit.factorization.solvers.hogwild.training import Samples
 from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.kernels.gram import make_gram_of_pieces
+from gpukit.factorization.solvers.squares.gram_kernels import make_gram_of_pieces
 
 FAR = 2**32 - 99  # position of the first rating
 U32 = np.uint32

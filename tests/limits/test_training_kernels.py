@@ -25,7 +25,7 @@ from gpukit.bench.kernels import make_paper_epoch
 from gpukit.factorization.arrays import Tables
 from gpukit.factorization.kernels.codes import clear_tables, neighbor_codes
 from gpukit.factorization.kernels.scores import fill_tables, score_rows
-from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
+from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
 from gpukit.random import key
 

@@ -18,12 +18,11 @@ from factorization.inputs import (
 from neighbors.inputs import columns, ratings
 
 from gpukit.factorization.prepare import twins as prepare
+from gpukit.factorization.solvers.sgd import chunk_twins as chunks
 from gpukit.factorization.solvers.sgd import twins as sgd
-from gpukit.factorization.solvers.sgd.chunks import twins as chunks
 from gpukit.factorization.twins import codes, scores
-from gpukit.neighbors.hashes import work
-from gpukit.neighbors.hashes.simlsh import plan
-from gpukit.neighbors.hashes.simlsh import twins as simlsh
+from gpukit.neighbors.hashes import plan as work
+from gpukit.neighbors.hashes import twins as simlsh
 from gpukit.random import key
 from gpukit.sorting import twins as sorting
 from limits.sparse import sparse, with_tail
@@ -84,7 +83,7 @@ def test_codes_and_tables_of_ratings():
 
 def test_codes_of_items():
     table, made = columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3)), []
-    weights, keys = work.level_weights(table.values, 2), plan.word_keys(1, 33)
+    weights, keys = work.level_weights(table.values, 2), work.word_keys(1, 33)
     for offset, items in ((0, 0), (2**32 + 9, 2**27)):
         units, _, _ = work.work_units(table.indptr + offset)
         found = sparse((items + 4, 33), U32)

@@ -1,14 +1,14 @@
 """Data exchanged by hash and search; a further search is found by its name."""
 
-import sys
-from types import ModuleType
-
 import numpy as np
 import pytest
 
 from gpukit.errors import ParameterError
 from gpukit.neighbors import cpu, hashes, plan, search
-from neighbors.inputs import columns, ratings
+from gpukit.neighbors.hashes import cpu as hash_cpu
+from gpukit.neighbors.search import cpu as search_cpu
+from neighbors.hashes import minhash_inputs, projection_inputs
+from neighbors.inputs import columns, oracle_codes, ratings, unpack
 
 
 @pytest.mark.parametrize(
@@ -31,7 +31,7 @@ def test_blocks(n, block, expected):
 def test_bits_and_words_of_a_code():
     assert plan.Settings(p=3, q=5, bits=7).n_bits == 105 and plan.Settings(p=3, q=5, bits=7).n_words == 4
     assert plan.Settings(p=1, q=4, bits=8).n_words == 1
-    worst = [search.card(name).worst(plan.Settings(p=3, q=5, bits=7)) for name in search.SEARCHES]
+    worst = [search.CARDS[name].worst(plan.Settings(p=3, q=5, bits=7)) for name in search.SEARCHES]
     assert worst == [105, 5, 1 << 31, 0]
 
 
@@ -41,24 +41,31 @@ def test_as_many_neighbours_as_there_are_others():
         plan.check_items(plan.Settings(n_neighbors=5), 5)
 
 
+ORACLES = {
+    "simlsh": oracle_codes,
+    "minhash": minhash_inputs.oracle_codes,
+    "projection": projection_inputs.oracle_codes,
+}
+
+
 @pytest.mark.parametrize("name", hashes.HASHES)
-def test_a_hash_has_its_step(name):
-    assert callable(hashes.steps(name, "cpu").hash_codes)
+def test_a_hash_is_found_by_its_name(name):
+    made, settings = ratings(20, 9, 0.9, [1, 2, 4], seed=3), plan.Settings(p=2, q=3, bits=8, hash=name)
+    codes = hash_cpu.hash_codes(columns(made), settings)
+    np.testing.assert_array_equal(unpack(codes, settings.n_bits), ORACLES[name](made, settings))
 
 
 @pytest.mark.parametrize("name", search.SEARCHES)
 def test_a_search_has_its_steps(name):
-    card = search.card(name)
-    assert card.READS_CODES in (True, False)
+    card = search.CARDS[name]
+    assert card.reads_codes in (True, False)
     if card.worst(plan.Settings()):
-        steps = search.steps(name, "cpu")
+        steps = search_cpu.STEPS[name]
         assert callable(steps.stripes) and steps.rows_together() >= 1
 
 
 def test_a_further_search_is_an_addition(monkeypatch):
     """A search without codes, by the numbers of ratings of two items."""
-    card, steps = ModuleType("circle"), ModuleType("circle.cpu")
-    card.READS_CODES, card.worst, steps.rows_together = False, lambda settings: 1000, lambda: 3
 
     def stripes(items, settings):
         assert items.codes is None
@@ -71,9 +78,8 @@ def test_a_further_search_is_an_addition(monkeypatch):
 
         return stripe
 
-    steps.stripes = stripes
-    monkeypatch.setitem(sys.modules, "gpukit.neighbors.search.circle", card)
-    monkeypatch.setitem(sys.modules, "gpukit.neighbors.search.circle.cpu", steps)
+    monkeypatch.setitem(search.CARDS, "circle", search.Card(False, lambda settings: 1000))
+    monkeypatch.setitem(search_cpu.STEPS, "circle", search_cpu.SearchSteps(stripes, lambda: 3))
     table = columns(ratings(40, 9, 0.5, [1, 2], seed=1))
     found, counts = cpu.find(table, plan.Settings(2, search="circle")), np.diff(table.indptr)
     for item in range(9):

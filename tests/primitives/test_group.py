@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.primitives.group import cpu, plan, twins
+from gpukit.primitives.group import cpu, formulas, twins
 from primitives import naive_group as naive
 
 
@@ -56,10 +56,10 @@ def test_row_starts(rows, n_rows):
     [(0, 0, []), (3, 4, [(3, 1)]), (0, 8, [(0, 8)]), (0, 9, [(0, 4), (4, 5)]), (3, 21, [(3, 6), (9, 6), (15, 6)])],
 )
 def test_digits_cover_the_bits_once(begin, end, digits):
-    assert plan.digits(begin, end) == digits
+    assert formulas.digits(begin, end) == digits
 
 
 @pytest.mark.parametrize("n, tile, most", [(1, 10, 4), (10, 10, 4), (11, 10, 4), (500, 10, 4), (41, 10, 4)])
 def test_blocks_cover_all_tiles(n, tile, most):
-    tiles, blocks = plan.tiles_a_block(n, tile, most)
+    tiles, blocks = formulas.tiles_a_block(n, tile, most)
     assert blocks <= most and tiles * blocks * tile >= n > tiles * (blocks - 1) * tile

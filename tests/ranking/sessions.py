@@ -72,7 +72,7 @@ def assert_close(found, expected, relative=1e-12):
 
 
 def sums_by_tables(session, u):
-    """Return (plus, minus) of a ScanSession's tables: sums of u over the ranges of documents above and below."""
+    """Return (plus, minus) of a LevelTreeSums's tables: sums of u over the ranges of documents above and below."""
     level_tree, tables = session.problem.tree, np.asarray(session.partners.tables).astype(int)
     sums = np.zeros((2, len(u)))
     for t, height in enumerate(level_tree.heights):

@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.ranking import cpu, level_tree, problem
-from gpukit.ranking.session import ScanSession
+from gpukit.ranking.pair_sums import LevelTreeSums
 from ranking import inputs, naive, sessions
 
 ARITIES = [None, 2, 3, 8]
@@ -101,7 +101,7 @@ def test_documents_of_two_levels_meet_once(lengths, levels, arity):
     """With equal scores all pairs are active: all documents of other levels, each in one plane and slot."""
     at = inputs.queries(lengths, levels, seed=3)
     made = problem.Problem(np.zeros((len(at.y), 1)), level_tree.build(at.y, at.offsets, arity), np.ones(len(lengths)))
-    session = ScanSession(made, cpu)
+    session = LevelTreeSums(made, cpu)
     session.move(np.zeros(1))
     for _, begin, end in queries_of(at):
         pairs = itertools.permutations(range(begin, end), 2)

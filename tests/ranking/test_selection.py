@@ -230,10 +230,10 @@ def test_a_named_c_is_not_chosen_on_an_eval_set():
 @pytest.mark.parametrize("validated", [False, True])
 def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monkeypatch):
     """In passes over the documents, which are the cost of training; for a set that spends the budget at once."""
-    from gpukit.ranking.session import ScanSession
+    from gpukit.ranking.pair_sums import LevelTreeSums
 
     rng, passes = np.random.default_rng(0), [0]
-    plain = ScanSession.walk
+    plain = LevelTreeSums.walk
 
     def walk(self, v, margin, exact=True):
         passes[0] += self.size
@@ -241,7 +241,7 @@ def test_choosing_costs_at_most_ten_trainings(lengths, features, validated, monk
 
     X = rng.normal(size=(sum(lengths), features))
     y = np.digitize(X.sum(axis=1) + 3 * rng.normal(size=len(X)), [-2, 0, 2]).astype(float)
-    monkeypatch.setattr(ScanSession, "walk", walk)
+    monkeypatch.setattr(LevelTreeSums, "walk", walk)
     monkeypatch.setattr(selection, "WORK", 1.0)
     RankSVM(1.0, device="cpu").fit(X, y, group=lengths)
     once, passes[0] = passes[0], 0

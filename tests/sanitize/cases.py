@@ -8,10 +8,10 @@ LIVE = "factorization/live/test_kernels.py::test_"
 PREPARE = "factorization/prepare/test_kernels.py::test_"
 OF_RANKS = "factorization/shared/test_kernels.py::test_"
 OF_COPIES = "factorization/shared/test_copies.py::test_"
-PLACES = "factorization/solvers/sgd/places/test_kernels.py::test_"
-CHUNKS = "factorization/solvers/sgd/chunks/test_kernels.py::test_"
+PLACES = "factorization/solvers/sgd/test_place_kernels.py::test_"
+CHUNKS = "factorization/solvers/sgd/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
-BATCHES = "factorization/solvers/sgd/batches/test_kernels.py::test_"
+BATCHES = "factorization/solvers/sgd/test_batch_kernels.py::test_"
 RACES = "factorization/solvers/hogwild/test_kernels.py::test_"
 IALS = "factorization/solvers/ials/test_kernels.py::test_"
 FEW = "rows_of_few_clicks"
@@ -20,8 +20,8 @@ SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
 ORDERS = "ratings/orders/test_kernels.py::test_"
 RESIDENT = "ratings/orders/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
 GROUP = "primitives/test_group_kernels.py::test_"
-SIMLSH = "neighbors/hashes/simlsh/test_kernels.py::test_"
-BUCKETS = "neighbors/search/buckets/test_kernels.py::test_"
+SIMLSH = "neighbors/hashes/test_simlsh_kernels.py::test_"
+BUCKETS = "neighbors/search/test_buckets_kernels.py::test_"
 RANKING = "ranking/kernels/test_kernels.py::test_"
 SVT = "svt/test_kernels.py::test_"
 
@@ -30,7 +30,7 @@ STRATA = f"{PREPARE}runs_of_strata[powers of four-(5, 96)-3-2]"
 NUMBERS = f"{PREPARE}numbers_and_what_follows_them[(3, 32)-31]"
 ROWS = f"{PREPARE}rows_in_places[shape1-7-3]"
 FIELDS = f"{ORDERS}codes_keys_fields_and_counts[3-33]"
-PROJECTED = "neighbors/hashes/projection/test_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
+PROJECTED = "neighbors/hashes/test_projection_kernels.py::test_codes_are_signs_of_projections[one rating a chunk-64]"
 MISSED = f"{BUCKETS}keys_are_missed_hashings[2-3-3-5-6-37]"
 GRAM = f"{RANKING}gram[70-lengths1-1]"
 DENSE = f"{RANKING}products_with_a_dense_matrix[shape1-61-33-float32]"
@@ -42,7 +42,7 @@ CASES = {
     "factorization.kernels.codes.clear_tables": f"{FACTORS}clear_tables[96-20]",
     "factorization.kernels.codes.look_up_codes": f"{FACTORS}look_up_codes[64-3]",
     "factorization.kernels.codes.neighbor_codes": f"{FACTORS}neighbor_codes[64-3]",
-    "factorization.kernels.predict.predict_pairs": (
+    "factorization.kernels.scores.predict_pairs": (
         f"{FACTORS}predict_pairs[33-0-16-2-96-False]",
         f"{FACTORS}predict_pairs[64-33-32-3-32-True]",
     ),
@@ -95,30 +95,30 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
-    "factorization.solvers.ials.kernels.blocks.errors_of_pieces": f"{IALS}what_clicks_lack[True]",
-    "factorization.solvers.ials.kernels.blocks.take_columns": f"{IALS}a_block[32-36]",
-    "factorization.solvers.ials.kernels.blocks.add_columns": f"{IALS}a_block[32-36]",
-    "factorization.solvers.ials.kernels.blocks.targets_of_block": f"{IALS}a_block[32-36]",
-    "factorization.solvers.ials.kernels.descent.begin_descent": f"{IALS}a_step[32-19]",
-    "factorization.solvers.ials.kernels.descent.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[288-2]"),
-    "factorization.solvers.ials.kernels.inverse.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
-    "factorization.solvers.ials.kernels.few.grams_of_few": (f"{IALS}{FEW}[6-32-False]", f"{IALS}{FEW}[20-36-True]"),
-    "factorization.solvers.ials.kernels.few.rows_of_few": f"{IALS}{FEW}[6-32-False]",
-    "factorization.solvers.ials.kernels.few.turn_rows": f"{IALS}{FEW}[6-32-False]",
-    "factorization.solvers.ials.kernels.products.products_of_pieces": (
+    "factorization.solvers.ials.blocks_kernels.errors_of_pieces": f"{IALS}what_clicks_lack[True]",
+    "factorization.solvers.ials.blocks_kernels.take_columns": f"{IALS}a_block[32-36]",
+    "factorization.solvers.ials.blocks_kernels.add_columns": f"{IALS}a_block[32-36]",
+    "factorization.solvers.ials.blocks_kernels.targets_of_block": f"{IALS}a_block[32-36]",
+    "factorization.solvers.ials.descent_kernels.begin_descent": f"{IALS}a_step[32-19]",
+    "factorization.solvers.ials.descent_kernels.descend": (f"{IALS}a_step[32-19]", f"{IALS}a_step[288-2]"),
+    "factorization.solvers.ials.inverse_kernels.invert_panel": f"{IALS}an_inverse_by_panels[33-0.5]",
+    "factorization.solvers.ials.few_kernels.grams_of_few": (f"{IALS}{FEW}[6-32-False]", f"{IALS}{FEW}[20-36-True]"),
+    "factorization.solvers.ials.few_kernels.rows_of_few": f"{IALS}{FEW}[6-32-False]",
+    "factorization.solvers.ials.few_kernels.turn_rows": f"{IALS}{FEW}[6-32-False]",
+    "factorization.solvers.ials.products_kernels.products_of_pieces": (
         f"{IALS}products_of_pieces[True-8-4]",
         f"{IALS}products_of_pieces[False-16-12]",
     ),
-    "factorization.solvers.squares.kernels.gram.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
-    "factorization.solvers.squares.kernels.gram.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
-    "factorization.solvers.squares.kernels.cholesky.solve_by_cholesky": (
+    "factorization.solvers.squares.gram_kernels.as_matrix": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares.gram_kernels.sum_of_grams": f"{SQUARES}sums_over_a_table[14-16]",
+    "factorization.solvers.squares.cholesky_kernels.solve_by_cholesky": (
         f"{SQUARES}rows_are_solved[3-4-20]",
         f"{SQUARES}rows_are_solved[62-64-100]",
     ),
-    "factorization.solvers.squares.kernels.gradients.solve_by_gradients": (
+    "factorization.solvers.squares.gradients_kernels.solve_by_gradients": (
         f"{SQUARES}conjugate_gradients_solve_the_same[14-16-40]"
     ),
-    "factorization.solvers.squares.kernels.gram.gram_of_pieces": (
+    "factorization.solvers.squares.gram_kernels.gram_of_pieces": (
         f"{SQUARES}rows_are_solved[8-32-100]",
         f"{SQUARES}several_blocks_share_a_matrix",
     ),
@@ -131,21 +131,21 @@ CASES = {
         f"{SAMPLED}negatives_and_chunks[0-3]",
         f"{SAMPLED}one_worker[3-5-8-True]",
     ),
-    "factorization.solvers.sgd.places.kernels.grow_rows": (
+    "factorization.solvers.sgd.kernels.grow_rows": (
         f"{PLACES}grow_rows[8-1-300-2-False-True]",
         f"{PLACES}grow_rows[16-3-513-2-True-True]",
     ),
-    "factorization.solvers.sgd.chunks.kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
-    "factorization.solvers.sgd.chunks.kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
-    "factorization.solvers.sgd.chunks.kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
-    "factorization.solvers.sgd.chunks.kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
-    "factorization.solvers.sgd.chunks.kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
-    "factorization.solvers.sgd.batches.kernels.keys.key_batch": f"{BATCHES}key_batch[3-64]",
-    "factorization.solvers.sgd.batches.kernels.major.walk_major": (
+    "factorization.solvers.sgd.chunk_kernels.cut_rows": f"{CHUNKS}cut_rows[empty rows-shape1]",
+    "factorization.solvers.sgd.chunk_kernels.take_chunks": f"{CHUNKS}take_chunks[6-shape1]",
+    "factorization.solvers.sgd.chunk_kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
+    "factorization.solvers.sgd.chunk_kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.chunk_kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.batch_kernels.key_batch": f"{BATCHES}key_batch[3-64]",
+    "factorization.solvers.sgd.batch_kernels.walk_major": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",
         f"{BATCHES}a_batch[3-31-32-1-2-32]",
     ),
-    "factorization.solvers.sgd.batches.kernels.minor.walk_minor": (
+    "factorization.solvers.sgd.batch_kernels.walk_minor": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",
         f"{BATCHES}a_batch[3-31-32-1-2-32]",
     ),
@@ -171,28 +171,28 @@ CASES = {
     "imputation.soft_impute.kernels.proceed": "imputation/soft_impute/test_kernels.py::test_proceed[0.7]",
     "imputation.spectral.kernels.extrapolate": "imputation/spectral/test_kernels.py::test_extrapolate[3-float32]",
     "imputation.spectral.kernels.renew": "imputation/spectral/test_kernels.py::test_renew[2-True-shape1-3-5]",
-    "neighbors.hashes.minhash.kernels.hash_columns": (
-        "neighbors/hashes/minhash/test_kernels.py::test_codes_are_the_twins[64-full words-None]"
+    "neighbors.hashes.kernels.hash_minwise": (
+        "neighbors/hashes/test_minhash_kernels.py::test_codes_are_the_twins[64-full words-None]"
     ),
-    "neighbors.hashes.projection.kernels.project_columns": PROJECTED,
-    "neighbors.hashes.projection.kernels.join_parts": PROJECTED,
-    "neighbors.hashes.simlsh.kernels.hash_columns": (
+    "neighbors.hashes.kernels.project_columns": PROJECTED,
+    "neighbors.hashes.kernels.join_parts": PROJECTED,
+    "neighbors.hashes.kernels.hash_columns": (
         f"{SIMLSH}hash_codes[cut columns]",
         f"{SIMLSH}hash_codes[all words full]",
     ),
-    "neighbors.hashes.simlsh.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
-    "neighbors.hashes.simlsh.kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
-    "neighbors.hashes.simlsh.kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
-    "neighbors.search.buckets.kernels.fill": MISSED,
-    "neighbors.search.buckets.kernels.table_hashes": MISSED,
-    "neighbors.search.buckets.kernels.bucket_matches": MISSED,
+    "neighbors.hashes.kernels.join_chunks": f"{SIMLSH}hash_codes[cut columns]",
+    "neighbors.hashes.kernels.add_chunks": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.hashes.kernels.add_totals": f"{SIMLSH}sums_that_are_added_to[cut columns]",
+    "neighbors.search.kernels.fill": MISSED,
+    "neighbors.search.kernels.table_hashes": MISSED,
+    "neighbors.search.kernels.bucket_matches": MISSED,
     "neighbors.search.exact.kernels.pair_distances": (
         "neighbors/search/exact/test_kernels.py::test_pair_distances[half stars, sparse-64-2]"
     ),
-    "neighbors.search.hamming.kernels.hamming_distances": (
-        "neighbors/search/hamming/test_kernels.py::test_hamming_distances[5-3-33-16]"
+    "neighbors.search.kernels.hamming_distances": (
+        "neighbors/search/test_hamming_kernels.py::test_hamming_distances[5-3-33-16]"
     ),
-    "neighbors.supplement.kernels.fill_slots": "neighbors/supplement/test_kernels.py::test_fill_slots[9-8-5]",
+    "neighbors.search.kernels.fill_slots": "neighbors/search/test_supplement_kernels.py::test_fill_slots[9-8-5]",
     "primitives.group.kernels.count_digits": f"{GROUP}count_and_scan[8-2049-1-2]",
     "primitives.group.kernels.scan_digits": f"{GROUP}scan[257]",
     "primitives.group.kernels.row_starts": f"{GROUP}row_starts[2-33-rows2]",

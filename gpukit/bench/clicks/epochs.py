@@ -15,7 +15,7 @@ from gpukit.bench.record import Row
 from gpukit.bench.timing import milliseconds
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.solvers.ials import plan
+from gpukit.factorization.solvers.ials import formulas
 from gpukit.factorization.solvers.squares.plan import is_direct
 from gpukit.ratings import read_ratings
 from gpukit.ratings.generated import synth
@@ -46,7 +46,7 @@ def prepare_ials(clicks, factors, row_solver, device):
 
 def row_solvers(factors):
     """Return the row solvers for a number of factors: a block must hold the matrix for elimination."""
-    return [solver for solver in plan.WAYS if solver != "cholesky" or is_direct(factors)]
+    return [solver for solver in formulas.WAYS if solver != "cholesky" or is_direct(factors)]
 
 
 def ials(conditions):

@@ -59,9 +59,9 @@ def make_model(parameters, device, **options):
 
 def search_bytes(settings, n_items, device):
     """Return the bytes of codes, bucket tables, keys of a stripe of rows and lists of a search."""
-    card, steps = search.card(settings.search), engine(device, "gpukit.neighbors")
+    card, steps = search.CARDS[settings.search], engine(device, "gpukit.neighbors")
     total = 8 * n_items * settings.n_neighbors
-    if card.READS_CODES:
+    if card.reads_codes:
         total += 4 * n_items * settings.n_words
     if settings.search == "buckets":
         total += 8 * settings.q * n_items

@@ -3,8 +3,7 @@
 | file            | contents                                                                                   |
 |-----------------|--------------------------------------------------------------------------------------------|
 | clicks.py       | `Clicks`: items that each user clicked; selection of test clicks                           |
-| measures.py     | hit ratio, recall, precision, NDCG, MAP and MRR at k of every user                         |
-| shown.py        | properties of the lists: coverage, Gini, popularity, items with few clicks                 |
+| measures.py     | HR, recall, precision, NDCG, MAP and MRR at k of every user; coverage, Gini of the lists   |
 | judge.py        | a predictor's lists over the full ranking, users in tiles                                  |
 | sampled.py      | one click against 99 sampled negatives, as in NCF; ties count by their mean                |
 | negatives.py    | files of sampled negatives                                                                 |

@@ -6,7 +6,7 @@ Both have `name`, `scores(rows)`, (B, N) float32 of all items for users, and `li
 import numpy as np
 
 from gpukit.scheduler import by_block
-from gpukit.selection import cpu as selection
+from gpukit.selection import twins as selection
 from gpukit.selection.formulas import LAST, descending_key
 
 NEIGHBORS, SHRINKAGE = 50, 10.0

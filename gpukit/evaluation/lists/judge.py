@@ -8,7 +8,7 @@ from gpukit.base import check_integer
 from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists import measures
 from gpukit.evaluation.lists.clicks import contained
-from gpukit.evaluation.lists.shown import shown
+from gpukit.evaluation.lists.measures import list_properties
 
 
 class Judged(NamedTuple):
@@ -58,4 +58,4 @@ def judge(predictor, tiles, relevant, clicks, cuts):
     if not values[cuts[0]]["hr"]:
         raise DataError("There are no users to judge lists by.")
     joined = {k: {name: np.concatenate(parts) for name, parts in by.items()} for k, by in values.items()}
-    return Judged(predictor, joined, {k: shown(slots[place, 1:], clicks) for place, k in enumerate(cuts)})
+    return Judged(predictor, joined, {k: list_properties(slots[place, 1:], clicks) for place, k in enumerate(cuts)})

@@ -13,6 +13,8 @@ A user has R relevant items. Of the first k of the list, h are relevant, at rank
 import numpy as np
 
 NAMES = ("hr", "recall", "precision", "ndcg", "map", "mrr")
+FEW = 10  # training clicks; items with fewer are rare
+LIST_NAMES = ("coverage", "gini", "popularity", "few")
 
 
 def discounts(k):
@@ -39,3 +41,30 @@ def measured(hits, relevant, k):
         "map": (hits * (np.cumsum(hits, axis=1) / ranks)).sum(axis=1) / ideal,
         "mrr": np.where(found > 0, 1 / (1.0 + np.argmax(hits, axis=1)), 0.0),
     }
+
+
+def list_properties(slots, clicks):
+    """Return {name: float} of slots (N,) and training clicks (N,) of items.
+
+    slots: number of lists that contain each item.
+
+    coverage    fraction of the items that are in any list
+    gini        inequality of slots over items (0: equal, near 1: all in one item)
+    popularity  mean clicks of the item in a slot
+    few         fraction of the slots whose item has fewer than FEW clicks
+    """
+    total = max(1, int(slots.sum()))
+    return {
+        "coverage": np.count_nonzero(slots) / len(slots),
+        "gini": gini(slots),
+        "popularity": float(slots @ clicks) / total,
+        "few": float(slots[clicks < FEW].sum()) / total,
+    }
+
+
+def gini(counts):
+    """Return the Gini coefficient of counts; 0 for all zeros."""
+    ordered, n = np.sort(counts).astype(np.float64), len(counts)
+    if not ordered.sum():
+        return 0.0
+    return float(2 * (np.arange(1, n + 1) @ ordered) / (n * ordered.sum()) - (n + 1) / n)

@@ -10,7 +10,7 @@ from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.model import check, saving
-from gpukit.factorization.shared.choosing import chosen
+from gpukit.factorization.shared.parts import chosen
 from gpukit.parallel import ALONE
 from gpukit.timing import Clock
 

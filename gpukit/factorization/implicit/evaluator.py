@@ -103,4 +103,4 @@ class Evaluator:
         steps = self.prepared.steps
         layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
         history = self.prepared.ready(plan, "users", False).history
-        return self.measure(steps.Session(state, layout, "items", history))
+        return self.measure(steps.DeviceModel(state, layout, "items", history))

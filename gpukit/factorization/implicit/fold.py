@@ -10,7 +10,7 @@ from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
-from gpukit.factorization.solvers.squares.host import solve_symmetric
+from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method

@@ -94,5 +94,5 @@ class Course:
         share = share_of(prepared.clicks, self.plan.n_factors, prepared.team, prepared.device)
         task = Task(prepared.orders(self.plan), start.SCALE, self.made, self.plan, *where, exact, share)
         arranged = solver.arrange(task)
-        session = prepared.steps.Session(state, self.layout, self.walk, self.made.history)
+        session = prepared.steps.DeviceModel(state, self.layout, self.walk, self.made.history)
         return session, solver.begin(session, task, arranged)

@@ -1,11 +1,16 @@
-"""Neighbourhood terms of Eq. (1) over a group of lanes."""
+"""Parameter rows and neighbourhood terms of Eq. (1) over a group of lanes.
+
+A *parameter row* has the factors, padding with zeros, and layout.EXTRA more numbers: the bias b, the sum of squared
+errors s and the baseline bias of the residuals in Eq. (1). layout.Rows has its layout. Lane l holds number l of the
+last eight.
+"""
 
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import device
-from gpukit.factorization.model.layout import BASE, NO_NEIGHBOR
+from gpukit._cuda import cuda, device
+from gpukit.factorization.model.layout import BASE, EXTRA, NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO
 from gpukit.primitives.rows import load_row
@@ -13,6 +18,21 @@ from gpukit.primitives.warp import group_pick, group_sum
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 UNRATED = 1 << 16  # factor of the unrated neighbours in the count of `residuals`
+
+
+@device
+def lane_of(lanes):
+    """Return the thread's number in its group of lanes."""
+    return U32(U32(cuda.threadIdx.x) % U32(lanes))
+
+
+@device
+def load_extra(matrix, row, lane):
+    """Load the lane's number of the last eight of a parameter row.
+
+    The L1 cache is bypassed.
+    """
+    return cuda.ldcg(matrix, (row, U32(U32(matrix.shape[1] - EXTRA) + lane))) if lane < U32(EXTRA) else ZERO
 
 
 class Near(NamedTuple):

@@ -245,7 +245,9 @@ class Recommending(Serving):
 
         def make(device):
             steps = engine(device, "gpukit.factorization")
-            return steps.Session(state, steps.layout(state.user_factors.shape[1], 0), "users", self._history_on(device))
+            return steps.DeviceModel(
+                state, steps.layout(state.user_factors.shape[1], 0), "users", self._history_on(device)
+            )
 
         return make
 

@@ -1,9 +1,8 @@
 """A model on its device that learns new ratings: Algorithm 4 (Li et al. 2022, section 4.3).
 
     session.py      Live: add, predict, recommend, model
-    device_state.py arrays of the model on its device
+    device_state.py arrays of the model on its device, growing tables of rows
     upload.py       copy a fitted model to the device
-    tables.py       growing tables of rows
     ingest.py       new ratings in the rows of the model, rows of known ids
     merge.py        new ratings sorted and merged into the history
     hashing.py      additive sums of simLSH

@@ -1,7 +1,29 @@
-"""State of a live model on its device."""
+"""State of a live model on its device, in tables that grow with reserved memory, so that rows are seldom moved."""
 
 from gpukit.factorization.arrays import History
-from gpukit.factorization.live.tables import GROWTH, GrowingTable
+
+GROWTH = 1.25  # reserved rows per needed row, when a table is moved
+
+
+class GrowingTable:
+    """Rows of one shape and type on a device; new rows are zero.
+
+    all: a view of the current rows, invalid after growth.
+    """
+
+    def __init__(self, array, steps):
+        """array (rows, ...): on the device, used by this table alone."""
+        self._memory, self._steps, self.all = array, steps, array
+
+    def grow(self, rows, most=0):
+        """Grow to `rows` rows; reserve `most` rows, or GROWTH times the rows if memory is exceeded."""
+        if max(rows, most) > self._memory.shape[0]:
+            shape = max(int(GROWTH * rows), most), *self._memory.shape[1:]
+            larger = self._steps.zeros(shape, self._memory.dtype)
+            self._steps.copy(larger[: self.all.shape[0]], self.all)
+            self._memory, self.all = larger, larger[:rows]
+        elif rows != self.all.shape[0]:
+            self.all = self._memory[:rows]
 
 
 class DeviceState:
@@ -74,6 +96,6 @@ class DeviceState:
         sides = (users, items) if context.walk == "users" else (items, users)
         neighborhood = None if influence is None else (self.near, influence, self.offsets)
         arrays = *sides, self.neighbors.all, neighborhood
-        session = context.steps.Session(None, context.layout, context.walk, self.history, arrays)
+        session = context.steps.DeviceModel(None, context.layout, context.walk, self.history, arrays)
         session.spread = False  # it trains on few ratings, if any
         return session

@@ -3,10 +3,9 @@
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.live.tables import GrowingTable
+from gpukit.factorization.live.device_state import GrowingTable
 from gpukit.neighbors import plan as searching
-from gpukit.neighbors.hashes import work
-from gpukit.neighbors.hashes.simlsh import plan
+from gpukit.neighbors.hashes import plan as work
 
 SEARCHES = ("hamming", "buckets")  # by comparing codes; only new items have to be searched
 
@@ -16,7 +15,7 @@ class Hashes:
 
     def __init__(self, n_items, settings, levels, context):
         self.settings, self._live_steps = settings, context.live_steps
-        self._steps = engine(context.device, "gpukit.neighbors.hashes.simlsh")
+        self._steps = engine(context.device, "gpukit.neighbors.hashes")
         self._searching = engine(context.device, "gpukit.neighbors")
         self._weights = work.level_weights(levels.values, settings.psi)
         self._most = np.zeros(n_items, np.int64)  # bounds of the sums of |weight|
@@ -31,8 +30,8 @@ class Hashes:
     def add(self, columns, sign=1):
         """Add the ratings of a neighbors.columns.Columns, or subtract them (sign -1)."""
         self._most += np.diff(columns.indptr) * int(np.abs(self._weights).max(initial=0))
-        self._widen(plan.whole_slices(int(self._most.max(initial=0)).bit_length() + 1))
-        sums = plan.Sums(*(table.all for table in self.tables))
+        self._widen(work.whole_slices(int(self._most.max(initial=0)).bit_length() + 1))
+        sums = work.Sums(*(table.all for table in self.tables))
         self._steps.add_columns(columns, sign * self._weights, self.settings, sums)
 
     def find(self, runs, rated, neighbors):

@@ -1,4 +1,4 @@
-"""Chunks of rows, cut on the device: chunks/table.py for many rows, most of them without ratings.
+"""Chunks of rows, cut on the device: chunk_table.py for many rows, most of them without ratings.
 
 The host processes none of the rows.
 """
@@ -6,9 +6,10 @@ The host processes none of the rows.
 import numpy as np
 
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.solvers.sgd import rates, schedule
+from gpukit.factorization.solvers import rates
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent
-from gpukit.factorization.solvers.sgd.chunks.table import RowChunks, table_of
+from gpukit.factorization.solvers.sgd.chunk_table import RowChunks, table_of
 
 PARTS = 1024  # of the rows whose pieces are counted concurrently
 

@@ -1,11 +1,11 @@
 """Training over the ranks of a parallel.Team. Each rank has the ratings of some users; ranks exchange rows of items.
 
     begin.py           checks, and everything before the first epoch    training.py    an epoch, for either device
-    parts.py           partition of users and items                     session.py     validation, the whole model
+    parts.py           partition of users and items; open settings      session.py     validation, the whole model
     training_data.py   ratings in the form that an epoch reads          rows.py        least squares over ranks
     block_schedule.py  blocks of each rank at each step                 damping.py     weights of the ranks' changes
-    cpu.py | gpu.py    an epoch's part of a rank, transfers             choosing.py    open settings, chosen once
-    kernels.py, twins.py, formulas.py   keys by block, changes of rows and their weights
+    cpu.py | gpu.py    an epoch's part of a rank, transfers
+    kernels.py, twins.py   keys by block, changes of rows
 
 Every rank receives all ratings and keeps those of its users; least squares keeps all. Parameter tables have all rows on
 every rank, numbered as without ranks. A user's row is current on the rank of the user, an item's on the rank that

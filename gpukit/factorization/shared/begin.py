@@ -12,9 +12,8 @@ from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.prepare import conflict_free_blocks
 from gpukit.factorization.prepare.training_data import PreparationOptions, scale_of
-from gpukit.factorization.shared.choosing import chosen
-from gpukit.factorization.shared.parts import parts_of
-from gpukit.factorization.shared.session import SharedSession
+from gpukit.factorization.shared.parts import chosen, parts_of
+from gpukit.factorization.shared.session import SharedModel
 from gpukit.factorization.shared.training import training_of
 from gpukit.factorization.shared.training_data import center_scale, chunk_tables, prepare_ratings
 from gpukit.neighbors.shared import found
@@ -94,7 +93,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
         *tables, laps = chunk_tables(data.side, starts, parts, options, plan, layout, steps, own_steps)
     if resumed:
         start, history, best = resumed.epochs_done, resumed.history, resumed.best
-        session = steps.Session(resumed.state, layout, estimator.walk, data.history)
+        session = steps.DeviceModel(resumed.state, layout, estimator.walk, data.history)
     else:
         with clock("neighbours"):
             neighbors = wait()
@@ -105,7 +104,7 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     with clock("prepare"):
         session.train_on(data.side, data.query, *tables, parts.order_of_minor(estimator.walk))
         training = training_of(plan, session, parts, laps, team, device)
-        shared = SharedSession(session, training, parts, team)
+        shared = SharedModel(session, training, parts, team)
     return runs.Run(shared, training, plan, clock, scale, start, history, best, ratings, held_out, device, choice)
 
 

@@ -18,7 +18,7 @@ most_copy_workers = most_workers
 
 
 class BlockPipeline:
-    """Processing and transfers of the blocks of items of a Session, for parts.Parts and a parallel.Team.
+    """Processing and transfers of the blocks of items of a DeviceModel, for parts.Parts and a parallel.Team.
 
     A block is received when it is needed. Messages between two ranks keep their order, so all ranks receive in the
     order of sending.

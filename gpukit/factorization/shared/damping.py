@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.factorization.model.layout import major_first
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.solvers.rates import row_rates
 
 CURVATURE = 0.2  # of a row's squared error, as a share of the mean |p|^2 of the other side's factors; found by trial
 SAMPLE = 1 << 16  # rows of the major side that estimate the length of factors
@@ -21,7 +21,8 @@ def paces(settings, walk, counts, ranks, first, exchanges):
     exp(-x) of the distance to the optimum of its own ratings, x = CURVATURE g s |p|^2, with |p|^2 the mean over the
     ratings of the other side's factors. The steps of R ranks in sequence would bring it the fraction 1 - exp(-R x) of
     the distance to the optimum of all ratings. The sum of all changes does so for small x. For large x only the mean
-    does: the sum would overshoot, and diverge from three ranks on. formulas.share_of interpolates between both.
+    does: the sum would overshoot, and diverge from three ranks on. change_weight of solvers/sgd/formulas.py is
+    between both.
     """
     _, rows = major_first(walk, *counts)
     turns = [(0, (quarter + 0.5) / QUARTERS, first) for quarter in range(QUARTERS)]

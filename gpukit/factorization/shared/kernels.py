@@ -6,7 +6,7 @@ import numpy as np
 
 from gpukit._cuda import cuda, kernel
 from gpukit.factorization.model.layout import EXTRA, SQUARES
-from gpukit.factorization.shared.formulas import share_of
+from gpukit.factorization.solvers.sgd.formulas import change_weight
 from gpukit.primitives.block import block_sum
 from gpukit.primitives.rows import add_row, add_stored, as_floats, load_row, load_stored, store_row
 
@@ -140,4 +140,4 @@ def damp(sums, paces, ranks, shares):
         size += sums[U32(b), 1]
     mean = F32(square / size) if size > F64(0.0) else F32(0.0)
     for r in range(I64(cuda.grid(1)), I64(shares.size), I64(cuda.gridsize(1))):
-        shares[U64(r)] = share_of(F32(paces[U64(r)] * mean), F32(ranks))
+        shares[U64(r)] = change_weight(F32(paces[U64(r)] * mean), F32(ranks))

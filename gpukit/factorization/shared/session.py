@@ -1,27 +1,27 @@
-"""Session of all ranks; every rank calls the same methods at the same time."""
+"""DeviceModel of all ranks; every rank calls the same methods at the same time."""
 
 import numpy as np
 
 from gpukit.factorization.arrays import History
 
 
-class SharedSession:
-    """The Session (factorization/steps.py) of a team, as far as training needs it; local: this rank's Session."""
+class SharedModel:
+    """The DeviceModel (factorization/steps.py) of a team, as far as training needs it; local: that of this rank."""
 
     def __init__(self, local, training, parts, team):
         self.local, self.training, self.parts, self.team = local, training, parts, team
 
     def ask(self, users, items):
-        """See steps.Session; each rank asks for its users, rank 0 also for unknown ones."""
+        """See steps.DeviceModel; each rank asks for its users, rank 0 also for unknown ones."""
         self.mask = np.append(self.parts.owner, 0)[users] == self.team.rank
         return (self.local.ask(users[self.mask], items[self.mask]) if self.mask.any() else None,)
 
     def truth(self, values):
-        """See steps.Session; of the pairs of the last `ask`."""
+        """See steps.DeviceModel; of the pairs of the last `ask`."""
         return self.local.truth(values[self.mask]) if self.mask.any() else None
 
     def errors(self, asked, truth, scale):
-        """See steps.Session; summed over ranks."""
+        """See steps.DeviceModel; summed over ranks."""
         self.training.gather()
         sums = (0.0, 0.0) if truth is None else self.local.errors(*asked, truth, scale)
         return tuple(map(float, self.team.allreduce(np.array(sums))))

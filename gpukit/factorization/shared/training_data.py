@@ -10,13 +10,12 @@ from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.conflict_free_blocks import arrange_in_strata
 from gpukit.factorization.prepare.training_data import TrainingData
 from gpukit.factorization.shared.block_schedule import Copies, Lap
+from gpukit.factorization.solvers.rates import row_rates
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks.table import cut_table
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.solvers.sgd.chunk_table import cut_table
 
 LAPS = tuple(share / 8 for share in range(9))  # bounds of the rounds of the blocks in the first epoch
 FEWER = 4  # see match_workers
-TWO = 2  # ranks with copies may take twice START together, since changes are exchanged often enough
 START = 9.0  # STALENESS at the full learning rate: that of one H200 at Netflix shape; twice that increases errors
 
 
@@ -168,12 +167,13 @@ def bound_workers(most, parts, walk, plan):
     """Return (workers of the first epoch, of later ones), bounded by the staleness of minor rows.
 
     An item in one of B blocks has B times its share of the ratings; a user on one of R ranks R times. Steps of the
-    first epoch start at the learning rate, later ones have the rate of the row. More than TWO ranks with copies of a
-    row take no more concurrent steps in the first epoch than one GPU: with four times as many, four H200s diverged.
+    first epoch start at the learning rate, later ones have the rate of the row. Two ranks with copies of a row may take
+    twice START together, since changes are exchanged often enough. More than two take no more concurrent steps in the
+    first epoch than one GPU: with four times as many, four H200s diverged.
     """
     counts = major_first(walk, *parts.counts)[1]
     concentration = parts.blocks if walk == "users" else parts.schedule.ranks
-    copies = parts.schedule.ranks if isinstance(parts.schedule, Copies) and parts.schedule.ranks > TWO else 1
+    copies = parts.schedule.ranks if isinstance(parts.schedule, Copies) and parts.schedule.ranks > 2 else 1
     shares = concentration * counts / counts.sum()
     at_start = copies * shares.max() * plan.learning_rate
     later = (shares * row_rates(plan.rates, plan.learning_rate, counts)).max()

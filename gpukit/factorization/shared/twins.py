@@ -4,7 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import EXTRA, SQUARES
-from gpukit.factorization.shared.formulas import share_of
+from gpukit.factorization.solvers.sgd.formulas import change_weight
 from gpukit.scheduler import by_block
 
 QUAD = 4
@@ -61,7 +61,7 @@ def damp(start, stop, sums, paces, ranks, shares):
     mean = np.float32(square / size) if size > 0.0 else np.float32(0.0)
     for k in range(stop - start):
         r = start + k
-        shares[r] = share_of(np.float32(paces[r] * mean), np.float32(ranks))
+        shares[r] = change_weight(np.float32(paces[r] * mean), np.float32(ranks))
 
 
 @njit

@@ -8,7 +8,10 @@ sampled negatives (cross-entropy and bpr losses).
 
 Each solver's `training.py` has arrange(task), which prepares whatever does not need the parameters, and
 begin(session, task, arranged). begin returns an object whose epoch(number) makes one pass over the ratings and
-returns when the pass is complete. Each `rates.py` has usual(kind, n_ratings), the default hyperparameters.
+returns when the pass is complete.
+
+rates.py         default hyperparameters of every solver, and learning rates by epoch
+cpu.py | gpu.py  host steps of hogwild and sampled       squares/  normal equations of als and ials
 """
 
 import importlib
@@ -65,4 +68,4 @@ def usual(solver, kind, n_ratings):
     The keys are 'epochs', 'learning_rate' (may be None), 'regularization' and 'annealing', and others for clicks. kind
     names the estimator's set of rates.
     """
-    return importlib.import_module(f"{__name__}.{solver}.rates").usual(kind, n_ratings)
+    return importlib.import_module(f"{__name__}.rates").USUAL[solver](kind, n_ratings)

@@ -10,7 +10,7 @@ from gpukit.base import check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.factorization.choose.rule import is_doubtful
 from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEIGHBORS, known
-from gpukit.factorization.solvers.sgd.rates import defaults
+from gpukit.factorization.solvers.rates import defaults
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
 MOST_SETTINGS = 10_000

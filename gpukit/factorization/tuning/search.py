@@ -11,7 +11,7 @@ from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization.estimator import LSHMF, check_shape
-from gpukit.factorization.solvers.sgd.rates import default_epochs, defaults
+from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.factorization.tuning import grid as grids
 from gpukit.factorization.tuning.entries import Entry, ranked, simplest
 from gpukit.factorization.tuning.fold import Fold, estimator_of

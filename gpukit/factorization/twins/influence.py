@@ -1,4 +1,4 @@
-"""Neighbourhood terms of Eq. (1); an item's influence is w, then c.
+"""Parameter rows and neighbourhood terms of Eq. (1); an item's influence is w, then c.
 
 Codes are first converted to numbers (0 or 1: rated, unrated), which are factors of all that follows. Codes are too
 random for branch prediction, and loops without branches become vector instructions.
@@ -12,9 +12,26 @@ from gpukit._jit import njit
 from gpukit.factorization.model.layout import NO_NEIGHBOR
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.factorization.solvers.sgd.formulas import ONE, ZERO
-from gpukit.factorization.twins.rows import dot, total
 
 U8 = np.uint8
+
+
+@njit
+def dot(p, q, n):
+    """Return the dot product of the first n numbers of two rows."""
+    product = ZERO
+    for f in range(n):
+        product += p[f] * q[f]
+    return product
+
+
+@njit
+def total(row):
+    """Return the sum of a row."""
+    found = ZERO
+    for f in range(row.size):
+        found += row[f]
+    return found
 
 
 @njit

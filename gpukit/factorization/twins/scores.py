@@ -1,10 +1,11 @@
-"""Eq. (1) of some users for all items, with the tables of their ratings."""
+"""Eq. (1) of some users for all items, with the tables of their ratings, and of pairs."""
 
 import numpy as np
 
 from gpukit._jit import copy_row, njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
+from gpukit.factorization.twins.influence import dot, terms_of_item
 from gpukit.scheduler import by_block
 from gpukit.selection.formulas import descending_key
 
@@ -103,3 +104,17 @@ def fill_tables(start, stop, users, history, tables):
             for t in range(history.indptr[user], history.indptr[user + 1]):
                 rated[history.items[t]] |= U32(1) << U32(place)
                 codes[history.items[t], place] = history.codes[t]
+
+
+@by_block(lambda pairs: pairs.major.size)
+def predict_pairs(start, stop, pairs, parameters, predicted):
+    """Twin of kernels.scores.predict_pairs."""
+    n, size = parameters.Q.shape[1] - EXTRA, pairs.codes.shape[1]
+    scratch = np.empty((3, size), np.float32)
+    for t in range(start, stop):
+        row = pairs.major[t]
+        p, q = parameters.P[row], parameters.Q[pairs.minor[t]]
+        value = dot(p, q, n) + p[n + BIAS] + q[n + BIAS]
+        if size:
+            value += terms_of_item(parameters, row, q[n + BASE], pairs.codes[t], pairs.levels, scratch)
+        predicted[t] = value

@@ -37,5 +37,5 @@ def predict_pairs(model, pairs, trainer):
     """Predict pairs of rows by a run.Model: (n,) float32, in z."""
     state, steps = model.state, trainer.steps
     layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
-    session = steps.Session(state, layout, trainer.walk, model.history)
+    session = steps.DeviceModel(state, layout, trainer.walk, model.history)
     return session.predict(session.ask(*pairs)) if len(pairs[0]) else np.empty(0, np.float32)

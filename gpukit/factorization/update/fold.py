@@ -15,8 +15,8 @@ import numpy as np
 
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
-from gpukit.factorization.solvers.sgd.rates import BIAS_DECAY
-from gpukit.factorization.solvers.squares.host import solve_symmetric
+from gpukit.factorization.solvers.rates import BIAS_DECAY
+from gpukit.factorization.solvers.squares.plan import solve_symmetric
 
 LEAST = 1e-6  # of the ridge, for fewer ratings than factors
 

@@ -9,7 +9,6 @@ from typing import NamedTuple
 KEPT = 0.5  # factor of the factors before an epoch over the whole history
 FASTER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
 AGAIN, MOST = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
-FEW = 0.0  # earlier ratings replayed per new one while the history has hardly grown
 LATE = 2  # epochs then: a training's last ones, or earlier ones by FALLEN
 FALLEN = 0.45  # the first starts where the rate is still this share of the initial rate: at a hundred million ratings
 # the last epochs' rates are 0.005 of the first, and rows would not move
@@ -31,13 +30,13 @@ class Replay(NamedTuple):
 def plan_replay(replay, before, now, settled, plan):
     """Return the Replay of an update.
 
-    replay: earlier ratings per new one; None: FEW, or all of them when due. before, now: number of ratings before and
+    replay: earlier ratings per new one; None: none, or all of them when due. before, now: number of ratings before and
     after the update; settled: their number at the last epoch over the whole history; plan: a training's
     settings.Settings.
     """
     new = max(now - before, 1)
     due = replay is None and has_grown(settled, now)
-    replay = FEW if replay is None else replay
+    replay = 0.0 if replay is None else replay
     if due or replay * new >= before:
         count = max(1, min(round(AGAIN * plan.epochs), MOST))
         return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))

@@ -268,7 +268,7 @@ class Learner:
         options = training_data.PreparationOptions(trainer.walk, self.plan.seed, in_strata, self.layout.slots > 0)
         data = training_data.prepare_ratings(orders, scale, options, steps.preparing)
         task = Task(orders, scale, data, self.plan, self.layout, steps, trainer.device, trainer.deterministic)
-        session = steps.Session(state, self.layout, trainer.walk, self.facts.history)
+        session = steps.DeviceModel(state, self.layout, trainer.walk, self.facts.history)
         return descent.begin(session, task, descent.arrange(task))
 
 

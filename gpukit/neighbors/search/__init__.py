@@ -1,26 +1,42 @@
-"""Searches: distances between items. Each is a folder with the files of a package and a name in SEARCHES.
+"""Searches: distances between items, a card of each by its name, and the selection's supplement.
 
-A distance is a uint32 key below worst(settings), in the folder's __init__.py: the fraction of agreement is (worst -
-key) / worst. A pair with a key of `worst` or more is not a pair of neighbours. READS_CODES is True if a search needs
-codes. A search whose worst is 0 finds no items and needs no more. For others cpu.py and gpu.py have
+A distance is a uint32 key below `worst`: the fraction of agreement is (worst - key) / worst. A pair with a key of
+`worst` or more is not a pair of neighbours. A search whose worst is 0 finds no items, and the supplement fills all
+slots.
+
+    hamming   number of different bits of two codes. O(N**2 n_words) words, three of them counted at a time on a GPU
+    buckets   number of the q fine hashings that differ. A pair shares a fine hashing when all its p * G bits agree.
+              Each of q tables is sorted by a hash of 24 bits; items with equal hashes are adjacent, and their bits are
+              compared. O(q (N + shared pairs))
+    exact     the folder exact/: shrunk Pearson correlations
+    random    the paper's control group. O(N K)
+
+All are exact. STEPS of cpu.py and gpu.py has for each search but `random`
 
     stripes(items, settings) -> stripe(first, keys): write keys (B, N) uint32, the distances of the query items first,
     first + 1, ..., first + B - 1 from all items. items: gpukit.neighbors.plan.Items
     rows_together() -> number of query rows processed together; B is a multiple of it, except for the last rows
 """
 
-import importlib
-from typing import Literal, get_args
+from collections.abc import Callable
+from typing import Literal, NamedTuple, get_args
+
+from gpukit.neighbors.search import exact
 
 Search = Literal["hamming", "buckets", "exact", "random"]
 SEARCHES = get_args(Search)
 
 
-def card(name):
-    """Return the package of a search: worst(settings) and READS_CODES."""
-    return importlib.import_module(f"{__name__}.{name}")
+class Card(NamedTuple):
+    """reads_codes: True if a search needs codes; worst(settings): the first key that is not one of neighbours."""
+
+    reads_codes: bool
+    worst: Callable
 
 
-def steps(name, device):
-    """Return the host steps of a search: its cpu.py or gpu.py (device "cpu" or "gpu")."""
-    return importlib.import_module(f"{__name__}.{name}.{device}")
+CARDS = {
+    "hamming": Card(True, lambda settings: settings.n_bits),
+    "buckets": Card(True, lambda settings: settings.q),
+    "exact": Card(exact.READS_CODES, exact.worst),
+    "random": Card(False, lambda settings: 0),
+}

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.primitives.group import plan, twins
+from gpukit.primitives.group import formulas, twins
 from gpukit.runtime.thread_count import get_num_threads
 
 NOTHING = np.empty(0, np.uint32)
@@ -17,8 +17,8 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
     payload = NOTHING if payload is None else payload
     other = (np.empty_like(keys), np.empty_like(payload)) if spare is None else spare
     own = keys, payload
-    tiles, blocks = plan.tiles_a_block(len(keys), twins.TILE, get_num_threads())
-    for shift, width in plan.digits(begin, end) if len(keys) else ():
+    tiles, blocks = formulas.tiles_a_block(len(keys), twins.TILE, get_num_threads())
+    for shift, width in formulas.digits(begin, end) if len(keys) else ():
         counts, totals = np.empty((1 << width, blocks), np.int64), np.empty(1 << width, np.int64)
         twins.count_digits(own[0], shift, width, tiles, counts)
         twins.scan_digits(counts, totals)

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._driver import device_array, launch
 from gpukit.device import processors
 from gpukit.device.upload import to_device
-from gpukit.primitives.group import kernels, plan
+from gpukit.primitives.group import formulas, kernels
 
 BLOCKS_A_PROCESSOR = 4
 BLOCK, GRID = 256, 2048
@@ -19,10 +19,10 @@ def sort_by_bits(keys, begin, end, payload=None, spare=None):
         spare = device_array(keys.shape, np.uint64), device_array(payload.shape, np.uint32)
     own, other = (keys, payload), spare
     most = BLOCKS_A_PROCESSOR * processors()
-    tiles, blocks = plan.tiles_a_block(keys.size, kernels.TILE, most)
+    tiles, blocks = formulas.tiles_a_block(keys.size, kernels.TILE, most)
     counts = device_array((kernels.BINS, blocks), np.int64)
     totals = device_array(kernels.BINS, np.int64)
-    digits = plan.digits(begin, end) if keys.size else []
+    digits = formulas.digits(begin, end) if keys.size else []
     counts_of = {width: counts[: 1 << width] for width in {width for _, width in digits}}
     for shift, width in digits:
         counted = counts_of[width]

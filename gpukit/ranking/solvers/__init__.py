@@ -2,5 +2,5 @@
 
 choose.py       solver, device, threads                 counting.py     DCM and OST, the paper's rivals on the CPU
 hard_margins.py a path of C to the minimum, for slow trust regions
-objective.py    f, gradient, H v, preconditioner        sparse_gram.py  the preconditioner's matrix of a sparse X
+objective.py    f, gradient, H v, preconditioner
 """

@@ -5,9 +5,7 @@ from compile.factorization.cases_factorization import BATCH, PARAMETERS
 from compile.usage import Case
 from numba.core.typing.typeof import typeof
 
-from gpukit.factorization.solvers.sgd.batches.kernels import keys
-from gpukit.factorization.solvers.sgd.batches.kernels import major as major_rows
-from gpukit.factorization.solvers.sgd.batches.kernels import minor as minor_rows
+from gpukit.factorization.solvers.sgd import batch_kernels as major_rows
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
 RATES = typeof(Rates(*[np.float32(1)] * 8))
@@ -33,7 +31,7 @@ def cases_of(layout, major, minor, shared):
             major,
             shared=room,
         )
-        walk = minor_rows.make_walk_minor(*layout[:2], warps)
+        walk = major_rows.make_walk_minor(*layout[:2], warps)
         yield Case(f"factorization.walk_minor[{layout[0]}, {layout[1]}, {warps}]", walk, MINOR, minor, shared=room)
 
 
@@ -41,7 +39,7 @@ CASES = [case for layout, limits in LAYOUTS.items() if layout != (8, 4, 4) for c
     *(case for case in cases_of((8, 4, 4), *LAYOUTS[8, 4, 4]) if "major" in case.name),
     Case(
         "factorization.key_batch",
-        keys.key_batch,
+        major_rows.key_batch,
         "int64[:, ::1], int32[::1], int32[::1], uint64[::1], uint32[::1]",
         registers=40,
     ),

@@ -9,13 +9,12 @@ from numba.core import types
 from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
-from gpukit.factorization.kernels import codes, predict, scores
+from gpukit.factorization.kernels import codes, scores
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.shared import kernels as shared
+from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
-from gpukit.factorization.solvers.sgd.chunks import kernels as chunks
 from gpukit.factorization.solvers.sgd.formulas import Rates
-from gpukit.factorization.solvers.sgd.places import kernels as places
 
 F32, I32, I64, U8, U32 = types.float32, types.int32, types.int64, types.uint8, types.uint32
 BATCH = named(Batch, minor=(I32, 1), values=(F32, 1), codes=(U32, 2), levels=(F32, 1))
@@ -66,9 +65,9 @@ def cases_of(layout, plain, quad, pairs):
                 weighted = f"factorization.sgd_epoch[{name}, {kind}, weights]"
                 yield Case(weighted, kernel, WEIGHTED, WEIGHED[layout], targets=targets)
             if not layout[2]:
-                grown = places.make_grow_rows(*layout[:2], half, vector)
+                grown = sgd.make_grow_rows(*layout[:2], half, vector)
                 yield Case(f"factorization.grow_rows[{name}, {kind}]", grown, GROWN, registers=48, targets=targets)
-        yield Case(f"factorization.predict_pairs[{name}]", predict.make_predict_pairs(*layout, half), PAIRS, pairs)
+        yield Case(f"factorization.predict_pairs[{name}]", scores.make_predict_pairs(*layout, half), PAIRS, pairs)
 
 
 STARTS, RATED, PLACES = "int64[::1]", "int32[::1], uint8[::1], float32[::1]", "uint32[::1]"  # RATED: others, codes, z

@@ -5,17 +5,17 @@ Also rows of few clicks and an inverse in float64.
 
 from compile.usage import Case
 
-from gpukit.factorization.solvers.ials.kernels.blocks import (
+from gpukit.factorization.solvers.ials.blocks_kernels import (
     add_columns,
     make_errors_of_pieces,
     make_targets_of_block,
     take_columns,
 )
-from gpukit.factorization.solvers.ials.kernels.descent import make_descent
-from gpukit.factorization.solvers.ials.kernels.few import make_grams_of_few, make_turns
-from gpukit.factorization.solvers.ials.kernels.inverse import invert_panel
-from gpukit.factorization.solvers.ials.kernels.products import make_products_of_pieces
-from gpukit.factorization.solvers.ials.plan import FEW
+from gpukit.factorization.solvers.ials.descent_kernels import make_descent
+from gpukit.factorization.solvers.ials.few_kernels import make_grams_of_few, make_turns
+from gpukit.factorization.solvers.ials.formulas import FEW
+from gpukit.factorization.solvers.ials.inverse_kernels import invert_panel
+from gpukit.factorization.solvers.ials.products_kernels import make_products_of_pieces
 from gpukit.factorization.solvers.squares.plan import shape_of
 
 LINES, LIST, TABLE = "int64[:, ::1]", "float32[::1]", "float32[:, ::1]"

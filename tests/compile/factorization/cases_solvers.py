@@ -12,13 +12,13 @@ from numba.core.typing.typeof import typeof
 from gpukit.factorization.arrays import Parameters
 from gpukit.factorization.solvers.hogwild import kernels as hogwild
 from gpukit.factorization.solvers.hogwild.training import Samples
-from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
+from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw
 from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 from gpukit.factorization.solvers.sgd.formulas import Rates
 from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.kernels.gradients import make_solve_by_gradients
-from gpukit.factorization.solvers.squares.kernels.gram import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.gradients_kernels import make_solve_by_gradients
+from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
 
 GRAMS, TABLE, LINES = "float32[:, :, ::1]", "float32[:, ::1]", "int64[:, ::1]"
 

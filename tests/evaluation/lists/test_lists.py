@@ -8,7 +8,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.evaluation.lists import measures
 from gpukit.evaluation.lists.clicks import Clicks, clicks_in_rows, clicks_of, contained, judged_by
 from gpukit.evaluation.lists.judge import check_cuts, judge
-from gpukit.evaluation.lists.shown import FEW, gini, shown
+from gpukit.evaluation.lists.measures import FEW, gini, list_properties
 
 USERS, ITEMS, LENGTH = 37, 23, 12
 
@@ -64,7 +64,7 @@ def test_metrics_are_their_definitions(relevant, lists, k):
 def test_what_is_shown_is_its_definition(random):
     clicks, lists = random.integers(0, 3 * FEW, ITEMS), [random.permutation(ITEMS)[:3].tolist() for _ in range(9)]
     slots = np.bincount(np.ravel(lists), minlength=ITEMS)
-    assert shown(slots, clicks) == pytest.approx(naive.shown_to_all(lists, clicks.tolist(), FEW), abs=1e-14)
+    assert list_properties(slots, clicks) == pytest.approx(naive.shown_to_all(lists, clicks.tolist(), FEW), abs=1e-14)
     assert gini(np.full(7, 3)) == pytest.approx(0) and gini(np.eye(1, 10)[0]) == pytest.approx(0.9)
     assert gini(np.zeros(4)) == 0
 

@@ -11,7 +11,8 @@ from gpukit.factorization.live import pieces as piecing
 from gpukit.factorization.live.formulas import ASIDE
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.prepare import twins as preparing
-from gpukit.factorization.solvers.sgd import rates, schedule
+from gpukit.factorization.solvers import rates
+from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.update import inputs as usual_way
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]

@@ -16,7 +16,7 @@ from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
 from gpukit.factorization.update.inputs import NewRatings
 from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.hashes.simlsh import cpu as simlsh
+from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.random import key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Keyed
@@ -119,7 +119,7 @@ def test_counts_of_a_part_that_corrects_and_adds():
     entry = live.add(mixed)
     assert (entry["ratings"], entry["corrected"], entry["walked"]) == (len(parts[0]), len(again), 3 * fresh.sum())
     ordered = columns_of(order_ratings(upload.history_as_ratings(live.model()), live._device))
-    expected = simlsh.hash_codes(ordered, before._hashing(before.neighbors_.shape[1]))
+    expected = simlsh.simlsh_codes(ordered, before._hashing(before.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 

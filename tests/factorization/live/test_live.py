@@ -9,9 +9,9 @@ from factorization.inputs import make, planted, same_state
 from gpukit.device import cpu
 from gpukit.errors import DataError, DeviceMemoryError, GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.live import tables, upload
+from gpukit.factorization.live import device_state, upload
 from gpukit.neighbors.columns import columns_of
-from gpukit.neighbors.hashes.simlsh import cpu as simlsh
+from gpukit.neighbors.hashes import cpu as simlsh
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -122,7 +122,7 @@ def test_codes_are_those_of_all_ratings():
     assert live.add(corrected)["corrected"] > 50
     now = upload.history_as_ratings(live.model())
     columns = columns_of(order_ratings(now, live._device))
-    expected = simlsh.hash_codes(columns, model._hashing(model.neighbors_.shape[1]))
+    expected = simlsh.simlsh_codes(columns, model._hashing(model.neighbors_.shape[1]))
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 
@@ -243,7 +243,7 @@ def test_known_pairs_enter_the_history_alone():
 def test_room_for_more_changes_nothing(monkeypatch, room):
     """Rows that are moved at every part, and rows that never are."""
     before, (_, _, parts) = fitted(LSHMF), whole_and_parts(6)
-    monkeypatch.setattr(tables, "GROWTH", room)
+    monkeypatch.setattr(device_state, "GROWTH", room)
     live, expected = before.live("cpu"), copy.copy(before)
     for part in parts:
         live.add(part)

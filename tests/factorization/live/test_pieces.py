@@ -8,8 +8,9 @@ import pytest
 from gpukit.factorization import cpu as steps
 from gpukit.factorization.live import cpu as live_steps
 from gpukit.factorization.live import pieces
-from gpukit.factorization.solvers.sgd import rates, schedule
-from gpukit.factorization.solvers.sgd.chunks.table import cut_table
+from gpukit.factorization.solvers import rates
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.chunk_table import cut_table
 
 
 @pytest.mark.parametrize("kind", ["adaptive", "paper"])

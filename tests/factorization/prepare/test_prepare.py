@@ -84,7 +84,9 @@ def test_the_highest_levels_differ(distinct):
     _, scale, rated = prepared(ratings)
     influence = np.array([[[0], [0]], [[1], [0]]], np.float32)
     sides = [np.zeros((rows, width), np.float32) for rows in (distinct, 2) for width in (1, 3)]
-    session = cpu.Session(State(*sides, influence, np.array([[1], [0]], np.int32)), cpu.layout(1, 1), "items", rated)
+    session = cpu.DeviceModel(
+        State(*sides, influence, np.array([[1], [0]], np.int32)), cpu.layout(1, 1), "items", rated
+    )
     asked = np.array([0, 1], np.int32), np.array([1, 1], np.int32)
     found = session.predict(session.ask(*asked)) * scale.deviation + scale.mean
     np.testing.assert_allclose(found, values[:-3:-1], atol=0 if distinct < 255 else 0.6, rtol=1e-5)
@@ -190,7 +192,7 @@ def test_codes_of_queries(asked):
     orders, scale, rated = prepared(ratings)
     zeros = np.zeros
     state = State(zeros((30, 2)), zeros((30, 3)), zeros((20, 2)), zeros((20, 3)), zeros((20, 2, 4)), neighbors)
-    session = cpu.Session(state, cpu.layout(2, 4), "items", rated)
+    session = cpu.DeviceModel(state, cpu.layout(2, 4), "items", rated)
     if asked == "pairs":
         users, items = rng.integers(0, 31, 200).astype(np.int32), rng.integers(0, 21, 200).astype(np.int32)
         lines = session.codes(training_data.query_of(users, items, 30, steps), 200)

@@ -12,8 +12,8 @@ from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.settings import check
 from gpukit.factorization.shared import damping, twins
 from gpukit.factorization.shared.damping import CURVATURE, MOST, QUARTERS, pace_index, paces
-from gpukit.factorization.shared.formulas import share_of
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.solvers.rates import row_rates
+from gpukit.factorization.solvers.sgd.formulas import change_weight
 
 COUNTS = np.array([300, 40]), np.array([0, 1, 30, 1_000, 100_000, 10_000_000])
 PLAN = check(MatrixFactorization(n_factors=4, learning_rate=0.3, n_epochs=4), 1_000_000)
@@ -53,8 +53,8 @@ def test_a_row_goes_as_far_as_by_one_step_after_the_other(row, ranks, mean):
 
 def test_a_share_is_between_the_mean_and_the_sum():
     for x in (0.0, 1e-7, 1e-6, 1e-3, 1.0, 80.0, 1e9):
-        assert 0.25 <= share_of(np.float32(x), np.float32(4)) <= 1
-    assert share_of(np.float32(0), np.float32(4)) == 1 and share_of(np.float32(1e9), np.float32(4)) == 0.25
+        assert 0.25 <= change_weight(np.float32(x), np.float32(4)) <= 1
+    assert change_weight(np.float32(0), np.float32(4)) == 1 and change_weight(np.float32(1e9), np.float32(4)) == 0.25
 
 
 def test_rows_with_more_exchanges():

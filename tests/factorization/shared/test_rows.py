@@ -52,10 +52,10 @@ def test_ratings_with_weights():
 
 @pytest.mark.parametrize("n_factors", [6, 40, 190], ids=["cholesky", "gradients", "few"])
 def test_clicks(n_factors, monkeypatch):
-    from gpukit.factorization.solvers.ials import plan
+    from gpukit.factorization.solvers.ials import formulas
 
     if n_factors == 190:  # more factors than clicks in rows that are solved in the clicks' space
-        monkeypatch.setitem(plan.DIRECT, False, 200)
+        monkeypatch.setitem(formulas.DIRECT, False, 200)
     alike(2, MatrixFactorization, {**CLICKS, "n_factors": n_factors})
 
 

@@ -24,7 +24,7 @@ KIND = 5, 0, "users"
 
 
 def trained(solver, steps, epochs=2, **parameters):
-    """Return (Session after some epochs, Training)."""
+    """Return (DeviceModel after some epochs, Training)."""
     _, orders, scale, rated = ordered_on(steps)
     device = GPU if steps is gpu else on_cpu()
     settings = MatrixFactorization(KIND[0], solver=solver, **parameters).check(len(orders))

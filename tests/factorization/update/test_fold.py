@@ -7,7 +7,7 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.baseline import DAMPING
-from gpukit.factorization.solvers.sgd.rates import BIAS_DECAY
+from gpukit.factorization.solvers.rates import BIAS_DECAY
 from gpukit.factorization.update import fold, inputs
 
 

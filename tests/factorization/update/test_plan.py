@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import settings as of_training
-from gpukit.factorization.solvers.sgd.rates import usual
-from gpukit.factorization.update.plan import FALLEN, FEW, LATE, late_epochs, plan_replay
+from gpukit.factorization.solvers.rates import sgd_usual
+from gpukit.factorization.update.plan import FALLEN, LATE, late_epochs, plan_replay
 from gpukit.factorization.update.run import find_changed_items
 from gpukit.factorization.update.settings import Settings
 
@@ -38,7 +38,7 @@ def test_full_replays_of_many_sizes():
 def test_little_growth_trains_the_new_ratings():
     plan, now = training(12), 1_010_000
     walk = plan_replay(None, 1_000_000, now, 1_000_000, plan)
-    assert not walk.is_whole and walk.share == FEW * 0.01 and walk.epochs == late_epochs(12, 0.87)
+    assert not walk.is_whole and walk.share == 0.0 and walk.epochs == late_epochs(12, 0.87)
     assert plan_replay(None, 1_000_000, now, 960_000, plan).is_whole  # growth since the last full replay counts
 
 
@@ -54,7 +54,7 @@ def test_rows_move_however_many_ratings_anneal(n_ratings):
 
     It was 0.007 at a hundred million.
     """
-    plan = usual("adaptive", n_ratings)
+    plan = sgd_usual("adaptive", n_ratings)
     places = late_epochs(plan["epochs"], plan["annealing"])
     assert len(places) == LATE and plan["annealing"] ** places[0] == pytest.approx(FALLEN, rel=0.03)
     assert places[1] - places[0] == 1

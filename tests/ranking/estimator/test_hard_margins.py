@@ -8,7 +8,7 @@ import scipy.optimize
 import scipy.sparse
 
 from gpukit.ranking import RankSVM, cpu
-from gpukit.ranking.session import make_session
+from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.solvers.objective import Objective
 from ranking import inputs, naive, sessions
 
@@ -90,7 +90,7 @@ def test_the_floor_is_a_lower_bound(C):
     """For any w, for its own C and larger ones; at the minimum it is f."""
     at = inputs.case("five levels at the margin")
     X = np.ascontiguousarray(inputs.features(at, 6))
-    session = make_session(sessions.problem_of(at, X), "scan", cpu)
+    session = make_pair_sums(sessions.problem_of(at, X), "scan", cpu)
     own, larger = (naive.minimize(X, at.y, at.offsets, value, 1e-10) for value in (C, 30 * C))
     problem, rng = Objective(session, C), np.random.default_rng(0)
     for size in (0.0, 1e-3, 1.0, 10.0):

@@ -21,8 +21,8 @@ from gpukit.ranking.kernels import level_tree as level_tree_kernels
 from gpukit.ranking.kernels import matrix as matrix_kernels
 from gpukit.ranking.kernels import pair_sums as pair_sums_kernels
 from gpukit.ranking.kernels import rows as rows_kernels
+from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import share_out
-from gpukit.ranking.session import make_session
 from gpukit.ranking.twins import gram as gram_twins
 from gpukit.ranking.twins import level_tree as level_tree_twins
 from gpukit.ranking.twins import matrix as matrix_twins
@@ -83,7 +83,7 @@ def test_level_tree(lengths, levels, scores, arity, dtype):
 def walk(at, arity, X, weights, blocks):
     """Return (Walk, Partners) of a pass, with the level tree searched by the twins for scores at.s."""
     problem = sessions.problem_of(at, X, arity, weights)
-    session = make_session(problem, "scan", cpu)
+    session = make_pair_sums(problem, "scan", cpu)
     session.move(np.eye(X.shape[1])[0])
     return share_out(problem, blocks), session.partners
 
@@ -271,7 +271,7 @@ def test_sessions(solver, sparse, monkeypatch):
     (X, w), weights = sessions.documents(at, 6, np.float32), np.array([1.0, 3.0, 0.5])
     v = np.random.default_rng(8).normal(size=6)
     problem = sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X, weights=weights)
-    session, twin = make_session(problem, solver, gpu), make_session(problem, solver, cpu)
+    session, twin = make_pair_sums(problem, solver, gpu), make_pair_sums(problem, solver, cpu)
     for session_of in (session, twin):
         session_of.move(v)
         session_of.move(w)

@@ -6,7 +6,7 @@ import scipy.optimize
 import scipy.special
 
 from gpukit.ranking import cpu
-from gpukit.ranking.session import make_session
+from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.solvers import tron
 from gpukit.ranking.solvers.objective import Objective, Preconditioner
 from ranking import data, inputs, naive, sessions
@@ -61,7 +61,7 @@ def ranking(name="five levels at the margin", n=8, widest=30):
     """Return (Queries, X, session) of a RankSVM problem with features of scales up to `widest`."""
     at = inputs.case(name)
     X = np.ascontiguousarray(inputs.features(at, n) * np.geomspace(1, widest, n), np.float32)
-    return at, X, make_session(sessions.problem_of(at, X), "scan", cpu)
+    return at, X, make_pair_sums(sessions.problem_of(at, X), "scan", cpu)
 
 
 def cg_steps(result):

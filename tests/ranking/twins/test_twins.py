@@ -6,8 +6,8 @@ import scipy.sparse
 
 from gpukit.ranking import cpu
 from gpukit.ranking.arrays import Sums
-from gpukit.ranking.session import make_session
-from gpukit.ranking.solvers.sparse_gram import sparse_gram
+from gpukit.ranking.pair_sums import make_pair_sums
+from gpukit.ranking.scaling import sparse_gram
 from gpukit.ranking.twins import gram as gram_twins
 from gpukit.ranking.twins import matrix as matrix_twins
 from gpukit.ranking.twins import pair_sums as pair_sums_twins
@@ -41,7 +41,7 @@ def assert_tables(session, at, pair_sums=naive.pair_sums):
 def test_scan(name, arity):
     at = inputs.case(name, seed=1)
     (X, w), weights = sessions.documents(at, 5), sessions.weights_of(at)
-    session = make_session(sessions.problem_of(at, X, arity, weights), "scan", cpu)
+    session = make_pair_sums(sessions.problem_of(at, X, arity, weights), "scan", cpu)
     assert_walks(session, at, X, w, weights)
     assert_tables(session, at)
 
@@ -50,7 +50,7 @@ def test_a_long_query():
     """20,000 documents, many of them tied or exactly at the margin."""
     at = inputs.queries([20000, 1, 300], 40, "margins")
     (X, w), weights = sessions.documents(at, 3), np.ones(3)
-    session = make_session(sessions.problem_of(at, X), "scan", cpu)
+    session = make_pair_sums(sessions.problem_of(at, X), "scan", cpu)
     assert_walks(session, at, X, w, weights, sessions.sums_by_levels)
     assert_tables(session, at, sessions.sums_by_levels)
 
@@ -67,7 +67,7 @@ def test_positions_of_four_bytes():
     y, s = np.repeat([0.0, 1], 35000), rng.normal(size=70000)
     low, high = np.sort(s[:35000]), np.sort(s[35000:])
     at = inputs.Queries(y, s, None, np.array([0, 70000]), None, None)
-    session = make_session(sessions.problem_of(at, s[:, None]), "scan", cpu)
+    session = make_pair_sums(sessions.problem_of(at, s[:, None]), "scan", cpu)
     session.move(np.ones(1))
     above = np.searchsorted(high, s[:35000] + 1)
     below = 35000 - np.searchsorted(low, s[35000:] - 1, "right")
@@ -83,7 +83,7 @@ def test_every_solver(solver, dtype, sparse):
     (X, w), weights = sessions.documents(at, 7, dtype), sessions.weights_of(at)
     X[:, 3] = 0
     X = scipy.sparse.csr_array(X) if sparse else X
-    assert_walks(make_session(sessions.problem_of(at, X, weights=weights), solver, cpu), at, X, w, weights)
+    assert_walks(make_pair_sums(sessions.problem_of(at, X, weights=weights), solver, cpu), at, X, w, weights)
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
@@ -92,7 +92,7 @@ def test_gradient_loss_and_product_are_the_objectives(solver):
     at = inputs.case("three levels")
     X, weights, C = inputs.features(at, 6), sessions.weights_of(at), 0.3
     w, v = np.random.default_rng(1).normal(size=(2, 6))
-    session = make_session(sessions.problem_of(at, X, weights=weights), solver, cpu)
+    session = make_pair_sums(sessions.problem_of(at, X, weights=weights), solver, cpu)
     session.move(w)
     point = naive.objective(w, X, at.y, at.offsets, C, weights)
     row, product = session.walk(w, 1.0), session.walk(v, 0.0)
@@ -107,7 +107,7 @@ def test_a_session_answers_as_a_new_one():
     """After any other points."""
     at = inputs.case("total order")
     X, w = sessions.documents(at, 4)
-    moved, fresh = (make_session(sessions.problem_of(at, X, 3), "scan", cpu) for _ in range(2))
+    moved, fresh = (make_pair_sums(sessions.problem_of(at, X, 3), "scan", cpu) for _ in range(2))
     moved.move(np.ones(4))
     for session in (moved, fresh):
         session.move(w)
@@ -118,7 +118,7 @@ def test_results_do_not_depend_on_where_arrays_lie():
     """To the bit: a loop that is vectorized only for arrays that do not overlap must not add."""
     at = inputs.case("total order")
     (X, w), kept, rng = sessions.documents(at, 4), [], np.random.default_rng(0)
-    session, found = make_session(sessions.problem_of(at, X, 3), "scan", cpu), set()
+    session, found = make_pair_sums(sessions.problem_of(at, X, 3), "scan", cpu), set()
     session.move(w)
     for _ in range(600):
         kept.append(np.empty(int(rng.integers(1, 3000))))
@@ -133,7 +133,7 @@ def test_pair_sums_and_combine():
     """Both give z and the loss of a pass, by different methods; z is unchanged for a query without pairs."""
     at = inputs.queries([30, 1, 40], 4, "margins")
     (X, w), weights = sessions.documents(at, 2), np.array([1.0, 5, 0.5])
-    session = make_session(sessions.problem_of(at, X, 2, weights), "scan", cpu)
+    session = make_pair_sums(sessions.problem_of(at, X, 2, weights), "scan", cpu)
     session.move(w)
     counts, sums = (Sums(*naive.pair_sums(at.y, at.s, u, at.offsets)) for u in (np.ones(71), at.u))
     z, loss, parts = np.full(71, np.nan), np.empty(cpu.BLOCKS), np.empty((2, 71))
@@ -162,7 +162,7 @@ def test_what_scores_of_a_query_have_in_common_costs_no_digits(sparse):
     u, found = np.round(at.u * 2**30) / 2**30, []
     for common in (0.0, 2.0**20):  # u + common is exact; its sums over a query are not
         X = np.column_stack([at.s, u + common])
-        session = make_session(sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X), "scan", cpu)
+        session = make_pair_sums(sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X), "scan", cpu)
         session.move(np.array([1.0, 0.0]))
         found.append(session.walk(np.array([0.0, 1.0]), 0.0)[-1])
     assert found[1] == pytest.approx(found[0], rel=1e-12)
@@ -212,7 +212,7 @@ def test_gram(name, n, sparse):
     X, weights = inputs.features(at, n) + np.float32(3), sessions.weights_of(at)
     problem = sessions.problem_of(at, scipy.sparse.csr_array(X) if sparse else X, weights=weights)
     expected = covariance(at, X.astype(np.float64), weights)
-    gram = make_session(problem, "scan", cpu).gram()
+    gram = make_pair_sums(problem, "scan", cpu).gram()
     np.testing.assert_allclose(gram, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 
@@ -222,7 +222,7 @@ def test_gram_is_nearly_the_hessian():
     X = inputs.features(at, 4).astype(np.float64)
     i, j = naive.pairs(at.y, at.offsets)
     expected = (X[i] - X[j]).T @ (X[i] - X[j])
-    gram = make_session(sessions.problem_of(at, X), "scan", cpu).gram()
+    gram = make_pair_sums(sessions.problem_of(at, X), "scan", cpu).gram()
     np.testing.assert_allclose(gram * 40 / 39, expected, rtol=0, atol=1e-11 * np.abs(expected).max())
 
 

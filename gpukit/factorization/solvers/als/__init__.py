@@ -3,7 +3,6 @@
 Each row is the solution of a small linear system.
 
 training.py    an epoch, for either device; its equations are those of squares/
-rates.py       default regularization and epochs
 
 Papers: Zhou, Wilkinson, Schreiber and Pan, "Large-Scale Parallel Collaborative Filtering for the Netflix Prize", AAIM
 2008 (weighted lambda); Tan, Cao and Fong, HPDC 2016 (on a GPU). Cost of an epoch: nnz F^2 / 2 multiplications per side

@@ -5,12 +5,12 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
+from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare.weights import lay_out_weights
 from gpukit.factorization.solvers import squares
-from gpukit.factorization.solvers.als.rates import DAMPING
 from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.arrays import Data, Terms
+from gpukit.factorization.solvers.squares.plan import Data, Terms
 
 STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients
 

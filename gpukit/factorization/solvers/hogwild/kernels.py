@@ -5,7 +5,7 @@ import functools
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization.kernels.rows import lane_of, load_extra
+from gpukit.factorization.kernels.influence import lane_of, load_extra
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
 from gpukit.factorization.solvers.sgd import formulas

@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.solvers.hogwild.rates import BETA
+from gpukit.factorization.solvers.rates import BETA
 from gpukit.factorization.solvers.sgd.formulas import falling_rate
 from gpukit.factorization.solvers.sgd.schedule import turn_key
 from gpukit.random import key
@@ -25,11 +25,11 @@ class Samples(NamedTuple):
 
 def arrange(task):
     """Return (Samples in random order, workers, the device's steps) of a solvers.Task."""
-    steps, side, n = engine(task.device, __package__), task.data.side, len(task.orders)
+    steps, side, n = engine(task.device, "gpukit.factorization.solvers"), task.data.side, len(task.orders)
     samples = Samples(*(steps.empty(n, dtype) for dtype in (np.int32, np.int32, np.float32)))
     seed_key = np.uint32(key(task.settings.seed, Keyed.SAMPLES[0]))
     steps.run("scatter_ratings", side.starts, side.minor, side.values, seed_key, samples)
-    workers = min(steps.most_workers(task.layout), -(-n // BATCH), most_useful(task.orders))
+    workers = min(steps.hogwild_workers(task.layout), -(-n // BATCH), most_useful(task.orders))
     return samples, 1 if task.deterministic else workers, steps
 
 
@@ -63,5 +63,7 @@ class Training:
         settings, sides = self.settings, self.session.parameters[:2]
         rate = np.float32(falling_rate(settings.learning_rate, BETA, number))
         rates = rate, rate if settings.biases else np.float32(0.0), np.float32(settings.regularization)
-        self.steps.walk(self.layout, self.samples, *sides, *rates, BATCH, turn_key(settings.seed, number), self.workers)
+        self.steps.run_hogwild(
+            self.layout, self.samples, *sides, *rates, BATCH, turn_key(settings.seed, number), self.workers
+        )
         self.session.finish()

@@ -1,9 +1,13 @@
 """iALS: factors of clicks by alternating least squares over all pairs, without sampled negatives.
 
-training.py    an epoch, for either device         kernels/, twins/   conjugate gradients, blocks, rows of few clicks
-cpu.py, gpu.py solution of a side's rows           formulas.py        the loss and its normal equations
-plan.py        choice of the row solver            rates.py           default parameters
-fold.py        fold_in: exact rows of new users and items, given the other side
+training.py    an epoch, for either device         formulas.py   the loss, its normal equations, the row solver
+cpu.py, gpu.py solution of a side's rows           fold.py       fold_in: exact rows, given the other side
+
+Kernels, each with its twins:
+
+products_kernels.py  gradients from a row's clicks          descent_kernels.py  a step of conjugate gradients
+few_kernels.py       rows of few clicks, one unknown each   inverse_kernels.py  the preconditioner, in panels
+blocks_kernels.py    a block of factors of each row, others fixed
 
 Papers: Hu, Koren and Volinsky, "Collaborative Filtering for Implicit Feedback Datasets", ICDM 2008; Takacs, Pilaszy and
 Tikk, "Applications of the Conjugate Gradient Method for Implicit Feedback Collaborative Filtering", RecSys 2011;

@@ -4,20 +4,15 @@ import numpy as np
 
 from gpukit.device.cpu_arrays import fetch, resident
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.ials.plan import FEW, PANEL, block_of
-from gpukit.factorization.solvers.ials.twins.blocks import (
-    add_columns,
-    errors_of_pieces,
-    take_columns,
-    targets_of_block,
-)
-from gpukit.factorization.solvers.ials.twins.descent import begin_descent, descend
-from gpukit.factorization.solvers.ials.twins.few import grams_of_few, rows_of_few, turn_rows
-from gpukit.factorization.solvers.ials.twins.inverse import invert_panel
-from gpukit.factorization.solvers.ials.twins.products import products_of_pieces
+from gpukit.factorization.solvers.ials.blocks_twins import add_columns, errors_of_pieces, take_columns, targets_of_block
+from gpukit.factorization.solvers.ials.descent_twins import begin_descent, descend
+from gpukit.factorization.solvers.ials.few_twins import grams_of_few, rows_of_few, turn_rows
+from gpukit.factorization.solvers.ials.formulas import FEW, PANEL, block_of
+from gpukit.factorization.solvers.ials.inverse_twins import invert_panel
+from gpukit.factorization.solvers.ials.products_twins import products_of_pieces
 from gpukit.factorization.solvers.squares import cpu as squares
+from gpukit.factorization.solvers.squares.cholesky_twins import solve_by_cholesky
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
-from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesky
 
 __all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.factorization.solvers.ials.formulas import decays_of
-from gpukit.factorization.solvers.squares.host import solve_symmetric
+from gpukit.factorization.solvers.squares.plan import solve_symmetric
 
 TOGETHER = 1 << 22  # numbers of the matrices solved at once
 

@@ -5,13 +5,19 @@ import numpy as np
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import fetch, resident
 from gpukit.factorization.model.layout import EXTRA
-from gpukit.factorization.solvers.ials.kernels import blocks, descent, few, inverse, products
-from gpukit.factorization.solvers.ials.plan import FEW, PANEL, block_of, rows_of_block
+from gpukit.factorization.solvers.ials import (
+    blocks_kernels,
+    descent_kernels,
+    few_kernels,
+    inverse_kernels,
+    products_kernels,
+)
+from gpukit.factorization.solvers.ials.formulas import FEW, PANEL, block_of, rows_of_block
 from gpukit.factorization.solvers.squares import gpu as squares
+from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
 from gpukit.factorization.solvers.squares.formulas import ONE, ZERO
-from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.kernels.tiles import SQUARE
 from gpukit.factorization.solvers.squares.plan import shape_of
+from gpukit.factorization.solvers.squares.tiles import SQUARE
 
 __all__ = ["MOMENT_PIECES", "ON_GPU", "Blocks", "Descent", "Few", "fetch", "inverse_of", "resident", "squares"]
 
@@ -27,7 +33,7 @@ def inverse_of(shared, decay):
     result = device_array((n, n), np.float32)
     for step in range(steps):
         numbers = shared, np.float64(decay), step, source, out, result
-        launch(inverse.invert_panel, (steps, steps), inverse.THREADS, *numbers)
+        launch(inverse_kernels.invert_panel, (steps, steps), inverse_kernels.THREADS, *numbers)
         source, out = out, source
     return result
 
@@ -40,8 +46,8 @@ class Descent:
         self.sums = device_array((pieces, self.width), np.float32)
         self.ways, self.left = (device_array((rows, self.width), np.float32) for _ in range(2))
         self.rests = device_array(rows, np.float32)
-        self.products = products.make_products_of_pieces(layout.lanes, layout.factors)
-        self.begin, self.descend = descent.make_descent(self.width)
+        self.products = products_kernels.make_products_of_pieces(layout.lanes, layout.factors)
+        self.begin, self.descend = descent_kernels.make_descent(self.width)
 
     def solve(self, batch, data, other, matrices, steps, table):
         """Queue some steps for the rows of a batch, with the table `other` fixed.
@@ -53,15 +59,15 @@ class Descent:
         before, after = (owners, decays, self.sums, *matrices), (self.ways, self.left, self.rests, table)
         grid = -(-owners.shape[0] // rows_of_block(self.width))
         self._multiply(pieces, data, ONE, table, other)
-        launch(self.begin, grid, descent.THREADS, *before, *after)
+        launch(self.begin, grid, descent_kernels.THREADS, *before, *after)
         for step in range(1, steps + 1):
             self._multiply(pieces, data, ZERO, self.ways, other)
-            launch(self.descend, grid, descent.THREADS, *before, step == steps, *after)
+            launch(self.descend, grid, descent_kernels.THREADS, *before, step == steps, *after)
 
     def _multiply(self, pieces, data, goal, ways, other):
         """Queue products_of_pieces."""
         shown = pieces, data.minor, data.weights, goal, ways, other, self.sums
-        launch(self.products, pieces.shape[0], products.THREADS, *shown)
+        launch(self.products, pieces.shape[0], products_kernels.THREADS, *shown)
 
 
 class Blocks:
@@ -75,34 +81,34 @@ class Blocks:
         self.errors = device_array(clicks, np.float32)
         self.columns, self.result = (zeros((rows + 1, self.size + EXTRA), np.float32) for _ in range(2))
         lanes = 8 if self.size <= 64 else 16
-        self.whole = blocks.make_errors_of_pieces(layout.lanes, layout.factors)
-        self.part = blocks.make_errors_of_pieces(lanes, self.size // lanes)
-        self.targets = blocks.make_targets_of_block(self.width, self.size, *shape_of(self.size)[:2])
+        self.whole = blocks_kernels.make_errors_of_pieces(layout.lanes, layout.factors)
+        self.part = blocks_kernels.make_errors_of_pieces(lanes, self.size // lanes)
+        self.targets = blocks_kernels.make_targets_of_block(self.width, self.size, *shape_of(self.size)[:2])
 
     def begin(self, batches, minor, other, table):
         """Queue the errors of all clicks of the batches. All methods queue."""
         for pieces, _, _ in batches:
-            launch(self.whole, pieces.shape[0], blocks.OF_PIECE, pieces, minor, True, table, other, self.errors)
+            launch(self.whole, pieces.shape[0], blocks_kernels.OF_PIECE, pieces, minor, True, table, other, self.errors)
 
     def take(self, first, other):
         """Return the factors from `first` on of the fixed table, (rows, size + EXTRA)."""
         out = self.columns[: other.shape[0]]
-        launch(blocks.take_columns, -(-out.size // THREADS), THREADS, other, first, self.width, out)
+        launch(blocks_kernels.take_columns, -(-out.size // THREADS), THREADS, other, first, self.width, out)
         return out
 
     def aim(self, batch, shared, first, table):
         """Subtract the batch's current rows from the right-hand sides of the equations."""
         _, owners, decays = batch
         grid = -(-owners.shape[0] // rows_of_block(self.width))
-        launch(self.targets, grid, descent.THREADS, owners, decays, shared, first, table, self.equations.grams)
+        launch(self.targets, grid, descent_kernels.THREADS, owners, decays, shared, first, table, self.equations.grams)
 
     def add(self, batch, minor, first, columns, table):
         """Add the solution to the batch's rows, and update the errors of its clicks."""
         pieces, owners, _ = batch
         lines = pieces, minor, False, self.result, columns, self.errors
-        launch(self.part, pieces.shape[0], blocks.OF_PIECE, *lines)
+        launch(self.part, pieces.shape[0], blocks_kernels.OF_PIECE, *lines)
         grid = -(-owners.shape[0] * self.size // THREADS)
-        launch(blocks.add_columns, grid, THREADS, owners, self.result, first, self.width, table)
+        launch(blocks_kernels.add_columns, grid, THREADS, owners, self.result, first, self.width, table)
 
 
 class Few:
@@ -115,14 +121,14 @@ class Few:
         self.grams = device_array((self.most, SQUARE, self.shape.tiles), np.float32)
         self.result = device_array((self.most + 1, 4 * self.shape.quads + EXTRA), np.float32)
         self.nothing, self.none = zeros((1, *self.grams.shape[1:]), np.float32), zeros(self.most, np.float32)
-        self.grams_of_few = few.make_grams_of_few(*self.shape[:3], self.shape.whole)
+        self.grams_of_few = few_kernels.make_grams_of_few(*self.shape[:3], self.shape.whole)
         self.solution = make_solve_by_cholesky(*self.shape[:3], self.shape.whole)
-        self.turn, self.answer = few.make_turns(self.width)
+        self.turn, self.answer = few_kernels.make_turns(self.width)
 
     def turned(self, table, basis):
         """Return the factors of parameter rows times basis (width, width), (rows + 1, width) float32."""
         out = device_array((table.shape[0], self.width), np.float32)
-        launch(self.turn, -(-out.shape[0] // rows_of_block(self.width)), descent.THREADS, table, basis, out)
+        launch(self.turn, -(-out.shape[0] // rows_of_block(self.width)), descent_kernels.THREADS, table, basis, out)
         return out
 
     def solve(self, batch, data, other, terms, table):
@@ -138,4 +144,4 @@ class Few:
         launch(self.solution, count, whole, owners, self.grams, self.nothing, self.none, ONE, self.result)
         grid = -(-count // rows_of_block(self.width))
         shown = lines, data.minor, decays, spectrum, self.result, other, back, table
-        launch(self.answer, grid, descent.THREADS, *shown)
+        launch(self.answer, grid, descent_kernels.THREADS, *shown)

@@ -7,11 +7,10 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ials import plan
+from gpukit.factorization.solvers.ials import formulas
 from gpukit.factorization.solvers.ials.formulas import basis_of, decays_of
-from gpukit.factorization.solvers.squares.arrays import Data, Terms
 from gpukit.factorization.solvers.squares.formulas import ONE
-from gpukit.factorization.solvers.squares.plan import batches_of, cut, within
+from gpukit.factorization.solvers.squares.plan import Data, Terms, batches_of, cut, within
 
 ENDS = 100, np.float32(1e-6)  # steps and tolerance for matrices too large for elimination
 
@@ -41,10 +40,10 @@ def arrange(task):
         training_data.side_of(task.orders, "items", task.scale, settings.seed, task.steps.preparing),
     ]
     row_solver = (
-        plan.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
+        formulas.way_of(task.layout.n_factors, steps.ON_GPU) if settings.row_solver == "auto" else settings.row_solver
     )
     most, shape = max_pieces(row_solver, task, steps), task.orders.shape
-    clicks = plan.few_of(task.layout.n_factors, task.settings.regularization) if row_solver == "cholesky" else 0
+    clicks = formulas.few_of(task.layout.n_factors, task.settings.regularization) if row_solver == "cholesky" else 0
     few = steps.Few(task.layout, max(shape)) if clicks else None
     halves = [half_of(number, side, task, steps, (most, clicks, few)) for number, side in enumerate(sides)]
     largest = max(half.largest for half in halves)
@@ -56,7 +55,7 @@ def max_pieces(row_solver, task, steps):
     matrices."""
     if row_solver == "gradients":
         return len(task.orders)
-    factors = task.layout.n_factors if row_solver == "cholesky" else plan.block_of(task.layout.n_factors)
+    factors = task.layout.n_factors if row_solver == "cholesky" else formulas.block_of(task.layout.n_factors)
     return max(1, steps.squares.SCRATCH // (4 * steps.squares.Equations.numbers(factors)))
 
 
@@ -166,7 +165,7 @@ class Gradients(NamedTuple):
         shared = self.equations.matrix(self.equations.sums(*half.every, other), self.descent.width)
         inverse = self.steps.inverse_of(shared, half.decay)
         for batch in half.batches:
-            self.descent.solve(batch, half.data, other, (shared, inverse), plan.STEPS, table)
+            self.descent.solve(batch, half.data, other, (shared, inverse), formulas.STEPS, table)
 
 
 class BlockByBlock(NamedTuple):

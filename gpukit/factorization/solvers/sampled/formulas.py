@@ -17,6 +17,7 @@ the sum of these for the click, whose step follows those of its negatives.
 """
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -28,6 +29,24 @@ U32, U64 = np.uint32, np.uint64
 TRIES = 16  # items sampled for a negative, at most, for users who clicked nearly everything
 NOBODY = -1  # no item
 LARGEST = F32(30.0)  # bound of scores; beyond it 1 - s(x) is below a unit of the last place
+
+
+class Clicks(NamedTuple):
+    """Clicks by user: those of row i are items[starts[i]:starts[i + 1]].
+
+    starts (M + 1 or more,) int64; items (n,) int32, distinct and in random order in each row.
+    """
+
+    starts: np.ndarray
+    items: np.ndarray
+
+
+class Draw(NamedTuple):
+    """Sampling of an epoch: key uint32; negatives per click, int64; pairwise: pairwise loss, bool."""
+
+    key: np.uint32
+    negatives: int
+    pairwise: bool
 
 
 @njit

@@ -5,11 +5,10 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.sampled.arrays import Clicks, Draw
-from gpukit.factorization.solvers.sampled.formulas import examples_of
-from gpukit.factorization.solvers.sampled.rates import epoch_rates, user_rates
+from gpukit.factorization.solvers.rates import sampled_epoch_rates, user_rates
+from gpukit.factorization.solvers.sampled.formulas import Clicks, Draw, examples_of
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
+from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
 from gpukit.factorization.solvers.sgd.schedule import turn_key
 from gpukit.random import key
 from gpukit.streams import Keyed
@@ -21,12 +20,12 @@ MOST_BITS = 1 << 34  # of the workspace: a bit per item and worker
 
 def arrange(task):
     """Return (the device's steps, Clicks, chunks, workers, workspace) of a solvers.Task."""
-    steps, settings, n_items = engine(task.device, __package__), task.settings, task.orders.shape[1]
+    steps, settings, n_items = engine(task.device, "gpukit.factorization.solvers"), task.settings, task.orders.shape[1]
     side = training_data.side_of(task.orders, "users", task.scale, settings.seed, task.steps.preparing)
-    most = 1 if task.deterministic else steps.most_workers(task.layout)
+    most = 1 if task.deterministic else steps.sampled_workers(task.layout)
     workers = worker_count(len(task.orders), n_items, settings, most)
     chunks = chunks_of(side, workers, settings, task.steps.chunking)
-    return steps, Clicks(side.starts, side.minor), chunks, workers, steps.workspace(workers, n_items)
+    return steps, Clicks(side.starts, side.minor), chunks, workers, steps.sampled_workspace(workers, n_items)
 
 
 def begin(session, task, arranged):
@@ -47,8 +46,8 @@ class Training:
         users, items = major_first(session.walk, parameters.P, parameters.Q)
         draw = Draw(draw_key(settings.seed, number), settings.n_negatives, settings.loss == PAIRWISE)
         tables = session.near, parameters._replace(P=users, Q=items)
-        steps = epoch_rates(settings, number), turn_key(settings.seed, number), draw
-        self.steps.walk(self.layout, self.workspace, self.chunks, self.clicks, *tables, *steps, self.workers)
+        steps = sampled_epoch_rates(settings, number), turn_key(settings.seed, number), draw
+        self.steps.run_sampled(self.layout, self.workspace, self.chunks, self.clicks, *tables, *steps, self.workers)
         session.finish()
 
 

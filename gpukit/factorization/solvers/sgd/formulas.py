@@ -15,6 +15,8 @@ F32 = np.float32
 ONE = F32(1.0)
 ZERO = F32(0.0)
 PLAIN = 4  # fields of arrays.Batch
+RUN = 128  # consecutive ratings of a sample of kernels.make_grow_rows
+LEAST_CHANGE = F32(1e-6)
 
 
 class Rates(NamedTuple):
@@ -80,3 +82,11 @@ def set_scale(count):
 def falling_rate(alpha, beta, epoch):
     """Eq. (7): alpha / (1 + beta t^1.5), t the epoch from 0."""
     return alpha / (1.0 + beta * epoch**1.5)
+
+
+@njit
+def change_weight(x, ranks):
+    """Return the weight of the sum of `ranks` ranks' changes to a row, x float32: see damping.paces."""
+    if x < LEAST_CHANGE:
+        return F32(1.0)
+    return F32(F32(math.expm1(F32(-ranks * x))) / F32(ranks * F32(math.expm1(F32(-x)))))

@@ -2,10 +2,10 @@
 
 import numpy as np
 
+from gpukit.factorization.solvers.rates import row_rates
+from gpukit.factorization.solvers.sgd import batch_training as batches
 from gpukit.factorization.solvers.sgd import schedule
-from gpukit.factorization.solvers.sgd.batches import training as batches
-from gpukit.factorization.solvers.sgd.chunks.table import chunk_table
-from gpukit.factorization.solvers.sgd.rates import row_rates
+from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
 
 
 def arrange(task):
@@ -33,7 +33,7 @@ def chunk_tables(side, pace, seed, steps):
 def begin(session, task, arranged):
     """Return the Training of a session."""
     if isinstance(arranged, batches.Batches):
-        return batches.Training(session, task, arranged)
+        return batches.BatchTraining(session, task, arranged)
     session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 

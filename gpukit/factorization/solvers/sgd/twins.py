@@ -13,9 +13,8 @@ import numpy as np
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd import formulas
-from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, ZERO
-from gpukit.factorization.twins.influence import residuals, terms
-from gpukit.factorization.twins.rows import dot
+from gpukit.factorization.solvers.sgd.formulas import ONE, PLAIN, RUN, ZERO
+from gpukit.factorization.twins.influence import dot, residuals, terms
 from gpukit.random import below
 from gpukit.scheduler import by_block
 
@@ -117,3 +116,14 @@ def sgd_epoch(start, stop, chunks, batch, parameters, rates, turn, workers):
     P, Q, influence, offsets = parameters
     for worker in range(start, stop):
         _work(worker, workers, chunks, turn, batch, P, Q, influence, offsets, rates)
+
+
+@njit
+def grow_rows(minor, every, share, Q):
+    """Twin of kernels.make_grow_rows, with factors in float32."""
+    first = Q.shape[1] - EXTRA
+    for run in range(0, minor.size, RUN * every):
+        for t in range(run, min(run + RUN, minor.size)):
+            row = Q[np.uint32(minor[t])]
+            for i in range(first + SQUARES + 1):
+                row[i] += np.float32(share * row[i])

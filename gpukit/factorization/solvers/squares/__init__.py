@@ -1,8 +1,16 @@
 """Least squares of many rows at once: normal equations and their solution, for als and ials.
 
-plan.py        tiles, pieces, batches                        kernels/, twins/  Gram matrices and their solution
-cpu.py, gpu.py equations of a batch of rows                  formulas.py       the problem; pivots
-arrays.py      input of the equations                        host.py           equations of a few rows in float64
+plan.py        input; tiles, pieces, batches; equations of a few rows in float64
+cpu.py, gpu.py equations of a batch of rows                  formulas.py           the problem; pivots
+
+Kernels, each with its twins:
+
+gram_kernels.py      normal equations: sums of products      gradients_kernels.py  solution by conjugate gradients
+cholesky_kernels.py  elimination in registers                tiles.py              a matrix in tiles, one per thread
+
+Gram matrices and elimination begin with the same step: products of a few columns in shared memory are added to a tile
+in a thread's registers. Number 8 i + a of a column is at position a I + i there, with I tiles per side: the threads of
+a warp, which have consecutive i and j, then read adjacent or equal positions.
 
 Cost: nnz F^2 / 2 multiplications, and F^3 / 6 per row. Deterministic: yes, for any number of threads.
 """

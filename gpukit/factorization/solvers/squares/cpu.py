@@ -3,10 +3,10 @@
 import numpy as np
 
 from gpukit.device.cpu_arrays import resident
+from gpukit.factorization.solvers.squares.cholesky_twins import solve_by_cholesky
+from gpukit.factorization.solvers.squares.gradients_twins import solve_by_gradients
+from gpukit.factorization.solvers.squares.gram_twins import as_matrix, gram_of_pieces, sum_of_grams
 from gpukit.factorization.solvers.squares.plan import is_direct
-from gpukit.factorization.solvers.squares.twins.cholesky import solve_by_cholesky
-from gpukit.factorization.solvers.squares.twins.gradients import solve_by_gradients
-from gpukit.factorization.solvers.squares.twins.gram import as_matrix, gram_of_pieces, sum_of_grams
 
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]
 

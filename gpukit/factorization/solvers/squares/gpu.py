@@ -4,9 +4,9 @@ import numpy as np
 
 from gpukit._driver import device_array, launch, zeros
 from gpukit.device.gpu_arrays import resident
-from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.kernels.gradients import THREADS, make_solve_by_gradients
-from gpukit.factorization.solvers.squares.kernels.gram import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.gradients_kernels import THREADS, make_solve_by_gradients
+from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
 from gpukit.factorization.solvers.squares.plan import is_direct, shape_of
 
 __all__ = ["LONGEST", "SCRATCH", "Equations", "resident"]

@@ -1,4 +1,4 @@
-"""Sizes of normal equations, and their partition into pieces and batches.
+"""Normal equations: input, sizes, partition into pieces and batches; the solution of a few rows on the host.
 
 A Gram matrix is that of the extended rows y = (v, 1, z - b): 4 quads of factors, padded with zeros, the 1 of the bias,
 the right-hand side. On a GPU its lower half is cut into tiles of TILE x TILE numbers, one per thread.
@@ -120,3 +120,40 @@ def batches_of(cut, decays, steps):
         batch_decays = steps.resident(decays[owner:last_owner], np.float32)
         batches.append((*(steps.resident(part, np.int64) for part in lines), batch_decays))
     return batches
+
+
+class Data(NamedTuple):
+    """Ratings of the rows, on the device, by row.
+
+    minor (nnz,) int32: rows of the other side; values z, weights w (nnz,) float32, or (1,) for all.
+    """
+
+    minor: np.ndarray
+    values: np.ndarray
+    weights: np.ndarray
+
+
+class Terms(NamedTuple):
+    """Terms of the equations besides the data.
+
+    biased: solve for biases; shared: Gram matrix shared by all rows, see Equations.sums; damping of the biases
+    (float32); steps, tolerance (float32) of conjugate gradients.
+    """
+
+    biased: bool
+    shared: np.ndarray
+    damping: np.float32
+    steps: int
+    tolerance: np.float32
+
+
+def solve_symmetric(matrices, targets):
+    """Return x (..., F, k) of symmetric matrices (..., F, F) x = targets (..., F, k).
+
+    The shortest solution for singular matrices. A trained model's ridge prevents these unless it vanishes next to very
+    large numbers.
+    """
+    try:
+        return np.linalg.solve(matrices, targets)
+    except np.linalg.LinAlgError:
+        return np.linalg.pinv(matrices, hermitian=True) @ targets

@@ -48,5 +48,5 @@ def begun(clicks, shape, n_factors, device="cpu", seed=0):
     arranged = training.arrange(task := Task(orders, SCALE, made, settings, layout, steps, device, False))
     counts = [np.bincount([click[at] for click in clicks], minlength=shape[at]) for at in range(2)]
     state = start_state(counts, n_factors, np.zeros((shape[1], 0), np.int32), seed)
-    session = steps.Session(state, layout, "users", made.history)
+    session = steps.DeviceModel(state, layout, "users", made.history)
     return session, training.begin(session, task, arranged)

@@ -8,7 +8,7 @@ import pytest
 from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.factorization.solvers import ials
-from gpukit.factorization.solvers.ials import fold, plan
+from gpukit.factorization.solvers.ials import fold, formulas
 
 SETTINGS = SimpleNamespace(**dict(zip(("regularization", "unobserved_weight", "exponent"), TERMS)))
 SHAPE = (23, 14)
@@ -49,7 +49,7 @@ def test_no_rows_and_no_clicks():
 
 def test_a_trained_user_comes_back(monkeypatch):
     """From the items of its last solution."""
-    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 4)
     items = session.state().item_factors

@@ -11,13 +11,20 @@ from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.factorization.solvers.ials import gpu, plan
-from gpukit.factorization.solvers.ials.kernels import blocks, descent, few, inverse, products
-from gpukit.factorization.solvers.ials.twins import blocks as block_twins
-from gpukit.factorization.solvers.ials.twins import descent as descent_twins
-from gpukit.factorization.solvers.ials.twins import few as few_twins
-from gpukit.factorization.solvers.ials.twins import inverse as inverse_twins
-from gpukit.factorization.solvers.ials.twins import products as product_twins
+from gpukit.factorization.solvers.ials import (
+    blocks_kernels,
+    descent_kernels,
+    descent_twins,
+    few_kernels,
+    few_twins,
+    formulas,
+    gpu,
+    inverse_kernels,
+    inverse_twins,
+    products_kernels,
+)
+from gpukit.factorization.solvers.ials import blocks_twins as block_twins
+from gpukit.factorization.solvers.ials import products_twins as product_twins
 from gpukit.factorization.solvers.squares.plan import shape_of
 
 SHAPE = (23, 14)
@@ -39,7 +46,9 @@ def test_products_of_pieces(lanes, count, one_weight):
     ways, table = (rng.normal(size=(rows, width + 8)).astype(np.float32) for rows in (4, 10))
     arguments = pieces, minor, weights.astype(np.float32), np.float32(0.75), ways, table
     made = [np.full((3, width), np.nan, np.float32) for _ in range(2)]
-    launch_repeatably(products.make_products_of_pieces(lanes, count), 2, products.THREADS, *arguments, made[0])
+    launch_repeatably(
+        products_kernels.make_products_of_pieces(lanes, count), 2, products_kernels.THREADS, *arguments, made[0]
+    )
     product_twins.products_of_pieces(*arguments, made[1])
     expected = np.zeros((3, width))
     for p, (row, first, length) in enumerate(pieces):
@@ -70,8 +79,8 @@ def test_a_step(width, rows, monkeypatch):
     calls = [(0, "begin_descent", ()), (1, "descend", (False,)), (1, "descend", (True,))]
     for number, name, last in calls[: 3 if width == 32 else 2]:
         made = [[array.copy() for array in lists] for _ in range(2)]
-        kernel = descent.make_descent(width)[number]
-        launch_repeatably(kernel, 2, descent.THREADS, owners, *made[0][:4], *last, *made[0][4:])
+        kernel = descent_kernels.make_descent(width)[number]
+        launch_repeatably(kernel, 2, descent_kernels.THREADS, owners, *made[0][:4], *last, *made[0][4:])
         getattr(descent_twins, name)(owners, *made[1][:4], *last, *made[1][4:])
         assert (made[0][4] == lists[4]).all() == (last == (True,))
         for found, twin, before in zip(made[0][4:], made[1][4:], lists[4:]):
@@ -91,9 +100,12 @@ def test_an_inverse_by_panels(n, decay):
     live = np.setdiff1d(np.arange(n), dead)
     expected = np.zeros((n, n))
     expected[np.ix_(live, live)] = np.linalg.inv(shared.astype(float)[np.ix_(live, live)] + decay * np.eye(len(live)))
-    steps = -(-n // plan.PANEL)
+    steps = -(-n // formulas.PANEL)
     made = []
-    for run in (functools.partial(launch_repeatably, inverse.invert_panel, (steps, steps), inverse.THREADS), None):
+    for run in (
+        functools.partial(launch_repeatably, inverse_kernels.invert_panel, (steps, steps), inverse_kernels.THREADS),
+        None,
+    ):
         source, out, found = np.full((n, n), np.nan), np.full((n, n), np.nan), np.full((n, n), np.nan, np.float32)
         for step in range(steps):
             (run or inverse_twins.invert_panel)(shared, np.float64(decay), step, source, out, found)
@@ -119,8 +131,8 @@ def test_a_block(first, width):
         rng.normal(size=(rows + 2, width + 8)).astype(np.float32),
     )
     grams = np.ones((2 * rows, 64, shape.tiles), np.float32), np.ones((2 * rows, size + 2, size + 2), np.float32)
-    kernel = blocks.make_targets_of_block(width, size, *shape[:2])
-    launch_repeatably(kernel, 2, descent.THREADS, owners, decays, shared, first, table, grams[0])
+    kernel = blocks_kernels.make_targets_of_block(width, size, *shape[:2])
+    launch_repeatably(kernel, 2, descent_kernels.THREADS, owners, decays, shared, first, table, grams[0])
     block_twins.targets_of_block(owners, decays, shared, first, table, grams[1])
     places = [(i, j) for j in range(shape.tile_rows) for i in range(j, shape.tile_rows)]
     kept, target = min(size, width - first), 4 * shape.quads + 1
@@ -140,7 +152,7 @@ def test_a_block(first, width):
         calls = ("take_columns", (table, first, width, out)), ("add_columns", (owners, found, first, width, own))
         for name, arguments in calls:
             if module is None:
-                launch_repeatably(getattr(blocks, name), 3, 96, *arguments)
+                launch_repeatably(getattr(blocks_kernels, name), 3, 96, *arguments)
             else:
                 getattr(module, name)(*arguments)
     for one, other in zip(*made):
@@ -164,7 +176,7 @@ def test_what_clicks_lack(begins):
     ways, table = (rng.normal(size=(rows, width + 8)).astype(np.float32) for rows in (4, 10))
     made = [np.full(40, 0.25, np.float32) for _ in range(2)]
     arguments = pieces, minor, begins, ways, table
-    launch_repeatably(blocks.make_errors_of_pieces(8, 4), 2, blocks.OF_PIECE, *arguments, made[0])
+    launch_repeatably(blocks_kernels.make_errors_of_pieces(8, 4), 2, blocks_kernels.OF_PIECE, *arguments, made[0])
     block_twins.errors_of_pieces(*arguments, made[1])
     expected = np.full(40, 0.25)
     for row, first, length in pieces:
@@ -188,7 +200,7 @@ def test_rows_of_few_clicks(clicks, width, one_weight):
     weights, decays, spectrum, table = (array.astype(np.float32) for array in numbers)
     given = lines, minor, weights, decays, spectrum, table
     grams = np.full((3, 64, shape.tiles), np.nan, np.float32), np.full((3, clicks + 2, clicks + 2), np.nan, np.float32)
-    kernel = few.make_grams_of_few(*shape[:3], shape.whole)
+    kernel = few_kernels.make_grams_of_few(*shape[:3], shape.whole)
     launch_repeatably(kernel, 2, shape.whole, *given, grams[0])
     few_twins.grams_of_few(*given, grams[1])
     places = [(i, j) for j in range(shape.tile_rows) for i in range(j, shape.tile_rows)]
@@ -203,11 +215,13 @@ def test_rows_of_few_clicks(clicks, width, one_weight):
             found = grams[0][line, :, tile].reshape(8, 8)
             np.testing.assert_allclose(found, square, atol=2e-6 * expected.max())
     found, back = (rng.normal(size=size).astype(np.float32) for size in ((3, clicks + 8), (width, width)))
-    turn, answer = few.make_turns(width)
+    turn, answer = few_kernels.make_turns(width)
     made = [[np.full((9, width), np.nan, np.float32), np.ones((5, width + 8), np.float32)] for _ in range(2)]
-    launch_repeatably(turn, 2, descent.THREADS, table, back, made[0][0])
+    launch_repeatably(turn, 2, descent_kernels.THREADS, table, back, made[0][0])
     few_twins.turn_rows(table, back, made[1][0])
-    launch_repeatably(answer, 2, descent.THREADS, lines, minor, decays, spectrum, found, table, back, made[0][1])
+    launch_repeatably(
+        answer, 2, descent_kernels.THREADS, lines, minor, decays, spectrum, found, table, back, made[0][1]
+    )
     few_twins.rows_of_few(lines, minor, decays, spectrum, found, table, back, made[1][1])
     for one, other in zip(*made):
         np.testing.assert_allclose(one, other, rtol=0, atol=1e-5 * np.abs(other).max())
@@ -222,7 +236,7 @@ def test_rows_of_few_clicks(clicks, width, one_weight):
 @pytest.mark.parametrize("clicks", [0, 3])
 def test_epochs_by_elimination(clicks, monkeypatch):
     """In batches; rows of few clicks in the clicks' unknowns."""
-    monkeypatch.setattr(plan, "few_of", lambda *facts: clicks)
+    monkeypatch.setattr(formulas, "few_of", lambda *facts: clicks)
     monkeypatch.setattr(gpu, "FEW", 3)
     check_epoch("cholesky", monkeypatch)
 
@@ -235,13 +249,13 @@ def test_epochs_by_gradients(monkeypatch):
 @pytest.mark.slow
 def test_epochs_by_blocks(monkeypatch):
     """Two blocks, the second incomplete."""
-    monkeypatch.setattr(plan, "BLOCK", 32)
+    monkeypatch.setattr(formulas, "BLOCK", 32)
     check_epoch("blocks", monkeypatch, n_factors=34)
 
 
 def check_epoch(way, monkeypatch, n_factors=6):
     """In batches, with rows in several pieces, against the oracle."""
-    monkeypatch.setattr(plan, "way_of", lambda *facts: way)
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: way)
     monkeypatch.setattr(gpu.squares, "LONGEST", 4)
     monkeypatch.setattr(gpu.squares, "SCRATCH", 3 * 4 * 64 * 3)
     monkeypatch.setattr(gpu, "MOMENT_PIECES", 3)
@@ -256,11 +270,11 @@ def check_epoch(way, monkeypatch, n_factors=6):
         U = naive.solved(clicks, 12, 0, V, *TERMS)
         V = naive.solved(clicks, 7, 1, U, *TERMS)
     elif way == "blocks":
-        U = naive.by_blocks(clicks, U, 0, V, *TERMS, plan.BLOCK)
-        V = naive.by_blocks(clicks, V, 1, U, *TERMS, plan.BLOCK)
+        U = naive.by_blocks(clicks, U, 0, V, *TERMS, formulas.BLOCK)
+        V = naive.by_blocks(clicks, V, 1, U, *TERMS, formulas.BLOCK)
     else:
-        U = naive.descended(clicks, U, 0, V, *TERMS, plan.STEPS)
-        V = naive.descended(clicks, V, 1, U, *TERMS, plan.STEPS)
+        U = naive.descended(clicks, U, 0, V, *TERMS, formulas.STEPS)
+        V = naive.descended(clicks, V, 1, U, *TERMS, formulas.STEPS)
     state = session.state()
     for found, expected in ((state.user_factors, U), (state.item_factors, V)):
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-4 * np.abs(expected).max())

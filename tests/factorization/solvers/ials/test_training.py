@@ -7,8 +7,8 @@ from factorization.solvers.ials import naive
 from factorization.solvers.ials.inputs import TERMS, begun, clicks_of
 from gpukit.errors import DataError
 from gpukit.factorization.objective import ROW_SOLVERS
-from gpukit.factorization.solvers.ials import cpu, plan
-from gpukit.factorization.solvers.ials.rates import usual
+from gpukit.factorization.solvers.ials import cpu, formulas
+from gpukit.factorization.solvers.rates import USUAL
 from gpukit.runtime.thread_count import limited
 
 SHAPE = (23, 14)
@@ -32,7 +32,7 @@ def test_rows_are_solved_exactly(n_factors, weighted, longest, monkeypatch):
     Each half uses the current other side.
     """
     monkeypatch.setattr(cpu.squares, "LONGEST", longest)
-    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
     V, losses = sides(session)[1], []
@@ -53,8 +53,8 @@ def test_rows_of_few_clicks(n_factors, weighted, monkeypatch):
 
     No clicks, one, the limit, one more, more clicks than factors.
     """
-    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
-    monkeypatch.setattr(plan, "few_of", lambda *facts: 5)
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(formulas, "few_of", lambda *facts: 5)
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
     assert all(half.few and half.batches for half in training.halves)
@@ -73,13 +73,13 @@ def test_clicks_that_are_few():
 
     The first half of an epoch.
     """
-    assert plan.few_of(plan.FEW, 0.1) == plan.few_of(256, 0.0) == 0
-    n_factors, counts = 190, [1, plan.FEW - 1, plan.FEW, plan.FEW + 1, 150, 189]
-    assert plan.few_of(n_factors, TERMS[0]) == plan.FEW
+    assert formulas.few_of(formulas.FEW, 0.1) == formulas.few_of(256, 0.0) == 0
+    n_factors, counts = 190, [1, formulas.FEW - 1, formulas.FEW, formulas.FEW + 1, 150, 189]
+    assert formulas.few_of(n_factors, TERMS[0]) == formulas.FEW
     clicks = [(user, item, 1.0) for user, count in enumerate(counts) for item in range(count)]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plan, "way_of", lambda *facts: "cholesky")
-        patch.setattr(cpu.squares, "SCRATCH", 4 * (plan.FEW + 2) ** 2 * 2)
+        patch.setattr(formulas, "way_of", lambda *facts: "cholesky")
+        patch.setattr(cpu.squares, "SCRATCH", 4 * (formulas.FEW + 2) ** 2 * 2)
         session, training = begun(clicks, (len(counts), 190), n_factors)
     assert [len(batch[0]) for batch in training.halves[0].few] == [2, 1]
     V = sides(session)[1] * 50
@@ -93,14 +93,14 @@ def test_clicks_that_are_few():
 def test_conjugate_gradients(n_factors, weighted, longest, monkeypatch):
     """The steps of the oracle; rows in one piece and in several."""
     monkeypatch.setattr(cpu.squares, "LONGEST", longest)
-    monkeypatch.setattr(plan, "way_of", lambda *facts: "gradients")
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: "gradients")
     clicks = clicks_of(weighted=weighted)
     session, training = begun(clicks, SHAPE, n_factors)
     U, V = sides(session)
     for epoch in range(3):
         training.epoch(epoch)
-        U = naive.descended(clicks, U, 0, V, *TERMS, plan.STEPS)
-        V = naive.descended(clicks, V, 1, U, *TERMS, plan.STEPS)
+        U = naive.descended(clicks, U, 0, V, *TERMS, formulas.STEPS)
+        V = naive.descended(clicks, V, 1, U, *TERMS, formulas.STEPS)
         found = sides(session)
         close(found[0], U)
         close(found[1], V)
@@ -113,8 +113,8 @@ def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
 
     An incomplete last block, one block for all, several pieces and batches.
     """
-    monkeypatch.setattr(plan, "way_of", lambda *facts: "blocks")
-    monkeypatch.setattr(plan, "BLOCK", size)
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: "blocks")
+    monkeypatch.setattr(formulas, "BLOCK", size)
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)
     monkeypatch.setattr(cpu.squares, "SCRATCH", 4 * 9 * 20)
     clicks = clicks_of(weighted=weighted)
@@ -133,8 +133,8 @@ def test_blocks_of_factors(n_factors, size, weighted, monkeypatch):
 def test_a_few_steps_come_close(monkeypatch):
     """Three preconditioned steps match elimination; without preconditioner the loss is 1% larger."""
     clicks, losses = clicks_of(60, 40, 0.1, weighted=True), {}
-    for way in plan.WAYS:
-        monkeypatch.setattr(plan, "way_of", lambda *facts, way=way: way)
+    for way in formulas.WAYS:
+        monkeypatch.setattr(formulas, "way_of", lambda *facts, way=way: way)
         session, training = begun(clicks, (60, 40), 24)
         for epoch in range(2):
             training.epoch(epoch)
@@ -169,7 +169,7 @@ def test_an_unknown_that_others_tell_is_left_alone(seed):
 
 def test_the_answer_has_the_least_loss(monkeypatch):
     """No small change of a solved row decreases the loss."""
-    monkeypatch.setattr(plan, "way_of", lambda *facts: "cholesky")
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: "cholesky")
     clicks = clicks_of(weighted=True)
     session, training = begun(clicks, SHAPE, 3)
     training.epoch(0)
@@ -180,10 +180,10 @@ def test_the_answer_has_the_least_loss(monkeypatch):
         assert naive.loss(clicks, U, moved, *TERMS) > least
 
 
-@pytest.mark.parametrize("way", plan.WAYS)
+@pytest.mark.parametrize("way", formulas.WAYS)
 def test_any_number_of_threads(way, monkeypatch):
     """Bit-identical, with rows in several pieces."""
-    monkeypatch.setattr(plan, "way_of", lambda *facts: way)
+    monkeypatch.setattr(formulas, "way_of", lambda *facts: way)
     monkeypatch.setattr(cpu.squares, "LONGEST", 4)
     clicks, made = clicks_of(weighted=True), []
     for count in (1, 2):
@@ -203,6 +203,12 @@ def test_weights_are_above_zero():
 
 
 def test_usual_parameters():
-    assert usual("adaptive", 10**6)["exponent"] == 1.0 and plan.way_of(8, True) == plan.way_of(8, False) == "cholesky"
-    assert [plan.way_of(n, False) for n in (plan.DIRECT[False], plan.DIRECT[False] + 1)] == ["cholesky", "gradients"]
-    assert ROW_SOLVERS == ("auto", *plan.WAYS)
+    assert (
+        USUAL["ials"]("adaptive", 10**6)["exponent"] == 1.0
+        and formulas.way_of(8, True) == formulas.way_of(8, False) == "cholesky"
+    )
+    assert [formulas.way_of(n, False) for n in (formulas.DIRECT[False], formulas.DIRECT[False] + 1)] == [
+        "cholesky",
+        "gradients",
+    ]
+    assert ROW_SOLVERS == ("auto", *formulas.WAYS)

@@ -9,7 +9,8 @@ from factorization.implicit.planted import clicks, hits
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.settings import Settings
-from gpukit.factorization.solvers.sampled import rates, training
+from gpukit.factorization.solvers import rates
+from gpukit.factorization.solvers.sampled import training
 from gpukit.factorization.solvers.sampled.formulas import examples_of
 from gpukit.ratings import Ratings
 
@@ -91,15 +92,15 @@ def test_keys_of_epochs_differ():
 
 
 def test_fewer_clicks_take_more_epochs():
-    assert [rates.usual("adaptive", n)["epochs"] for n in (0, 35_000, 10**6, 10**8)] == [30, 30, 15, 15]
-    assert rates.usual("paper", 10**5)["epochs"] == 24
+    assert [rates.sampled_usual("adaptive", n)["epochs"] for n in (0, 35_000, 10**6, 10**8)] == [30, 30, 15, 15]
+    assert rates.sampled_usual("paper", 10**5)["epochs"] == 24
 
 
 def test_rates_of_an_epoch():
-    first, third = (rates.epoch_rates(SETTINGS, epoch) for epoch in (0, 2))
+    first, third = (rates.sampled_epoch_rates(SETTINGS, epoch) for epoch in (0, 2))
     assert first.factor == np.float32(0.15) and third.factor == np.float32(0.15 * 0.81)
-    assert first.bias == third.bias > 0 and rates.epoch_rates(SETTINGS._replace(biases=False), 0).bias == 0
-    paper = [rates.epoch_rates(SETTINGS._replace(rates="paper"), epoch) for epoch in (0, 5)]
+    assert first.bias == third.bias > 0 and rates.sampled_epoch_rates(SETTINGS._replace(biases=False), 0).bias == 0
+    paper = [rates.sampled_epoch_rates(SETTINGS._replace(rates="paper"), epoch) for epoch in (0, 5)]
     assert paper[0].factor == np.float32(0.15) > paper[1].factor and paper[0].factor_gain == 0
 
 

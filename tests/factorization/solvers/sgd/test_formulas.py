@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from gpukit.factorization.settings import Rates
-from gpukit.factorization.solvers.sgd import formulas, rates
+from gpukit.factorization.solvers import rates
+from gpukit.factorization.solvers.sgd import formulas
 
 
 def test_changes_are_equation_5():

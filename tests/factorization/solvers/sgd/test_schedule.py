@@ -10,9 +10,10 @@ from factorization.inputs import ordered
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.prepare import cpu as steps
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.sgd import rates, schedule
-from gpukit.factorization.solvers.sgd.chunks import cpu as chunking
-from gpukit.factorization.solvers.sgd.chunks.table import (
+from gpukit.factorization.solvers import rates
+from gpukit.factorization.solvers.sgd import cpu as chunking
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd.chunk_table import (
     CLASSES,
     balance_quads,
     chunk_table,

@@ -8,7 +8,7 @@ from support import assert_within_budget
 from factorization.solvers.squares import naive
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares import plan
-from gpukit.factorization.solvers.squares.arrays import Data
+from gpukit.factorization.solvers.squares.plan import Data
 
 OTHERS = 41
 DAMPING, ENDS = np.float32(2.0), (200, np.float32(1e-7))  # ENDS: steps, tolerance of conjugate gradients

@@ -19,10 +19,10 @@ pytestmark = pytest.mark.kernel
 
 from gpukit._cuda import cuda
 from gpukit.factorization.solvers.squares import gpu, plan
-from gpukit.factorization.solvers.squares.arrays import Data, Terms
-from gpukit.factorization.solvers.squares.kernels.cholesky import make_solve_by_cholesky
-from gpukit.factorization.solvers.squares.kernels.gradients import THREADS, make_solve_by_gradients
-from gpukit.factorization.solvers.squares.kernels.gram import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers.squares.cholesky_kernels import make_solve_by_cholesky
+from gpukit.factorization.solvers.squares.gradients_kernels import THREADS, make_solve_by_gradients
+from gpukit.factorization.solvers.squares.gram_kernels import as_matrix, make_gram_of_pieces, sum_of_grams
+from gpukit.factorization.solvers.squares.plan import Data, Terms
 
 COUNTS = (0, 1, 2, 33, 0, 70)
 

@@ -14,9 +14,9 @@ from factorization.solvers.squares.inputs import (
     table_of,
 )
 from gpukit.factorization.solvers.squares import cpu, plan
-from gpukit.factorization.solvers.squares.arrays import Terms
 from gpukit.factorization.solvers.squares.formulas import inverse_pivot, quotient
-from gpukit.factorization.solvers.squares.twins.gradients import solve_by_gradients
+from gpukit.factorization.solvers.squares.gradients_twins import solve_by_gradients
+from gpukit.factorization.solvers.squares.plan import Terms
 
 COUNTS = (0, 1, 2, 33, 0, 300, 7, 16, 0)
 

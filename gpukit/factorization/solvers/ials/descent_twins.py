@@ -1,0 +1,72 @@
+"""CPU twin of descent_kernels.py."""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.factorization.solvers.squares.formulas import ZERO, quotient
+from gpukit.scheduler import by_block
+
+
+@njit
+def _applied(owner, decay, sums, shared, way, out):
+    """out = sum of a row's pieces + (S + lambda I) times its direction."""
+    for f in range(out.size):
+        out[f] = decay * way[f]
+    for piece in range(owner[1], owner[1] + owner[2]):
+        out += sums[piece]
+    for g in range(out.size):
+        line, own = shared[g], way[g]
+        for f in range(out.size):
+            out[f] += own * line[f]
+
+
+@njit
+def _dot(x, y):
+    """Return x y."""
+    total = ZERO
+    for f in range(x.size):
+        total += x[f] * y[f]
+    return total
+
+
+@njit
+def _times(matrix, x, out):
+    """out = symmetric matrix times x."""
+    out[:] = ZERO
+    for g in range(out.size):
+        line, own = matrix[g], x[g]
+        for f in range(out.size):
+            out[f] += own * line[f]
+
+
+@by_block(lambda owners: owners.shape[0])
+def begin_descent(start, stop, owners, decays, sums, shared, inverse, ways, left, rests, table):
+    """Twin of kernels.descent.begin_descent."""
+    width = ways.shape[1]
+    for owner in range(start, stop):
+        row, out = owners[owner, 0], np.empty(width, np.float32)
+        _applied(owners[owner], decays[owner], sums, shared, table[row, :width], out)
+        for f in range(width):
+            left[row, f] = -out[f]
+        _times(inverse, left[row], ways[row])
+        rests[row] = _dot(left[row], ways[row])
+
+
+@by_block(lambda owners: owners.shape[0])
+def descend(start, stop, owners, decays, sums, shared, inverse, last, ways, left, rests, table):
+    """Twin of kernels.descent.descend."""
+    width = ways.shape[1]
+    for owner in range(start, stop):
+        row, out = owners[owner, 0], np.empty(width, np.float32)
+        way, rest, own = ways[row], left[row], table[row]
+        _applied(owners[owner], decays[owner], sums, shared, way, out)
+        step = quotient(rests[row], _dot(way, out))
+        for f in range(width):
+            own[f] += step * way[f]
+            rest[f] -= step * out[f]
+        if not last:
+            _times(inverse, rest, out)
+            before, rests[row] = rests[row], _dot(rest, out)
+            turn = quotient(rests[row], before)
+            for f in range(width):
+                way[f] = out[f] + turn * way[f]

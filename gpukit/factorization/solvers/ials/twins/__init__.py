@@ -1,1 +1,0 @@
-"""CPU twins of kernels/, file by file."""

@@ -1,1 +1,0 @@
-"""GPU kernels of an epoch in batches; twins/ has their CPU twins."""

@@ -1,1 +1,0 @@
-"""CPU twins of kernels/; a row of `seen` has the factors in their order."""

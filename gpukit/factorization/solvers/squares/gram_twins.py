@@ -1,0 +1,76 @@
+"""CPU twin of gram_kernels.py."""
+
+import math
+
+import numpy as np
+
+from gpukit._jit import copy_row, njit
+from gpukit.factorization.model.layout import BIAS, EXTRA
+from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
+from gpukit.scheduler import by_block
+
+STAGED, TOGETHER = 16, 8  # ratings copied to the cache, rows added at once
+
+
+@njit
+def _stage(first, count, data, table, biased, stage):
+    """Load the extended rows (v, 1, z - b) of some ratings, times the roots of their weights; zeros after them."""
+    minor, values, weights = data
+    n = table.shape[1] - EXTRA
+    for t in range(count):
+        other, own = table[minor[first + t]], stage[t]
+        root = F32(math.sqrt(weights[min(first + t, weights.size - 1)]))
+        for f in range(n):
+            own[f] = root * other[f]
+        own[n] = root if biased else ZERO
+        own[n + 1] = root * (values[min(first + t, values.size - 1)] - other[n + BIAS])
+    stage[count:] = ZERO
+
+
+@njit
+def add_products(rows, begin, first, sign, gram):
+    """gram += sign times the products of TOGETHER rows from `begin` on, in its lower half from column `first` on.
+
+    Lines are sliced to begin at 0, so that the compiler knows that indices are not negative, and vectorizes.
+    """
+    p, q, r, s = rows[begin][first:], rows[begin + 1][first:], rows[begin + 2][first:], rows[begin + 3][first:]
+    t, u, v, w = rows[begin + 4][first:], rows[begin + 5][first:], rows[begin + 6][first:], rows[begin + 7][first:]
+    for a in range(gram.shape[0] - first):
+        i, j, k, l = sign * p[a], sign * q[a], sign * r[a], sign * s[a]
+        m, n, o, x = sign * t[a], sign * u[a], sign * v[a], sign * w[a]
+        line = gram[first + a][first:]
+        for b in range(a + 1):
+            line[b] += i * p[b] + j * q[b] + k * r[b] + l * s[b] + m * t[b] + n * u[b] + o * v[b] + x * w[b]
+
+
+@by_block(lambda pieces: pieces.shape[0])
+def gram_of_pieces(start, stop, pieces, minor, values, weights, table, biased, grams):
+    """Twin of kernels.gram.gram_of_pieces."""
+    for piece in range(start, stop):
+        first, length = pieces[piece, 1], pieces[piece, 2]
+        stage = np.empty((STAGED, grams.shape[1]), np.float32)
+        gram = grams[piece]
+        gram[:] = ZERO
+        for done in range(0, length, STAGED):
+            _stage(first + done, min(STAGED, length - done), (minor, values, weights), table, biased, stage)
+            for row in range(0, STAGED, TOGETHER):
+                add_products(stage, row, 0, ONE, gram)
+
+
+@by_block(lambda out: out.shape[1])
+def sum_of_grams(start, stop, grams, out):
+    """Twin of kernels.gram.sum_of_grams."""
+    for a in range(start, stop):
+        total = out[0, a]
+        copy_row(grams[0, a], total)
+        for piece in range(1, grams.shape[0]):
+            total += grams[piece, a]
+
+
+@njit
+def as_matrix(gram, matrix):
+    """Twin of kernels.gram.as_matrix."""
+    for a in range(matrix.shape[0]):
+        for b in range(matrix.shape[0]):
+            inside = max(a, b) < gram.shape[1] - 2
+            matrix[a, b] = gram[0, max(a, b), min(a, b)] if inside else ZERO

@@ -1,0 +1,112 @@
+"""Host steps of the hashes on the GPU; cpu.py has the same functions. Arrays stay on the device."""
+
+import numpy as np
+
+from gpukit._driver import device_array, launch, zeros
+from gpukit.device.upload import to_device
+from gpukit.neighbors.hashes import kernels, plan
+from gpukit.neighbors.plan import blocks
+
+BLOCKS = (128, 96, 64, 32)
+BLOCK = 128
+
+
+def block_of(n_words):
+    """Return the block size of the hashing that leaves the fewest lanes without a word, the larger one if equal."""
+    return min(BLOCKS, key=lambda block: -(-n_words // block) * block)
+
+
+def simlsh_codes(columns, settings, chunk=plan.CHUNK):
+    """See cpu.simlsh_codes; indptr and values of the Columns on the host, users and levels on the device."""
+    weights = plan.level_weights(columns.values, settings.psi)
+    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
+    slices, n_words = plan.whole_slices(plan.sum_slices(columns.indptr, weights)), settings.n_words
+    codes = device_array((len(columns.indptr) - 1, n_words), np.uint32)
+    partials = device_array((max(n_slots, 1), slices, n_words), np.uint32)
+    totals = device_array(max(n_slots, 1), np.int64)
+    block = block_of(n_words)
+    sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
+    grid, sums = (len(units), blocks(n_words, block)), (partials, totals)
+    hash_columns, join_chunks = kernels.make_hash_columns(block, slices), kernels.make_join_chunks(block, slices)
+    launch(hash_columns, grid, block, columns.users, columns.levels, *sent, settings.n_bits, codes, *sums)
+    if len(joins):
+        grid = len(joins), blocks(n_words, block)
+        launch(join_chunks, grid, block, to_device(joins), settings.n_bits, *sums, codes)
+    return codes
+
+
+class Adder:
+    """See cpu.Adder."""
+
+    def __init__(self, columns, weights, slices, settings):
+        slices = plan.whole_slices(slices)
+        self.columns, self.settings, self.block = columns, settings, block_of(settings.n_words)
+        self.sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, settings.n_words))]
+        self.kernels = [make(self.block, slices) for make in (kernels.make_hash_columns, kernels.make_join_chunks)]
+        self.codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
+        self.slices, self.unit_bytes = slices, 4 * slices * settings.n_words
+
+    def add_up(self, units, slots):
+        """See cpu.Adder."""
+        n_bits, n_words = self.settings.n_bits, self.settings.n_words
+        partials, totals = zeros((slots, self.slices, n_words), np.uint32), zeros(slots, np.int64)
+        rated = self.columns.users, self.columns.levels, *self.sent
+        grid = len(units), blocks(n_words, self.block)
+        launch(self.kernels[0], grid, self.block, *rated, to_device(units), n_bits, self.codes, partials, totals)
+        return partials, totals
+
+    def join(self, joins, partials, totals):
+        """See cpu.Adder."""
+        grid = len(joins), blocks(self.settings.n_words, self.block)
+        arguments = to_device(joins), self.settings.n_bits, partials, totals, self.codes
+        launch(self.kernels[1], grid, self.block, *arguments)
+
+
+def add_columns(columns, weights, settings, kept, chunk=plan.CHUNK):
+    """See cpu.add_columns; the arrays of the Sums on the device."""
+    units, joins = plan.sum_units(columns.indptr, chunk)
+    if not len(units):
+        return
+    slices, n_words = kept.sums.shape[1:]
+    partials, totals = device_array((len(units), slices, n_words), np.uint32), device_array(len(units), np.int64)
+    block = block_of(n_words)
+    hash_columns, add_chunks = kernels.make_hash_columns(block, slices), kernels.make_add_chunks(block, slices)
+    sent = [to_device(array) for array in (weights, plan.word_keys(settings.seed, n_words), units)]
+    grid, joins = blocks(n_words, block), to_device(joins)
+    sums = kept.codes, partials, totals
+    launch(hash_columns, (len(units), grid), block, columns.users, columns.levels, *sent, settings.n_bits, *sums)
+    added = joins, settings.n_bits, partials, totals, kept.whole, kept.sums, kept.codes
+    launch(add_chunks, (joins.shape[0], grid), block, *added)
+    launch(kernels.add_totals, blocks(joins.shape[0], BLOCKS[0]), BLOCKS[0], joins, totals, kept.whole)
+
+
+def minhash_codes(columns, settings):
+    """See cpu.minhash_codes; indptr of the Columns on the host, users on the device."""
+    codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
+    keys = plan.hashing_keys(settings.seed, settings.p * settings.q)
+    grid = blocks(codes.size * kernels.WARP, BLOCK)
+    sent = to_device(columns.indptr), columns.users, to_device(keys)
+    launch(kernels.hash_minwise, grid, BLOCK, *sent, settings.n_bits, codes)
+    return codes
+
+
+def projection_codes(columns, settings, chunk=plan.CHUNK):
+    """See cpu.projection_codes; indptr and values of the Columns on the host, users and levels on the device."""
+    weights, keys = plan.level_weights(columns.values, 1), plan.direction_keys(settings.seed, settings.n_bits)
+    units, joins, n_slots = plan.work_units(columns.indptr, chunk)
+    codes = device_array((len(columns.indptr) - 1, settings.n_words), np.uint32)
+    partials = device_array((max(n_slots, 1), settings.n_bits), np.int64)
+    sent, across = [to_device(array) for array in (weights, keys, units)], blocks(settings.n_bits, BLOCK)
+    grid = len(units), across
+    launch(kernels.project_columns, grid, BLOCK, columns.users, columns.levels, *sent, codes, partials)
+    if len(joins):
+        launch(kernels.join_parts, (len(joins), across), BLOCK, to_device(joins), partials, codes)
+    return codes
+
+
+CODES = {"simlsh": simlsh_codes, "minhash": minhash_codes, "projection": projection_codes}
+
+
+def hash_codes(columns, settings):
+    """See cpu.hash_codes."""
+    return CODES[settings.hash](columns, settings)

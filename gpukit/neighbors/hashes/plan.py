@@ -1,0 +1,109 @@
+"""Host preparation of hashes that add columns: the ratings' weights, and the division of columns. Integers only."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.neighbors.columns import whole_multiples
+from gpukit.normals import bits
+from gpukit.random import key
+from gpukit.streams import Keyed
+
+CHUNK = 4095  # most ratings of a unit, which 12 counter slices of simLSH can count
+WEIGHT_LIMIT = 1 << 31
+ROUNDED_WEIGHT = 1 << 20
+SLICES_STEP = 8  # kernels are compiled for sums of this number of bits and its multiples
+
+
+def level_weights(values, psi):
+    """Return Psi(r) = r**psi of each level as int64 weights; a common factor changes no sign in Eq. (3).
+
+    Exact for ratings that are multiples of 2**-8 while the weights stay below 2**31; else rounded to 2**20 steps.
+    """
+    whole = whole_multiples(values)
+    if whole is not None and np.abs(whole**psi).max() < WEIGHT_LIMIT:
+        return (whole**psi).astype(np.int64)
+    weights = np.asarray(values, np.float64) ** psi
+    return np.rint(weights / np.abs(weights).max() * ROUNDED_WEIGHT).astype(np.int64)
+
+
+def work_units(indptr, chunk=CHUNK):
+    """Divide columns into units of at most `chunk` ratings, longest first.
+
+    Returns units (U, 4) int64 rows (item, begin, end, slot), an empty column being one empty unit; joins (J, 3) int64
+    rows (item, first slot, last slot + 1) of the divided columns; and the number of slots. Whole columns have slot -1.
+    """
+    units, pieces, first_unit = cut_columns(indptr, np.maximum(-(-np.diff(indptr) // chunk), 1))
+    cut = pieces[units[:, 0]] > 1
+    units[:, 3] = np.where(cut, np.cumsum(cut) - 1, -1)
+    many = np.flatnonzero(pieces > 1)
+    first_slot = units[first_unit[many], 3]
+    joins = np.stack([many, first_slot, first_slot + pieces[many]], axis=1).astype(np.int64)
+    shorter = (units[:, 1] - units[:, 2]).astype(np.int16)  # which numpy sorts by counting
+    return units.take(np.argsort(shorter, kind="stable"), axis=0), joins, int(cut.sum())
+
+
+def sum_units(indptr, chunk=CHUNK):
+    """Return work_units of sums that are added to stored ones.
+
+    units (U, 4): one or more of every nonempty column, unit u with slot u; joins (J, 3) of these columns.
+    """
+    units, pieces, first_unit = cut_columns(indptr, -(-np.diff(indptr) // chunk))
+    units[:, 3] = np.arange(len(units))
+    there = np.flatnonzero(pieces)
+    return units, np.stack([there, first_unit[there], first_unit[there] + pieces[there]], axis=1).astype(np.int64)
+
+
+def cut_columns(indptr, pieces):
+    """Divide columns into the given numbers of pieces of about equal length.
+
+    Returns units (U, 4) int64, column by column, without slots; pieces (N,); and the first unit of each column (N,).
+    """
+    first_unit = np.cumsum(pieces) - pieces
+    item = np.repeat(np.arange(len(pieces)), pieces)
+    units = np.empty((len(item), 4), np.int64)
+    units[:, 0], units[:, 1], units[:, 2] = item, indptr[item], indptr[item + 1]
+    cut = np.flatnonzero(pieces[item] > 1)  # few, if any
+    if len(cut):
+        whole, begin = item[cut], units[cut, 1]
+        length, count, part = units[cut, 2] - begin, pieces[whole], cut - first_unit[whole]
+        units[cut, 1], units[cut, 2] = begin + part * length // count, begin + (part + 1) * length // count
+    return units, pieces, first_unit
+
+
+class Sums(NamedTuple):
+    """The data that Algorithm 4 stores of N items.
+
+    sums (N, slices, W) uint32, bit-sliced; whole (N,) int64: the sum of |weight| of each; codes (N, W) uint32: the
+    signs of Eq. (3).
+    """
+
+    sums: object
+    whole: object
+    codes: object
+
+
+def whole_slices(bits):
+    """Return the number of slices of stored or compiled sums for sums of this number of bits."""
+    return -(-bits // SLICES_STEP) * SLICES_STEP
+
+
+def word_keys(seed, n_words):
+    """Return the random key of each word of the users' codes H_i, (n_words,) uint32."""
+    return np.array([key(seed, Keyed.SIMLSH_WORDS[word]) for word in range(n_words)], np.uint32)
+
+
+def sum_slices(indptr, weights):
+    """Return the number of bits of the largest possible sum of |weights| over a column, at least 1."""
+    longest = int(np.diff(indptr).max(initial=0))
+    return max(1, (longest * int(np.abs(weights).max(initial=0))).bit_length())
+
+
+def hashing_keys(seed, count):
+    """Return the random key of each hashing, (count,) uint32."""
+    return bits(np.uint32(key(seed, Keyed.MINHASH[0])), count)
+
+
+def direction_keys(seed, n_bits):
+    """Return the random key of the direction of each bit, (n_bits,) uint32."""
+    return bits(np.uint32(key(seed, Keyed.PROJECTION[0])), n_bits)

@@ -1,0 +1,76 @@
+"""Host steps of the searches and the supplement on the CPU; gpu.py has the same functions."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.neighbors.plan import Lists
+from gpukit.neighbors.search import formulas, twins
+from gpukit.neighbors.search.exact import cpu as exact
+from gpukit.runtime.thread_count import get_num_threads
+from gpukit.sorting import cpu as sorting
+
+
+class SearchSteps(NamedTuple):
+    """Steps of a search: the functions of gpukit.neighbors.search."""
+
+    stripes: Callable
+    rows_together: Callable
+
+
+def hamming_stripes(items, settings):
+    """Return stripe(first, keys); see gpukit.neighbors.search."""
+    return lambda first, keys: twins.hamming_distances(items.codes, items.rated, first, keys)
+
+
+def sorted_tables(items, settings):
+    """Return (hashes (q, N) float32, mates (q, N) int32): hashes of each fine hashing, and the sorted items."""
+    shape = settings.q, len(items.codes)
+    hashes, mates = np.empty(shape, np.float32), np.empty(shape, np.int32)
+    twins.table_hashes(items.codes, items.rated, settings.p * settings.bits, hashes)
+    sorting.argsort(hashes.ravel(), sorting.plan(formulas.table_offsets(*shape), np.float32), mates.ravel())
+    return hashes, mates
+
+
+def bucket_stripes(items, settings):
+    """Return stripe(first, keys); see gpukit.neighbors.search."""
+    width, tables = settings.p * settings.bits, sorted_tables(items, settings)
+
+    def stripe(first, keys):
+        twins.fill(keys.ravel(), np.uint32(settings.q))
+        twins.bucket_matches(items.codes, items.rated, width, *tables, first, keys)
+
+    return stripe
+
+
+STEPS = {
+    "hamming": SearchSteps(hamming_stripes, lambda: 1),
+    "buckets": SearchSteps(bucket_stripes, get_num_threads),
+    "exact": SearchSteps(exact.stripes, exact.rows_together),
+}
+
+
+def empty_lists(n_items, n_neighbors):
+    """Return uninitialized Lists."""
+    shape = n_items, n_neighbors
+    return Lists(np.empty(shape, np.int32), np.empty(shape, np.float32), np.empty(n_items, np.int32))
+
+
+def fill_slots(selected, first, worst, seed, lists):
+    """Write the rows of the items first, first + 1, ... of a Lists.
+
+    selected: their (indices (B, K) int32, keys (B, K) uint32), ascending; worst: the first key of a pair that is not a
+    pair of neighbours.
+    """
+    n_items = len(lists.neighbors)
+    key, half = formulas.supplement_key(seed), formulas.permutation_half(n_items)
+    twins.fill_slots(*selected, first, worst, key, half, n_items, *lists)
+
+
+def random_lists(n_items, n_neighbors, seed):
+    """Return the Lists of a search without results."""
+    lists = empty_lists(n_items, n_neighbors)
+    shape = lists.neighbors.shape
+    fill_slots((np.zeros(shape, np.int32), np.zeros(shape, np.uint32)), 0, 0, seed, lists)
+    return lists

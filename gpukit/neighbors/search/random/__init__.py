@@ -1,8 +1,0 @@
-"""Random neighbours, the paper's control group: the supplement fills all slots. O(N K)."""
-
-READS_CODES = False
-
-
-def worst(settings):
-    """Return 0: no key is below it."""
-    return 0

@@ -1,0 +1,116 @@
+"""The documents on one device, and sums over their pairs for changing w; `steps` is the module cpu.py or gpu.py."""
+
+import numpy as np
+
+from gpukit.ranking import level_tree as trees
+from gpukit.ranking.arrays import Partners, Ranks, Sums, Walk
+from gpukit.ranking.problem import share_out
+from gpukit.ranking.solvers.counting import loss_of_pairs
+
+
+class PairSums:
+    """Scores, pair statistics and products of a Problem; base class of the two methods for the statistics.
+
+    walk(v, margin, exact=True) -> (n + 1,) float64: X'W (A'A X v - margin A'e), then v'X'W (A'A X v - 2 margin A'e) +
+    margin p_w, for the active pairs of the last `move`. exact=False: products with X may be in float32.
+    """
+
+    def __init__(self, problem, steps):
+        self.steps, self.problem, self.n = steps, problem, problem.X.shape[1]
+        self.matrix = steps.matrix(problem.X)
+        self.size, tree = len(problem.tree.level), problem.tree
+        self.level, self.offsets = steps.put(tree.level), steps.put(tree.offsets)
+        self.ranks = Ranks(*map(steps.put, (tree.query, tree.rank_level, tree.first_group, tree.group_starts)))
+        self.weights = steps.put(problem.weights)
+        self.scores = steps.empty(self.size, np.float64)
+
+    def gram(self):
+        """Return the weighted covariance of the documents within their queries, (n, n) float64, for all pairs."""
+        return self.matrix.gram(self.offsets, self.ranks.query, self._pulls())
+
+    def gram_diagonal(self):
+        """Return the diagonal of `gram`, (n,) float64, in one pass over X."""
+        return self.matrix.gram_diagonal(self.offsets, self.ranks.query, self._pulls())
+
+    def pair_loss(self):
+        """Return the loss at the current scores, added pair by pair; None on a GPU and for too many pairs."""
+        if not isinstance(self.scores, np.ndarray):
+            return None
+        return loss_of_pairs(self.scores, self.problem.tree, self.problem.weights)
+
+    def _pulls(self):
+        """Return the number of pairs of each document times its query's weight, (l,) on the device."""
+        pulls = self.steps.empty(self.size, np.float64)
+        self.steps.pair_pulls(self.ranks, self.level, self.offsets, self.weights, pulls)
+        return pulls
+
+
+class LevelTreeSums(PairSums):
+    """solver="scan": margins by search in the level tree once per move, prefix sums in every product."""
+
+    def __init__(self, problem, steps):
+        super().__init__(problem, steps)
+        tree, put, empty = problem.tree, steps.put, steps.empty
+        self.over = Walk(*map(put, share_out(problem, steps.walk_blocks())))
+        self.plan = steps.sorting.plan(tree.group_starts.astype(np.int64), np.float64)
+        self.place, self.documents = put(tree.place), put(tree.documents)
+        self.order, self.keys = empty(self.size, np.int32), empty(self.size, np.float64)
+        self.values = [empty(self.size, np.float64), empty(self.size, np.float64)]
+        tables = empty((tree.planes, 2 * tree.arity - 1, self.size), trees.index_dtype(tree.longest))
+        self.partners = Partners(tables, empty((2, self.size), np.int32))
+        room = steps.room(tree.longest, self.n, len(self.over.firsts) - 1)
+        self.product = self.matrix.product(self.over, self.partners, room)
+
+    def move(self, w):
+        """Compute the scores of w and the level tree's tables for them."""
+        steps = self.steps
+        self.matrix.scores(w, self.scores)
+        steps.by_rank(self.scores, self.place, self.keys)
+        steps.sorting.argsort(self.keys, self.plan, self.order)
+        tables = self.partners.tables
+        steps.start_planes(self.order, self.keys, self.ranks, self.documents, tables, self.values[0])
+        for plane in range(self.problem.tree.planes):
+            width = self.problem.tree.arity**plane
+            now, following = self.values[plane % 2], self.values[1 - plane % 2]
+            steps.search_plane(plane, width, self.ranks, self.partners, now, following)
+
+    def walk(self, v, margin, exact=True):
+        """See PairSums."""
+        return self.product(v, float(margin), exact)
+
+
+class SortedSums(PairSums):
+    """Solvers without the level tree: each query is sorted once per move, then `solver` computes every sum.
+
+    solver: p_swx, dcm or ost of steps, (order, scores, level, offsets, u, sums).
+    """
+
+    def __init__(self, problem, steps, solver):
+        super().__init__(problem, steps)
+        tree, empty = problem.tree, steps.empty
+        self.solver = getattr(steps, solver)
+        self.plan = steps.sorting.plan(tree.offsets.astype(np.int64), np.float64)
+        self.order, self.ones = empty(self.size, np.int32), steps.put(np.ones(self.size))
+        self.document_weights = steps.put(problem.weights[tree.query])
+        self.u, self.z, self.loss = (empty(self.size, np.float64) for _ in range(3))
+        self.counts, self.sums = (Sums(*(empty(self.size, np.float64) for _ in range(2))) for _ in range(2))
+
+    def move(self, w):
+        """Compute the scores of w, their order in each query, beta+ and beta-."""
+        self.matrix.scores(w, self.scores)
+        self.steps.sorting.argsort(self.scores, self.plan, self.order)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.ones, self.counts)
+
+    def walk(self, v, margin, exact=True):
+        """See PairSums."""
+        self.matrix.scores(v, self.u)
+        self.solver(self.order, self.scores, self.level, self.offsets, self.u, self.sums)
+        self.steps.combine(self.u, margin, self.counts, self.sums, self.document_weights, self.z, self.loss)
+        return np.append(self.matrix.transposed(self.z), self.steps.total(self.loss))
+
+
+def make_pair_sums(problem, solver, steps):
+    """Return the PairSums of a solver: scan, p-swx, dcm or ost (the last two on the CPU)."""
+    if solver == "scan":
+        return LevelTreeSums(problem, steps)
+    return SortedSums(problem, steps, solver.replace("-", "_"))

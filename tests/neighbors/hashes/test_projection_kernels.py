@@ -1,0 +1,21 @@
+"""Codes by the kernels, launched by the host step, against the twins'."""
+
+import numpy as np
+import pytest
+
+from neighbors.hashes.projection_inputs import oracle_codes
+from neighbors.inputs import case, columns_on_device, unpack
+
+pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
+
+from gpukit.neighbors.hashes import gpu
+
+
+@pytest.mark.parametrize("block", [32, 64])
+@pytest.mark.parametrize("name", ["two items, one bit", "unused high bits", "negative and zero", "one rating a chunk"])
+def test_codes_are_signs_of_projections(name, block, monkeypatch):
+    monkeypatch.setattr(gpu, "BLOCK", block)
+    made, table, settings, chunk = case(name)
+    codes = gpu.projection_codes(columns_on_device(table), settings, chunk).copy_to_host()
+    np.testing.assert_array_equal(unpack(codes, settings.n_bits), oracle_codes(made, settings))
+    assert not unpack(codes, 32 * settings.n_words)[:, settings.n_bits :].any(), "unused high bits must stay zero"
