@@ -4,9 +4,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.selection import twins
-from gpukit.selection.formulas import score_of_key
-
-LAST = np.uint32(0xFFFFFFFF)
+from gpukit.selection.formulas import LAST, score_of_key
 
 
 def smallest(keys, k, limit=LAST):
@@ -17,6 +15,17 @@ def smallest(keys, k, limit=LAST):
     indices = np.empty((keys.shape[0], k), np.int32)
     values = np.empty((keys.shape[0], k), np.uint32)
     twins.select_smallest(keys, np.uint32(limit), indices, values)
+    return indices, values
+
+
+def smallest_listed(begins, sizes, entries, k):
+    """(indices (rows, k) int32, values (rows, k) uint32): the k smallest entries of each row's list.
+
+    begins (rows + 1,) int64, sizes (rows,) int32, entries (n,) uint64: see kernels.select_listed. Ascending; -1 and
+    LAST after the last one.
+    """
+    indices, values = np.empty((len(sizes), k), np.int32), np.empty((len(sizes), k), np.uint32)
+    twins.select_listed(begins, sizes, entries, indices, values)
     return indices, values
 
 

@@ -14,3 +14,10 @@ def smallest(keys, k, limit=LAST):
     values = device_array((keys.shape[0], k), np.uint32)
     launch(kernels.select_smallest, keys.shape[0], kernels.BLOCK_SIZE, keys, np.uint32(limit), indices, values)
     return indices, values
+
+
+def smallest_listed(begins, sizes, entries, k):
+    """(indices (rows, k) int32, values (rows, k) uint32) on the device: as gpukit.selection.cpu.smallest_listed."""
+    indices, values = device_array((sizes.size, k), np.int32), device_array((sizes.size, k), np.uint32)
+    launch(kernels.select_listed, sizes.size, kernels.BLOCK_SIZE, begins, sizes, entries, indices, values)
+    return indices, values
