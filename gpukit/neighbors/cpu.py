@@ -24,6 +24,14 @@ def search(items, settings):
 
 def search_rows(items, settings, runs, lists):
     """Fill the plan.Lists of all items for the query rows first to last (exclusive) of each run; see search."""
+    card, steps = searches.card(settings.search), searches.steps(settings.search, "cpu")
+    select = steps.selections if card.IS_SPARSE else select_keys
+    for first, selected in select(items, settings, runs):
+        supplement.fill_slots(selected, first, card.worst(settings), settings.seed, lists)
+
+
+def select_keys(items, settings, runs):
+    """Yield selections as a sparse search does, from the keys of stripes of query rows."""
     n_items, worst = len(items.rated), searches.card(settings.search).worst(settings)
     steps = searches.steps(settings.search, "cpu")
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
@@ -31,8 +39,7 @@ def search_rows(items, settings, runs, lists):
     for first, last in plan.cut_runs(runs, rows):
         keys = buffer[: last - first]
         stripe(first, keys)
-        selected = selection.smallest(keys, settings.n_neighbors, worst)
-        supplement.fill_slots(selected, first, worst, settings.seed, lists)
+        yield first, selection.smallest(keys, settings.n_neighbors, worst)
 
 
 def find(columns, settings):

@@ -28,6 +28,14 @@ def search(items, settings):
 
 def search_rows(items, settings, runs, lists):
     """See cpu.search_rows."""
+    card, steps = searches.card(settings.search), searches.steps(settings.search, "gpu")
+    select = steps.selections if card.IS_SPARSE else select_keys
+    for first, selected in select(items, settings, runs):
+        supplement.fill_slots(selected, first, card.worst(settings), settings.seed, lists)
+
+
+def select_keys(items, settings, runs):
+    """See cpu.select_keys."""
     n_items, worst = items.rated.size, searches.card(settings.search).worst(settings)
     steps = searches.steps(settings.search, "gpu")
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
@@ -35,8 +43,7 @@ def search_rows(items, settings, runs, lists):
     for first, last in plan.cut_runs(runs, rows):
         keys = buffer[: last - first]
         stripe(first, keys)
-        selected = selection.smallest(keys, settings.n_neighbors, worst)
-        supplement.fill_slots(selected, first, worst, settings.seed, lists)
+        yield first, selection.smallest(keys, settings.n_neighbors, worst)
 
 
 def start(columns, settings):

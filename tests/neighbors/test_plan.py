@@ -49,16 +49,17 @@ def test_a_hash_has_its_step(name):
 @pytest.mark.parametrize("name", search.SEARCHES)
 def test_a_search_has_its_steps(name):
     card = search.card(name)
-    assert card.READS_CODES in (True, False)
+    assert card.READS_CODES in (True, False) and card.IS_SPARSE in (True, False)
     if card.worst(plan.Settings()):
         steps = search.steps(name, "cpu")
-        assert callable(steps.stripes) and steps.rows_together() >= 1
+        assert callable(steps.selections) if card.IS_SPARSE else callable(steps.stripes) and steps.rows_together() >= 1
 
 
 def test_a_further_search_is_an_addition(monkeypatch):
     """A search without codes, by the numbers of ratings of two items."""
     card, steps = ModuleType("circle"), ModuleType("circle.cpu")
-    card.READS_CODES, card.worst, steps.rows_together = False, lambda settings: 1000, lambda: 3
+    card.READS_CODES, card.IS_SPARSE, card.worst = False, False, lambda settings: 1000
+    steps.rows_together = lambda: 3
 
     def stripes(items, settings):
         assert items.codes is None

@@ -5,6 +5,7 @@ equal hashes are adjacent, and their bits are compared. O(q (N + shared pairs));
 """
 
 READS_CODES = True
+IS_SPARSE = False
 
 
 def worst(settings):

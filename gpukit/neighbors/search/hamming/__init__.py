@@ -4,6 +4,7 @@ O(N**2 n_words) words, three of them counted at a time on a GPU; exact.
 """
 
 READS_CODES = True
+IS_SPARSE = False
 
 
 def worst(settings):
