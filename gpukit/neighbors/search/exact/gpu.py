@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import resident
 from gpukit.device.upload import to_device
 from gpukit.neighbors.plan import STRIPE_BYTES, blocks
 from gpukit.neighbors.search.exact import kernels, plan
@@ -23,7 +24,7 @@ def select_pairs(table, numbers, n_neighbors, runs):
     """See cpu.select_pairs; table: users, levels and by_user on the device."""
     n_items, per_thread = len(table.indptr) - 1, RATINGS if len(numbers) else CLICKS
     list_pairs = kernels.make_list_pairs(BLOCK, per_thread, len(numbers) > 0)
-    starts, numbers, rows = to_device(table.indptr), to_device(numbers), table.by_user
+    starts, numbers, rows = to_device(table.indptr), resident(numbers, np.uint32), table.by_user
     pairs, tiles = device_array(n_items, np.int64), blocks(n_items, BLOCK * per_thread)
     warps = kernels.WARP * n_items
     launch(kernels.count_pairs, blocks(warps, BLOCK), BLOCK, starts, table.users, rows.starts, pairs)
