@@ -6,7 +6,7 @@
 | timing.py, process.py | samples of a step on a CPU or GPU; fresh processes                                |
 | checks.py         | checks of results that the benchmarks share                                           |
 | ratings.py, reading.py | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; csv files     |
-| similarity.py, lists.py | similar items and users; recommendation lists                                   |
+| similarity.py, lists.py | similar items and users, exact neighbours; recommendation lists                 |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
 | ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, reading documents             |
 | imputation.py, decompositions.py, recovery.py | imputation: speed, the paper's SVD variants, accuracy     |
@@ -39,6 +39,7 @@ BENCHES = {  # name: module and function
     "command": "ratings.command",
     "first-run": "first_run.first_run",
     "similar": "similarity.similar",
+    "neighbors": "similarity.neighbors",
     "lists": "lists.lists",
     "sorting": "sorting.sorting",
     "lengths": "sorting.lengths",

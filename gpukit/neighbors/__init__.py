@@ -16,14 +16,15 @@ Ties are resolved by the lower item row. A pair without any agreement is not a n
 random neighbours and is never a neighbour. Empty slots are filled with distinct random items, scores NaN.
 
 Cost: hashing O(ratings * p * q * G / 32) words, a few operations each; hamming O(N**2 * p * q * G / 32), buckets O(q *
-(N + shared pairs) + N**2) for the selection, exact O(sum over users of the square of their ratings + N**2); memory O(N
-* (p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q per item). Determinism: integers, a
+(N + shared pairs) + N**2) for the selection, exact O(sum over users of the square of their ratings); memory O(N *
+(p * q * G / 32 + K)) plus a bounded stripe of keys (buckets: 12 more bytes * q per item). Determinism: integers, a
 function of the seed, bitwise equal on CPU and GPU and with any number of threads.
 
     columns.py -> Columns      plan.py -> Settings      cpu.py | gpu.py: find(columns, settings) -> Found, by
     hashes/                    Columns -> codes: simlsh, minhash, projection
     search/                    codes or Columns -> distances: hamming, buckets, exact, random; the supplement: the
                                selection -> neighbours and scores, random items in empty slots
+    item_knn.py                clicks: exact cosines of items, and a recommender by them
     shared.py                  each rank of a parallel.Team has a part of the users' ratings; simLSH's sums are added
 """
 

@@ -25,6 +25,14 @@ def search(items, settings):
 
 def search_rows(items, settings, runs, lists):
     """Fill the plan.Lists of all items for the query rows first to last (exclusive) of each run; see search."""
+    card, steps = CARDS[settings.search], searches.STEPS[settings.search]
+    select = steps.selections if card.is_sparse else select_keys
+    for first, selected in select(items, settings, runs):
+        searches.fill_slots(selected, first, card.worst(settings), settings.seed, lists)
+
+
+def select_keys(items, settings, runs):
+    """Yield selections as a sparse search does, from the keys of stripes of query rows."""
     n_items, worst = len(items.rated), CARDS[settings.search].worst(settings)
     steps = searches.STEPS[settings.search]
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
@@ -32,8 +40,7 @@ def search_rows(items, settings, runs, lists):
     for first, last in plan.cut_runs(runs, rows):
         keys = buffer[: last - first]
         stripe(first, keys)
-        selected = selection.smallest(keys, settings.n_neighbors, worst)
-        searches.fill_slots(selected, first, worst, settings.seed, lists)
+        yield first, selection.smallest(keys, settings.n_neighbors, worst)
 
 
 def find(columns, settings):

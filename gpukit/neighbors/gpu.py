@@ -29,6 +29,14 @@ def search(items, settings):
 
 def search_rows(items, settings, runs, lists):
     """See cpu.search_rows."""
+    card, steps = CARDS[settings.search], searches.STEPS[settings.search]
+    select = steps.selections if card.is_sparse else select_keys
+    for first, selected in select(items, settings, runs):
+        searches.fill_slots(selected, first, card.worst(settings), settings.seed, lists)
+
+
+def select_keys(items, settings, runs):
+    """See cpu.select_keys."""
     n_items, worst = items.rated.size, CARDS[settings.search].worst(settings)
     steps = searches.STEPS[settings.search]
     stripe, rows = steps.stripes(items, settings), plan.stripe_rows(n_items, STRIPE_BYTES, steps.rows_together())
@@ -36,8 +44,7 @@ def search_rows(items, settings, runs, lists):
     for first, last in plan.cut_runs(runs, rows):
         keys = buffer[: last - first]
         stripe(first, keys)
-        selected = selection.smallest(keys, settings.n_neighbors, worst)
-        searches.fill_slots(selected, first, worst, settings.seed, lists)
+        yield first, selection.smallest(keys, settings.n_neighbors, worst)
 
 
 def start(columns, settings):

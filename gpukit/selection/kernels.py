@@ -39,9 +39,16 @@ def slot_of(b):
 
 
 @device
-def entry(keys, row, index, limit, index_bits):
-    """min(key, limit) in front of the index, as one 64-bit integer."""
-    return U64(U64(min(keys[row, U32(index)], limit)) << U64(index_bits)) | U64(index)
+def entry_of_keys(source, row, position):
+    """min(key, limit) in front of the index, as one 64-bit integer; source: (keys (B, n), limit, index_bits)."""
+    keys, limit, index_bits = source
+    return U64(U64(min(keys[row, U32(position)], limit)) << U64(index_bits)) | U64(position)
+
+
+@device
+def listed_entry(source, row, position):
+    """An entry of a list; source: (begins (B + 1,), entries (n,))."""
+    return source[1][U64(source[0][row]) + U64(position)]
 
 
 @device
@@ -51,20 +58,6 @@ def first_entry(indices, values, row, begin, index_bits):
         return U64(0)
     last = U64(U64(values[row, begin - 1]) << U64(index_bits)) | U64(indices[row, begin - 1])
     return U64(last + U64(1))
-
-
-@device
-def count_digits(keys, row, limit, index_bits, least, shift, width, prefix, histogram):
-    """Histogram of the digit at `shift` (width bits) over the entries from least on whose higher bits equal prefix."""
-    thread = cuda.threadIdx.x
-    for b in range(U32(thread), U32(SLOTS), U32(BLOCK_SIZE)):
-        histogram[b] = 0
-    cuda.syncthreads()
-    for index in range(U32(thread), U32(keys.shape[1]), U32(BLOCK_SIZE)):
-        one = entry(keys, row, index, limit, index_bits)
-        if one >= least and one >> U64(shift + width) == prefix:
-            cuda.atomic.add(histogram, slot_of(U32(one >> U64(shift)) & U32((1 << width) - 1)), 1)
-    cuda.syncthreads()
 
 
 @device
@@ -120,31 +113,56 @@ def order_winners(best, k, row, begin, index_bits, indices, values):
         values[row, place] = U32(mine >> U64(index_bits))
 
 
-@device
-def find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer):
-    """(shift, prefix) such that the k smallest entries from least on are those with entry >> shift <= prefix."""
-    shift, prefix, need, size = I32(bits_of(np.int64(limit)) + index_bits), U64(0), k, I32(k + 1)
-    while shift > 0 and size != need:
-        width = min(I32(DIGIT), shift)
-        shift = I32(shift - width)
-        count_digits(keys, row, limit, index_bits, least, shift, width, prefix, histogram)
-        find_digit(histogram, sums, need, answer)
-        prefix = U64(prefix << U64(width)) | U64(answer[0])
-        need, size = I32(need - answer[1]), answer[2]
-    return shift, prefix
+def make_search(entry):
+    """Return (find_last, collect) over the `size` entries of a row: entry(source, row, position), all distinct."""
+
+    @device
+    def count_digits(source, row, size, least, shift, width, prefix, histogram):
+        """Histogram of the digit at `shift` (width bits) over the entries from least on whose higher bits equal
+        prefix."""
+        thread = cuda.threadIdx.x
+        for b in range(U32(thread), U32(SLOTS), U32(BLOCK_SIZE)):
+            histogram[b] = 0
+        cuda.syncthreads()
+        for position in range(U32(thread), U32(size), U32(BLOCK_SIZE)):
+            one = entry(source, row, position)
+            if one >= least and one >> U64(shift + width) == prefix:
+                cuda.atomic.add(histogram, slot_of(U32(one >> U64(shift)) & U32((1 << width) - 1)), 1)
+        cuda.syncthreads()
+
+    @device
+    def find_last(source, row, size, bits, least, k, histogram, sums, answer):
+        """(shift, prefix) such that the k smallest entries from least on are those with entry >> shift <= prefix.
+
+        bits: of the largest entry.
+        """
+        shift, prefix, need, there = I32(bits), U64(0), k, I32(k + 1)
+        while shift > 0 and there != need:
+            width = min(I32(DIGIT), shift)
+            shift = I32(shift - width)
+            count_digits(source, row, size, least, shift, width, prefix, histogram)
+            find_digit(histogram, sums, need, answer)
+            prefix = U64(prefix << U64(width)) | U64(answer[0])
+            need, there = I32(need - answer[1]), answer[2]
+        return shift, prefix
+
+    @device
+    def collect(source, row, size, least, shift, prefix, answer, best):
+        """best[...] = the entries from least on with entry >> shift <= prefix, in no particular order."""
+        if cuda.threadIdx.x == 0:
+            answer[3] = 0
+        cuda.syncthreads()
+        for position in range(U32(cuda.threadIdx.x), U32(size), U32(BLOCK_SIZE)):
+            one = entry(source, row, position)
+            if one >= least and one >> U64(shift) <= prefix:
+                best[cuda.atomic.add(answer, 3, 1)] = one
+        cuda.syncthreads()
+
+    return find_last, collect
 
 
-@device
-def collect(keys, row, limit, index_bits, least, shift, prefix, answer, best):
-    """best[...] = the entries from least on with entry >> shift <= prefix, in no particular order."""
-    if cuda.threadIdx.x == 0:
-        answer[3] = 0
-    cuda.syncthreads()
-    for index in range(U32(cuda.threadIdx.x), U32(keys.shape[1]), U32(BLOCK_SIZE)):
-        one = entry(keys, row, index, limit, index_bits)
-        if one >= least and one >> U64(shift) <= prefix:
-            best[cuda.atomic.add(answer, 3, 1)] = one
-    cuda.syncthreads()
+find_last_key, collect_keys = make_search(entry_of_keys)
+find_last_listed, collect_listed = make_search(listed_entry)
 
 
 @kernel
@@ -161,13 +179,41 @@ def select_smallest(keys, limit, indices, values):
     sums = cuda.shared.array(BLOCK_SIZE, np.int32)
     answer = cuda.shared.array(4, np.int32)
     best = cuda.shared.array(MOST, np.uint64)
-    row, index_bits = U32(cuda.blockIdx.x), I32(bits_of(keys.shape[1] - 1))
+    row, size, index_bits = U32(cuda.blockIdx.x), I32(keys.shape[1]), I32(bits_of(keys.shape[1] - 1))
+    source, bits = (keys, limit, index_bits), I32(bits_of(np.int64(limit)) + index_bits)
     for first in range(0, indices.shape[1], MOST):
         begin, k = I32(first), I32(min(indices.shape[1] - first, MOST))
         least = first_entry(indices, values, row, begin, index_bits)
-        shift, prefix = find_last(keys, row, limit, index_bits, least, k, histogram, sums, answer)
-        collect(keys, row, limit, index_bits, least, shift, prefix, answer, best)
+        shift, prefix = find_last_key(source, row, size, bits, least, k, histogram, sums, answer)
+        collect_keys(source, row, size, least, shift, prefix, answer, best)
         order_winners(best, k, row, begin, index_bits, indices, values)
+        cuda.syncthreads()
+
+
+@kernel
+def select_listed(begins, sizes, entries, indices, values):
+    """Per row the k smallest entries of its list, ascending; (-1, 2**32 - 1) after the last one.
+
+    begins (B + 1,) int64: row b's list begins there; sizes (B,) int32: its entries; entries (n,) uint64: a key in front
+    of 32 bits of an index below 2**31, no two of a row equal; indices (B, k) int32 and values (B, k) uint32 (the keys),
+    overwritten.
+    Launch: grid B, block 256.   Deterministic: yes, exact, for any order of a list.   Source: as select_smallest.
+    """
+    histogram = cuda.shared.array(SLOTS, np.int32)
+    sums = cuda.shared.array(BLOCK_SIZE, np.int32)
+    answer = cuda.shared.array(4, np.int32)
+    best = cuda.shared.array(MOST, np.uint64)
+    row = U32(cuda.blockIdx.x)
+    size, source = sizes[row], (begins, entries)
+    wanted = I32(min(I32(indices.shape[1]), size))
+    for slot in range(I32(wanted + cuda.threadIdx.x), I32(indices.shape[1]), BLOCK_SIZE):
+        indices[row, slot], values[row, slot] = I32(-1), FULL
+    for first in range(0, wanted, MOST):
+        begin, k = I32(first), I32(min(wanted - first, MOST))
+        least = first_entry(indices, values, row, begin, 32)
+        shift, prefix = find_last_listed(source, row, size, I32(64), least, k, histogram, sums, answer)
+        collect_listed(source, row, size, least, shift, prefix, answer, best)
+        order_winners(best, k, row, begin, 32, indices, values)
         cuda.syncthreads()
 
 
@@ -176,4 +222,11 @@ def smallest(keys, k, limit=LAST):
     indices = device_array((keys.shape[0], k), np.int32)
     values = device_array((keys.shape[0], k), np.uint32)
     launch(select_smallest, keys.shape[0], BLOCK_SIZE, keys, np.uint32(limit), indices, values)
+    return indices, values
+
+
+def smallest_listed(begins, sizes, entries, k):
+    """(indices (rows, k) int32, values (rows, k) uint32) on the device: as gpukit.selection.twins.smallest_listed."""
+    indices, values = device_array((sizes.size, k), np.int32), device_array((sizes.size, k), np.uint32)
+    launch(select_listed, sizes.size, BLOCK_SIZE, begins, sizes, entries, indices, values)
     return indices, values

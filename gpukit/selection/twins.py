@@ -4,9 +4,9 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.scheduler import by_block
-from gpukit.selection.formulas import score_of_key
+from gpukit.selection.formulas import LAST, score_of_key
 
-LAST = np.uint32(0xFFFFFFFF)
+HALF, MASK = np.uint64(32), np.uint64(0xFFFFFFFF)
 
 
 @njit
@@ -37,6 +37,33 @@ def select_smallest(start, stop, keys, limit, indices, values):
                 size = min(size + 1, k)
 
 
+@njit
+def insert_entry(entry, size, best):
+    """Put an entry in order into best[:size]; the last one drops out of a full list."""
+    slot = min(size, best.size - 1)
+    while slot > 0 and best[slot - 1] > entry:
+        best[slot] = best[slot - 1]
+        slot -= 1
+    best[slot] = entry
+
+
+@by_block(lambda indices: indices.shape[0])
+def select_listed(start, stop, begins, sizes, entries, indices, values):
+    """Twin of kernels.select_listed; one pass over a list, as select_smallest."""
+    k = indices.shape[1]
+    best = np.empty(k, np.uint64)
+    for row in range(start, stop):
+        size = 0
+        for entry in entries[begins[row] : begins[row] + sizes[row]]:
+            if size < k or entry < best[k - 1]:
+                insert_entry(entry, size, best)
+                size = min(size + 1, k)
+        for slot in range(k):
+            there = slot < size
+            indices[row, slot] = np.int32(best[slot] & MASK) if there else np.int32(-1)
+            values[row, slot] = np.uint32(best[slot] >> HALF) if there else LAST
+
+
 def smallest(keys, k, limit=LAST):
     """(indices (rows, k) int32, values (rows, k) uint32): the k smallest of each row of keys (rows, n) uint32.
 
@@ -45,6 +72,17 @@ def smallest(keys, k, limit=LAST):
     indices = np.empty((keys.shape[0], k), np.int32)
     values = np.empty((keys.shape[0], k), np.uint32)
     select_smallest(keys, np.uint32(limit), indices, values)
+    return indices, values
+
+
+def smallest_listed(begins, sizes, entries, k):
+    """(indices (rows, k) int32, values (rows, k) uint32): the k smallest entries of each row's list.
+
+    begins (rows + 1,) int64, sizes (rows,) int32, entries (n,) uint64: see kernels.select_listed. Ascending; -1 and
+    LAST after the last one.
+    """
+    indices, values = np.empty((len(sizes), k), np.int32), np.empty((len(sizes), k), np.uint32)
+    select_listed(begins, sizes, entries, indices, values)
     return indices, values
 
 

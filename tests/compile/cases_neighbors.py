@@ -10,6 +10,10 @@ HASH = (
     "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], int64, uint32[:, ::1], uint32[:, :, ::1], "
     "int64[::1]"
 )
+PAIRS = (
+    "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, int64[::1], "
+    "uint64[::1], int32[::1]"
+)
 TABLES = "uint32[:, ::1], uint8[::1], int64, float32[:, ::1]"
 
 CASES = [
@@ -54,11 +58,22 @@ CASES = [
         shared=10 << 10,
     ),
     Case(
-        "neighbors.exact.pair_distances[512, 7]",
-        exact.make_pair_distances(512, 7),
-        "int64[::1], int32[::1], uint8[::1], int64[::1], int32[::1], uint8[::1], uint32[::1], int64, uint32[:, ::1]",
+        "neighbors.exact.count_pairs", exact.count_pairs, "int64[::1], int32[::1], int64[::1], int64[::1]", registers=40
+    ),
+    Case(
+        "neighbors.exact.list_pairs[512, 7, True]",
+        exact.make_list_pairs(512, 7, True),
+        PAIRS,
         registers=32,
         spills=304,  # ends of parts, not the addition of ratings
+        float64_ok=True,
+    ),
+    Case(
+        "neighbors.exact.list_pairs[512, 21, False]",
+        exact.make_list_pairs(512, 21, False),
+        PAIRS,
+        registers=32,
+        spills=304,
         float64_ok=True,
     ),
     Case("neighbors.fill", hamming.fill, "uint32[::1], int64", registers=40),

@@ -13,12 +13,13 @@ from gpukit.neighbors.hashes import cpu as minhash_cpu
 from gpukit.neighbors.hashes import kernels as minhash
 from gpukit.neighbors.hashes import plan
 from gpukit.neighbors.hashes.plan import direction_keys, hashing_keys
-from gpukit.neighbors.plan import Items, Settings
+from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search.exact import cpu as exact_cpu
 from gpukit.neighbors.search.exact import kernels as exact
+from gpukit.neighbors.search.exact import twins as exact_twins
 from gpukit.neighbors.search.exact.plan import whole_numbers
 
-FAR, MANY, BLOCK, U32 = 2**32 - 9, 2**26, 32, np.uint32
+FAR, MANY, BLOCK, U32, U64 = 2**32 - 9, 2**26, 32, np.uint32, np.uint64
 
 
 @pytest.fixture
@@ -27,19 +28,40 @@ def table():
     return columns(ratings(20, 4, 0.8, [1, 2, 4], seed=3))
 
 
-def test_distances_of_the_last_items(table):
-    n_items, rows = MANY + 4, table.by_user
+@pytest.mark.parametrize("is_clicks", [False, True])
+@pytest.mark.parametrize("room, tile", [(20, 0), (2000, -1)])
+def test_pairs_of_the_last_items(table, is_clicks, room, tile):
+    """By a hash table, and by the last tile."""
+    n_items, rows, per_thread, n_rows = MANY + 4, table.by_user, 64, 2**7
     by_item = with_tail(MANY, table.indptr + FAR), with_tail(FAR, table.users), with_tail(FAR, table.levels)
     items = with_tail(FAR, (rows.others + MANY).astype(np.int32))
     by_user = rows.starts + FAR, items, with_tail(FAR, rows.codes)
-    keys, near = sparse((2**7, n_items), U32), np.empty((4, 4), U32)
-    grid, kernel = (-(-n_items // BLOCK), 2**7), exact.make_pair_distances(BLOCK, 1)
-    numbers = whole_numbers(table.values, 20)
-    blocks = [(grid[0] - 1, row, 0) for row in range(124, 128)]
-    run_blocks(kernel, grid, BLOCK, blocks, *by_item, *by_user, numbers, n_items - 128, keys)
-    exact_cpu.stripes(Items(table, None, None), Settings(1, search="exact"))(0, near)
-    np.testing.assert_array_equal(keys[-4:, -4:], near)
-    assert (near < 2**31).any()
+    numbers = np.empty(0, U32) if is_clicks else whole_numbers(table.values, 20)
+    kernel, grid = (
+        exact.make_list_pairs(BLOCK, per_thread, not is_clicks),
+        (n_rows, -(-n_items // (BLOCK * per_thread))),
+    )
+    begins, sizes = FAR + room * np.arange(n_rows + 1), np.zeros(n_rows, np.int32)
+    entries = sparse(FAR + room * n_rows, U64)
+    blocks = [(row, range(grid[1])[tile], 0) for row in range(n_rows - 4, n_rows)]
+    arguments = *by_item, *by_user, numbers, n_items - n_rows, begins, entries, sizes
+    run_blocks(kernel, grid, BLOCK, blocks, *arguments)
+    ((_, (expected, keys)),) = exact_cpu.select_pairs(table, numbers, 4, [(0, 4)])
+    assert (expected >= 0).any()
+    for begin, size, own, found in zip(begins[-5:], sizes[-4:], expected, keys):
+        listed = np.sort(entries[begin : begin + size])
+        assert len(listed) == (own >= 0).sum()
+        np.testing.assert_array_equal((listed & U64(2**32 - 1)).astype(int) - MANY, own[:size])
+        np.testing.assert_array_equal((listed >> U64(32)).astype(U32), found[:size])
+
+
+def test_counts_of_pairs_of_the_last_items(table):
+    rows, pairs = table.by_user.starts, np.empty(4, np.int64)
+    found = sparse(MANY + 4, np.int64)
+    by_item = with_tail(MANY, table.indptr + FAR), with_tail(FAR, table.users)
+    run_blocks(exact.count_pairs, MANY + 4, BLOCK, [(MANY + j, 0, 0) for j in range(4)], *by_item, rows + FAR, found)
+    exact_twins.count_pairs(table.indptr, table.users, rows, pairs)
+    np.testing.assert_array_equal(found[-4:], pairs)
 
 
 def test_minwise_codes_of_the_last_items(table):

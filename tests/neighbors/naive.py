@@ -1,5 +1,6 @@
 """Oracle of simLSH: Eq. 3 and Algorithm 1 in plain loops and float64, and the exact similarities."""
 
+import math
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -109,4 +110,15 @@ def gsm_of_matrix(ratings, shrink=100.0):
         similarity = n / (n + shrink) * np.where((spread > 1e-9) & (spread.T > 1e-9) & (n > 1), rho, 0)
     similarity[~np.isfinite(similarity)] = 0
     np.fill_diagonal(similarity, 0)
+    return similarity
+
+
+def cosines(clicked, damping=10.0):
+    """Return (N, N) float64: c_ij / (sqrt(c_i c_j) + damping) of clicks (M, N), 0 for an item with itself."""
+    columns = [set(np.flatnonzero(column).tolist()) for column in clicked.T]
+    similarity = np.zeros((len(columns), len(columns)))
+    for i, one in enumerate(columns):
+        for j, other in enumerate(columns):
+            if i != j and one & other:
+                similarity[i, j] = len(one & other) / (math.sqrt(len(one) * len(other)) + damping)
     return similarity

@@ -19,6 +19,7 @@ SQUARES = "factorization/solvers/squares/test_kernels.py::test_"
 SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
 ORDERS = "ratings/orders/test_kernels.py::test_"
 RESIDENT = "ratings/orders/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
+EXACT = "neighbors/search/exact/test_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/test_simlsh_kernels.py::test_"
 BUCKETS = "neighbors/search/test_buckets_kernels.py::test_"
@@ -186,8 +187,10 @@ CASES = {
     "neighbors.search.kernels.fill": MISSED,
     "neighbors.search.kernels.table_hashes": MISSED,
     "neighbors.search.kernels.bucket_matches": MISSED,
-    "neighbors.search.exact.kernels.pair_distances": (
-        "neighbors/search/exact/test_kernels.py::test_pair_distances[half stars, sparse-64-2]"
+    "neighbors.search.exact.kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32-1]",
+    "neighbors.search.exact.kernels.list_pairs": (
+        f"{EXACT}pairs_of_ratings[half stars, sparse-64-2]",
+        f"{EXACT}pairs_of_clicks[few meet-32-1]",
     ),
     "neighbors.search.kernels.hamming_distances": (
         "neighbors/search/test_hamming_kernels.py::test_hamming_distances[5-3-33-16]"
@@ -232,6 +235,7 @@ CASES = {
     "ratings.orders.kernels.rank_ids": RESIDENT,
     "ratings.orders.kernels.as_single": "ratings/orders/test_resident.py::test_as_single_and_its_twin[float64]",
     "ratings.orders.kernels.first_repeat": f"{ORDERS}first_repeat[rows0-2]",
+    "selection.kernels.select_listed": "selection/test_kernels.py::test_select_listed[lists of any length]",
     "selection.kernels.select_smallest": (
         "selection/test_kernels.py::test_select_smallest[few keys]",
         "selection/test_kernels.py::test_select_smallest[one more than a turn]",

@@ -27,3 +27,28 @@ def keys(case):
     """Return (keys (B, n) uint32, k, limit) of a case."""
     make, k, limit = CASES[case]
     return np.asarray(make(np.random.default_rng(5)), np.uint32), k, limit
+
+
+LISTS = {  # sizes of the lists, k, number of different keys
+    "lists of any length": ((0, 1, 5, 40, 3), 5, 4),
+    "empty lists": ((0, 0), 3, 1),
+    "one entry each": ((1, 1, 1), 1, 2**32),
+    "more than all": ((9, 33), 40, 2**32),
+    "ties": ((300, 65), 70, 2),
+    "more than a turn": ((1100, 1024), 1030, 50),
+}
+
+
+def lists(case):
+    """Return (begins (B + 1,) int64, sizes (B,) int32, entries (n,) uint64 in random order, k) of a case of LISTS.
+
+    Lists have unused entries, 0, behind them.
+    """
+    sizes, k, n_keys = LISTS[case]
+    rng, slack = np.random.default_rng(8), 3
+    begins = np.append(0, np.cumsum(np.array(sizes) + slack))
+    entries = np.zeros(begins[-1], np.uint64)
+    for begin, size in zip(begins, sizes):
+        keys, indices = rng.integers(0, n_keys, size, dtype=np.uint64), rng.permutation(3 * size + 1)[:size]
+        entries[begin : begin + size] = keys << np.uint64(32) | indices.astype(np.uint64)
+    return begins, np.array(sizes, np.int32), entries, k

@@ -19,3 +19,13 @@ def test_select_smallest(case):
     expected = np.array(naive.smallest(keys, k, limit))
     np.testing.assert_array_equal(indices, expected[:, :, 0])
     np.testing.assert_array_equal(values, expected[:, :, 1])
+
+
+@pytest.mark.parametrize("case", inputs.LISTS)
+def test_select_listed(case):
+    begins, sizes, entries, k = inputs.lists(case)
+    indices, values = np.full((len(sizes), k), 7, np.int32), np.zeros((len(sizes), k), np.uint32)
+    launch(kernels.select_listed, len(sizes), kernels.BLOCK_SIZE, begins, sizes, entries, indices, values)
+    expected = np.array(naive.smallest_listed(begins, sizes, entries, k))
+    np.testing.assert_array_equal(indices, expected[:, :, 0])
+    np.testing.assert_array_equal(values, expected[:, :, 1])

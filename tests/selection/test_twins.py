@@ -34,3 +34,12 @@ def test_scores_of_rows_of_keys():
     found = twins.scores(keys)
     assert found.dtype == np.float32
     np.testing.assert_array_equal(found, given)
+
+
+@pytest.mark.parametrize("case", inputs.LISTS)
+def test_select_listed(case):
+    given = inputs.lists(case)
+    indices, values = twins.smallest_listed(*given)
+    expected = np.array(naive.smallest_listed(*given))
+    np.testing.assert_array_equal(indices, expected[:, :, 0])
+    np.testing.assert_array_equal(values, expected[:, :, 1])

@@ -7,7 +7,7 @@
 | judge.py        | a predictor's lists over the full ranking, users in tiles                                  |
 | sampled.py      | one click against 99 sampled negatives, as in NCF; ties count by their mean                |
 | negatives.py    | files of sampled negatives                                                                 |
-| baselines.py    | popularity and item kNN, for comparison                                                    |
+| baselines.py    | popularity, for comparison (item kNN: gpukit/neighbors/item_knn.py)                        |
 | significance.py | paired significance tests over users                                                       |
 
 Known clicks are never in a list, so known test clicks are left out and counted, as are those of unknown items.

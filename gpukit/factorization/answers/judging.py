@@ -192,11 +192,5 @@ def baseline_scores(baseline, found):
 
     NaN for items that it does not know.
     """
-    out = np.empty(found.items.shape, np.float32)
-    step = max(1, SCORES_AT_ONCE // (1 + baseline.n_items))
-    for first in range(0, len(out), step):
-        part = slice(first, first + step)
-        scores = baseline.scores(found.users[part])
-        scores = np.column_stack((scores, np.full(len(scores), np.nan, np.float32)))
-        out[part] = np.take_along_axis(scores, found.items[part], axis=1)
-    return out
+    out = baseline.pair_scores(found.users, np.minimum(found.items, baseline.n_items - 1))
+    return np.where(found.items < baseline.n_items, out, np.float32(np.nan))

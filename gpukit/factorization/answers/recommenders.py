@@ -4,11 +4,13 @@ from functools import cached_property
 
 import numpy as np
 
-from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
+from gpukit.device import resolve
+from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_in_rows, clicks_of
 from gpukit.evaluation.splits import before_last
 from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.factorization.serve import in_rows_of
+from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.ratings import Ratings
 from gpukit.ratings.pairs import pairs_of
 
@@ -70,7 +72,8 @@ class Lister:
     def baselines(self):
         """Return (Popularity, ItemKNN) trained on the clicks of the model."""
         n_items = len(self.item_ids)
-        return Popularity(self.learned, n_items, self.known), ItemKNN(self.learned, n_items, self.known)
+        near = ItemKNN(self.learned, n_items, self.known, device=resolve(self.model.device))
+        return Popularity(self.learned, n_items, self.known), near
 
 
 class Newcomers(Lister):

@@ -103,7 +103,7 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
     def complete(solved, checkpoints=None):
         """Return the final State of the trained one."""
         with clock("neighbours"):
-            state = blended(solved, clicks, plan)
+            state = blended(solved, prepared, plan)
         if plan.mixed:
             with clock("training"):
                 second_course = second(prepared, estimator, plan, progress, resumed.second if resumed else None)

@@ -10,17 +10,19 @@ The kernels of Eq. (1) compute it. Nothing is trained.
 
 import numpy as np
 
-from gpukit.evaluation.lists.baselines import similarities
+from gpukit.neighbors.item_knn import click_neighbors
+from gpukit.neighbors.search.formulas import in_list
+from gpukit.scheduler import by_block
 
 MOST_NEIGHBORS = 50
 
 
-def blended(state, clicks, plan):
-    """Return the State with the neighbourhood of settings.Settings, if any."""
+def blended(state, prepared, plan):
+    """Return the State with the neighbourhood of settings.Settings, if any; prepared: prepared.PreparedClicks."""
     if not plan.blend:
         return state
-    neighbors, likeness = alike(clicks, min(MOST_NEIGHBORS, plan.n_neighbors))
-    return joined(state, neighbors, likeness, plan.blend)
+    nearest = alike(prepared.orders(plan), min(MOST_NEIGHBORS, plan.n_neighbors), prepared.device)
+    return joined(state, *nearest, plan.blend)
 
 
 def joined(state, neighbors, likeness, share):
@@ -34,21 +36,23 @@ def joined(state, neighbors, likeness, share):
     return state._replace(user_factors=factors, neighbors=neighbors, influence=influence)
 
 
-def alike(clicks, k):
+def alike(orders, k, device):
     """Return (neighbors (N, k) int32, likeness (N, k) float32) of items.
 
-    The most similar are first; likeness is 0 for items without a common user.
+    The most similar are first; likeness is 0 for items without a common user. orders: of the clicks, on the Device.
     """
-    from scipy import sparse
-
-    shape = clicks.shape
-    table = sparse.csr_matrix((np.ones(len(clicks), np.float32), (clicks.users, clicks.items)), shape)
-    found = similarities(table).tocsc()
-    neighbors, likeness = np.zeros((shape[1], k), np.int32), np.zeros((shape[1], k), np.float32)
-    for item in range(shape[1]):
-        mine = slice(*found.indptr[item : item + 2])
-        best = np.argsort(-found.data[mine], kind="stable")[:k]
-        neighbors[item, : len(best)] = found.indices[mine][best]
-        likeness[item, : len(best)] = found.data[mine][best]
-        neighbors[item, len(best) :] = np.setdiff1d(np.arange(k + 1), neighbors[item, : len(best)])[: k - len(best)]
+    neighbors, likeness = click_neighbors(orders, k, device)
+    fill_gaps(neighbors)
     return neighbors, likeness
+
+
+@by_block(lambda neighbors: len(neighbors))
+def fill_gaps(start, stop, neighbors):
+    """Complete each row of neighbors (N, k), -1 after the last, by the first items that it lacks."""
+    for row in range(start, stop):
+        item = np.int32(0)
+        for slot in range(neighbors.shape[1]):
+            if neighbors[row, slot] < 0:
+                while in_list(item, neighbors, row, slot):
+                    item += np.int32(1)
+                neighbors[row, slot] = item

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
+from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.implicit import hold_out, mix, start
@@ -17,6 +17,7 @@ from gpukit.factorization.implicit.evaluator import DEPTH, Evaluator, make_trial
 from gpukit.factorization.objective import goal_of
 from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.trial import simplest_of
+from gpukit.neighbors.item_knn import ItemKNN
 
 WORK, WORK_PER_CLICK = 2.5e9, 6.0e3  # limit for AXES, and again for FACTORS, in evaluator.units, 2.5 ns each
 SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it
@@ -281,8 +282,8 @@ def baseline_rows(evaluator):
     """Return the rows of popularity and item kNN on held-out clicks."""
     clicks, users = evaluator.prepared.clicks, evaluator.users
     known, rows = clicks_of(clicks.users, clicks.items, clicks.shape), []
-    for kind in (Popularity, ItemKNN):
-        plain = kind(known, clicks.shape[1])
+    n_items = clicks.shape[1]
+    for plain in (Popularity(known, n_items), ItemKNN(known, n_items, device=evaluator.prepared.device)):
         lists = np.concatenate([items for _, items in plain.lists(users, min(DEPTH, clicks.shape[1]))])
         rows.append(make_trial(None, measure_lists(lists, evaluator.judges), [], plain.name).row)
     return rows

@@ -8,7 +8,7 @@ import numpy as np
 
 from gpukit.device.engine import engine
 from gpukit.factorization.implicit import mix, start
-from gpukit.factorization.implicit.blend import MOST_NEIGHBORS, alike, joined
+from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.prepare import training_data
@@ -96,8 +96,7 @@ def solved(state, prepared, plan, which, asked):
     near = np.zeros((len(items), 0), np.int32)
     grown = start.State(*side, np.zeros((len(items), 2, 0), np.float32), near)
     if plan.blend:
-        grown = joined(grown._replace(), *alike(clicks, min(MOST_NEIGHBORS, plan.n_neighbors)), plan.blend)
-        grown = grown._replace(user_factors=users)
+        grown = blended(grown, prepared, plan)._replace(user_factors=users)
     return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
 
 

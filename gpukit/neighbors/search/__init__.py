@@ -11,7 +11,14 @@ slots.
     exact     the folder exact/: shrunk Pearson correlations
     random    the paper's control group. O(N K)
 
-All are exact. STEPS of cpu.py and gpu.py has for each search but `random`
+All are exact. A sparse search lists pairs instead of keys of all of them. STEPS of cpu.py and gpu.py has for a sparse
+search
+
+    selections(items, settings, runs) -> iterator of (first, (indices (B, K) int32, keys (B, K) uint32)): the smallest
+    keys of the query items first, first + 1, ...; the keys after the last pair are `worst` or more. runs: [(first item,
+    last item + 1)]
+
+and for each other search but `random`
 
     stripes(items, settings) -> stripe(first, keys): write keys (B, N) uint32, the distances of the query items first,
     first + 1, ..., first + B - 1 from all items. items: gpukit.neighbors.plan.Items
@@ -28,15 +35,20 @@ SEARCHES = get_args(Search)
 
 
 class Card(NamedTuple):
-    """reads_codes: True if a search needs codes; worst(settings): the first key that is not one of neighbours."""
+    """What is known of a search.
+
+    reads_codes: True if it needs codes; is_sparse: True if it lists pairs; worst(settings): the first key that is not
+    one of neighbours.
+    """
 
     reads_codes: bool
+    is_sparse: bool
     worst: Callable
 
 
 CARDS = {
-    "hamming": Card(True, lambda settings: settings.n_bits),
-    "buckets": Card(True, lambda settings: settings.q),
-    "exact": Card(exact.READS_CODES, exact.worst),
-    "random": Card(False, lambda settings: 0),
+    "hamming": Card(True, False, lambda settings: settings.n_bits),
+    "buckets": Card(True, False, lambda settings: settings.q),
+    "exact": Card(exact.READS_CODES, exact.IS_SPARSE, exact.worst),
+    "random": Card(False, False, lambda settings: 0),
 }

@@ -47,7 +47,7 @@ def bucket_stripes(items, settings):
 STEPS = {
     "hamming": SearchSteps(hamming_stripes, lambda: 1),
     "buckets": SearchSteps(bucket_stripes, get_num_threads),
-    "exact": SearchSteps(exact.stripes, exact.rows_together),
+    "exact": exact,
 }
 
 

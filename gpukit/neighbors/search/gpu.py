@@ -67,7 +67,7 @@ def bucket_stripes(items, settings):
 STEPS = {
     "hamming": SearchSteps(hamming_stripes, lambda: kernels.TILE),
     "buckets": SearchSteps(bucket_stripes, lambda: BLOCK // kernels.MATCH_LANES),
-    "exact": SearchSteps(exact.stripes, exact.rows_together),
+    "exact": exact,
 }
 
 

@@ -1,9 +1,8 @@
-"""Popularity and item kNN against plain loops; lists omit known items, ties are resolved by the lower row."""
+"""Popularity: lists omit known items, ties are resolved by the lower row."""
 
 import numpy as np
 import pytest
 
-from evaluation import naive
 from gpukit.evaluation.lists import baselines
 from gpukit.evaluation.lists.clicks import clicks_of
 
@@ -35,40 +34,26 @@ def listed(made, n):
     return [line for _, items in made.lists(np.arange(USERS), n) for line in items.tolist()]
 
 
-def test_popularity(clicked, known, monkeypatch):
-    monkeypatch.setattr(baselines, "TILE_BYTES", 5 * 8 * ITEMS)
+@pytest.mark.parametrize("n", [1, 6, ITEMS])
+def test_popularity(clicked, known, n, monkeypatch):
+    monkeypatch.setattr(baselines, "TILE", 5 * n)
     made = baselines.Popularity(known, ITEMS)
     counts = np.broadcast_to(clicked.sum(axis=0), clicked.shape)
-    assert (made.scores(np.arange(USERS)) == counts).all()
-    assert listed(made, 6) == expected_lists(counts, clicked, 6)
-
-
-@pytest.mark.parametrize("neighbors", [3, ITEMS, 50])
-def test_item_knn(clicked, known, neighbors, monkeypatch):
-    monkeypatch.setattr(baselines, "NEIGHBORS", neighbors)
-    monkeypatch.setattr(baselines, "TILE_BYTES", 3 * 8 * ITEMS)
-    made = baselines.ItemKNN(known, ITEMS)
-    scores, own = naive.knn_scores(clicked, neighbors, baselines.SHRINKAGE), made.scores(np.arange(USERS))
-    np.testing.assert_allclose(own, scores, rtol=1e-5, atol=1e-6)
-    assert made.share == 1 and listed(made, 5) == expected_lists(own, clicked, 5)
-
-
-def test_with_many_clicks_a_part_of_the_users_is_counted(clicked, known, monkeypatch):
-    monkeypatch.setattr(baselines, "PRODUCTS", 0.5 * float(known.counts() @ known.counts()))
-    made = baselines.ItemKNN(known, ITEMS, seed=3)
-    assert made.share == pytest.approx(0.5)
-    taken = np.random.default_rng(3).random(USERS) < 0.5
-    part = np.where(taken[:, None], clicked, False)
-    like = naive.knn_scores(part, baselines.NEIGHBORS, baselines.SHRINKAGE)
-    np.testing.assert_allclose(made.scores(np.flatnonzero(taken)), like[taken], rtol=1e-5, atol=1e-6)
+    items = np.tile(np.arange(ITEMS), (USERS, 1))
+    assert (made.pair_scores(np.arange(USERS), items) == counts).all()
+    assert listed(made, n) == expected_lists(counts, clicked, n)
 
 
 def test_lists_for_others_than_were_learned_from(clicked, known):
     given = clicked[::-1][:, ::-1]
-    others = clicks_of(*np.nonzero(given), given.shape)
-    for kind in (baselines.Popularity, baselines.ItemKNN):
-        made = kind(known, ITEMS, others)
-        scores = made.scores(np.arange(USERS))
-        assert listed(made, 5) == expected_lists(scores, given, 5)
-    like = kind(known, ITEMS).weights.toarray()
-    np.testing.assert_allclose(scores, given @ like, rtol=1e-5, atol=1e-6)
+    made = baselines.Popularity(known, ITEMS, clicks_of(*np.nonzero(given), given.shape))
+    assert listed(made, 5) == expected_lists(np.broadcast_to(clicked.sum(axis=0), given.shape), given, 5)
+
+
+def test_lists_are_completed_behind_what_they_have(known, clicked):
+    lists = np.full((USERS, 4), -1, np.int32)
+    lists[2, :2] = np.flatnonzero(~clicked[2])[[1, 0]]
+    baselines.complete(known.indptr, known.items, np.arange(USERS), np.arange(ITEMS, dtype=np.int32), lists)
+    rest = np.flatnonzero(~clicked[2])
+    assert lists[2].tolist() == [rest[1], rest[0], *rest[2:4]]
+    assert lists[1].tolist() == [-1] * 4 and lists[0].tolist() == [0, 1, 2, 3]

@@ -5,9 +5,10 @@ import pytest
 from support import data
 
 from gpukit.bench.clicks import ncf_data
-from gpukit.evaluation.lists.baselines import ItemKNN, Popularity
+from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.answers.judging import baseline_scores
+from gpukit.neighbors.item_knn import ItemKNN
 
 
 @pytest.mark.slow

@@ -13,6 +13,7 @@ from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
 from gpukit.ratings import Ratings, as_ratings
+from gpukit.ratings.orders.order import order_ratings
 
 
 def timed(seed=3):
@@ -277,7 +278,7 @@ def test_two_models_in_one_score_as_both():
 @pytest.mark.parametrize("share", [0.3, 1.0])
 def test_a_neighbourhood_beside_the_factors(share):
     train, _ = clicks()
-    near, likeness = blend.alike(train, 6)
+    near, likeness = blend.alike(order_ratings(train, cpu()), 6, cpu())
     fitted = LSHMF(n_factors=4, n_epochs=2, solver="ials", regularization=0.01, device="cpu")
     fitted.set_params(unobserved_weight=0.3).fit(train)
     state, plain = fitted._state, fitted.predict(pairs_of(train))
@@ -305,7 +306,8 @@ def ids_of(ratings):
 def test_cosines_of_who_clicked():
     table = np.array([[1, 1, 0, 0], [1, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1]], bool)
     users, items = (side.astype(np.int32) for side in np.nonzero(table))
-    near, likeness = blend.alike(Ratings(users, items, np.ones(len(users), np.float32), np.arange(4), np.arange(4)), 2)
+    made = Ratings(users, items, np.ones(len(users), np.float32), np.arange(4), np.arange(4))
+    near, likeness = blend.alike(order_ratings(made, cpu()), 2, cpu())
     both = table.T.astype(float) @ table
     counts = np.diag(both)
     cosine = both / (np.sqrt(np.outer(counts, counts)) + 10)

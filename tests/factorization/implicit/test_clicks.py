@@ -5,9 +5,11 @@ import pytest
 
 from factorization.implicit.planted import clicks, hits
 from gpukit import load_model
+from gpukit.device import cpu
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.ratings import Ratings
+from gpukit.ratings.orders.order import order_ratings
 
 
 def make(kind=MatrixFactorization, **parameters):
@@ -202,7 +204,7 @@ def test_the_neighbourhood_of_an_unknown_user_counts():
     fitted.chosen_["blend"] = 0.3
     from gpukit.factorization.implicit.blend import alike, joined
 
-    fitted._state = joined(fitted._state, *alike(train, 5), 0.3)
+    fitted._state = joined(fitted._state, *alike(order_ratings(train, cpu()), 5, cpu()), 0.3)
     users = train.user_ids[:10]
     known, _ = fitted.recommend(users, n=5)
     mine = part(train, train.users < 10)

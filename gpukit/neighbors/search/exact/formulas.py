@@ -1,7 +1,8 @@
-"""Scalar functions of the exact search: two sums per word, and the key of a pair.
+"""Scalar functions of the exact search: two sums per word, and the keys of a pair.
 
-Ratings are whole numbers x of one item, y of the other. Three words contain all six sums over their common raters: a
-sum of squares or products in the lower bits, a plain sum or the count in the upper ones.
+A pair of click columns has one sum, the number of common users. Ratings are whole numbers x of one item, y of the
+other. Three words contain all six sums over their common raters: a sum of squares or products in the lower bits, a
+plain sum or the count in the upper ones.
 
     own: (sum x^2, sum x)     other: (sum y^2, sum y)     both: (sum x y, n)
 
@@ -14,9 +15,11 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.neighbors.formulas import NOBODY, bit_length
+from gpukit.selection.formulas import descending_key
 
 U32, I64 = np.uint32, np.int64
 SHRINKAGE = 100  # lambda_rho of the paper's section 5.3
+DAMPING = 10  # of the cosine: common users at which a pair of rare items counts half, about
 SQUARE_BITS = 35  # bits of a 64-bit word for the sum of squares or products
 COUNT_BITS = 28  # bits for the plain sum or the count
 PART = 12  # bits of the number of users of a part
@@ -59,3 +62,13 @@ def pair_key(own, other, both):
     spread = math.sqrt(np.float64(n * xx - x * x) * np.float64(n * yy - y * y))
     similarity = (np.float64(n) * np.float64(shared)) / (np.float64(n + SHRINKAGE) * spread)
     return U32((ONE - similarity) * SCALE)
+
+
+@njit(fastmath=False)
+def cosine_key(own, other, both):
+    """Return the key of a damped cosine of clicks, the largest first: both / (sqrt(own other) + DAMPING), float32.
+
+    own, other: users of each item; both: common users, above 0.
+    """
+    length = math.sqrt(np.float64(own) * np.float64(other))
+    return descending_key(np.float32(np.float64(both) / (length + np.float64(DAMPING))))

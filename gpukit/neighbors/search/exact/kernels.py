@@ -1,4 +1,4 @@
-"""GPU kernel of the exact search; twins.py has it for the CPU."""
+"""GPU kernels of the exact search; twins.py has them for the CPU."""
 
 import functools
 
@@ -6,125 +6,215 @@ import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
 from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search.exact.formulas import packing, pair_key, wide
+from gpukit.neighbors.search.exact.formulas import cosine_key, packing, pair_key, wide
 from gpukit.primitives.search import lower_bound
+from gpukit.primitives.warp import group_sum
 
 I32, U32, U64, I64 = np.int32, np.uint32, np.uint64, np.int64
 FULL = U32(0xFFFFFFFF)
 WARP = 32
 LEVELS = 256
 REGISTERS = 32  # four blocks of 512 per multiprocessor: 0.49 s for Netflix's shape (H200), 0.57 s without this limit
-WORDS = 3  # words of a pair's sums: own, other, both
+FREE = U32(0xFFFFFFFF)  # a slot of the hash table
+SPREAD = U32(2654435769)  # 2**32 over the golden ratio: Fibonacci hashing
+
+
+@kernel
+def count_pairs(starts, users, rows, pairs):
+    """pairs[i] = the ratings of all users of item i: the work of a query, and a bound of the items that it meets.
+
+    starts (N + 1,) int64 and users (n,) int32: users by item; rows (M + 1 or more,) int64: of the same ratings by user;
+    pairs (N,) int64, overwritten.
+    Launch: grid ceil(32 N / block), any block of whole warps.   Deterministic: yes, exact.   Source: a warp per item.
+    """
+    thread = I64(cuda.grid(1))
+    item, lane = thread // WARP, thread % WARP
+    if item < pairs.size:
+        total = I64(0)
+        for t in range(starts[U64(item)] + lane, starts[U64(item) + U64(1)], I64(WARP)):
+            user = U64(users[U64(t)])
+            total += rows[user + U64(1)] - rows[user]
+        total = group_sum(total, WARP)
+        if lane == 0:
+            pairs[item] = total
 
 
 @device
-def add_row(items, codes, numbers, span, first_item, x, shift, sums):
-    """Add the ratings of one user, whose rating of the query is x, for the items of the tile: the span of their row."""
-    lane, tile = U32(cuda.threadIdx.x % WARP), U32(sums.shape[1])
+def slot_of(sums, table, item, slots):
+    """Return the slot of an item in the hash table sums[table : table + slots], slots a power of two; claim it if new.
+
+    The table must have a free slot.
+    """
+    slot = U32(U32(item * SPREAD) >> U32(16)) & U32(slots - 1)
+    while True:
+        before = cuda.atomic.cas(sums, table + slot, FREE, U32(item))
+        if before == FREE or before == U32(item):
+            return slot
+        slot = U32(slot + U32(1)) & U32(slots - 1)
+
+
+@device
+def add_row(row, span, numbers, x, shift, view, sums, ratings):
+    """Add the ratings of one user, whose rating of the query is x, for the items of the view: the span of their row."""
+    (items, codes), (low, count, pitch, table) = row, view
     own, one = U32(U32(x * x) + U32(x << shift)), U32(U32(1) << shift)
-    for t in range(span[0] + I64(lane), span[1], I64(WARP)):
-        j, y = U32(items[U64(t)] - first_item), numbers[codes[U64(t)]]
-        if j < tile:
-            cuda.atomic.add(sums, (0, j), own)
-            cuda.atomic.add(sums, (1, j), U32(U32(y * y) + U32(y << shift)))
-            cuda.atomic.add(sums, (2, j), U32(U32(x * y) + one))
+    for t in range(span[0] + I64(cuda.laneid), span[1], I64(WARP)):
+        j = U32(items[U64(t)] - low)
+        if j < count:
+            slot = j if table == 0 else slot_of(sums, table, j, pitch)
+            if ratings:
+                y = numbers[codes[U64(t)]]
+                cuda.atomic.add(sums, slot, own)
+                cuda.atomic.add(sums, pitch + slot, U32(U32(y * y) + U32(y << shift)))
+                cuda.atomic.add(sums, U32(2) * pitch + slot, U32(U32(x * y) + one))
+            else:
+                cuda.atomic.add(sums, slot, U32(1))
 
 
 @device
-def span_of(rows, items, user, first_item, n_tile):
-    """Return the range of a user's row within the tile: first and last rating + 1."""
+def span_of(rows, items, user, view):
+    """Return the range of a user's row within the view: first and last rating + 1."""
+    low, count, _, table = view
     begin, end = rows[U64(user)], rows[U64(user) + U64(1)]
-    begin = lower_bound(items, first_item, begin, end)
-    return begin, lower_bound(items, I64(first_item + n_tile), begin, end)
+    if table == 0:
+        begin = lower_bound(items, low, begin, end)
+        end = lower_bound(items, I64(low) + I64(count), begin, end)
+    return begin, end
 
 
 @device
-def add_users(users, levels, rows, items, codes, numbers, part, first_item, shift, sums):
+def add_users(column, rows, row, numbers, part, shift, view, sums, ratings):
     """Add the users part[0]:part[1] of the query's column; each lane loads a user's row, all lanes of the warp process
     it."""
-    lane = U32(cuda.threadIdx.x % WARP)
+    users, levels = column
     for group in range(part[0], part[1], WARP):
-        t, begin, end, x = I64(group) + I64(lane), I64(0), I64(0), I32(0)
+        t, begin, end, x = I64(group) + I64(cuda.laneid), I64(0), I64(0), I32(0)
         if t < part[1]:
-            begin, end = span_of(rows, items, users[U64(t)], first_item, sums.shape[1])
-            x = I32(numbers[levels[U64(t)]])
+            begin, end = span_of(rows, row[0], users[U64(t)], view)
+            if ratings:
+                x = I32(numbers[levels[U64(t)]])
         for other in range(min(I64(WARP), part[1] - group)):
             span = cuda.shfl_sync(FULL, begin, other), cuda.shfl_sync(FULL, end, other)
-            add_row(items, codes, numbers, span, first_item, U32(cuda.shfl_sync(FULL, x, other)), shift, sums)
+            add_row(row, span, numbers, U32(cuda.shfl_sync(FULL, x, other)), shift, view, sums, ratings)
 
 
 @device
-def clear(count, source, sums, numbers, totals):
+def clear(count, source, view, sums, numbers, totals):
     """Zero the sums of a block and the totals of its threads, and load the whole numbers of the levels."""
+    _, _, pitch, table = view
     for t in range(U32(cuda.threadIdx.x), U32(source.size), U32(cuda.blockDim.x)):
         numbers[t] = source[t]
+    for t in range(U32(cuda.threadIdx.x), U32(sums.size), U32(cuda.blockDim.x)):
+        sums[t] = FREE if table != 0 and t >= table else U32(0)
     for k in range(count):
-        for word in range(WORDS):
-            sums[word, place(k)] = U32(0)
+        for word in range(totals.shape[0]):
             totals[word, k] = I64(0)
 
 
 @device
 def place(k):
-    """Return the position of the thread's item number k in the tile."""
+    """Return the slot of the thread's item number k."""
     return U32(cuda.threadIdx.x + k * cuda.blockDim.x)
 
 
 @device
-def take_sums(count, sums, shift, totals):
+def take_sums(count, sums, pitch, shift, totals, ratings):
     """Move a part's sums of the thread's items to its totals."""
     for k in range(count):
-        for word in range(WORDS):
-            totals[word, k] += wide(sums[word, place(k)], shift)
-            sums[word, place(k)] = U32(0)
+        if place(k) < pitch:
+            for word in range(totals.shape[0]):
+                at = U32(U32(word) * pitch + place(k))
+                totals[word, k] += wide(sums[at], shift) if ratings else I64(sums[at])
+                sums[at] = U32(0)
 
 
 @device
-def write_keys(count, totals, query, row, first_item, keys):
-    """Keys of the thread's items."""
+def key_of(totals, k, item, query, starts, ratings):
+    """Return the key of the thread's item number k; NOBODY if it is no neighbour."""
+    if item == query:
+        return NOBODY
+    if ratings:
+        return pair_key(totals[0, k], totals[1, k], totals[2, k])
+    if totals[0, k] == I64(0):
+        return NOBODY
+    own, other = starts[U64(query) + U64(1)] - starts[U64(query)], starts[U64(item) + U64(1)] - starts[U64(item)]
+    return cosine_key(own, other, totals[0, k])
+
+
+@device
+def list_items(count, totals, query, row, view, sums, starts, begins, entries, sizes, ratings):
+    """Append the keys and the numbers of the thread's items to the row's list."""
+    low, there, pitch, table = view
     for k in range(count):
-        item, key = I64(first_item + place(k)), pair_key(totals[0, k], totals[1, k], totals[2, k])
-        keys[row, item] = NOBODY if item == query else key
+        slot, key, item = place(k), NOBODY, U32(0)
+        if slot < (there if table == 0 else pitch):
+            item = U32(low + slot) if table == 0 else sums[table + slot]
+            key = key_of(totals, k, I64(item), query, starts, ratings)
+        votes = U32(cuda.ballot_sync(FULL, key != NOBODY))
+        first = I32(0)
+        if cuda.laneid == 0 and votes != U32(0):
+            first = I32(cuda.atomic.add(sizes, row, I32(cuda.popc(votes))))
+        first = cuda.shfl_sync(FULL, first, 0)
+        if key != NOBODY:
+            before = I32(cuda.popc(U32(votes & U32(cuda.lanemask_lt()))))
+            entries[begins[U64(row)] + I64(first + before)] = U64(U64(key) << U64(32)) | U64(item)
 
 
 @functools.cache
-def make_pair_distances(block_size, per_thread):
-    """Return pair_distances for blocks of block_size threads (a multiple of 32) and tiles of block_size * per_thread
-    items."""
-    tile, warps = block_size * per_thread, block_size // WARP
+def make_list_pairs(block_size, per_thread, ratings):
+    """Return list_pairs for blocks of block_size threads (a multiple of 32) and tiles of block_size * per_thread items.
+
+    ratings: whether keys are correlations of ratings, instead of cosines of clicks.
+    """
+    tile, warps, words = block_size * per_thread, block_size // WARP, 3 if ratings else 1
+    size, slots = words * tile, 1 << ((words * tile // (words + 1)).bit_length() - 1)
+    most = 3 * slots // 4  # items in the hash table, whose slots have a word more
 
     @kernel(fastmath=False, max_registers=REGISTERS)
-    def pair_distances(starts, users, levels, rows, items, codes, levels_whole, first, keys):
-        """keys[b, j] of the shrunk correlation of items first + b and j, over the users that rated both.
+    def list_pairs(starts, users, levels, rows, items, codes, levels_whole, first, begins, entries, sizes):
+        """Append to list b every pair of the item first + b that is a pair of neighbours: its key and the other item.
 
-        The key is 2**31 (1 - S) rounded down, and 2**32 - 1 for S <= 0 and for the item itself.
+        Ratings: the shrunk correlation S over the users that rated both, if above 0; key 2**31 (1 - S) rounded down.
+        Clicks: the damped cosine of the users, if they share any; the key of formulas.cosine_key.
 
         starts (N + 1,) int64, users (n,) int32 and levels (n,) uint8: ratings by item; rows (M + 1 or more,) int64,
         items (n,) int32 and codes (n,) uint8: the same by user, items ascending; levels_whole (L,) uint32: a level as a
-        whole number, ascending from 0; first int, item of the first query row; keys (B, N) uint32, written.
-        Launch: grid (ceil(N / tile), B), block block_size.   Deterministic: yes, exact (integer atomics).
-        Source: the paper's S = n / (n + lambda_rho) rho; a block sums a tile of items for one query in shared memory.
+        whole number, ascending from 0; empty for clicks, whose levels and codes are not read. first int, item of the
+        first query row; begins (B + 1,) int64: list b is entries[begins[b] : begins[b + 1]], long enough for the lower
+        of N and count_pairs; entries (m,) uint64, the key in front of 32 bits of the item, written in any order; sizes
+        (B,) int32, 0 before: items of each list.
+        Launch: grid (B, ceil(N / tile)), block block_size.
+        Deterministic: yes, exact (integer atomics), but for the order of a list.
+        Source: the paper's S = n / (n + lambda_rho) rho; a block sums a tile of items for one query in shared memory,
+        or in a hash table all items of a query that meets few.
         """
-        sums = cuda.shared.array((WORDS, tile), np.uint32)
+        sums = cuda.shared.array(size, np.uint32)
         numbers = cuda.shared.array(LEVELS, np.uint32)
-        totals = cuda.local.array((WORDS, per_thread), np.int64)
-        row, first_item = I64(cuda.blockIdx.y), I64(cuda.blockIdx.x) * I64(tile)
+        totals = cuda.local.array((words, per_thread), np.int64)
+        row, n_items = I64(cuda.blockIdx.x), I64(starts.size - 1)
         query, warp = I64(first) + row, I64(cuda.threadIdx.x // WARP)
-        users_a_part, shift = packing(I64(levels_whole[levels_whole.size - 1]))
-        left = min(I64(tile), keys.shape[1] - first_item) - I64(cuda.threadIdx.x)
-        own = I32((max(left, I64(0)) + block_size - 1) // block_size)  # a constant would put totals into registers
-        clear(own, levels_whole, sums, numbers, totals)
+        few = n_items > tile and begins[U64(row) + U64(1)] - begins[U64(row)] <= most
+        if few and cuda.blockIdx.y > 0:
+            return
+        low = I32(cuda.blockIdx.y * tile)
+        view = low, U32(n_items if few else min(I64(tile), n_items - low)), U32(tile), U32(0)
+        if few:
+            view = low, U32(n_items), U32(slots), U32(words * slots)
+        users_a_part, shift = packing(I64(levels_whole[levels_whole.size - 1])) if ratings else (I64(1 << 31), 0)
+        # a constant would put totals into registers
+        own = I32((I64(slots if few else view[1]) + block_size - 1) // block_size)
+        clear(own, levels_whole, view, sums, numbers, totals)
         cuda.syncthreads()
-        end = starts[U64(query) + U64(1)]
+        end, column, by_user = starts[U64(query) + U64(1)], (users, levels), (items, codes)
         for begin in range(starts[U64(query)], end, I64(users_a_part)):
             stop = min(I64(begin + I64(users_a_part)), end)
             share = I64((stop - begin + warps - 1) // warps)
             mine = begin + warp * share
             part = min(mine, stop), min(mine + share, stop)
-            add_users(users, levels, rows, items, codes, numbers, part, first_item, U32(shift), sums)
+            add_users(column, rows, by_user, numbers, part, U32(shift), view, sums, ratings)
             cuda.syncthreads()
-            take_sums(own, sums, shift, totals)
+            take_sums(own, sums, view[2], U32(shift), totals, ratings)
             cuda.syncthreads()
-        write_keys(own, totals, query, row, first_item, keys)
+        list_items(own, totals, query, row, view, sums, starts, begins, entries, sizes, ratings)
 
-    return pair_distances
+    return list_pairs

@@ -1,4 +1,4 @@
-"""Host preparation of the exact search: ratings as whole numbers."""
+"""Host preparation of the exact search: ratings as whole numbers, and stripes of query rows."""
 
 import math
 
@@ -7,6 +7,7 @@ import numpy as np
 from gpukit.neighbors.columns import whole_multiples
 from gpukit.neighbors.search.exact.formulas import COUNT_BITS, SQUARE_BITS
 
+CHUNKS = 64  # of a stripe: several for each thread
 MOST_STEPS = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
 
 
@@ -33,3 +34,28 @@ def whole_numbers(values, longest):
             return steps.astype(np.uint32)
     span = (values[-1] - values[0]) or 1.0
     return np.rint((values - values[0]) / span * most).astype(np.uint32)
+
+
+def stripes(pairs, runs, n_neighbors, most):
+    """Yield (first row, begins (B + 1,) int64) of stripes of query rows, at least one row each.
+
+    Row b of a stripe lists at most begins[b + 1] - begins[b] items. A stripe has about `most` of these and of its
+    results. pairs (N,): the work of each row; runs: [(first, last + 1)].
+    """
+    capacity = np.minimum(pairs, len(pairs))
+    whole = np.append(0, np.cumsum(capacity + n_neighbors))
+    for first, last in runs:
+        while first < last:
+            stop = int(np.searchsorted(whole, whole[first] + most, "right")) - 1
+            stop = min(max(stop, first + 1), last)
+            yield first, np.append(0, np.cumsum(capacity[first:stop]))
+            first = stop
+
+
+def chunk_edges(begins, n_items):
+    """Return the first rows (C,) of chunks of a stripe, and its end, for threads.
+
+    A chunk clears n_items sums, so it lists half as many items or has one row. There are about CHUNKS or fewer.
+    """
+    marks = np.arange(0, begins[-1], max(1, n_items // 2, begins[-1] // CHUNKS))
+    return np.unique(np.append(np.searchsorted(begins, marks), len(begins) - 1))

@@ -1,4 +1,4 @@
-"""Keys by the kernel against the twin's."""
+"""Pairs by the kernels against the twins'."""
 
 import numpy as np
 import pytest
@@ -7,22 +7,51 @@ from neighbors.inputs import columns, columns_on_device
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit._cuda import cuda
-from gpukit.neighbors.plan import Items, Settings
-from gpukit.neighbors.search.exact import gpu
-from neighbors.search.exact.inputs import SHAPES, case
-from neighbors.search.exact.test_twins import keys_of
+from gpukit.neighbors.search.exact import gpu, plan
+from gpukit.ratings import Ratings
+from neighbors.search.exact.inputs import CLICKS, SHAPES, case, clicks
+from neighbors.search.exact.test_twins import NO_LEVELS, keys_of, whole_keys
+
+
+def kernel_keys(table, numbers, first, n_rows):
+    """Return keys_of by the kernels."""
+    runs = [(first, first + n_rows)]
+    selections = gpu.select_pairs(columns_on_device(table), numbers, len(table.indptr) - 1, runs)
+    return whole_keys(((begin, [array.copy_to_host() for array in selected]) for begin, selected in selections), first)
 
 
 @pytest.mark.parametrize("block, per_thread", [(32, 1), (64, 2)])
 @pytest.mark.parametrize("name", SHAPES)
-def test_pair_distances(name, block, per_thread, monkeypatch):
+def test_pairs_of_ratings(name, block, per_thread, monkeypatch):
     """Tiles of 32 and of 128 items, parts of 1 to 4,095 users."""
     monkeypatch.setattr(gpu, "BLOCK", block)
-    monkeypatch.setattr(gpu, "PER_THREAD", per_thread)
+    monkeypatch.setattr(gpu, "RATINGS", per_thread)
     table = columns(case(name))
-    first, n_rows, n_items = min(2, len(table.indptr) - 3), 0, len(table.indptr) - 1
-    n_rows = min(6, n_items - first)
-    keys = cuda.to_device(np.full((n_rows, n_items), 77, np.uint32))
-    gpu.stripes(Items(columns_on_device(table), None, None), Settings(1, search="exact"))(first, keys)
-    np.testing.assert_array_equal(keys.copy_to_host(), keys_of(table, first, n_rows))
+    first = min(2, len(table.indptr) - 3)
+    n_rows = min(6, len(table.indptr) - 1 - first)
+    numbers = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    np.testing.assert_array_equal(kernel_keys(table, numbers, first, n_rows), keys_of(table, first, n_rows))
+
+
+@pytest.mark.parametrize("block, per_thread", [(32, 1), (64, 3)])
+@pytest.mark.parametrize("name", CLICKS)
+def test_pairs_of_clicks(name, block, per_thread, monkeypatch):
+    """Tiles of 32 and of 192 items, hash tables of 16 and of 64 slots."""
+    monkeypatch.setattr(gpu, "BLOCK", block)
+    monkeypatch.setattr(gpu, "CLICKS", per_thread)
+    table = columns(clicks(name))
+    n_rows = min(9, len(table.indptr) - 1)
+    keys = kernel_keys(table, NO_LEVELS, 0, n_rows)
+    np.testing.assert_array_equal(keys, keys_of(table, 0, n_rows, NO_LEVELS))
+
+
+@pytest.mark.parametrize("met", range(9, 16))
+def test_a_full_hash_table(met, monkeypatch):
+    """A query that meets up to three quarters of 16 slots is counted in a hash table, others in tiles of 32."""
+    monkeypatch.setattr(gpu, "BLOCK", 32)
+    monkeypatch.setattr(gpu, "CLICKS", 1)
+    users = np.zeros(met, np.int32)
+    items = (np.arange(met) * 9 % 70).astype(np.int32)
+    made = Ratings(users, items, np.ones(met, np.float32), np.arange(1), np.arange(70))
+    table = columns(made)
+    np.testing.assert_array_equal(kernel_keys(table, NO_LEVELS, 0, 6), keys_of(table, 0, 6, NO_LEVELS))
