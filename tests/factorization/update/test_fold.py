@@ -89,7 +89,7 @@ def test_as_good_as_an_update(model):
     fitted = make(model, n_epochs=15, n_factors=6).fit(whole.take(~late))
     given, judged = whole.take(late).split(0.3, 1)
     errors = []
-    for user, own in inputs.iterate_users(given, fitted.item_ids_, fitted._scale):
+    for user, own in inputs.iterate_users(given, fitted.item_ids_, None, fitted._scale):
         asked = judged.users == user
         z = fold.predict_scores(fitted._state, own, fold.fit_user(fitted._state, own, 0.06), judged.items[asked])
         errors.append(np.clip(z * fitted._scale.deviation + fitted.mean_, 1, 5) - judged.values[asked])
