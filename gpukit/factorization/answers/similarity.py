@@ -16,7 +16,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE
-from gpukit.factorization.twins.rows import products
+from gpukit.factorization.twins.rows import row_products
 from gpukit.scheduler import by_block
 
 
@@ -159,4 +159,4 @@ def cosines(row, factors, others=slice(None), lengths=None):
     """
     mine, theirs = factors[row], factors[others]
     lengths = np.linalg.norm(theirs, axis=1) if lengths is None else lengths
-    return products(theirs, mine) / np.maximum(lengths, LEAST) / np.maximum(np.linalg.norm(mine), LEAST)
+    return row_products(theirs, mine) / np.maximum(lengths, LEAST) / np.maximum(np.linalg.norm(mine), LEAST)

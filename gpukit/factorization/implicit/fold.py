@@ -11,7 +11,7 @@ from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.host import solve_symmetric
-from gpukit.factorization.twins.rows import products
+from gpukit.factorization.twins.rows import row_products
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
@@ -57,7 +57,7 @@ def by_squares(state, plan):
     def products(given, near):
         indptr = np.array([0, len(given.items)])
         user = fold_in(state.item_factors, indptr, given.items, given.z, plan, gram)[0]
-        return plan.factors_share * products(state.item_factors, user).astype(np.float64)
+        return plan.factors_share * row_products(state.item_factors, user).astype(np.float64)
 
     return products
 

@@ -16,7 +16,7 @@ def dot(p, q, n):
 
 
 @njit(nogil=True)
-def products(rows, vector):
+def row_products(rows, vector):
     """Return the dot products (n,) of rows (n, F) with a vector (F,), in the vector's dtype.
 
     For answers to one user: BLAS's threads would wait for each other when several threads ask.

@@ -17,7 +17,7 @@ from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.solvers.sgd.rates import BIAS_DECAY
 from gpukit.factorization.solvers.squares.host import solve_symmetric
-from gpukit.factorization.twins.rows import products
+from gpukit.factorization.twins.rows import row_products
 
 LEAST = 1e-6  # of the ridge, for fewer ratings than factors
 
@@ -53,7 +53,7 @@ def fit_user(state, ratings, decay):
 
 def predict_scores(state, ratings, user, items=slice(None)):
     """Return Eq. (1) for UserParameters and item rows, float64 in z."""
-    scores = products(state.item_factors[items], user.factors)
+    scores = row_products(state.item_factors[items], user.factors)
     scores += state.item_extras[items, BIAS].astype(np.float64) + user.bias
     return scores + neighborhood(state, ratings, user.base, items)
 
