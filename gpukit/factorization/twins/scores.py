@@ -77,7 +77,10 @@ def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, 
 
 @by_block(lambda tables: tables.rated.shape[0])
 def fill_tables(start, stop, users, history, tables):
-    """Twin of kernels.scores.fill_tables."""
+    """Twin of kernels.scores.fill_tables.
+
+    Without neighbours no codes are read, and tables have no rows of them.
+    """
     for group in range(start, stop):
         rated, codes, first = tables.rated[group], tables.codes[group], USERS * group
         rated[:] = 0
@@ -85,4 +88,5 @@ def fill_tables(start, stop, users, history, tables):
             user = users[first + place]
             for t in range(history.indptr[user], history.indptr[user + 1]):
                 rated[history.items[t]] |= U32(1) << U32(place)
-                codes[history.items[t], place] = history.codes[t]
+                if len(codes):
+                    codes[history.items[t], place] = history.codes[t]
