@@ -13,7 +13,6 @@ from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
 from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import MOST_ANSWERS
-from gpukit.factorization.update.fold import best_places
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -219,6 +218,8 @@ def _best(scores, n):
 
     Ties: the lower position first.
     """
+    from gpukit.factorization.update.fold import best_places
+
     places = np.flatnonzero(~np.isnan(scores))
     return places[best_places(scores[places], n)]
 
