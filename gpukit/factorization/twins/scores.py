@@ -28,7 +28,7 @@ def _add_rated(word, codes, levels, base, offset, w, c, found):
             found[2, place] += 1
 
 
-@njit
+@njit(inline="always")
 def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals):
     """Add terms 2 and 3 of Eq. (1) of an item to totals, for each user of a group.
 
