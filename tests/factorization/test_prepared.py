@@ -70,10 +70,12 @@ def test_new_ratings_drop_what_was_prepared(kind):
     assert_same(answers(model), answers(fresh(model)))
 
 
-def test_marked_pairs_drop_what_was_prepared():
+def test_marked_pairs_drop_only_what_was_prepared_of_pairs():
     model = make(MatrixFactorization).fit(planted())
     (first,), _ = model.recommend([7], 3)
+    order = model._prepared["user order"]
     model.mark_seen(([7], first[:1]))
+    assert model._prepared["user order"] is order
     assert model.recommend([7], 2)[0].tolist() == [first[1:].tolist()]
 
 

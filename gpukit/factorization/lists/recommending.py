@@ -165,7 +165,9 @@ class Recommending(Serving):
         known = (users < len(self.user_ids_)) & (items < len(self.item_ids_))
         pairs = np.column_stack((users[known], items[known])).astype(np.int32)
         self._seen = np.unique(np.concatenate((self.seen_pairs(), pairs)), axis=0)
-        vars(self).pop("_prepared", None)
+        prepared = dict(getattr(self, "_prepared", {}))  # a thread that has read the pairs before keeps the other dict
+        prepared.pop("seen", None)
+        self._prepared = prepared
         return self
 
     def seen_pairs(self) -> Int32:
