@@ -7,6 +7,7 @@
 | checks.py         | checks of results that the benchmarks share                                           |
 | ratings.py, reading.py | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; csv files     |
 | similarity.py, lists.py | similar items and users, exact neighbours; recommendation lists                 |
+| serve.py          | single answers, batches and threads of a fitted model; loading its file               |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
 | ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, reading documents             |
 | imputation.py, decompositions.py, recovery.py | imputation: speed, the paper's SVD variants, accuracy     |
@@ -41,6 +42,7 @@ BENCHES = {  # name: module and function
     "similar": "similarity.similar",
     "neighbors": "similarity.neighbors",
     "lists": "lists.lists",
+    "serve": "serve.serve",
     "sorting": "sorting.sorting",
     "lengths": "sorting.lengths",
     "ranking": "ranking.ranking",

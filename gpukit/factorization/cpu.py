@@ -139,7 +139,8 @@ class DeviceModel:
         others, items = layouts.major_first(self.walk, self.parameters.P, self.parameters.Q)
         by_item = self.parameters._replace(P=items, Q=others)
         shape = -(-len(users) // USERS), self.item_rows + 1
-        tables = Tables(np.empty(shape, np.uint32), np.empty((*shape, USERS), np.uint8))
+        codes = np.empty((*shape, USERS) if self.layout.slots else (shape[0], 0, USERS), np.uint8)
+        tables = Tables(np.empty(shape, np.uint32), codes)
         fill_tables(users, self.history, tables)
         keys = np.empty((len(users), self.item_rows), np.uint32)
         of_items = self.near, self.history.levels, by_item, self.layout.n_factors

@@ -13,15 +13,15 @@ Predicted = Literal["warn", "baseline", "error"]  # values of `unknown` for pair
 PREDICTED = get_args(Predicted)
 
 
-def rows_or_unknown(ids, known, what="user"):
+def rows_or_unknown(ids, known, what="user", order=None):
     """Return the rows (n,) int32 of ids in `known`.
 
-    The row of an unknown id is len(known). Raises DataError for values that are not ids.
+    order: as in io.ids.rows_of. The row of an unknown id is len(known). Raises DataError for values that are not ids.
     """
     from gpukit.io.ids import check_fractions, check_types, rows_of
 
     check_types(ids, what)
-    rows = rows_of(ids, known, what)
+    rows = rows_of(ids, known, what, order)
     if np.asarray(known).dtype.kind in "iu":
         check_fractions(ids, rows, what)
     return np.where(rows < 0, np.int32(len(known)), rows).astype(np.int32)
@@ -40,15 +40,16 @@ def refuse_unknown(ids, rows, count, what, advice):
         raise DataError(f"The model does not know {strange.sum():,} of {len(ids):,} {what}s ({names}). {advice}")
 
 
-def known_rows(ids, known, what, unknown, fallback):
-    """Return `rows_or_unknown`; raise DataError for an unknown id if unknown is 'error'.
+def known_rows(model, ids, what, unknown, fallback):
+    """Return the rows of ids in a model; raise DataError for an unknown id if unknown is 'error'.
 
-    fallback: the other value of `unknown`.
+    what: 'user' or 'item'; fallback: the other value of `unknown`.
     """
     check_choice("unknown", unknown, ("error", fallback))
-    rows = rows_or_unknown(ids, known, what)
+    rows = model._rows_of(ids, what)
     if unknown == "error":
-        refuse_unknown(ids, rows, len(known), what, f"Pass unknown={fallback!r} to go on with them.")
+        count = len(getattr(model, f"{what}_ids_"))
+        refuse_unknown(ids, rows, count, what, f"Pass unknown={fallback!r} to go on with them.")
     return rows
 
 

@@ -44,7 +44,7 @@ class Serving(Estimator):
 
     _fitted_by = "item_ids_"
     _facts = ("user_ids_", "item_ids_", "scale_", "mean_", "neighbors_", "feedback_", "device_")
-    _transient = ("_serving",)
+    _transient = ("_serving", "_prepared")
 
     def set_fitted(self, state, rated, scale, user_ids, item_ids):
         """Keep the result of a training or of a model file.
@@ -57,7 +57,28 @@ class Serving(Estimator):
         self.mean_, self.scale_ = scale.mean, (scale.low, scale.high)
         self.neighbors_ = state.neighbors
         self.n_features_in_ = len(item_ids)
-        vars(self).pop("_serving", None)
+        for name in ("_serving", "_prepared"):
+            vars(self).pop(name, None)
+
+    def _prepare(self, name, make):
+        """Return make(), kept under a name until the next set_fitted.
+
+        Threads that come at once may each call make; its result must depend on the fitted model alone.
+        """
+        prepared = vars(self).setdefault("_prepared", {})  # the one of the model that make() reads
+        if name not in prepared:
+            prepared[name] = make()
+        return prepared[name]
+
+    def _rows_of(self, ids, what):
+        """Return the rows (n,) int32 of 'user' or 'item' ids; the row behind the last for unknown ones."""
+        return rows_or_unknown(ids, getattr(self, f"{what}_ids_"), what, self._order_of(what))
+
+    def _order_of(self, what):
+        """Return io.ids.ascending_order of the 'user' or 'item' ids."""
+        from gpukit.io.ids import ascending_order
+
+        return self._prepare(f"{what} order", lambda: ascending_order(getattr(self, f"{what}_ids_")))
 
     @property
     def user_factors_(self) -> Float32:
@@ -120,11 +141,13 @@ class Serving(Estimator):
         """
         self._check_fitted()
         device = devices.resolve(self.device)
-        with _making:
-            kept = getattr(self, name, None)
-            if kept is None or kept[0] != device:
-                kept = device, make(device)
-                setattr(self, name, kept)
+        kept = getattr(self, name, None)
+        if kept is None or kept[0] != device:
+            with _making:
+                kept = getattr(self, name, None)  # another thread may have made it meanwhile
+                if kept is None or kept[0] != device:
+                    kept = device, make(device)
+                    setattr(self, name, kept)
         return kept[1]
 
     def _reported(self, what):
@@ -192,7 +215,7 @@ class Serving(Estimator):
             pairs = in_rows_of(as_ratings(X), self.user_ids_, self.item_ids_)
             return pairs.users, pairs.items
         users, items = pairs_of(X)
-        return rows_or_unknown(users, self.user_ids_), rows_or_unknown(items, self.item_ids_, "item")
+        return self._rows_of(users, "user"), self._rows_of(items, "item")
 
     def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
         """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.

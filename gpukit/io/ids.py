@@ -14,7 +14,7 @@ from gpukit.scheduler import by_block
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
 FLOATS = (float, np.floating)
-PARTS = 16  # parts of the ids that are scanned in parallel
+PARTS, PART = 16, 1 << 16  # parts of the ids that are scanned in parallel; least ids of two parts each
 
 
 def id_array(ids, what="user"):
@@ -127,7 +127,8 @@ def numbered(ids):
 
     ids: (n,) int32 or int64. None if their range is too wide for a table.
     """
-    lows, highs = np.full(PARTS, WIDEST.max), np.full(PARTS, WIDEST.min)
+    parts = min(PARTS, 1 + len(ids) // PART)
+    lows, highs = np.full(parts, WIDEST.max), np.full(parts, WIDEST.min)
     _id_bounds(ids, lows, highs)
     low, high = int(lows.min()), int(highs.max())
     if not len(ids) or not are_close(low, high, len(ids)):
@@ -151,10 +152,11 @@ def _beyond(ids):
     return ids > np.uint64(2**63 - 1) if ids.dtype == np.uint64 else np.zeros(len(ids), dtype=bool)
 
 
-def rows_of(ids, known, what="user"):
+def rows_of(ids, known, what="user", order=None):
     """Return rows (n,) int32 of ids in `known`, else -1.
 
-    Fastest if `known` ascends. Integers match ids stored as text and the reverse: 7 is '7'. Raises as id_array does.
+    order: ascending_order(known) if available, since it costs a pass over `known`. Integers match ids stored as text
+    and the reverse: 7 is '7'. Raises as id_array does.
     """
     ids, known = id_array(ids, what), np.asarray(known)
     if known.dtype.kind not in "biu":
@@ -163,13 +165,20 @@ def rows_of(ids, known, what="user"):
         ids = np.array([_integer(text) for text in ids.tolist()], dtype=object)
         outside = np.array([value is None for value in ids], dtype=bool)
         ids = np.where(outside, 0, ids).astype(np.int64)
-        return np.where(outside, EMPTY, rows_of(ids, known))
+        return np.where(outside, EMPTY, rows_of(ids, known, what, order))
     if not len(known):
         return np.full(len(ids), EMPTY)
-    order = None if (known[1:] > known[:-1]).all() else np.argsort(known, kind="stable")
-    rows = np.minimum(np.searchsorted(known, ids, sorter=order), len(known) - 1)
-    rows = rows if order is None else order[rows]
+    order = ascending_order(known) if order is None else order
+    # Text of another width would convert all of `known`; text cut to its width is unequal to the id.
+    sought = ids.astype(known.dtype) if known.dtype.kind == "U" else ids
+    rows = np.minimum(np.searchsorted(known, sought, sorter=order if len(order) else None), len(known) - 1)
+    rows = order[rows] if len(order) else rows
     return np.where(known[rows] == ids, rows, EMPTY).astype(np.int32)
+
+
+def ascending_order(known):
+    """Return the positions (M,) that sort ids, empty if they ascend."""
+    return np.empty(0, np.int64) if (known[1:] > known[:-1]).all() else np.argsort(known, kind="stable")
 
 
 def _integer(text):
@@ -285,10 +294,10 @@ def _place(keys, slots):
 
 @by_block(lambda lows: len(lows), heavy=True)
 def _id_bounds(start, stop, ids, lows, highs):
-    """Update lows and highs (PARTS,) with the minimum and maximum of each part."""
+    """Update lows and highs (parts,) with the minimum and maximum of each part of the ids."""
     for part in range(start, stop):
         low, high = lows[part], highs[part]  # in registers: parts share a cache line
-        for t in range(len(ids) * part // PARTS, len(ids) * (part + 1) // PARTS):
+        for t in range(len(ids) * part // len(lows), len(ids) * (part + 1) // len(lows)):
             low, high = min(low, ids[t]), max(high, ids[t])
         lows[part], highs[part] = low, high
 

@@ -27,10 +27,12 @@ from factorization.inputs import (
     without_conflicts,
     worths,
 )
-from gpukit.factorization.model.layout import cpu_layout
+from gpukit.factorization.arrays import Parameters, Tables
+from gpukit.factorization.model.layout import BIAS, EXTRA, cpu_layout
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
-from gpukit.factorization.twins.scores import fill_tables, predict_pairs, score_rows
+from gpukit.factorization.twins.scores import ITEMS, fill_tables, predict_pairs, score_rows
+from gpukit.selection import twins as selection
 from gpukit.selection.formulas import score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
@@ -147,6 +149,20 @@ def test_score_rows(n_factors, n_neighbors, hide):
     assert_right_keys(keys, case, users, worth, hide)
 
 
+def test_score_rows_of_more_items_than_a_block_has():
+    """40 users, two groups, in blocks of items; keys are those of each user alone."""
+    n_items, rng = 2 * ITEMS + 3, np.random.default_rng(0)
+    items, users = (rng.integers(-3, 4, (rows, 2 + EXTRA)).astype(np.float32) for rows in (n_items + 1, 41))
+    parameters = Parameters(items, users, *np.zeros((2, 1, 0), np.float32))
+    tables = Tables(rng.integers(0, 2**32, (2, n_items + 1), np.uint32), np.empty((2, 0, 32), np.uint8))
+    rows, worth = np.arange(40, dtype=np.int32), rng.integers(0, 9, n_items).astype(np.float32)
+    keys, none = np.zeros((40, n_items), np.uint32), np.zeros((n_items + 1, 0), np.int32)
+    score_rows(rows, tables, none, levels(), parameters, 2, worth, True, keys)
+    scores = items[:-1, :2] @ users[:40, :2].T + items[:-1, 2 + BIAS, None] + users[:40, 2 + BIAS] + worth[:, None]
+    is_rated = (np.repeat(tables.rated, 32, axis=0)[:40, :-1] >> (rows[:, None] % 32).astype(np.uint32)) & 1 == 1
+    np.testing.assert_array_equal(selection.scores(keys), np.where(is_rated, np.float32(np.nan), scores.T))
+
+
 def test_scores_for_the_unknown_user():
     case = problem(3, 5, walk="items")
     parameters, near = pack(case, cpu_layout(3, 5))
@@ -175,3 +191,6 @@ def test_fill_tables():
     tables = empty_tables(len(users), 40)  # user 40 is unknown, 39 has no ratings
     fill_tables(users, history(case), tables)
     assert_same_tables(tables, tables_of(case, users))
+    without_codes = tables._replace(rated=np.full_like(tables.rated, 9), codes=np.empty((2, 0, 32), np.uint8))
+    fill_tables(users, history(case), without_codes)
+    np.testing.assert_array_equal(without_codes.rated, tables.rated)

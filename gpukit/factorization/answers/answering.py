@@ -12,7 +12,7 @@ from gpukit.errors import DataError
 from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
-from gpukit.factorization.lookup import known_rows, rows_or_unknown
+from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import MOST_ANSWERS
 
 if TYPE_CHECKING:
@@ -33,17 +33,6 @@ PIECE = 1 << 22  # ratings per pass of counting
 
 class Answering(Recommending):
     """A fitted State with similarity, explanations and evaluation of lists."""
-
-    _transient = (*Recommending._transient, "_norms", "_counts")
-
-    def set_fitted(self, *fitted):
-        """Keep a fitted State; drop sums over an older history.
-
-        See Serving.
-        """
-        super().set_fitted(*fitted)
-        for kept in ("_norms", "_counts"):
-            vars(self).pop(kept, None)
 
     def similar_items(
         self, item: int | str, n: int = 10, by: SimilarBy = "evidence", with_evidence: bool = False
@@ -99,8 +88,8 @@ class Answering(Recommending):
         """
         self._check_fitted()
         by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
-        user_row = int(known_rows([user], self.user_ids_, "user", unknown, "baseline")[0])
-        item_row = int(known_rows([item], self.item_ids_, "item", unknown, "baseline")[0])
+        user_row = int(known_rows(self, [user], "user", unknown, "baseline")[0])
+        item_row = int(known_rows(self, [item], "item", unknown, "baseline")[0])
         terms_of = explaining.rating_terms
         if by == "lists":
             from gpukit.factorization.answers.list_shares import list_terms as terms_of
@@ -114,21 +103,17 @@ class Answering(Recommending):
         They measure the evidence for predictions of pairs. users, items: ids, (n,) each. Unknown ids have 0
         (unknown='zero') or raise DataError ('error').
         """
-        of_users, of_items = self.rating_counts()
-        users = known_rows(users, self.user_ids_, "user", unknown, "zero")
-        rows = users, known_rows(items, self.item_ids_, "item", unknown, "zero")
-        return np.append(of_users, 0)[rows[0]], np.append(of_items, 0)[rows[1]]
+        self._check_fitted()
+        rows = known_rows(self, users, "user", unknown, "zero"), known_rows(self, items, "item", unknown, "zero")
+        return tuple(
+            np.where(side < len(counts), counts[np.minimum(side, len(counts) - 1)], 0)
+            for side, counts in zip(rows, self.rating_counts())
+        )
 
     def rating_counts(self) -> tuple[Int64, Int64]:
         """Return the training ratings of each user (M,) and item (N,), int64."""
         self._check_fitted()
-        if not hasattr(self, "_counts"):
-            history, n_items = self._rated, len(self.item_ids_)
-            pieces = [history.items[start : start + PIECE] for start in range(0, len(history.items), PIECE)]
-            counts = shared_out(lambda items: np.bincount(items, minlength=n_items), pieces)
-            of_items = sum(counts, np.zeros(n_items, np.int64))
-            self._counts = np.diff(history.indptr)[: len(self.user_ids_)], of_items
-        return self._counts
+        return self._prepare("counts", lambda: counts_of(self._rated, len(self.user_ids_), len(self.item_ids_)))
 
     def export(self, path: Path, side: Side = "both", vectors: bool = False) -> None:
         """Write factors, biases and numbers of ratings, with their ids, to path.
@@ -193,7 +178,7 @@ class Answering(Recommending):
     def _row_of(self, one, what):
         self._check_fitted()
         known = getattr(self, f"{what}_ids_")
-        row = int(rows_or_unknown([one], known, what)[0])
+        row = int(self._rows_of([one], what)[0])
         if row == len(known):
             raise DataError(
                 f"The model does not know {what} {one!r}; it has {len(known):,}, such as {known[0].item()!r}."
@@ -218,11 +203,12 @@ class Answering(Recommending):
         scores, common = None, None
         if by == "evidence" or count:
             compare = similarity.of_item if what == "item" else similarity.of_user
-            if not hasattr(self, "_norms"):
-                self._norms = similarity.norms_of(self._rated, self._state)
-            scores, common = compare(row, self._rated, self._state, self._norms)
+            norms = self._prepare("norms", lambda: similarity.norms_of(self._rated, self._state))
+            scores, common = compare(row, self._rated, self._state, norms)
         if by == "factors":
-            scores = similarity.cosines(row, getattr(self._state, f"{what}_factors"))
+            factors = getattr(self._state, f"{what}_factors")
+            lengths = self._prepare(f"{what} lengths", lambda: np.linalg.norm(factors, axis=1))
+            scores = similarity.cosines(row, factors, lengths=lengths)
         scores = np.where(scores == 0 if by == "factors" else common == 0, np.float32(np.nan), scores)
         scores[row] = np.nan
         return scores, common
@@ -233,5 +219,14 @@ def _best(scores, n):
 
     Ties: the lower position first.
     """
+    from gpukit.factorization.update.fold import best_places
+
     places = np.flatnonzero(~np.isnan(scores))
-    return places[np.argsort(-scores[places], kind="stable")[:n]]
+    return places[best_places(scores[places], n)]
+
+
+def counts_of(history, n_users, n_items):
+    """Return the ratings of each user (n_users,) and item (n_items,), int64, in a History on the host."""
+    pieces = [history.items[start : start + PIECE] for start in range(0, len(history.items), PIECE)]
+    counts = shared_out(lambda items: np.bincount(items, minlength=n_items), pieces)
+    return np.diff(history.indptr)[:n_users], sum(counts, np.zeros(n_items, np.int64))

@@ -84,22 +84,31 @@ def rows_of_pair(user, item, state, history):
     k = k if item < n else 0
     near, influence = (state.neighbors[item], state.influence[item]) if k else (np.zeros(0, int), np.zeros((2, 0)))
     mine = slice(*history.indptr[user : user + 2])
-    codes = np.zeros(len(state.neighbors), np.uint8)
-    codes[history.items[mine]] = history.codes[mine]
     return PairTerms(
-        *(np.asarray(array, np.float64) for array in (u, v, of_user, of_item)), near, influence, codes[near]
+        *(np.asarray(array, np.float64) for array in (u, v, of_user, of_item)),
+        near,
+        influence,
+        codes_of(near, history.items[mine], history.codes[mine]),
     )
+
+
+def codes_of(near, items, codes):
+    """Return the codes (K,) uint8 of item rows near (K,) in a user's ratings, sorted by item; 0 for unrated."""
+    if not len(items):
+        return np.zeros(len(near), np.uint8)
+    places = np.minimum(np.searchsorted(items, near), len(items) - 1)
+    return np.where(items[places] == near, codes[places], np.uint8(0))
 
 
 def neighbours(rows, bases, history, scale, item_ids):
     """Return ((Rated, ...), the share of unrated neighbours, their number).
 
-    The largest share is first.
+    bases (K,): baseline biases of rows.near. The largest share is first.
     """
     is_rated = rows.codes > 0
     n_rated, n_unrated = int(is_rated.sum()), int((~is_rated).sum())
     z = history.levels[rows.codes].astype(np.float64)
-    expected = rows.user[BASE] + bases[rows.near]
+    expected = rows.user[BASE] + bases
     weights = rows.influence[0] / np.sqrt(max(n_rated, 1))
     found = []
     for k in np.flatnonzero(is_rated):
@@ -138,7 +147,7 @@ def rating_terms(model, user_row, item_row):
     """Return the fields prediction to n_unrated of a predicted rating's Explanation."""
     history, scale = model._rated, model._scale
     rows = rows_of_pair(user_row, item_row, model._state, history)
-    bases = model._state.item_extras[:, BASE].astype(np.float64)
+    bases = model._state.item_extras[rows.near, BASE].astype(np.float64)
     rated, unrated, n_unrated = neighbours(rows, bases, history, scale, model.item_ids_)
     parts = parts_of(rows, scale)
     total = sum(parts.values()) + sum(one.share for one in rated) + unrated

@@ -38,7 +38,9 @@ def rated_parts(model, head, user_row, item_row):
     mine = slice(*history.indptr[user_row : user_row + 2])
     items, z = history.items[mine], history.levels[history.codes[mine]]
     factors, weights = head.item_factors[items].astype(np.float64), weights_of(z).astype(np.float64)
-    shares = weights * (factors @ np.linalg.solve(normal_matrix(head, factors, weights), head.item_factors[item_row]))
+    gram = model._prepare("gram", lambda: gram_of(head.item_factors))
+    matrix = normal_matrix(head, factors, weights, gram)
+    shares = weights * (factors @ np.linalg.solve(matrix, head.item_factors[item_row]))
     order = np.argsort(-np.abs(shares), kind="stable")
     columns = model.item_ids_[items], as_read(z, scale), weights, shares
     return tuple(
@@ -47,12 +49,12 @@ def rated_parts(model, head, user_row, item_row):
     )
 
 
-def normal_matrix(head, factors, weights):
+def normal_matrix(head, factors, weights, gram):
     """Return the (F, F) float64 normal matrix of a user's factors.
 
-    factors (n, F), weights (n,): of the user's ratings.
+    factors (n, F), weights (n,): of the user's ratings; gram: gram_of(head.item_factors).
     """
     decay, unobserved, exponent = map(float, head.numbers)
     ridge = decays_of([len(factors)], len(head.item_factors), decay, unobserved, exponent)
-    shared = unobserved * gram_of(head.item_factors) + float(ridge[0]) * np.eye(factors.shape[1])
+    shared = unobserved * gram + float(ridge[0]) * np.eye(factors.shape[1])
     return shared + (factors * weights[:, None]).T @ factors

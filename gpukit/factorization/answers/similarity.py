@@ -16,6 +16,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE
+from gpukit.factorization.twins.influence import row_products
 from gpukit.scheduler import by_block
 
 
@@ -32,6 +33,7 @@ class Measure(NamedTuple):
 
 
 MEASURE = Measure(1.0, 50.0, 0.25)
+LEAST = np.float32(1e-20)  # length of a row that is divided by
 
 
 class Norms(NamedTuple):
@@ -149,11 +151,12 @@ def _blended(row, ratings, common, factors, measure):
     return likeness
 
 
-def cosines(row, factors, others=slice(None)):
+def cosines(row, factors, others=slice(None), lengths=None):
     """Return (n,) float32 cosines of a row of factors with others.
 
-    factors (rows, F). By default others are all rows. The cosine with a row of zeros is 0.
+    factors (rows, F). By default others are all rows. lengths (n,): of the others, if available. The cosine with a row
+    of zeros is 0.
     """
     mine, theirs = factors[row], factors[others]
-    norms = np.maximum(np.linalg.norm(theirs, axis=1), np.float32(1e-20))
-    return theirs @ mine / norms / np.maximum(np.linalg.norm(mine), np.float32(1e-20))
+    lengths = np.linalg.norm(theirs, axis=1) if lengths is None else lengths
+    return row_products(theirs, mine) / np.maximum(lengths, LEAST) / np.maximum(np.linalg.norm(mine), LEAST)

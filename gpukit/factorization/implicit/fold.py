@@ -11,6 +11,7 @@ from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
+from gpukit.factorization.twins.influence import row_products
 from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
@@ -56,7 +57,7 @@ def by_squares(state, plan):
     def products(given, near):
         indptr = np.array([0, len(given.items)])
         user = fold_in(state.item_factors, indptr, given.items, given.z, plan, gram)[0]
-        return plan.factors_share * (state.item_factors @ user).astype(np.float64)
+        return plan.factors_share * row_products(state.item_factors, user).astype(np.float64)
 
     return products
 

@@ -35,11 +35,7 @@ class Filters(NamedTuple):
 
 
 def checked(filters):
-    """Return valid Filters; None: no filters.
-
-    Raises ParameterError for numbers out of bounds.
-    """
-    filters = Filters() if filters is None else filters
+    """Return valid Filters; raise ParameterError for numbers out of bounds."""
     if not isinstance(filters, Filters):
         raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {said(filters)}.")
     return filters._replace(

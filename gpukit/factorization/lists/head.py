@@ -15,6 +15,7 @@ from gpukit.factorization.implicit import start
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import KEPT, State
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
+from gpukit.factorization.twins.influence import row_products
 from gpukit.io import trust
 
 SHARE, LEAST = 0.15, 0.1  # factor of z in a weight; minimum of a weight
@@ -68,7 +69,7 @@ def folding(head, state):
 
     def score(given):
         lists = np.array([0, len(given.items)]), given.items, weights_of(given.z)
-        return head.item_factors @ fold_in(head.item_factors, *lists, numbers, gram)[0] + bias
+        return row_products(head.item_factors, fold_in(head.item_factors, *lists, numbers, gram)[0]) + bias
 
     return score
 

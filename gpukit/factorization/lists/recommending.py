@@ -13,7 +13,7 @@ from gpukit.base import check_choice, check_integer
 from gpukit.device.engine import engine
 from gpukit.factorization.arrays import Scale
 from gpukit.factorization.lists import filters as filtering
-from gpukit.factorization.lookup import refuse_unknown, rows_or_unknown
+from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving
 
@@ -60,19 +60,18 @@ class Request(NamedTuple):
     hide: bool
 
 
-def select_users(users, known, unknown):
-    """Return (ids (b,), rows (b,) int32) of requested users; the row of an unknown one is len(known).
+def select_users(model, users, unknown):
+    """Return (ids (b,), rows (b,) int32) of requested users; the row of an unknown one is the number of users.
 
     Raises DataError for ids that are neither text nor whole numbers and, if unknown is 'error', for unknown ids.
     """
     from gpukit.io.ids import id_array
 
-    rows = rows_or_unknown(users, known)
+    rows, count = model._rows_of(users, "user"), len(model.user_ids_)
     ids = id_array(users)
     if unknown == "error":
-        advice = "Pass unknown='popular' for popular items, or unknown='skip'."
-        refuse_unknown(ids, rows, len(known), "user", advice)
-    strange = rows == len(known)
+        refuse_unknown(ids, rows, count, "user", "Pass unknown='popular' for popular items, or unknown='skip'.")
+    strange = rows == count
     return (ids[~strange], rows[~strange]) if unknown == "skip" else (ids, rows)
 
 
@@ -140,9 +139,10 @@ class Recommending(Serving):
         request = self._request(n, exclude_seen, by, filters)
         with self._reported("Recommending"):
             session = request.ranking.session()
-        ids, rows = self.user_ids_, np.arange(len(self.user_ids_), dtype=np.int32)
-        if users is not None:
-            ids, rows = select_users(users, self.user_ids_, unknown)
+        if users is None:
+            ids, rows = self.user_ids_, np.arange(len(self.user_ids_), dtype=np.int32)
+        else:
+            ids, rows = select_users(self, users, unknown)
         step = session.tile_users()
         for first in range(0, len(ids), step):
             with self._reported("Recommending"):
@@ -165,6 +165,9 @@ class Recommending(Serving):
         known = (users < len(self.user_ids_)) & (items < len(self.item_ids_))
         pairs = np.column_stack((users[known], items[known])).astype(np.int32)
         self._seen = np.unique(np.concatenate((self.seen_pairs(), pairs)), axis=0)
+        prepared = dict(getattr(self, "_prepared", {}))  # a thread that has read the pairs before keeps the other dict
+        prepared.pop("seen", None)
+        self._prepared = prepared
         return self
 
     def seen_pairs(self) -> Int32:
@@ -174,7 +177,7 @@ class Recommending(Serving):
     def _pools(self, session, rows, request):
         """Return (item rows, scores) of the best items of user rows; NaN where too few are left."""
         limits = request.worth, request.hide
-        seen = pair_keys(*self.seen_pairs().T)
+        seen = self._prepare("seen", lambda: pair_keys(*self.seen_pairs().T))
         starts, ends = (np.searchsorted(seen, pair_keys(rows + more, 0)) for more in (0, 1))
         most = int((ends - starts).max(initial=0)) if request.hide else 0
         if not most:
@@ -219,11 +222,12 @@ class Recommending(Serving):
         """Return the lists.head.Head, learned at the first call."""
         from gpukit.factorization.lists import learning
 
-        with _learning:
-            if not hasattr(self, "_head"):
-                device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
-                with devices.reported(device, "Learning lists"):
-                    self._head = learning.learned(self._history_on(device), shape, device)
+        if not self.has_lists:
+            with _learning:
+                if not self.has_lists:  # another thread may have learned them meanwhile
+                    device, shape = devices.resolve(self.device), (len(self.user_ids_), len(self.item_ids_))
+                    with devices.reported(device, "Learning lists"):
+                        self._head = learning.learned(self._history_on(device), shape, device)
         return self._head
 
     def _ranking(self, by):
@@ -234,7 +238,7 @@ class Recommending(Serving):
         from gpukit.factorization.lists.head import state_of
 
         found = self._learned_head()
-        state = state_of(found)
+        state = self._prepare("lists", lambda: state_of(found))
         return Ranking(lambda: self._kept_session("_listing", self._session_of(state)), state, AS_THEY_ARE, found)
 
     def _session_of(self, state):
@@ -257,8 +261,12 @@ class Recommending(Serving):
 
         self._check_fitted()
         check_integer("n", n, 1, MOST_ANSWERS)
-        filters, n_items, ranking = filtering.checked(filters), len(self.item_ids_), self._ranking(by)
-        worth = filtering.worth_of(filters, self.item_ids_, lambda: self.rating_counts()[1], ranking.scale.deviation)
+        n_items, ranking = len(self.item_ids_), self._ranking(by)
+        if filters is None:
+            filters, worth = filtering.Filters(), self._prepare("worth", lambda: np.zeros(n_items, np.float32))
+        else:
+            filters, counts = filtering.checked(filters), lambda: self.rating_counts()[1]
+            worth = filtering.worth_of(filters, self.item_ids_, counts, ranking.scale.deviation)
         pool = pool_size(n, filters.diversity, n_items)
         return Request(ranking, min(n, n_items), pool, worth, filters.diversity, hide)
 
@@ -268,7 +276,10 @@ class Recommending(Serving):
             return items, z
         from gpukit.factorization.lists.diversity import directions, diversified
 
-        return diversified(items, z, request.n, directions(request.ranking.state.item_factors), request.diversity)
+        ranking = request.ranking
+        name = "directions" if ranking.head is None else "directions of lists"
+        vectors = self._prepare(name, lambda: directions(ranking.state.item_factors))
+        return diversified(items, z, request.n, vectors, request.diversity)
 
     def _named(self, items, z, request, n):
         """Return item ids and scores, padded to n columns.

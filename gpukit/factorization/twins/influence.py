@@ -25,6 +25,18 @@ def dot(p, q, n):
     return product
 
 
+@njit(nogil=True)
+def row_products(rows, vector):
+    """Return the dot products (n,) of rows (n, F) with a vector (F,), in the vector's dtype.
+
+    For answers to one user: BLAS's threads would wait for each other when several threads ask.
+    """
+    out = np.empty(len(rows), vector.dtype)
+    for i in range(len(rows)):
+        out[i] = dot(rows[i], vector, vector.size)
+    return out
+
+
 @njit
 def total(row):
     """Return the sum of a row."""

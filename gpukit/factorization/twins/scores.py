@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._jit import copy_row, njit
+from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
 from gpukit.factorization.twins.influence import dot, terms_of_item
@@ -10,26 +10,9 @@ from gpukit.scheduler import by_block
 from gpukit.selection.formulas import descending_key
 
 USERS = 32  # of a group
+ITEMS = 1 << 15  # of a block: scoring them for one user takes longer than waking a thread
 U32 = np.uint32
 NAN = np.float32(np.nan)
-
-
-@njit
-def _columns(users, Q, size):
-    """Return (F, users) float32: factors of some rows of Q, as columns."""
-    columns = np.empty((size, users.size), np.float32)
-    for place in range(users.size):
-        copy_row(Q[users[place], :size], columns[:, place])
-    return columns
-
-
-@njit
-def _multiply(row, columns, totals):
-    """Add the dot product of a row with each column to totals."""
-    for f in range(columns.shape[0]):
-        factor, line = row[f], columns[f]
-        for place in range(totals.size):
-            totals[place] += factor * line[place]
 
 
 @njit
@@ -45,7 +28,7 @@ def _add_rated(word, codes, levels, base, offset, w, c, found):
             found[2, place] += 1
 
 
-@njit
+@njit(inline="always")
 def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals):
     """Add terms 2 and 3 of Eq. (1) of an item to totals, for each user of a group.
 
@@ -68,23 +51,22 @@ def _add_terms(tables, group, item, base, neighbors, levels, parameters, found, 
         totals[place] += set_scale(seen) * found[0, place] + set_scale(near - seen) * (silent + found[1, place])
 
 
-@by_block(lambda tables: tables.rated.shape[0], heavy=True)
+@by_block(lambda tables, keys: tables.rated.shape[0] * -(-keys.shape[1] // ITEMS), heavy=True)
 def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, worth, hide, keys):
     """Twin of kernels.scores.score_rows."""
-    P, Q = parameters.P, parameters.Q
-    extra, with_terms = Q.shape[1] - EXTRA, parameters.influence.shape[1] > 1
-    for group in range(start, stop):
+    P, Q, n_items = parameters.P, parameters.Q, keys.shape[1]
+    extra, with_terms, parts = Q.shape[1] - EXTRA, parameters.influence.shape[1] > 1, -(-n_items // ITEMS)
+    for block in range(start, stop):
+        group, first_item = block // parts, ITEMS * (block % parts)
         first = USERS * group
         mine = users[first : first + USERS]
-        columns, totals = _columns(mine, Q, size), np.empty(mine.size, np.float32)
-        bias, base, found = np.empty_like(totals), np.empty_like(totals), np.empty((3, mine.size), np.float32)
-        for place in range(mine.size):
-            bias[place], base[place] = Q[mine[place], extra + BIAS], Q[mine[place], extra + BASE]
-        for item in range(keys.shape[1]):
-            totals[:] = 0
-            _multiply(P[item], columns, totals)
+        base, totals = Q[mine, extra + BASE], np.empty(mine.size, np.float32)
+        found = np.empty((3, mine.size), np.float32)
+        for item in range(first_item, min(first_item + ITEMS, n_items)):
+            row = P[item]
             for place in range(mine.size):
-                totals[place] += P[item, extra + BIAS] + bias[place]
+                user = Q[mine[place]]
+                totals[place] = dot(row, user, size) + (row[extra + BIAS] + user[extra + BIAS])
             if with_terms:
                 _add_terms(tables, group, item, base, neighbors, levels, parameters, found, totals)
             word = tables.rated[group, item]
@@ -95,7 +77,10 @@ def score_rows(start, stop, users, tables, neighbors, levels, parameters, size, 
 
 @by_block(lambda tables: tables.rated.shape[0])
 def fill_tables(start, stop, users, history, tables):
-    """Twin of kernels.scores.fill_tables."""
+    """Twin of kernels.scores.fill_tables.
+
+    Without neighbours no codes are read, and tables have no rows of them.
+    """
     for group in range(start, stop):
         rated, codes, first = tables.rated[group], tables.codes[group], USERS * group
         rated[:] = 0
@@ -103,7 +88,8 @@ def fill_tables(start, stop, users, history, tables):
             user = users[first + place]
             for t in range(history.indptr[user], history.indptr[user + 1]):
                 rated[history.items[t]] |= U32(1) << U32(place)
-                codes[history.items[t], place] = history.codes[t]
+                if len(codes):
+                    codes[history.items[t], place] = history.codes[t]
 
 
 @by_block(lambda pairs: pairs.major.size)

@@ -17,6 +17,7 @@ from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.solvers.rates import BIAS_DECAY
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
+from gpukit.factorization.twins.influence import row_products
 
 LEAST = 1e-6  # of the ridge, for fewer ratings than factors
 
@@ -52,7 +53,7 @@ def fit_user(state, ratings, decay):
 
 def predict_scores(state, ratings, user, items=slice(None)):
     """Return Eq. (1) for UserParameters and item rows, float64 in z."""
-    scores = state.item_factors[items].astype(np.float64) @ user.factors
+    scores = row_products(state.item_factors[items], user.factors)
     scores += state.item_extras[items, BIAS].astype(np.float64) + user.bias
     return scores + neighborhood(state, ratings, user.base, items)
 
@@ -85,5 +86,13 @@ def rank_items(scores, ratings, n, exclude_seen):
     scores = scores.astype(np.float32)
     if exclude_seen:
         scores[ratings.items] = np.nan
-    rows = np.argsort(-scores, kind="stable")[None, :n].astype(np.int32)
+    rows = best_places(scores, n)[None].astype(np.int32)
     return rows, scores[rows]
+
+
+def best_places(scores, n):
+    """Return the positions of the n highest scores, best first, NaN last; ties by the lower position."""
+    falling, places = -scores, np.arange(len(scores))
+    if n < len(scores) and not np.isnan(least := np.partition(falling, n - 1)[n - 1]):
+        places = np.flatnonzero(falling <= least)  # the others need no sorting
+    return places[np.argsort(falling[places], kind="stable")[:n]]

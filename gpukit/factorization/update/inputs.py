@@ -211,10 +211,13 @@ def read_user_ratings(X, y, duplicates, bounds):
     return ratings
 
 
-def iterate_users(ratings, item_ids, scale):
-    """Yield (user row, fold.UserRatings) of each user of Ratings with any, without unknown items."""
+def iterate_users(ratings, item_ids, order, scale):
+    """Yield (user row, fold.UserRatings) of each user of Ratings with any, without unknown items.
+
+    order: io.ids.ascending_order of item_ids, or None.
+    """
     check_near(ratings.values, scale)
-    rows = rows_of(ratings.item_ids, item_ids, "item")[ratings.items]
+    rows = rows_of(ratings.item_ids, item_ids, "item", order)[ratings.items]
     z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
     order = np.argsort(ratings.users, kind="stable")
     ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))

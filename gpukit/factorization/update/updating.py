@@ -157,8 +157,9 @@ class Updating(Serving):
         request, taken = self._request(n, exclude_seen, by, filters), self._taken()
         score = self._scorer(request.ranking)
         learned = taken(ratings)
-        known_rows(learned.item_ids[np.unique(learned.items)], self.item_ids_, "item", unknown, "skip")
-        for user, user_ratings in inputs.iterate_users(learned, self.item_ids_, self._scale):
+        known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
+        known = self.item_ids_, self._order_of("item")
+        for user, user_ratings in inputs.iterate_users(learned, *known, self._scale):
             scores = score(user_ratings) + request.worth
             pools = fold.rank_items(scores, user_ratings, request.pool, request.hide)
             yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
@@ -182,11 +183,11 @@ class Updating(Serving):
         if ranking.head is not None:
             from gpukit.factorization.lists.head import folding
 
-            return folding(ranking.head, ranking.state)
+            return self._prepare("scorer of lists", lambda: folding(ranking.head, ranking.state))
         if self.feedback_ == "implicit":
             from gpukit.factorization.implicit.fold import scorer
 
-            return scorer(self)
+            return self._prepare("scorer", lambda: scorer(self))
         from gpukit.factorization.update import fold
 
         decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state

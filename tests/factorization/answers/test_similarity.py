@@ -115,6 +115,6 @@ def test_refusals(fitted):
 def test_sums_do_not_travel(fitted):
     fitted.similar_items(1, 3, with_evidence=True)
     other = pickle.loads(pickle.dumps(fitted))
-    assert "_norms" in vars(fitted) and not {"_norms", "_counts"} & set(vars(other))
+    assert {"norms", "counts"} <= set(fitted._prepared) and "_prepared" not in vars(other)
     for mine, its in zip(fitted.similar_users(7, 5, with_evidence=True), other.similar_users(7, 5, with_evidence=True)):
         np.testing.assert_array_equal(mine, its)

@@ -89,7 +89,7 @@ def test_as_good_as_an_update(model):
     fitted = make(model, n_epochs=15, n_factors=6).fit(whole.take(~late))
     given, judged = whole.take(late).split(0.3, 1)
     errors = []
-    for user, own in inputs.iterate_users(given, fitted.item_ids_, fitted._scale):
+    for user, own in inputs.iterate_users(given, fitted.item_ids_, None, fitted._scale):
         asked = judged.users == user
         z = fold.predict_scores(fitted._state, own, fold.fit_user(fitted._state, own, 0.06), judged.items[asked])
         errors.append(np.clip(z * fitted._scale.deviation + fitted.mean_, 1, 5) - judged.values[asked])
@@ -110,3 +110,13 @@ def test_refusals(fitted):
     with pytest.raises(DataError, match="again as rating 2"):
         fitted.recommend_for((np.array([1, 1]), np.array([4, 4]), np.ones(2, np.float32)), duplicates="error")
     assert same_state(fitted, fitted) and fitted._state is state
+
+
+@pytest.mark.parametrize("n", [1, 3, 7, 8, 20, 30])
+@pytest.mark.parametrize("missing", [0, 15, 20])
+def test_best_places_are_those_of_a_stable_sort(n, missing):
+    """20 scores with ties; some are NaN."""
+    scores = np.random.default_rng(n).integers(0, 4, 20).astype(np.float32)
+    scores[np.random.default_rng(n).permutation(20)[:missing]] = np.nan
+    expected = np.argsort(-scores, kind="stable")[:n]
+    assert fold.best_places(scores, n).tolist() == expected.tolist()

@@ -1,0 +1,163 @@
+"""Benchmark of answers of a fitted model: one at a time, in batches, from several threads; loading its file.
+
+The models are trained for one epoch, and the factors that rank lists are random: neither changes the time of an answer.
+"""
+
+import functools
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import numpy as np
+
+from gpukit.bench import shape_name
+from gpukit.bench.checks import check_near
+from gpukit.bench.record import Row
+from gpukit.bench.timing import milliseconds
+from gpukit.factorization import LSHMF, Filters, MatrixFactorization
+from gpukit.factorization.implicit.start import start_state
+from gpukit.factorization.lists.head import Head
+from gpukit.persist import load_model
+from gpukit.ratings.generated import synth
+
+FACTORS, NEIGHBORS = 64, 32
+SHARE = 0.5  # of Netflix's ratings, for a file of 500 MB
+MANY_ITEMS, FEW_USERS, RATINGS = 1_000_000, 20_000, 10_000_000  # of the model with many items, at scale 1
+BATCH, THREADS, GIVEN = 1000, 8, 40  # users; threads; ratings of a new user
+REPEAT, FEW = 100, 9  # samples of short and of long calls
+CHECKED = 5  # users whose lists are compared with numpy's
+
+
+class Asker:
+    """A fitted model and the next user and item to ask about."""
+
+    def __init__(self, model, seed=0):
+        self.model, self.random = model, np.random.default_rng(seed)
+
+    def draw(self, what="user", n=1):
+        """Return n random ids of users or items."""
+        ids = getattr(self.model, f"{what}_ids_")
+        return ids[self.random.integers(len(ids), size=n)].tolist()
+
+    def calls(self):
+        """Return {name: call} of short calls."""
+        model, draw = self.model, self.draw
+        filters = Filters(without=draw("item", 100), min_support=2)
+        given = dict.fromkeys(draw("item", GIVEN), model.scale_[1])
+        return {
+            "recommend([user])": lambda: model.recommend(draw()),
+            "recommend([user], by='rating')": lambda: model.recommend(draw(), by="rating"),
+            "recommend([user], filters=...)": lambda: model.recommend(draw(), filters=filters),
+            f"recommend_for of {GIVEN} ratings": lambda: model.recommend_for(given),
+            "predict([user], [item])": lambda: model.predict(draw(), draw("item")),
+            "explain(user, item)": lambda: model.explain(*draw(), *draw("item")),
+            "similar_items(item, by='factors')": lambda: model.similar_items(*draw("item"), by="factors"),
+        }
+
+
+def fit_model(estimator, shape):
+    """Return an estimator fitted on ratings generated with a synth.Shape, with random factors for lists."""
+    ratings, _ = synth.generate(shape)
+    model = estimator.fit(ratings)
+    counts = model.rating_counts()
+    first = start_state(counts, FACTORS, np.zeros((len(counts[1]), 0), np.int32), 0)
+    model._head = Head(first.user_factors, first.item_factors, counts[1], np.array([0.005, 0.3, 1.0]))
+    return model
+
+
+def make_shapes(scale):
+    """Return (Netflix's shape with a share of the ratings, the shape with many items), both scaled."""
+    shape = synth.scaled("netflix", scale)
+    many = synth.scaled("netflix", scale)
+    sizes = {"users": FEW_USERS, "items": MANY_ITEMS, "ratings": RATINGS}
+    sizes = {name: max(FACTORS, round(size * scale)) for name, size in sizes.items()}
+    return synth.resized(shape, ratings=max(shape.users, round(SHARE * shape.ratings))), synth.resized(many, **sizes)
+
+
+def check_lists(model):
+    """Raise DataError unless lists of some users have the best scores of numpy among the items not rated."""
+    for row in range(CHECKED):
+        scores = model._head.item_factors.astype(np.float64) @ model._head.user_factors[row].astype(np.float64)
+        scores += 1e-4 * model._head.clicks / model._head.clicks.max()
+        scores[model._rated.items[slice(*model._rated.indptr[row : row + 2])]] = -np.inf
+        items, listed = model.recommend([model.user_ids_[row]])
+        check_near("list of a user", listed[0], np.sort(scores)[::-1][: listed.size], 1e-4)
+        check_near("item of a list", scores[model._rows_of(items[0], "item")], listed[0], 1e-4)
+
+
+def time_threads(model, ask, calls):
+    """Return [milliseconds of ask(asker)] of calls from THREADS threads at once, and the seconds of all."""
+    samples, askers = [], [Asker(model, seed) for seed in range(THREADS)]
+
+    def run(asker):
+        samples.extend(milliseconds(functools.partial(ask, asker), calls, warm_up=0))
+
+    threads = [threading.Thread(target=run, args=(asker,)) for asker in askers]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return samples, time.perf_counter() - start
+
+
+def serve(conditions):
+    """Time calls of models of ratings with and without neighbours and of one with many items, and load a file."""
+    usual, many = make_shapes(conditions.scale)
+    options = {"n_factors": FACTORS, "n_epochs": 1, "regularization": 0.05, "device": conditions.device}
+    neighbors = {"n_neighbors": NEIGHBORS, "search": "random"}
+    shape = shape_name("netflix", conditions.scale)
+    model = fit_model(MatrixFactorization(**options), usual)
+    check_lists(model)
+    note = f"{usual.items:,} items, {len(model._rated.items):,} ratings"
+    yield from call_rows(model, "F=64", shape, note)
+    yield from load_rows(model, shape)
+    del model
+    model = fit_model(LSHMF(**options, **neighbors), usual)
+    yield call_row(Asker(model), "recommend([user], by='rating')", "F=64 K=32", shape, note)
+    yield call_row(Asker(model), "predict([user], [item])", "F=64 K=32", shape, note)
+    del model
+    model = fit_model(MatrixFactorization(**options), many)
+    check_lists(model)
+    yield from many_rows(model, shape_name(f"{MANY_ITEMS:,} items", conditions.scale))
+
+
+def call_row(asker, name, size, shape, note, repeat=REPEAT):
+    """Return the Row of one of Asker.calls."""
+    return Row(f"{name}, {size}", shape, "generated", milliseconds(asker.calls()[name], repeat, 3), "ms", note)
+
+
+def call_rows(model, size, shape, note):
+    """Yield the rows of single calls, batches and threads."""
+    asker = Asker(model)
+    for name in asker.calls():
+        yield call_row(asker, name, size, shape, note)
+    samples = milliseconds(lambda: model.similar_items(*asker.draw("item")), FEW)
+    yield Row(f"similar_items(item), {size}", shape, "generated", samples, "ms", note)
+    samples = [sample / BATCH for sample in milliseconds(lambda: model.recommend(asker.draw(n=BATCH)), FEW)]
+    what = f"recommend of {BATCH:,} users, a user"
+    yield Row(f"{what}, {size}", shape, "generated", samples, "ms", note)
+    samples, total = time_threads(model, lambda asker: model.recommend(asker.draw()), REPEAT)
+    rate = f"{THREADS * REPEAT / total:,.0f} calls a second in all"
+    yield Row(f"recommend([user]) from {THREADS} threads, {size}", shape, "generated", samples, "ms", f"{note}; {rate}")
+    totals = [time_threads(model, lambda asker: model.recommend(asker.draw(n=BATCH)), 1)[1] for _ in range(3)]
+    samples = [1e3 * total / (THREADS * BATCH) for total in totals]
+    yield Row(f"{what}, from {THREADS} threads, {size}", shape, "generated", samples, "ms", note)
+
+
+def load_rows(model, shape):
+    """Yield the row of loading the model's file, which is in the file cache."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model"
+        model.save(path)
+        samples, size = milliseconds(lambda: load_model(path), FEW), path.stat().st_size
+    yield Row("loading a model file", shape, "generated", samples, "ms", f"{size / 1e6:,.0f} MB, checksums checked")
+
+
+def many_rows(model, shape):
+    """Yield the rows of a model with many items, and of a pass over their factors."""
+    note = f"{len(model.item_ids_):,} items"
+    yield call_row(Asker(model), "recommend([user])", "F=64", shape, note, 3 * FEW)
+    samples = milliseconds(model._head.item_factors.sum, 3 * FEW, 3)
+    yield Row("numpy's sum of the item factors, F=64", shape, "generated", samples, "ms", note)
