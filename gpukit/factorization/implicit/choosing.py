@@ -33,6 +33,7 @@ DRAWS, DECIDED = (
 )  # draws of held-out clicks for the search; standard errors of a difference that one draw decides
 RECENCY = 2.0
 POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
+GROWTH = 0.3  # of the scores of the second model with the number of clicks, as a power: of 25,000 to 80,000 clicks
 OPEN = ("n_factors", "n_epochs", *AXES)
 
 
@@ -116,7 +117,8 @@ def choose(estimator, clicks, settings, device, progress):
         best = add_factors(*enlarge_sample(contest, large, base, settings, device))
     if goal.open:
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
-        best = choose_addition(contest._replace(evaluators=[unseen]), base.candidate, best.candidate, has_second)
+        second = len(contest.clicks) if has_second else 0
+        best = choose_addition(contest._replace(evaluators=[unseen]), base.candidate, best.candidate, second)
     rows = baseline_rows(unseen)
     final = final_settings(best.candidate, settings, settings.patience or "n_epochs" in free)
     return Choice(final, contest.rows + rows, reason(best, unseen, rows))
@@ -161,7 +163,7 @@ def search_settings(contest, settings):
     best = add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
     for change in click_weights(clicks):
         best = simplest_of(contest.compare(best, best.candidate._replace(**change)))
-    return follow_steps(contest, FINE, best)
+    return follow_steps(contest._replace(evaluators=contest.evaluators[:1]), FINE, contest.run(best.candidate))
 
 
 def add_epochs(contest, best):
@@ -273,7 +275,7 @@ def trial_work(contest, plan):
     return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
 
 
-def choose_addition(contest, plan, leader, has_second):
+def choose_addition(contest, plan, leader, second):
     """Return the Trial of `leader` with the best addition to its scores.
 
     It may have no addition, or be popularity alone.
@@ -283,7 +285,7 @@ def choose_addition(contest, plan, leader, has_second):
     contest : Contest on a draw that the search has not used
     plan : settings.Settings that are trained there
     leader : settings.Settings of the final training
-    has_second : bool, whether a model with sampled negatives may be added
+    second : int, clicks for which the weight of a model with sampled negatives is chosen; 0: none is added
     """
     evaluator, clicks = contest.evaluators[0], contest.clicks
     *_, base = evaluator.train(plan)
@@ -297,10 +299,10 @@ def choose_addition(contest, plan, leader, has_second):
     popular = try_addition("ials and popularity", popular=round_digits(ratio / (1.0 + ratio)))
     best = simplest_of([try_addition("popularity alone", popular=1.0), try_addition("ials"), popular])
     partner = mix.partner(contest.estimator, plan, len(clicks), clicks.shape)
-    if not has_second or best.candidate.popular == 1.0 or trial_work(contest, partner) > contest.budget.left:
+    if not second or best.candidate.popular == 1.0 or trial_work(contest, partner) > contest.budget.left:
         return best
     *_, other = evaluator.train(partner)
-    ratio = MIXED * mix.deviation(base) / mix.deviation(other)
+    ratio = MIXED * mix.deviation(base) / mix.deviation(other) * (len(clicks) / second) ** GROWTH
     mixed = try_addition("ials and sampled", (base, other), mixed=round_digits(ratio))
     return best if best.is_better(mixed) else mixed  # the more clicks, the more it adds; a sample has few
 

@@ -106,8 +106,8 @@ SECOND = [(10**6, {}, True), (9, {}, False), (10**6, {"n_factors": 5}, False)]  
 def test_a_second_model_is_tried_unless_there_are_too_many_clicks(monkeypatch, limit, passed, expected):
     asked = []
 
-    def choose_addition(contest, plan, leader, has_second):
-        asked.append(has_second)
+    def choose_addition(contest, plan, leader, second):
+        asked.append(second > 0)
         return contest.run(leader)
 
     monkeypatch.setattr(choosing, "MOST_SAMPLED", {False: limit})

@@ -195,7 +195,7 @@ def test_no_more_factors_than_the_budget_allows():
 LUCKY = np.random.default_rng(1).permutation(np.tile([0.101, -0.099], 50))
 
 
-def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
+def added_to(worth, monkeypatch, second=50_000, sizes=(1.0, 1.0)):
     """Return the contest and the chosen settings for prescribed scores of additions.
 
     sizes: of the scores of both models.
@@ -205,7 +205,7 @@ def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
     contest = contest_of(worth)
     contest.clicks.items = np.array([0, 0, 1, 1])
     base = plan(n_factors=64)
-    trial = choosing.choose_addition(contest, base, base._replace(n_factors=256), has_second)
+    trial = choosing.choose_addition(contest, base, base._replace(n_factors=256), second)
     assert trial.candidate.n_factors == 256 and not any(draw.asked for draw in contest.evaluators[1:])
     return contest, trial.candidate
 
@@ -221,10 +221,10 @@ def test_popularity_is_added_if_it_is_better(monkeypatch):
     """Its root mean square is a fixed fraction of that of the scores."""
     for size in (1.0, 0.5):
         better = lambda one: 0.1 * (one.popular < 1) + 0.1 * (0 < one.popular < 1)  # noqa: E731
-        popular = added_to(better, monkeypatch, False, (size, 1.0))[1].popular
+        popular = added_to(better, monkeypatch, 0, (size, 1.0))[1].popular
         assert popular / (1 - popular) == pytest.approx(size * choosing.POPULAR, rel=0.05)
     worth = lambda one: 0.1 * (one.popular < 1) + LUCKY * (0 < one.popular < 1)  # noqa: E731
-    assert added_to(worth, monkeypatch, False)[1].popular == 0.0
+    assert added_to(worth, monkeypatch, 0)[1].popular == 0.0
 
 
 def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
@@ -233,9 +233,14 @@ def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
     for change in (0.1, -LUCKY):
         mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]
         assert mixed.mixed == choosing.round_digits(1.5 * choosing.MIXED) and mixed.popular == 0.0
-    for change, has_second in ((-0.1, True), (0.1, False)):
-        contest, plain = added_to(worth(change), monkeypatch, has_second)
-        assert (plain.mixed, len(contest.evaluators[0].asked)) == (0.0, 1 + has_second)
+    for change, second in ((-0.1, 50_000), (0.1, 0)):
+        contest, plain = added_to(worth(change), monkeypatch, second)
+        assert (plain.mixed, len(contest.evaluators[0].asked)) == (0.0, 1 + (second > 0))
+
+
+def test_the_weight_of_a_second_model_is_that_for_more_clicks(monkeypatch):
+    mixed = added_to(lambda one: 0.1 * (one.popular < 1), monkeypatch, 100_000)[1].mixed
+    assert mixed == choosing.round_digits(0.5**choosing.GROWTH * choosing.MIXED) < choosing.MIXED
 
 
 def test_the_search_ends_where_its_budget_is_spent():
