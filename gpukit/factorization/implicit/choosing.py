@@ -145,7 +145,7 @@ def enlarge_sample(contest, large, best, settings, device):
         return contest, best
     larger = make_contest(contest.estimator, contest.free, large, settings, device, contest.progress, 1)
     larger = larger._replace(rows=contest.rows)
-    return larger, follow_steps(larger, FINE, larger.run(best.candidate))
+    return larger, add_epochs(larger, follow_steps(larger, COARSE, larger.run(best.candidate)))
 
 
 def final_settings(plan, settings, has_epochs):
