@@ -5,6 +5,7 @@ import pytest
 
 from factorization.implicit import naive
 from factorization.implicit.planted import clicks
+from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.implicit import blend, choosing, hold_out, mix, start
@@ -116,6 +117,21 @@ def test_a_second_model_is_tried_unless_there_are_too_many_clicks(monkeypatch, l
     monkeypatch.setattr(choosing, "choose_addition", choose_addition)
     MatrixFactorization(**passed, device="cpu").fit(clicks()[0])
     assert asked == [expected]
+
+
+def test_longer_trainings_continue_shorter_ones():
+    """With the same result, and only the work of the additional epochs."""
+    estimator, settings = MatrixFactorization(device="cpu"), plan(n_factors=5)
+    one, other = (
+        choosing.make_contest(estimator, set(), clicks()[0], settings, cpu(), None, 1).evaluators[0] for _ in range(2)
+    )
+    for epochs in (2, 3, 7):
+        results = one.train(settings._replace(epochs=epochs))
+    expected = other.train(settings._replace(epochs=7))
+    np.testing.assert_array_equal(results[0], expected[0])
+    np.testing.assert_array_equal(results[3].item_factors, expected[3].item_factors)
+    judging = 12 * len(one.users) * 60
+    assert one.budget.limit - one.budget.left == pytest.approx(other.budget.limit - other.budget.left + 2 * judging)
 
 
 def test_too_few_to_hold_any_out():
