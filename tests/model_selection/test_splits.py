@@ -137,6 +137,13 @@ def test_values_are_part_of_keys():
     values = np.random.default_rng(1).integers(1, 6, 30)
     assert len(np.unique(keys_of(users, items, (6, 5))[0])) == 1
     assert len(np.unique(keys_of(users, items, (6, 5), 0, values)[0])) == 6
+    samples = []
+    for seed in (3, 4):
+        others, theirs, *_ = exchanged(users, items, (6, 5), seed)
+        order = np.random.default_rng(seed).permutation(30)
+        table = Ratings(others, theirs, values[order].astype(np.float32), np.arange(6), np.arange(5))
+        samples.append(draw_sample(table, 0, 100).values)
+    assert np.array_equal(*samples)
 
 
 @pytest.mark.parametrize("limit", [60, 250, 1000])
