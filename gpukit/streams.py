@@ -34,7 +34,6 @@ class Numpy:
     HELD_OUT_RUNS = range(2, 3)  # imputation.auto.masking
     ROW_BLOCKS = range(102, 103)  # factorization.solvers.sgd.schedule
     JUDGES = range(103, 104)  # factorization.choose.folds
-    SAMPLED_USERS = range(106, 107)  # factorization.choose.sample
     CLICK_JUDGES = range(104, 105)  # factorization.implicit.hold_out: held-out clicks
 
 

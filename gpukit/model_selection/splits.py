@@ -13,9 +13,10 @@ from gpukit._pool import by_rows
 
 ROUNDS = 3
 BITS = 24  # of a hash: sums over up to 2**29 pairs of a row are exact in float64
+MANY_TIMES = 4  # the limit of a sample: from as many ratings on, users are thinned before their keys are computed
 
 
-def keys_of(users, items, shape, seed=0):
+def keys_of(users, items, shape, seed=0, values=None):
     """Return keys of users (M,) and of items (N,), uint64.
 
     Parameters
@@ -23,12 +24,16 @@ def keys_of(users, items, shape, seed=0):
     users, items : (n,) int, the pairs
     shape : (M, N)
     seed : int, mixed into the keys; another seed gives another order
+    values : (n,) float or None, of the pairs
     """
     start = np.uint64(seed % 2**63)
     sides, keys = (users, items), [np.full(size, start) for size in shape]
+    bits = None if values is None else hash_floats(values)
     for _ in range(ROUNDS):
         for side, other in ((0, 1), (1, 0)):
-            weights = (hash_numbers(keys[other]) >> np.uint64(64 - BITS)).astype(np.float64)[sides[other]]
+            hashes = hash_numbers(keys[other])[sides[other]]
+            hashes = hashes if values is None else hash_numbers(hashes ^ bits)
+            weights = (hashes >> np.uint64(64 - BITS)).astype(np.float64)
             keys[side] = np.bincount(sides[side], weights, shape[side]).astype(np.uint64)
     return [hash_numbers(key) for key in keys]
 
@@ -107,6 +112,45 @@ def choose_users(users, keys, limit, least=1):
     chosen = np.zeros(len(keys), np.bool_)
     chosen[order[: max(least, np.searchsorted(np.cumsum(counts[order]), limit, side="right"))]] = True
     return chosen
+
+
+def draw_sample(ratings, seed, limit, least=1):
+    """Return Ratings with all ratings of some users, numbered and sorted by keys.
+
+    Neither the users nor the numbers depend on the order of ratings. If ratings are not many more than `limit`, they do
+    not depend on ids either; otherwise a subset of the users is drawn first by their row numbers, because keys of all
+    would take longer than a training.
+
+    Parameters
+    ----------
+    ratings : Ratings
+    seed : int; another seed draws other users
+    limit : int, ratings
+    least : int, users that are drawn even if they have more ratings
+    """
+    ratings = thin_users(ratings, seed, MANY_TIMES * limit, least)
+    values = ratings.values if np.ptp(ratings.values) else None
+    keys = keys_of(ratings.users, ratings.items, ratings.shape, seed, values)
+    ratings = ratings.take(choose_users(ratings.users, keys[0], limit, least)[ratings.users])
+    (users, n_users), (items, n_items) = renumber(ratings.users, keys[0]), renumber(ratings.items, keys[1])
+    order = np.lexsort((items, users))
+    columns = {name: column[order] for name, column in ratings.columns().items()}
+    columns = {**columns, "users": users[order], "items": items[order]}
+    return type(ratings)(**columns, user_ids=np.arange(n_users), item_ids=np.arange(n_items))
+
+
+def thin_users(ratings, seed, limit, least):
+    """Return the Ratings of random users, about `limit` ratings, or all if there are no more.
+
+    One pass over the column of users finds their ratings; only these are copied.
+    """
+    n, users = len(ratings), ratings.shape[0]
+    if n <= limit:
+        return ratings
+    keys = hash_numbers(hash_numbers(np.arange(users, dtype=np.uint64)) ^ np.uint64(seed % 2**63))
+    count = max(least, users * limit // n)
+    chosen = keys < np.partition(keys, count)[count] if count < users else np.ones(users, np.bool_)
+    return ratings.take(chosen[ratings.users])
 
 
 def renumber(rows, keys):

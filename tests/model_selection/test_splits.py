@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 import scipy.sparse
 
+from gpukit.model_selection import splits
 from gpukit.model_selection.splits import (
     choose_users,
+    draw_sample,
     hash_floats,
     hash_groups,
     hash_rows,
@@ -13,6 +15,7 @@ from gpukit.model_selection.splits import (
     order_by_values,
     renumber,
 )
+from gpukit.ratings import Ratings
 from model_selection import naive
 
 
@@ -119,3 +122,58 @@ def test_the_order_of_rows_does_not_depend_on_units():
     np.testing.assert_array_equal(order_by_values(np.asfortranarray(standard)), order_by_values(standard))
     single = rows[:, :1]
     np.testing.assert_array_equal(single[order_by_values(single)], np.sort(single, axis=0))
+
+
+def rated(seed=0):
+    """Return Ratings of `pairs`."""
+    users, items = pairs()
+    values = np.random.default_rng(seed).integers(1, 6, len(users)).astype(np.float32)
+    return Ratings(users, items, values, np.arange(40), np.arange(25))
+
+
+def test_values_are_part_of_keys():
+    """Users who rated the same items differ by their ratings."""
+    users, items = (side.ravel() for side in np.indices((6, 5)))
+    values = np.random.default_rng(1).integers(1, 6, 30)
+    assert len(np.unique(keys_of(users, items, (6, 5))[0])) == 1
+    assert len(np.unique(keys_of(users, items, (6, 5), 0, values)[0])) == 6
+    samples = []
+    for seed in (3, 4):
+        others, theirs, *_ = exchanged(users, items, (6, 5), seed)
+        order = np.random.default_rng(seed).permutation(30)
+        table = Ratings(others, theirs, values[order].astype(np.float32), np.arange(6), np.arange(5))
+        samples.append(draw_sample(table, 0, 100).values)
+    assert np.array_equal(*samples)
+
+
+@pytest.mark.parametrize("limit", [60, 250, 1000])
+def test_a_sample_is_users_with_all_their_ratings(limit):
+    """In any order of ratings; of ids too unless users are thinned first."""
+    ratings = rated()
+    sample = draw_sample(ratings, 5, limit)
+    size, counts = len(sample), np.bincount(sample.users)
+    assert sample.shape == (len(counts), sample.items.max() + 1) and size <= limit
+    assert size == len(ratings) if limit == 1000 else size > limit / 3
+    assert set(zip(*totals(sample))) <= set(zip(*totals(ratings)))
+    others, items, *_ = exchanged(ratings.users, ratings.items, (40, 25), 3)
+    order = np.random.default_rng(3).permutation(len(ratings))
+    shuffled = ratings.take(order)
+    renamed = Ratings(others, items, ratings.values[order], np.arange(40), np.arange(25))
+    for other in (shuffled, renamed) if splits.MANY_TIMES * limit >= len(ratings) else (shuffled,):
+        found = draw_sample(other, 5, limit)
+        assert all(np.array_equal(getattr(found, name), getattr(sample, name)) for name in ("users", "items", "values"))
+
+
+def totals(ratings):
+    """Return (number, sum) of each user's ratings."""
+    counts = np.bincount(ratings.users)
+    return counts.tolist(), np.bincount(ratings.users, ratings.values).tolist()
+
+
+def test_users_are_thinned_before_keys_of_many_ratings(monkeypatch):
+    """Keys of a sample cost the same for any number of ratings."""
+    sizes, make = [], splits.keys_of
+    monkeypatch.setattr(splits, "keys_of", lambda *it: sizes.append(len(it[0])) or make(*it))
+    ratings = rated()
+    draw_sample(ratings, 0, 20)
+    assert 20 < sizes[0] < 6 * 20 < len(ratings)

@@ -8,8 +8,7 @@ are plenty, nothing is tried or held out.
     sample.py      check of the default settings on a sample
     folds.py       held-out parts                          damping.py     damped biases, the start of all candidates
     evaluator.py   settings trained on one preparation     choice.py      the best candidate, and the reason
-    budget.py      limit of the computation                chosen.py      Choice: settings, trials, reason
-    share.py       shrinkage of the best candidate
+    share.py       shrinkage of the best candidate         chosen.py      Choice: settings, trials, reason
 
 Deterministic: as training is; the folds always.
 """

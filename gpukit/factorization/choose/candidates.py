@@ -4,7 +4,7 @@ DECAYS = (0.06, 0.04, 0.09)
 EPOCHS, PATIENCE = 20, 2
 LONGEST = 50  # maximum epochs of a candidate if the user sets more
 FACTORS = (32, 128)
-MANY = 1_000_000  # ratings from which lagging candidates are stopped, so that all together cost a few trainings
+SAMPLE = 1_000_000  # ratings on which candidates are tried, at most
 WORTH = 0.001  # relative improvement of RMSE that a candidate must be able to reach, or it is stopped
 
 

@@ -3,14 +3,16 @@
 from typing import NamedTuple
 
 from gpukit.factorization.choose import candidates, rule
-from gpukit.factorization.choose.budget import budget_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.choose.damping import best_biases
-from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Stopping, rms, train_candidate
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Stopping, rms, train_candidate, work_of_epoch
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.sample import usual_suits
 from gpukit.factorization.choose.share import blended, share_of
 from gpukit.factorization.prepare.training_data import PreparationOptions
+from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
+from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.splits import draw_sample
 from gpukit.runtime import thread_count
 
 STOPPING_SHARE = 0.05  # default fraction of the ratings that early stopping holds out
@@ -20,14 +22,12 @@ class Contest(NamedTuple):
     """Evaluators of candidates, with the rules of the comparison.
 
     evaluators: list of Evaluator; free: names of open parameters; patience: epochs without a better one until a
-    candidate is stopped, 0 for never; many: whether ratings are candidates.MANY, where trials are cut short; progress:
-    as in fit; budget: budget.Budget.
+    candidate is stopped, 0 for never; progress: as in fit; budget: a model_selection Budget.
     """
 
     evaluators: list
     free: set
     patience: int
-    many: bool
     progress: object
     budget: object
 
@@ -35,8 +35,9 @@ class Contest(NamedTuple):
 def choose(estimator, ratings, settings, device, judged, progress):
     """Return the Choice for an estimator's settings.Settings and Ratings.
 
-    Settings are unchanged if ratings are plenty or all options are set. judged: whether the user's own ratings judge
-    every epoch, by which early stopping then works.
+    Settings are unchanged if ratings are plenty or all options are set. Open ones are chosen on a sample of users; the
+    number of epochs is then at least the usual one. judged: whether the user's own ratings judge every epoch, by which
+    early stopping then works.
     """
     free, n = rule.left_open(estimator), len(ratings)
     doubtful = bool(free) and not usual_suits(estimator, ratings, settings, device)
@@ -45,9 +46,13 @@ def choose(estimator, ratings, settings, device, judged, progress):
         return Choice(settings, [], _usual(estimator, ratings, settings, free))
     if n < rule.LEAST:
         return _of_too_few(estimator, settings, n)
-    with thread_count.limited(1 if estimator.deterministic or n <= ONE_THREAD else None):
-        contest = _contest(estimator, ratings, settings, device, stopping, progress)
+    sample = draw_sample(ratings, settings.seed, candidates.SAMPLE) if doubtful else ratings
+    with thread_count.limited(1 if estimator.deterministic or len(sample) <= ONE_THREAD else None):
+        contest = _contest(estimator, sample, settings, device, stopping, progress)
         chosen = _contested(estimator, settings, contest) if doubtful else _stopped(settings, contest)
+        if len(sample) < n and chosen.settings.epochs:  # the fewer ratings of an item, the sooner it is overfitted
+            epochs = max(chosen.settings.epochs, settings.epochs)
+            chosen = chosen._replace(settings=chosen.settings._replace(epochs=epochs))
         if contest.budget.is_spent:
             chosen = chosen._replace(why=f"{chosen.why}; more would have taken too long")
     return chosen if judged else chosen._replace(settings=chosen.settings._replace(patience=0))
@@ -65,8 +70,9 @@ def _contest(estimator, ratings, settings, device, stopping, progress):
     evaluators = [Evaluator(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
     patience = settings.patience if stopping else candidates.PATIENCE if "n_epochs" in free else 0
-    many = len(ratings) >= candidates.MANY
-    return Contest(evaluators, free, patience, many, progress, budget_of(len(ratings), many))
+    training = settings._replace(n_factors=USUAL_FACTORS, n_neighbors=USUAL_NEIGHBORS)
+    budget = Budget.of_trainings(candidates.EPOCHS * work_of_epoch(evaluators, training))
+    return Contest(evaluators, free, patience, progress, budget)
 
 
 def _usual(estimator, ratings, settings, free):
@@ -128,13 +134,13 @@ def _contested(estimator, settings, contest):
 def _in_turn(settings, contest, before):
     """Return the Outcomes `before` and those of further settings, within the budget.
 
-    If ratings are many, each candidate is stopped when it lags behind the best one before it.
+    Each candidate is stopped when it lags behind the best one before it.
     """
     outcomes = list(before)
     for candidate in settings:
         if outcomes and contest.budget.is_spent:
             break
-        outcomes.append(_tried(candidate, contest, min(outcomes, key=_rmse) if contest.many and outcomes else None))
+        outcomes.append(_tried(candidate, contest, min(outcomes, key=_rmse, default=None)))
     return outcomes
 
 

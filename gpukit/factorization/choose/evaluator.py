@@ -8,7 +8,6 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.budget import weight
 from gpukit.factorization.choose.candidates import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
@@ -175,11 +174,17 @@ def is_behind(errors, leader, margin):
     return errors[-1] > ahead and reach(errors) > leader.rmse * (1.0 + margin)
 
 
+def work_of_epoch(evaluators, settings):
+    """Return the work of an epoch on all evaluators, in multiplications; a neighbour costs about twice a factor."""
+    n_ratings = sum(len(evaluator.orders) for evaluator in evaluators)
+    return n_ratings * (settings.n_factors + 2 * settings.n_neighbors + 8)
+
+
 def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse: None):
     """Return the Outcome of settings, trained on all evaluators, epoch by epoch, at most settings.epochs."""
     begun, history, best = work_clock(), [], None
     attempts = [evaluator.begin(settings) for evaluator in evaluators]
-    units = sum(len(evaluator.orders) for evaluator in evaluators) * weight(settings.n_factors, settings.n_neighbors)
+    units = work_of_epoch(evaluators, settings)
     for epoch in range(settings.epochs):
         errors = np.concatenate([attempt.epoch(epoch) for attempt in attempts])
         rmse = rms(errors)

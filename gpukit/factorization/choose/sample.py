@@ -14,8 +14,8 @@ from gpukit.factorization.choose.evaluator import Evaluator, Stopping, train_can
 from gpukit.factorization.choose.folds import folds
 from gpukit.factorization.choose.share import share_of
 from gpukit.factorization.prepare.training_data import PreparationOptions
+from gpukit.model_selection.splits import draw_sample
 from gpukit.runtime import thread_count
-from gpukit.streams import Numpy
 
 SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M
 
@@ -33,26 +33,11 @@ def usual_suits(estimator, ratings, settings, device):
         return True
     way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, False)
     with thread_count.limited(1):
-        train, held_out = folds(of_some_users(ratings, settings.seed), settings.seed)[0]
+        train, held_out = folds(draw_sample(ratings, settings.seed, SIZE, least=2), settings.seed)[0]
         evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
         alone = min(settings.n_factors, *train.shape)
         found = train_candidate([evaluator], settings._replace(n_neighbors=0, n_factors=alone), Stopping(PATIENCE))
         return share_of(found.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
-
-
-def of_some_users(ratings, seed):
-    """Return the Ratings of random users, about SIZE ratings in all.
-
-    Users get new row numbers; items keep theirs.
-    """
-    users = ratings.shape[0]
-    count = max(2, round(users * SIZE / len(ratings)))
-    chosen = np.random.default_rng([seed, Numpy.SAMPLED_USERS[0]]).choice(users, min(count, users), replace=False)
-    renamed = np.full(users, -1, np.int32)
-    renamed[chosen] = np.arange(len(chosen), dtype=np.int32)
-    some = ratings.take(renamed[ratings.users] >= 0)
-    columns = {**some.columns(), "users": renamed[some.users]}
-    return type(some)(**columns, user_ids=ratings.user_ids[chosen], item_ids=ratings.item_ids)
 
 
 def _no_neighbors(orders, steps):

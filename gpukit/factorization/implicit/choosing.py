@@ -1,8 +1,9 @@
 """Model selection for clicks on a held-out share of each user's.
 
 First `ials`: regularization and weight of unobserved pairs, in coarse and then in fine steps; click weights; number of
-factors. Then what is added to its scores: popularity, or a model with sampled negatives. Candidates are compared user
-by user; the simpler one is taken unless the other is better by more than a standard error. A Budget limits the work.
+factors. Then what is added to its scores: popularity, or a model with sampled negatives; with another draw of held-out
+clicks. Candidates are compared user by user; the simpler one is taken unless the other is better by more than a
+standard error. All costs at most what ten trainings on the sample cost.
 """
 
 from typing import NamedTuple
@@ -16,10 +17,10 @@ from gpukit.factorization.implicit import hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import DEPTH, Evaluator, make_trial, measure_lists, units
 from gpukit.factorization.objective import goal_of
 from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
-WORK, WORK_PER_CLICK = 2.5e9, 6.0e3  # limit for AXES, and again for FACTORS, in evaluator.units, 2.5 ns each
 SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it
 EPOCHS = 4, 8, 12  # of a trial: at first, and as long as more are better
 MOST_SAMPLED = {False: 3_000_000, True: 1_000_000_000}  # clicks beyond which no sampled negatives are tried; on a GPU
@@ -27,48 +28,71 @@ AXES = ("regularization", "unobserved_weight")
 COARSE = ("regularization", 2.0), ("regularization", 1.4), ("unobserved_weight", 3.0)  # (axis, factor of a step)
 FINE = (("regularization", 1.4),)
 MOST_STEPS = 4
+DRAWS, DECIDED = (
+    2,
+    2.0,
+)  # draws of held-out clicks for the search; standard errors of a difference that one draw decides
 RECENCY = 2.0
 POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
+GROWTH = 0.3  # of the scores of the second model with the number of clicks, as a power: of 25,000 to 80,000 clicks
 OPEN = ("n_factors", "n_epochs", *AXES)
 
 
 class Contest(NamedTuple):
     """Candidates for an estimator, and what they are compared on.
 
-    free: names of the settings that are open; evaluators: an Evaluator per draw that the search uses; unseen: the
-    Evaluator of a draw that it does not use, the same one if there is a single draw; budget: a model_selection Budget;
-    patience: epochs without a better one that end a training, 0 for none; trials: {settings.Settings: Trial} so far;
-    rows: of trials_; progress: see fit.
+    free: names of the settings that are open; evaluators: an Evaluator per draw, with the same Budget; patience: epochs
+    without a better one that end a training, 0 for none; results: {settings.Settings: [results of Evaluator.train]}, of
+    the first draws; rows: of trials_; progress: see fit.
     """
 
     estimator: object
     free: set
     evaluators: list
-    unseen: object
-    budget: object
     patience: int
-    trials: dict
+    results: dict
     rows: list
     progress: object
 
-    def report(self, settings, values, curve, predictor):
-        """Report a candidate's measures and return its Trial.
-
-        values: one array per draw.
-        """
-        trial = make_trial(settings, np.mean(values, axis=0), curve, predictor)
+    def report(self, *measured):
+        """Report a candidate's measures, arguments of make_trial, and return its Trial."""
+        trial = make_trial(*measured)
         self.rows.append(trial.row)
         self.progress("choosing", len(self.rows), None, {"ndcg": trial.row["ndcg"]})
         return trial
 
-    def run(self, plan):
-        """Return the Trial of settings.Settings; the same settings are trained once."""
-        if plan not in self.trials:
-            results = [evaluator.train(plan, self.patience) for evaluator in self.evaluators]
-            values, epochs, curves, _ = zip(*results)
-            settings = plan._replace(epochs=max(1, round(np.mean(epochs)))) if self.patience else plan
-            self.trials[plan] = self.report(settings, values, curves[0], f"{plan.solver}, {plan.loss}")
-        return self.trials[plan]
+    @property
+    def budget(self):
+        """The model_selection Budget."""
+        return self.evaluators[0].budget
+
+    @property
+    def clicks(self):
+        """The training clicks of the first draw, Ratings."""
+        return self.evaluators[0].prepared.clicks
+
+    def run(self, plan, draws=1):
+        """Return the Trial of settings.Settings on the first draws; the same settings are trained once on each."""
+        results = self.results.setdefault(plan, [])
+        is_new = not results
+        results += [evaluator.train(plan, self.patience) for evaluator in self.evaluators[len(results) : draws]]
+        values, epochs, curves, _ = zip(*results[:draws])
+        settings = plan._replace(epochs=max(1, round(np.mean(epochs))))
+        self.results.setdefault(settings, results)
+        measured = settings, np.mean(values, axis=0), curves[0], f"{plan.solver}, {plan.loss}"
+        return self.report(*measured) if is_new else make_trial(*measured)
+
+    def compare(self, best, plan):
+        """Return the Trials of `best`, a Trial, and of settings.Settings.
+
+        Further draws are used as long as the difference may be due to chance.
+        """
+        for draws in range(1, len(self.evaluators) + 1):
+            one, other = self.run(best.candidate, draws), self.run(plan, draws)
+            mean, error = other.gain(one)
+            if abs(mean) > DECIDED * error:
+                break
+        return one, other
 
 
 def choose(estimator, clicks, settings, device, progress):
@@ -80,11 +104,13 @@ def choose(estimator, clicks, settings, device, progress):
     free = {name for name in OPEN if getattr(estimator, name) is None}
     if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
         return Choice(settings, [], "named")
-    large = hold_out.draw_sample(clicks, settings.seed, hold_out.LARGE)
-    small = hold_out.draw_sample(large, settings.seed, hold_out.SAMPLE)
-    contest = make_contest(estimator, free, small, settings, device, progress)
+    sample = draw_sample(clicks, settings.seed, hold_out.LARGE, hold_out.FEW)
+    large, sample = sample, draw_sample(sample, settings.seed, hold_out.SAMPLE, hold_out.FEW)
+    contest = make_contest(estimator, free, sample, settings, device, progress)
     if contest is None:
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
+    small = draw_sample(sample, settings.seed, hold_out.SMALL, hold_out.FEW)
+    unseen = Evaluator(estimator, *hold_out.hold_out(small, settings.seed, DRAWS), device, contest.budget)
     if goal.solver == "sampled":
         best = contest.run(settings)
     else:
@@ -92,20 +118,22 @@ def choose(estimator, clicks, settings, device, progress):
         best = add_factors(*enlarge_sample(contest, large, base, settings, device))
     if goal.open:
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
-        best = choose_addition(contest, base.candidate, best.candidate, has_second)
-    rows = baseline_rows(contest.unseen)
+        second = len(contest.clicks) if has_second else 0
+        best = choose_addition(contest._replace(evaluators=[unseen]), base.candidate, best.candidate, second)
+    rows = baseline_rows(unseen)
     final = final_settings(best.candidate, settings, settings.patience or "n_epochs" in free)
-    return Choice(final, contest.rows + rows, reason(best, contest.unseen, rows))
+    return Choice(final, contest.rows + rows, reason(best, unseen, rows))
 
 
-def make_contest(estimator, free, sample, settings, device, progress, draws=hold_out.DRAWS):
+def make_contest(estimator, free, sample, settings, device, progress, draws=DRAWS):
     """Return the Contest on a sample, Ratings; None if too few users have held-out clicks."""
-    parts, budget = hold_out.hold_out_draws(sample, settings.seed, draws), Budget(WORK + WORK_PER_CLICK * len(sample))
+    parts = hold_out.hold_out_draws(sample, settings.seed, draws)
     if len(np.unique(parts[0][1].users)) < hold_out.FEW:
         return None
+    training = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], sample.shape))
+    budget = Budget.of_trainings(EPOCHS[1] * units(training, len(sample), sample.shape))
     evaluators = [Evaluator(estimator, *part, device, budget) for part in parts]
-    searching, unseen = evaluators[:-1] or evaluators, evaluators[-1]
-    return Contest(estimator, free, searching, unseen, budget, settings.patience, {}, [], progress)
+    return Contest(estimator, free, evaluators, settings.patience, {}, [], progress)
 
 
 def enlarge_sample(contest, large, best, settings, device):
@@ -129,14 +157,14 @@ def final_settings(plan, settings, has_epochs):
 
 def search_settings(contest, settings):
     """Return the best Trial of AXES, epochs and click weights."""
-    clicks = contest.unseen.prepared.clicks
+    clicks = contest.clicks
     plan = settings if contest.patience else settings._replace(epochs=min(EPOCHS[0], settings.epochs))
     if "n_factors" in contest.free:
         plan = plan._replace(n_factors=limit_factors(SEARCHED, clicks.shape))
     best = add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
     for change in click_weights(clicks):
-        best = simplest_of([best, contest.run(best.candidate._replace(**change))])
-    return follow_steps(contest, FINE, best)
+        best = simplest_of(contest.compare(best, best.candidate._replace(**change)))
+    return follow_steps(contest._replace(evaluators=contest.evaluators[:1]), FINE, contest.run(best.candidate))
 
 
 def add_epochs(contest, best):
@@ -146,7 +174,7 @@ def add_epochs(contest, best):
     """
     is_open = "n_epochs" in contest.free and not contest.patience
     for epochs in [epochs for epochs in EPOCHS if is_open and epochs > best.candidate.epochs]:
-        trial = contest.run(best.candidate._replace(epochs=epochs))
+        best, trial = contest.compare(best, best.candidate._replace(epochs=epochs))
         if trial.mean <= best.mean:
             break
         best = trial
@@ -174,11 +202,11 @@ def search_axis(contest, start_trial, axis, step):
         for _ in range(MOST_STEPS):
             if contest.budget.is_spent:
                 return best
-            trial = contest.run(move_along(best.candidate, axis, factor, contest.free))
+            best, trial = contest.compare(best, move_along(best.candidate, axis, factor, contest.free))
             if not trial.is_better(best):
                 break
             best = trial
-        if best is not start_trial:
+        if best.candidate != start_trial.candidate:
             break
     return best
 
@@ -214,13 +242,15 @@ def add_factors(contest, best):
     It may be the one that is passed. The first of FACTORS is taken unless it is worse, since more clicks are trained on
     in the end; others if better.
     """
-    work, sizes = 0, factor_counts(contest)
+    sizes = factor_counts(contest)
     for size in sizes:
         plan = best.candidate._replace(n_factors=size)
-        work += trial_work(contest, plan)
-        if work > contest.budget.limit:
+        if trial_work(contest, plan) > contest.budget.left / 2:
             break
-        trial = contest.run(plan)
+        if size == sizes[0]:
+            best, trial = contest.run(best.candidate), contest.run(plan)
+        else:
+            best, trial = contest.compare(best, plan)
         if best.is_better(trial) or (size > sizes[0] and not trial.is_better(best)):
             break
         best = trial
@@ -229,7 +259,7 @@ def add_factors(contest, best):
 
 def factor_counts(contest):
     """Return FACTORS within the limit of a sample; none if the number of factors is not open."""
-    shape = contest.unseen.prepared.clicks.shape
+    shape = contest.clicks.shape
     return sorted({limit_factors(size, shape) for size in FACTORS}) if "n_factors" in contest.free else []
 
 
@@ -243,37 +273,37 @@ def limit_factors(size, shape):
 
 def trial_work(contest, plan):
     """Return the work of a trial of settings.Settings, without ranking."""
-    clicks = contest.unseen.prepared.clicks
-    return units(plan, len(clicks), clicks.shape) * plan.epochs * len(contest.evaluators)
+    return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
 
 
-def choose_addition(contest, plan, leader, has_second):
+def choose_addition(contest, plan, leader, second):
     """Return the Trial of `leader` with the best addition to its scores.
 
     It may have no addition, or be popularity alone.
 
     Parameters
     ----------
-    contest : Contest; its unseen draw is used
+    contest : Contest on a draw that the search has not used
     plan : settings.Settings that are trained there
     leader : settings.Settings of the final training
-    has_second : bool, whether a model with sampled negatives may be added
+    second : int, clicks for which the weight of a model with sampled negatives is chosen; 0: none is added
     """
-    evaluator = contest.unseen
-    clicks, (*_, base) = evaluator.prepared.clicks, evaluator.train(plan)
+    evaluator, clicks = contest.evaluators[0], contest.clicks
+    *_, base = evaluator.train(plan)
 
     def try_addition(predictor, states=base, **changes):
         values = evaluator.measure_with_additions(plan._replace(**changes), states)
-        trial = contest.report(plan._replace(**changes), [values], [], predictor)
+        trial = contest.report(plan._replace(**changes), values, [], predictor)
         return trial._replace(candidate=leader._replace(**changes))
 
     ratio = POPULAR * mix.deviation(base) / start.deviation(np.bincount(clicks.items))
     popular = try_addition("ials and popularity", popular=round_digits(ratio / (1.0 + ratio)))
     best = simplest_of([try_addition("popularity alone", popular=1.0), try_addition("ials"), popular])
-    if not has_second or best.candidate.popular == 1.0:
+    partner = mix.partner(contest.estimator, plan, len(clicks), clicks.shape)
+    if not second or best.candidate.popular == 1.0 or trial_work(contest, partner) > contest.budget.left:
         return best
-    *_, other = evaluator.train(mix.partner(contest.estimator, plan, len(clicks), clicks.shape))
-    ratio = MIXED * mix.deviation(base) / mix.deviation(other)
+    *_, other = evaluator.train(partner)
+    ratio = MIXED * mix.deviation(base) / mix.deviation(other) * (len(clicks) / second) ** GROWTH
     mixed = try_addition("ials and sampled", (base, other), mixed=round_digits(ratio))
     return best if best.is_better(mixed) else mixed  # the more clicks, the more it adds; a sample has few
 

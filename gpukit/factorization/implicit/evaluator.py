@@ -51,7 +51,7 @@ class Evaluator:
 
     def __init__(self, estimator, clicks, judges, device, budget):
         self.prepared, self.judges, self.near = PreparedClicks(estimator, clicks, device), judges, {}
-        self.users, self.budget = np.unique(judges.users), budget
+        self.users, self.budget, self.states = np.unique(judges.users), budget, {}
 
     def measure(self, session):
         """Return the measures of a session's lists."""
@@ -67,12 +67,15 @@ class Evaluator:
         """Return (measures, epochs, curve, State) of settings.Settings.
 
         patience: epochs without a better one that end the training; the measures are then those of the best epoch. 0:
-        all epochs are trained, and the measures are those of the last.
+        all epochs are trained, and the measures are those of the last. A training of fewer epochs is continued.
         """
-        course = Course(self.prepared, plan)
-        session, training = course.begin(course.first(self.neighbors(plan)))
+        course, bare = Course(self.prepared, plan), plan._replace(epochs=0)
+        done, state = (0, None) if patience else self.states.get(bare, (0, None))
+        if done >= plan.epochs:
+            done, state = 0, None
+        session, training = course.begin(state or course.first(self.neighbors(plan)))
         curve, best = [], None
-        for epoch in range(plan.epochs):
+        for epoch in range(done, plan.epochs):
             training.epoch(epoch)
             self.budget.spend(units(plan, len(self.prepared.clicks), self.prepared.clicks.shape))
             if epoch + 1 < plan.epochs and (not patience or epoch % 2 == 0):  # judging takes about as long
@@ -83,7 +86,8 @@ class Evaluator:
                 best = curve[-1]["ndcg"], epoch, values
             if patience and epoch - best[1] >= patience:
                 break
-        return best[2], best[1] + 1, curve, session.state()
+        self.states[bare] = epoch + 1, session.state()
+        return best[2], best[1] + 1, curve, self.states[bare][1]
 
     def neighbors(self, plan):
         """Return the neighbours (N, K) of settings.Settings; the search is run once."""

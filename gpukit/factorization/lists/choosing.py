@@ -10,6 +10,7 @@ from gpukit.device.engine import engine
 from gpukit.factorization.choose.rule import is_doubtful
 from gpukit.factorization.implicit import hold_out
 from gpukit.factorization.implicit.choosing import AXES, make_contest, search_settings
+from gpukit.model_selection.splits import draw_sample
 from gpukit.ratings.table import Ratings
 
 
@@ -21,7 +22,7 @@ def chosen(plan, estimator, history, shape, device):
     """
     if not is_doubtful(history.items.size, shape):
         return plan
-    sample = hold_out.draw_sample(rated_pairs(history, shape, device), plan.seed, hold_out.SAMPLE)
+    sample = draw_sample(rated_pairs(history, shape, device), plan.seed, hold_out.SAMPLE, hold_out.FEW)
     contest = make_contest(estimator, set(AXES), sample, plan, device, lambda *event: None)
     if contest is None:
         return plan

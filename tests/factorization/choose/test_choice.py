@@ -126,6 +126,17 @@ def test_density_counts_the_longer_side():
     assert not any(rule.is_sparse(*one) for one in plenty) and all(rule.is_sparse(*one) for one in few)
 
 
+def test_the_same_choice_in_any_order():
+    """Of ratings and of ids."""
+    train = planted(80, 40, 0.5, seed=2)
+    random = np.random.default_rng(3)
+    order, names = random.permutation(len(train)), [random.permutation(size) for size in train.shape]
+    sides = [name[rows[order]].astype(np.int32) for name, rows in zip(names, (train.users, train.items))]
+    other = Ratings(*sides, train.values[order], *(np.arange(size) for size in train.shape))
+    one, same = (make(MatrixFactorization).fit(ratings) for ratings in (train, other))
+    assert one.chosen_ == same.chosen_ and [row["rmse"] for row in one.trials_] == [row["rmse"] for row in same.trials_]
+
+
 @pytest.mark.slow
 def test_the_same_choice_each_time():
     train = planted(150, 40, 0.5, seed=2)  # enough for two workers

@@ -7,8 +7,10 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import budget, candidates
-from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms
+from gpukit.factorization.choose import candidates, choice, evaluator
+from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms, work_of_epoch
+from gpukit.factorization.solvers.sgd import rates
+from gpukit.model_selection import budget
 
 
 def outcome(*curve):
@@ -55,12 +57,12 @@ def test_a_training_without_progress_ends():
 
 
 @pytest.mark.slow
-def test_candidates_are_given_up_where_ratings_are_many(monkeypatch):
+def test_candidates_behind_are_given_up(monkeypatch):
     """The model is as accurate with shorter trials."""
     train, test = planted(100, 40, 0.5, seed=1).split(0.2, 0)
     spent, scores = [], []
-    for many in (10**9, 10):
-        monkeypatch.setattr(candidates, "MANY", many)
+    for rule in (lambda *it: False, is_behind):
+        monkeypatch.setattr(evaluator, "is_behind", rule)
         fitted = MatrixFactorization(device="cpu").fit(train)
         spent.append(sum(len(row["curve"]) for row in fitted.trials_))
         scores.append(-fitted.score(test))
@@ -68,10 +70,23 @@ def test_candidates_are_given_up_where_ratings_are_many(monkeypatch):
     assert spent[1] < spent[0] and scores[1] < 1.01 * scores[0]
 
 
-def test_epochs_that_are_named_are_tried_whole(monkeypatch):
-    monkeypatch.setattr(candidates, "MANY", 10)
+def test_epochs_that_are_named_are_tried_whole():
     fitted = MatrixFactorization(n_epochs=4, device="cpu").fit(planted(100, 40, 0.5, seed=1))
     assert {len(row["curve"]) for row in fitted.trials_ if row["n_factors"]} == {4}
+
+
+@pytest.mark.parametrize("epochs", [None, 3])
+def test_settings_are_chosen_on_a_sample_of_users(monkeypatch, epochs):
+    """Its size does not depend on that of the data. The number of epochs is at least the usual one."""
+    sizes, make = [], choice.Evaluator
+    monkeypatch.setattr(rates, "default_epochs", lambda n_ratings: 30)
+    monkeypatch.setattr(choice, "Evaluator", lambda *it: sizes.append(len(it[0]) + len(it[1])) or make(*it))
+    monkeypatch.setattr(candidates, "SAMPLE", 700)
+    for n_users in (60, 120):
+        ratings = planted(n_users, 40, 0.5, seed=1)
+        fitted = MatrixFactorization(n_epochs=epochs, device="cpu").fit(ratings)
+        assert len(fitted.history_) == epochs or (not epochs and len(fitted.history_) >= 30)
+    assert 500 < min(sizes) and max(sizes) <= 700
 
 
 # The budget
@@ -86,15 +101,15 @@ def limited(monkeypatch, trainings, **named):
     monkeypatch.setattr(budget, "TRAININGS", trainings)
     ratings = planted(100, 40, 0.5, seed=1)
     fitted = MatrixFactorization(device="cpu", **named).fit(ratings)
-    spent = [len(row["curve"]) * budget.weight(row["n_factors"], 0) for row in fitted.trials_]
-    return fitted, 0.8 * 5 * sum(spent) / (trainings * budget.EPOCHS)
+    spent = [len(row["curve"]) * (row["n_factors"] + 8) for row in fitted.trials_]
+    return fitted, sum(spent) / (trainings * candidates.EPOCHS * 104)
 
 
 @pytest.mark.slow
 def test_choosing_ends_where_its_budget_is_spent(monkeypatch):
     """Choosing ends within an epoch of the budget, with the best so far."""
     whole, part = limited(monkeypatch, 40)
-    short, all_of_it = limited(monkeypatch, 3)
+    short, all_of_it = limited(monkeypatch, 0.6)
     assert part < 0.9 and "too long" not in whole.chosen_["why"]
     assert 1 <= all_of_it < 1.1 and short.chosen_["why"].endswith("too long")
     assert 1 < len(short.trials_) < len(whole.trials_)
@@ -112,8 +127,12 @@ def test_stopping_early_is_what_was_asked_for(monkeypatch):
     assert len(fitted.trials_[0]["curve"]) == 9 and "too long" not in fitted.chosen_["why"]
 
 
-def test_work_of_a_rating():
-    """The unit is F = K = 32; larger F or K costs more."""
-    assert budget.weight(32, 32) == 1 and budget.weight(128, 0) > budget.weight(32, 32) > 2 * budget.weight(32, 0)
-    assert budget.budget_of(1000, False).left == budget.LITTLE < budget.budget_of(10**7, True).left
-    assert budget.budget_of(10**6, True).left < budget.budget_of(10**6, False).left
+def test_work_of_an_epoch():
+    """In multiplications of all evaluators; a neighbour costs two factors."""
+    parts = [SimpleNamespace(orders=range(size)) for size in (30, 70)]
+    settings = SimpleNamespace(n_factors=32, n_neighbors=32)
+    assert work_of_epoch(parts, settings) == 100 * 104
+
+
+def test_a_choice_costs_at_most_ten_trainings():
+    assert budget.Budget.of_trainings(1e12).limit == 1e13 and budget.Budget.of_trainings(1.0).limit == budget.LITTLE

@@ -9,9 +9,11 @@ from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.implicit import blend, choosing, hold_out, mix, start
-from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists
+from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists, units
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
+from gpukit.model_selection import budget
+from gpukit.model_selection.splits import draw_sample
 from gpukit.ratings import Ratings, as_ratings
 from gpukit.ratings.orders.order import order_ratings
 
@@ -60,14 +62,29 @@ def test_epochs_are_those_of_the_best_trial_unless_they_are_passed(passed):
     assert fitted.chosen_["n_epochs"] == max(scores, key=scores.get) == len(fitted.history_)
 
 
-def test_the_last_draw_is_not_searched_on():
-    estimator, (plain, _) = MatrixFactorization(solver="ials"), clicks()
-    for table, n_draws in ((plain, hold_out.DRAWS), (timed(), 1)):
-        contest = choosing.make_contest(estimator, set(), table, plan(), cpu(), None)
-        assert len(contest.evaluators) == max(1, n_draws - 1) and (contest.unseen in contest.evaluators) == (
-            n_draws == 1
-        )
-        assert {id(own.budget) for own in (*contest.evaluators, contest.unseen)} == {id(contest.budget)}
+def test_additions_are_judged_by_clicks_that_the_search_has_not_used(monkeypatch):
+    """Unless clicks have times: the latest are held out then."""
+    drawn, estimator = [], MatrixFactorization(device="cpu")
+    hold_out_share = hold_out.hold_out
+    monkeypatch.setattr(hold_out, "hold_out", lambda *it: drawn.append(it[2]) or hold_out_share(*it))
+    for table, draws in ((clicks()[0], [0, 1, 2]), (timed(), [0, 2])):
+        drawn.clear()
+        estimator.fit(table)
+        assert drawn == draws
+
+
+def test_choosing_costs_at_most_ten_trainings(monkeypatch):
+    """On a sample whose size does not depend on the number of clicks."""
+    monkeypatch.setattr(budget, "LITTLE", 0.0)
+    budgets, make = [], choosing.make_contest
+    monkeypatch.setattr(choosing, "make_contest", lambda *it: budgets.append(make(*it)) or budgets[-1])
+    train, _ = clicks()
+    fitted = MatrixFactorization(device="cpu").fit(train)
+    (contest,) = budgets
+    training = units(plan(n_factors=choosing.limit_factors(128, train.shape)), len(train), train.shape)
+    assert contest.budget.limit == budget.TRAININGS * 8 * training and len(fitted.trials_) > 4
+    last = 2 * choosing.EPOCHS[-1] * training  # the search completes its last trial, and additions need one training
+    assert contest.budget.left > -last
 
 
 def test_many_clicks_decide_after_a_sample(monkeypatch):
@@ -81,7 +98,6 @@ def test_many_clicks_decide_after_a_sample(monkeypatch):
     settings = [{name: row[name] for name in ("regularization", "unobserved_weight", "n_epochs")} for row in rows]
     first = settings[len(small)]
     assert first in settings[: len(small)]
-    assert first["n_epochs"] == max(choosing.EPOCHS) or any(row["n_epochs"] > first["n_epochs"] for row in large)
     assert {name: fitted.chosen_[name] for name in settings[0]} in settings[len(small) :]
 
 
@@ -92,8 +108,8 @@ SECOND = [(10**6, {}, True), (9, {}, False), (10**6, {"n_factors": 5}, False)]  
 def test_a_second_model_is_tried_unless_there_are_too_many_clicks(monkeypatch, limit, passed, expected):
     asked = []
 
-    def choose_addition(contest, plan, leader, has_second):
-        asked.append(has_second)
+    def choose_addition(contest, plan, leader, second):
+        asked.append(second > 0)
         return contest.run(leader)
 
     monkeypatch.setattr(choosing, "MOST_SAMPLED", {False: limit})
@@ -104,6 +120,21 @@ def test_a_second_model_is_tried_unless_there_are_too_many_clicks(monkeypatch, l
     assert asked == [expected]
 
 
+def test_longer_trainings_continue_shorter_ones():
+    """With the same result, and only the work of the additional epochs."""
+    estimator, settings = MatrixFactorization(device="cpu"), plan(n_factors=5)
+    one, other = (
+        choosing.make_contest(estimator, set(), clicks()[0], settings, cpu(), None, 1).evaluators[0] for _ in range(2)
+    )
+    for epochs in (2, 3, 7):
+        results = one.train(settings._replace(epochs=epochs))
+    expected = other.train(settings._replace(epochs=7))
+    np.testing.assert_array_equal(results[0], expected[0])
+    np.testing.assert_array_equal(results[3].item_factors, expected[3].item_factors)
+    judging = 12 * len(one.users) * 60
+    assert one.budget.limit - one.budget.left == pytest.approx(other.budget.limit - other.budget.left + 2 * judging)
+
+
 def test_too_few_to_hold_any_out():
     fitted = MatrixFactorization(device="cpu").fit((np.repeat(np.arange(6), 2), np.tile([0, 1, 1, 2], 3)))
     assert "too few" in fitted.chosen_["why"] and not fitted.trials_
@@ -111,7 +142,7 @@ def test_too_few_to_hold_any_out():
 
 def test_the_latest_share_is_held_out():
     whole = timed()
-    (train, judges), *more = hold_out.hold_out_draws(whole, 0)
+    (train, judges), *more = hold_out.hold_out_draws(whole, 0, 3)
     expected = naive.latest(whole.users.tolist(), whole.times.tolist(), hold_out.SHARE)
     pairs = {(int(whole.users[k]), int(whole.items[k])) for k in expected}
     assert not more and judges.latest
@@ -121,8 +152,8 @@ def test_the_latest_share_is_held_out():
 
 def test_draws_of_clicks_without_times():
     plain, _ = clicks()
-    draws = hold_out.hold_out_draws(plain, 0)
-    assert len(draws) == hold_out.DRAWS and not any(judges.latest for _, judges in draws)
+    draws = hold_out.hold_out_draws(plain, 0, 3)
+    assert len(draws) == 3 and not any(judges.latest for _, judges in draws)
     first, second, _ = (set(zip(judges.users.tolist(), judges.items.tolist())) for _, judges in draws)
     sizes = np.bincount(plain.users)
     for _, judges in draws:
@@ -135,7 +166,7 @@ def test_users_with_too_few_clicks_judge_nothing():
     items = np.concatenate([np.arange(count) for count in (1, 2, 3, 3, 4, 5)])
     few = as_ratings((users, items, np.ones(len(users), np.float32)))
     for seed in range(20):
-        for _, judges in hold_out.hold_out_draws(few, seed):
+        for _, judges in hold_out.hold_out_draws(few, seed, 3):
             assert judges.users.tolist() == [2, 3, 4, 5]
 
 
@@ -143,7 +174,7 @@ def test_fewer_users_judge_among_many_items(monkeypatch):
     plain, _ = clicks()
     monkeypatch.setattr(hold_out, "PAIRS", 25 * plain.shape[1])
     monkeypatch.setattr(hold_out, "JUDGES", 2)
-    train, judges = hold_out.hold_out_draws(plain, 0)[0]
+    train, judges = hold_out.hold_out(plain, 0, 0)
     assert np.unique(judges.users).tolist() == list(range(25)) and len(train) < 0.9 * len(plain)
 
 
@@ -167,7 +198,7 @@ def varied(seed=0):
 @pytest.mark.parametrize("limit", [400, 10_000])
 def test_the_sample_does_not_depend_on_the_order_of_ids(limit):
     table = varied()
-    one, other = (hold_out.draw_sample(its, 3, limit) for its in (table, exchanged(table, 1)))
+    one, other = (draw_sample(its, 3, limit) for its in (table, exchanged(table, 1)))
     assert one.user_ids.size == len(set(one.users.tolist())) and one.item_ids.size == len(set(one.items.tolist()))
     assert one.shape == other.shape and (len(one) == len(table)) == (limit > len(table))
     for name in ("users", "items"):
@@ -176,8 +207,8 @@ def test_the_sample_does_not_depend_on_the_order_of_ids(limit):
 
 
 def test_few_users_with_many_clicks_are_enough():
-    sample = hold_out.draw_sample(varied(), 0, 5)
-    assert sample.shape[0] == hold_out.FEW and len(sample) > 5
+    sample = draw_sample(varied(), 0, 5, 20)
+    assert sample.shape[0] == 20 and len(sample) > 5
 
 
 @pytest.mark.slow

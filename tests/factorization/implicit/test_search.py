@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.implicit import choosing, hold_out
+from gpukit.factorization.implicit import choosing
 from gpukit.factorization.settings import check
 from gpukit.model_selection.budget import Budget
 
@@ -37,13 +37,10 @@ class Draw:
 
 
 def contest_of(worth, free=OPEN, limit=1e12):
-    """Return a choosing.Contest on two such draws and an unseen one.
-
-    The search does not use the latter.
-    """
+    """Return a choosing.Contest on such draws."""
     budget = Budget(limit)
-    *draws, unseen = [Draw(worth, budget) for _ in range(hold_out.DRAWS)]
-    return choosing.Contest(None, set(free), draws, unseen, budget, 0, {}, [], lambda *event: None)
+    draws = [Draw(worth, budget) for _ in range(choosing.DRAWS)]
+    return choosing.Contest(None, set(free), draws, 0, {}, [], lambda *event: None)
 
 
 def plan(**changes):
@@ -100,18 +97,26 @@ def test_weights_of_clicks_have_to_be_better(monkeypatch):
 def test_settings_are_trained_once():
     contest = contest_of(peak)
     first = contest.run(plan())
-    assert contest.run(plan()) is first and len(contest.rows) == len(contest.evaluators[0].asked) == 1
+    assert (
+        contest.run(plan()).candidate == first.candidate and len(contest.rows) == len(contest.evaluators[0].asked) == 1
+    )
 
 
-def test_all_draws_but_the_last_decide():
+def test_further_draws_decide_between_candidates_that_are_close():
     """The score of a user is the mean over the draws."""
-    contest = contest_of(peak)
-    contest.evaluators[0].worth = lambda settings: -3 * peak(settings)
-    for draw in (contest.unseen, *contest.evaluators[2:]):
-        draw.worth = lambda settings: 1 / 0
-    assert peak(choosing.search_settings(contest, plan()).candidate) < peak(plan()) - 0.1
-    trial = contest.run(plan())
-    np.testing.assert_allclose(trial.scores, USERS - peak(plan()))
+    contest = contest_of(lambda one: LUCKY * (one.regularization == 0.02))
+    contest.evaluators[1].worth = lambda one: -3 * LUCKY * (one.regularization == 0.02)
+    start = contest.run(plan(regularization=0.01))
+    best, other = contest.compare(start, plan(regularization=0.02))
+    np.testing.assert_allclose(other.scores - best.scores, -LUCKY)
+    assert [len(draw.asked) for draw in contest.evaluators] == [2, 2] and len(contest.rows) == 2
+
+
+@pytest.mark.parametrize("change", [0.1, -0.1])
+def test_one_draw_decides_between_candidates_that_are_not(change):
+    contest = contest_of(lambda one: change * (one.regularization == 0.02))
+    best, other = contest.compare(contest.run(plan(regularization=0.01)), plan(regularization=0.02))
+    assert other.gain(best)[0] == pytest.approx(change) and not contest.evaluators[1].asked
 
 
 def test_steps_that_may_be_luck_are_not_taken():
@@ -145,14 +150,14 @@ def test_what_is_not_clicked_and_the_regularization_hold_parameters_together():
 def grown_of(worth, limit=1e12, shape=(6000, 4000), spent=0.0):
     """Return (tried numbers of factors after 64, the chosen number)."""
     contest = contest_of(worth, limit=limit)
-    for draw in (*contest.evaluators, contest.unseen):
+    for draw in contest.evaluators:
         draw.prepared.clicks.__class__.shape = shape
     first = contest.run(plan(n_factors=64, epochs=4))
     contest.budget.spend(spent)
     best = choosing.add_factors(contest, first)
-    sizes = [[one.n_factors for one in draw.asked] for draw in contest.evaluators]
-    assert sizes[0] == sizes[1] and sizes[0][0] == 64 and not contest.unseen.asked
-    return sizes[0][1:], best.candidate.n_factors
+    sizes = [one.n_factors for one in contest.evaluators[0].asked]
+    assert sizes[0] == 64
+    return sizes[1:], best.candidate.n_factors
 
 
 def test_more_factors_are_taken_if_they_are_better():
@@ -175,22 +180,22 @@ def test_luck_does_not_decide_on_factors():
 def test_no_more_factors_than_half_the_users_or_items(shape):
     assert grown_of(lambda one: one.n_factors, shape=shape) == ([128, 150], 150)
     contest = contest_of(peak)
-    contest.unseen.prepared.clicks.__class__.shape = tuple(size // 10 for size in shape)
+    contest.clicks.__class__.shape = tuple(size // 10 for size in shape)
     assert choosing.search_settings(contest, plan()).candidate.n_factors == 15
 
 
 def test_no_more_factors_than_the_budget_allows():
-    """For any remaining budget of the search."""
-    units = [choosing.units(plan(n_factors=size), 50_000, (6000, 4000)) for size in (128, 256)]
-    work = 2 * 4 * np.array(units)  # on two draws, four epochs
-    for limit, sizes in ((work.sum(), [128, 256]), (0.99 * work.sum(), [128]), (1.0, [])):
-        assert grown_of(lambda one: one.n_factors, limit, spent=limit) == (sizes, max([64, *sizes]))
+    """Half of what is left is kept for additions."""
+    work = [2 * 4 * choosing.units(plan(n_factors=size), 50_000, (6000, 4000)) for size in (128, 256)]
+    for left, sizes in ((1.01 * work[1], [128, 256]), (0.99 * work[1], [128]), (0.99 * work[0], [])):
+        found = grown_of(lambda one: one.n_factors, left + 1e6, spent=1e6 - 10)
+        assert found == (sizes, max([64, *sizes]))
 
 
 LUCKY = np.random.default_rng(1).permutation(np.tile([0.101, -0.099], 50))
 
 
-def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
+def added_to(worth, monkeypatch, second=50_000, sizes=(1.0, 1.0)):
     """Return the contest and the chosen settings for prescribed scores of additions.
 
     sizes: of the scores of both models.
@@ -198,17 +203,17 @@ def added_to(worth, monkeypatch, has_second=True, sizes=(1.0, 1.0)):
     monkeypatch.setattr(choosing.mix, "deviation", lambda state: sizes[state == "partner"])
     monkeypatch.setattr(choosing.mix, "partner", lambda estimator, plan, *size: plan._replace(solver="sampled"))
     contest = contest_of(worth)
-    contest.unseen.prepared.clicks.items = np.array([0, 0, 1, 1])
+    contest.clicks.items = np.array([0, 0, 1, 1])
     base = plan(n_factors=64)
-    trial = choosing.choose_addition(contest, base, base._replace(n_factors=256), has_second)
-    assert trial.candidate.n_factors == 256 and not any(draw.asked for draw in contest.evaluators)
+    trial = choosing.choose_addition(contest, base, base._replace(n_factors=256), second)
+    assert trial.candidate.n_factors == 256 and not any(draw.asked for draw in contest.evaluators[1:])
     return contest, trial.candidate
 
 
 def test_popularity_alone_unless_something_is_better(monkeypatch):
     """An improvement has to be significant; otherwise no second model is trained."""
     contest, alone = added_to(lambda settings: LUCKY * (settings.popular < 1), monkeypatch)
-    assert (alone.popular, alone.mixed) == (1.0, 0.0) and len(contest.unseen.asked) == 1
+    assert (alone.popular, alone.mixed) == (1.0, 0.0) and len(contest.evaluators[0].asked) == 1
     assert added_to(lambda settings: 0.01 * (settings.popular < 1), monkeypatch)[1].popular == 0.0
 
 
@@ -216,10 +221,10 @@ def test_popularity_is_added_if_it_is_better(monkeypatch):
     """Its root mean square is a fixed fraction of that of the scores."""
     for size in (1.0, 0.5):
         better = lambda one: 0.1 * (one.popular < 1) + 0.1 * (0 < one.popular < 1)  # noqa: E731
-        popular = added_to(better, monkeypatch, False, (size, 1.0))[1].popular
+        popular = added_to(better, monkeypatch, 0, (size, 1.0))[1].popular
         assert popular / (1 - popular) == pytest.approx(size * choosing.POPULAR, rel=0.05)
     worth = lambda one: 0.1 * (one.popular < 1) + LUCKY * (0 < one.popular < 1)  # noqa: E731
-    assert added_to(worth, monkeypatch, False)[1].popular == 0.0
+    assert added_to(worth, monkeypatch, 0)[1].popular == 0.0
 
 
 def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
@@ -228,9 +233,14 @@ def test_a_second_model_is_added_unless_it_is_worse(monkeypatch):
     for change in (0.1, -LUCKY):
         mixed = added_to(worth(change), monkeypatch, sizes=(3.0, 2.0))[1]
         assert mixed.mixed == choosing.round_digits(1.5 * choosing.MIXED) and mixed.popular == 0.0
-    for change, has_second in ((-0.1, True), (0.1, False)):
-        contest, plain = added_to(worth(change), monkeypatch, has_second)
-        assert (plain.mixed, len(contest.unseen.asked)) == (0.0, 1 + has_second)
+    for change, second in ((-0.1, 50_000), (0.1, 0)):
+        contest, plain = added_to(worth(change), monkeypatch, second)
+        assert (plain.mixed, len(contest.evaluators[0].asked)) == (0.0, 1 + (second > 0))
+
+
+def test_the_weight_of_a_second_model_is_that_for_more_clicks(monkeypatch):
+    mixed = added_to(lambda one: 0.1 * (one.popular < 1), monkeypatch, 100_000)[1].mixed
+    assert mixed == choosing.round_digits(0.5**choosing.GROWTH * choosing.MIXED) < choosing.MIXED
 
 
 def test_the_search_ends_where_its_budget_is_spent():
