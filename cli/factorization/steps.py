@@ -20,7 +20,6 @@ from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_clicks, are_pairs
-from gpukit.ratings.gather import joined
 from gpukit.ratings.handed import read_by_first
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
@@ -225,6 +224,8 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 def together(one, other):
     """Return the Ratings of two parts of one table."""
+    from gpukit.ratings.gather import joined
+
     parts = other.columns()
     whole = {name: joined([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
     return one.with_columns(**whole)

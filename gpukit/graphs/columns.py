@@ -411,5 +411,6 @@ def warn_of_kept(table, found):
     names = [table.first[at] if found.header else f"column {at + 1}" for at in found.kept]
     names = list(filter(None, names))
     if names:
-        kept = ", ".join(names[:8]) + (f" and {len(names) - 8} others" if len(names) > 8 else "")
+        shown, others = names[:8], names[8:]
+        kept = ", ".join(shown) + (f" and {len(others)} others" if others else "")
         warnings.warn(f"{table.path}: not read as sensors, and kept as they are: {kept}.", stacklevel=2)

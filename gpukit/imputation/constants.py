@@ -13,6 +13,7 @@ MANY_RUNS = 2000  # in one fold, from which on LEAST_FOLDS suffice; chosen
 ENOUGH_UNITS = 40  # vertices and start times of runs in all folds; chosen
 FEW_UNITS = 20  # vertices are hidden one by one, and a trial uses all folds; ablated
 LEAST_SHARE = 0.05  # of the observed values to hide; chosen
+ENOUGH_HIDDEN, IDLE_DRAWS = 0.8, 10  # of that share, and draws in a row with hardly anything new, end drawing; chosen
 FEWEST_OBSERVED = 5  # vertices or values needed to hide any; test
 FEWEST_OTHERS = 10  # series observed at an end; fewer are a weaker sample than runs at other times; test
 GAP_DISTANCES = (1, 2, 4, 8, 16, 32)  # columns to the nearest observed value, by kind of gap; chosen

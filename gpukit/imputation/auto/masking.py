@@ -15,10 +15,12 @@ from gpukit._pool import by_rows
 from gpukit.imputation import scans
 from gpukit.imputation.auto import ends
 from gpukit.imputation.constants import (
+    ENOUGH_HIDDEN,
     ENOUGH_UNITS,
     FEW_UNITS,
     FEWEST_OBSERVED,
     FOLDS,
+    IDLE_DRAWS,
     LEAST_FOLDS,
     LEAST_SHARE,
     MANY_RUNS,
@@ -127,7 +129,7 @@ def overlay_runs(seen, free, rng, options):
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
     for _ in range(200 if size else 0):
-        if count >= 0.8 * goal or idle == 10:
+        if count >= ENOUGH_HIDDEN * goal or idle == IDLE_DRAWS:
             break
         shifted = np.roll(pattern[rng.permutation(len(alive))], int(rng.integers(pattern.shape[1])), axis=1)
         hidden_rows = hidden_rows | (keep_untouched(shifted, blocked) & observed)

@@ -9,7 +9,7 @@ from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import candidates, choice, evaluator
 from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms, work_of_epoch
-from gpukit.factorization.solvers.sgd import rates
+from gpukit.factorization.solvers import rates
 from gpukit.model_selection import budget
 
 
