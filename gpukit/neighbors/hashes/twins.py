@@ -139,7 +139,7 @@ def signs(total, threshold, slices, first_word, n_bits, row):
 def whole_vectors(keys):
     """Return keys padded with zeros to a multiple of LANES."""
     padded = np.zeros((keys.size + LANES - 1) // LANES * LANES, np.uint32)
-    copy_row(keys, padded)
+    padded[: keys.size] = keys
     return padded
 
 
