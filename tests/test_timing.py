@@ -61,14 +61,14 @@ import numpy as np
 import gpukit
 from gpukit import _jit
 
-load, loads = _jit.CPUDispatcher._compile_for_args, []
+load, loads = _jit.CPUDispatcher.compile, []
 
-def slow_load(self, *arguments, **named):
+def slow_load(self, signature):
     loads.append(self)
     time.sleep(0.05)
-    return load(self, *arguments, **named)
+    return load(self, signature)
 
-_jit.CPUDispatcher._compile_for_args = slow_load
+_jit.CPUDispatcher.compile = slow_load
 random = np.random.default_rng(0)
 if sys.argv[1] == "RankSVM":
     model = gpukit.RankSVM(C=1.0, device="cpu")
@@ -89,7 +89,10 @@ print(json.dumps([len(loads), seconds["compiling"]]))
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["LSHMF", "SimLSH", "RankSVM", "GraphImputer"])
 def test_loading_code_is_counted_as_compiling(name):
-    """Each first call of a compiled function takes 50 ms more, all of it in the stage "compiling"."""
+    """Each first call of a compiled function takes 50 ms more, in the stage "compiling".
+
+    The check of the data, and the scheduler for it, are loaded before the first stage.
+    """
     out = subprocess.run([sys.executable, "-c", SLOW, name], capture_output=True, text=True, check=True).stdout
     loads, compiling = json.loads(out)
-    assert loads > 3 and compiling >= 0.05 * loads
+    assert loads > 3 and compiling >= 0.05 * (loads - 2)

@@ -46,13 +46,13 @@ class Asker:
         filters = Filters(without=draw("item", 100), min_support=2)
         given = dict.fromkeys(draw("item", GIVEN), model.scale_[1])
         return {
-            "recommend([user])": lambda: model.recommend(draw()),
-            "recommend([user], by='rating')": lambda: model.recommend(draw(), by="rating"),
-            "recommend([user], filters=...)": lambda: model.recommend(draw(), filters=filters),
+            "recommend a user": lambda: model.recommend(draw()),
+            "recommend a user by rating": lambda: model.recommend(draw(), by="rating"),
+            "recommend a user with filters": lambda: model.recommend(draw(), filters=filters),
             f"recommend_for of {GIVEN} ratings": lambda: model.recommend_for(given),
-            "predict([user], [item])": lambda: model.predict(draw(), draw("item")),
-            "explain(user, item)": lambda: model.explain(*draw(), *draw("item")),
-            "similar_items(item, by='factors')": lambda: model.similar_items(*draw("item"), by="factors"),
+            "predict a pair": lambda: model.predict(draw(), draw("item")),
+            "explain a pair": lambda: model.explain(*draw(), *draw("item")),
+            "similar items by factors": lambda: model.similar_items(*draw("item"), by="factors"),
         }
 
 
@@ -115,8 +115,8 @@ def serve(conditions):
     yield from load_rows(model, shape)
     del model
     model = fit_model(LSHMF(**options, **neighbors), usual)
-    yield call_row(Asker(model), "recommend([user], by='rating')", "F=64 K=32", shape, note)
-    yield call_row(Asker(model), "predict([user], [item])", "F=64 K=32", shape, note)
+    yield call_row(Asker(model), "recommend a user by rating", "F=64 K=32", shape, note)
+    yield call_row(Asker(model), "predict a pair", "F=64 K=32", shape, note)
     del model
     model = fit_model(MatrixFactorization(**options), many)
     check_lists(model)
@@ -134,13 +134,13 @@ def call_rows(model, size, shape, note):
     for name in asker.calls():
         yield call_row(asker, name, size, shape, note)
     samples = milliseconds(lambda: model.similar_items(*asker.draw("item")), FEW)
-    yield Row(f"similar_items(item), {size}", shape, "generated", samples, "ms", note)
+    yield Row(f"similar items by evidence, {size}", shape, "generated", samples, "ms", note)
     samples = [sample / BATCH for sample in milliseconds(lambda: model.recommend(asker.draw(n=BATCH)), FEW)]
     what = f"recommend of {BATCH:,} users, a user"
     yield Row(f"{what}, {size}", shape, "generated", samples, "ms", note)
     samples, total = time_threads(model, lambda asker: model.recommend(asker.draw()), REPEAT)
     rate = f"{THREADS * REPEAT / total:,.0f} calls a second in all"
-    yield Row(f"recommend([user]) from {THREADS} threads, {size}", shape, "generated", samples, "ms", f"{note}; {rate}")
+    yield Row(f"recommend a user from {THREADS} threads, {size}", shape, "generated", samples, "ms", f"{note}; {rate}")
     totals = [time_threads(model, lambda asker: model.recommend(asker.draw(n=BATCH)), 1)[1] for _ in range(3)]
     samples = [1e3 * total / (THREADS * BATCH) for total in totals]
     yield Row(f"{what}, from {THREADS} threads, {size}", shape, "generated", samples, "ms", note)
@@ -158,6 +158,6 @@ def load_rows(model, shape):
 def many_rows(model, shape):
     """Yield the rows of a model with many items, and of a pass over their factors."""
     note = f"{len(model.item_ids_):,} items"
-    yield call_row(Asker(model), "recommend([user])", "F=64", shape, note, 3 * FEW)
+    yield call_row(Asker(model), "recommend a user", "F=64", shape, note, 3 * FEW)
     samples = milliseconds(model._head.item_factors.sum, 3 * FEW, 3)
     yield Row("numpy's sum of the item factors, F=64", shape, "generated", samples, "ms", note)
