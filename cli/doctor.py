@@ -36,7 +36,7 @@ NEEDS = (
 )
 GPU_COLUMNS = {"index": "cuda:", "name": "GPU", "compute_capability": "capability", "memory": "memory", "free": "free"}
 RUNS = "runs"  # a kernel of one line
-JOBS = ("ratings", "clicks", "lists", "documents", "readings")  # of compilation/signatures.txt
+JOBS = ("ratings", "clicks", "lists", "documents", "graphs", "tables")  # of compilation/signatures.txt
 TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 
 
@@ -50,8 +50,8 @@ def doctor(jobs, compiles, as_json):
     Ends with exit code 0: a missing piece is a finding, not a failure.
 
     With --compile, compiles what the first run of a command would compile, so that the run need not. A JOB is ratings,
-    clicks, lists, documents or readings; without one, all are compiled. GPU kernels are not compiled: this needs the
-    GPU. Ends with exit code 1 if code cannot be compiled or kept.
+    clicks, lists, documents, graphs (impute of a .npz) or tables (impute of a table); without one, all are compiled.
+    GPU kernels are not compiled: this needs the GPU. Ends with exit code 1 if code cannot be compiled or kept.
 
     \b
     gpukit doctor

@@ -213,7 +213,8 @@ def impute(ctx, **values):
         if team.rank:  # the first rank reads, reports and writes
             return steps.help_out(ask, team)
         is_cuda = gpu_count() > 0 and ask.device != "cpu"
-        report.compile_ahead(ask, team, "readings", is_cuda=is_cuda, reads=steps.sources(ask))
+        job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
+        report.compile_ahead(ask, team, job, is_cuda=is_cuda, reads=steps.sources(ask))
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:

@@ -33,7 +33,7 @@ def completions(line):
         ("train-lshmf --search h", ["hamming"]),
         ("synth g", ["graph"]),
         ("synth graph --li", ["--like"]),
-        ("doctor --compile re", ["readings"]),
+        ("doctor --compile gr", ["graphs"]),
     ],
 )
 def test_words(line, expected):

@@ -39,14 +39,14 @@ def test_json(capsys):
 @pytest.mark.slow
 def test_code_is_compiled_ahead(monkeypatch, tmp_path, capsys):
     monkeypatch.setenv("GPUKIT_CACHE", str(tmp_path / "cache"))
-    assert main.run(["doctor", "--compile", "readings"]) == 0
+    assert main.run(["doctor", "--compile", "graphs"]) == 0
     done = capsys.readouterr()
     found = re.fullmatch(r"Compiled (\d+) of (\d+) functions in [\d.]+ s: (.*)\n", done.out)
     assert found and found[1] == found[2] and Path(found[3]).is_dir()
     assert all(line.startswith("compiling ") for line in done.err.splitlines())
-    assert main.run(["doctor", "--compile", "readings"]) == 0
+    assert main.run(["doctor", "--compile", "graphs"]) == 0
     assert re.fullmatch(rf"Nothing was missing: all {found[1]} functions are in .*\n", capsys.readouterr().out)
-    assert main.run(["doctor", "--compile", "readings", "--json"]) == 0
+    assert main.run(["doctor", "--compile", "graphs", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert (result["compiled"], result["functions"], result["path"]) == (0, int(found[1]), found[3])
 
