@@ -14,7 +14,6 @@ import numpy as np
 
 NAMES = ("hr", "recall", "precision", "ndcg", "map", "mrr")
 FEW = 10  # training clicks; items with fewer are rare
-LIST_NAMES = ("coverage", "gini", "popularity", "few")
 
 
 def discounts(k):
