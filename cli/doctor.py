@@ -43,23 +43,28 @@ TESTED = {"numba": "0.68.*", "numba-cuda": "0.30.4"}
 @click.command()
 @click.argument("jobs", metavar="[JOB]...", nargs=-1, type=click.Choice(JOBS))
 @click.option("--compile", "compiles", is_flag=True, help="Compile the code of every JOB instead; needs no GPU.")
+@click.option("--for", "targets", metavar="LIST", help="Compile kernels for these GPUs: sm_80,sm_90 [this machine's].")
 @options.as_json
-def doctor(jobs, compiles, as_json):
+def doctor(jobs, compiles, targets, as_json):
     """Show versions and devices, what is missing for what, and the command that installs it.
 
     Ends with exit code 0: a missing piece is a finding, not a failure.
 
     With --compile, compiles what the first run of a command would compile, so that the run need not. A JOB is ratings,
     clicks, lists, documents, graphs (impute of a .npz) or tables (impute of a table); without one, all are compiled.
-    GPU kernels are not compiled: this needs the GPU. Ends with exit code 1 if code cannot be compiled or kept.
+    Kernels are compiled for this machine's GPUs or those of --for, which needs neither a GPU nor a driver. Ends with
+    exit code 1 if code cannot be compiled or kept.
 
     \b
     gpukit doctor
     gpukit doctor --compile
     gpukit doctor --compile ratings lists
+    gpukit doctor --compile --for sm_80,sm_90
     """
     if compiles:
-        return compile_code(jobs or JOBS, as_json)
+        return compile_code(jobs or JOBS, capabilities(targets), as_json)
+    if targets is not None:
+        raise ParameterError(f"--for is for --compile: gpukit doctor --compile --for {targets}")
     if jobs:
         raise ParameterError(f"{jobs[0]} is compiled by --compile: gpukit doctor --compile {' '.join(jobs)}")
     found = examine()
@@ -69,8 +74,28 @@ def doctor(jobs, compiles, as_json):
         show(found)
 
 
-def compile_code(jobs, as_json):
-    """Compile the code of jobs, with and without a GPU, and print the number of functions and the seconds."""
+def capabilities(targets):
+    """Return the compute capabilities that kernels are compiled for, those of this machine's GPUs if targets is None.
+
+    targets: text such as sm_80,sm_90. Raises ParameterError if the compiler has no such target.
+    """
+    if targets is None:
+        return sorted({numbers(gpu["compute_capability"]) for gpu in probe_gpus()[0]})
+    from gpukit import _cuda
+
+    known = _cuda.targets()
+    names = [name.strip() for name in targets.split(",")]
+    for name in names:
+        if name not in known:
+            raise ParameterError(f"--for: {name!r} is not a GPU that kernels can be compiled for: {', '.join(known)}.")
+    return [known[name] for name in dict.fromkeys(names)]
+
+
+def compile_code(jobs, targets, as_json):
+    """Compile the code of jobs, with and without a GPU, and print the number of functions and the seconds.
+
+    targets: compute capabilities of the GPUs that kernels are compiled for.
+    """
     if os.environ.get("NUMBA_DISABLE_JIT") == "1":
         raise GpukitError("NUMBA_DISABLE_JIT=1 is set, so nothing is compiled. Unset it.")
     from gpukit._cache import cache_folder
@@ -80,7 +105,7 @@ def compile_code(jobs, as_json):
     with report.Compiling(as_json) as line:
         processes = max(1, min(cores(), available_memory() // helpers.MEMORY))
         names = [f"{job}{end}" for job in jobs for end in ("", "-gpu")]
-        count, total = helpers.compile_jobs(names, processes, line.show)
+        count, total = helpers.compile_jobs(names, processes, line.show, targets)
     seconds, folder = time.monotonic() - begun, str(cache_folder())
     if as_json:
         report.print_json({"compiled": count, "functions": total, "seconds": seconds, "path": folder})

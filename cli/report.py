@@ -199,10 +199,11 @@ def hear_compiler(name):
     meta["gpukit.compiler"].show(*(_jit.helpers.progress() if _jit.helpers else (0, 0)), name)
 
 
-def compile_ahead(ask, team, *jobs, is_cuda=False, reads=()):
+def compile_ahead(ask, team, *jobs, capability=None, reads=()):
     """Start to compile what possible jobs share, on the first run; say so once.
 
-    A rank leaves the cores to the others. reads: input files; nothing is started if one does not exist.
+    A rank leaves the cores to the others. capability: compute capability of the GPU; None on the CPU. reads: input
+    files; nothing is started if one does not exist.
     """
     from gpukit.compilation import helpers
     from gpukit.io.sources import check_exists
@@ -211,9 +212,9 @@ def compile_ahead(ask, team, *jobs, is_cuda=False, reads=()):
         check_exists(*reads)
 
     meta = click.get_current_context().find_root().meta
-    jobs = [f"{job}-gpu" if is_cuda else job for job in jobs]
-    is_known = any(map(helpers.is_of_other_processor, jobs))
-    count = helpers.begin(*jobs, alone=team.size == 1)
+    jobs = [job if capability is None else f"{job}-gpu" for job in jobs]
+    is_known = any(helpers.is_of_other_processor(job, capability) for job in jobs)
+    count = helpers.begin(*jobs, alone=team.size == 1, capability=capability)
     if count and not meta.get("gpukit.compiling"):
         meta["gpukit.compiling"] = True
         why = "; the cache has code for another processor" if is_known else ""

@@ -131,19 +131,22 @@ class _OnDisk:
         name = f"{function.__module__}.{function.__qualname__}".replace("<locals>.", "").replace("<lambda>", "lambda")
         return stamp and str(cache_folder() / f"{name[:120]}-{stamp}")
 
-    def _file(self, signature, codegen):
-        """The path of the code for these types and this processor; None when there can be none."""
+    def _file(self, signature, machine):
+        """The path of the code for these types and a machine; None when there can be none."""
         start, types = self._start(), _types_text(getattr(signature, "args", signature), self._target)
         if start is None or types is None:
             return None
         result = getattr(signature, "return_type", None)
         settings = [getattr(numba.config, name, None) for name in SETTINGS]
-        key = f"{types} {result} {codegen.magic_tuple()} {settings} {self._launch_config_key} {LINKED}"
+        key = f"{types} {result} {machine} {settings} {self._launch_config_key} {LINKED}"
         return f"{start}-{hashlib.sha256(key.encode()).hexdigest()[:32]}.nbc"
 
-    def lacks(self, types):
-        """Return True if code for these types can be kept and there is none for this processor."""
-        file = self._file(types, self._dispatcher.targetctx.codegen())
+    def lacks(self, types, capability=None):
+        """Return True if code for these types can be kept and there is none for this processor.
+
+        capability: compute capability of the GPU that a kernel is for; None: of the current one.
+        """
+        file = self._file(types, self._machine(self._dispatcher.targetctx.codegen(), capability))
         return file is not None and not os.path.exists(file)
 
     def load_overload(self, signature, context):
@@ -159,7 +162,7 @@ class _OnDisk:
         if not self._enabled:
             return None
         try:
-            file = self._file(signature, context.codegen())
+            file = self._file(signature, self._machine(context.codegen()))
             return file and self._impl.rebuild(context, pickle.loads(_read(file)))
         except Exception:  # not there, or damaged: compiling replaces it
             return None
@@ -168,7 +171,7 @@ class _OnDisk:
         if not self._enabled or not self._impl.check_cachable(data):
             return
         try:
-            if file := self._file(signature, data.codegen):
+            if file := self._file(signature, self._machine(data.codegen)):
                 _write(Path(file), self._dumps(self._impl.reduce(data)))
                 _remove_unused()
         except PermissionError as error:  # others may write there, which is said by then, or this user may not
@@ -193,6 +196,10 @@ def _cpu_cache():
         _content, _target, _dumps = Content, "cpu", staticmethod(serialize.dumps)
         _prepare = staticmethod(rtsys.initialize)  # loaded code counts references by it
 
+        @staticmethod
+        def _machine(codegen, capability=None):
+            return codegen.magic_tuple()
+
     return Cache
 
 
@@ -200,6 +207,7 @@ def _cpu_cache():
 def _gpu_cache():
     """The class of kernels' caches."""
     from numba.cuda import dispatcher, serialize
+    from numba.cuda.cudadrv import devices, runtime
 
     class Content(dispatcher.CUDACacheImpl):
         __init__ = object.__init__
@@ -207,6 +215,12 @@ def _gpu_cache():
     class Cache(_OnDisk, dispatcher.CUDACache):
         _content, _target, _dumps = Content, "cuda", staticmethod(serialize.dumps)
         _prepare = staticmethod(lambda context: None)
+
+        @staticmethod
+        def _machine(codegen, capability=None):
+            if capability is None:
+                capability = devices.get_context().device.compute_capability
+            return runtime.get_version(), tuple(capability)
 
     return Cache
 

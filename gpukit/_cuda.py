@@ -2,8 +2,9 @@
 name."""
 
 import functools
+from types import SimpleNamespace
 
-from gpukit import timing
+from gpukit import _jit, timing
 from gpukit._jit import attach, recorded  # (which sets the environment first)
 from gpukit.runtime import settings
 
@@ -13,18 +14,22 @@ from numba.core import config, types
 
 __all__ = [
     "SIMULATED",
+    "assume_gpu",
     "cuda",
     "device",
     "intrinsic",
     "kernel",
+    "kernel_maker",
     "overload",
+    "targets",
     "types",
     "with_shared_memory",
 ]
 
 SIMULATED = bool(config.ENABLE_CUDASIM)
 if not SIMULATED:
-    from numba.cuda import extending
+    from numba.cuda import dispatcher, extending
+    from numba.cuda.cudadrv import devices, nvrtc
     from numba.cuda.dispatcher import CUDADispatcher
 
     intrinsic, overload = extending.intrinsic, recorded(extending.overload)
@@ -36,8 +41,15 @@ else:
 class Kernel(CUDADispatcher):
     """A kernel that counts compiling and loading its code apart from computation."""
 
+    @property
+    def listed_name(self):
+        """The name in its module: its own, or the call of its maker."""
+        return vars(self).get("_listed_name", self.py_func.__qualname__)
+
     def compile(self, sig):
         with timing.compiling():
+            if _jit.helpers is not None:
+                _jit.helpers.claim((self.py_func.__module__, self.listed_name))
             return super().compile(sig)
 
 
@@ -56,11 +68,49 @@ def kernel(function=None, **options):
     return made
 
 
+def kernel_maker(function):
+    """Cache a function of constants that returns a kernel, or a tuple of kernels, and name them by the call."""
+
+    @functools.cache
+    def make(*constants):
+        made = function(*constants)
+        for index, one in enumerate(made) if isinstance(made, tuple) else [(None, made)]:
+            one._listed_name = name_of_call(function.__name__, constants, index)
+        return made
+
+    return functools.wraps(function)(make)
+
+
+def name_of_call(maker, constants, index=None):
+    """Return the call of a kernel_maker as text, with an index if it returns several kernels.
+
+    constants: numbers, booleans and types of numpy.
+    """
+    texts = [one.__name__ if isinstance(one, type) else repr(one) for one in constants]
+    return f"{maker}({','.join(texts)})" + ("" if index is None else f"[{index}]")
+
+
 def device(function=None, **options):
     """cuda.jit of a device function, inlined wherever it is called."""
     if function is None:
         return functools.partial(device, **options)
     return cuda.jit(function, **{"device": True, "forceinline": True, "fastmath": FASTMATH, **options})
+
+
+@functools.cache
+def assume_gpu(capability):
+    """Let this process compile kernels for a compute capability, (major, minor), without a GPU or its driver.
+
+    The kernels can be kept on disk, not launched.
+    """
+    context = SimpleNamespace(device=SimpleNamespace(id=0, compute_capability=capability))
+    devices._runtime = SimpleNamespace(get_or_create_context=lambda number: context)
+    dispatcher._Kernel.bind = lambda kernel: kernel._codelibrary.get_cubin()  # instead of loading it on the GPU
+
+
+def targets():
+    """Return {name: compute capability} of the GPUs that kernels can be compiled for, such as sm_90: (9, 0)."""
+    return {f"sm_{major}{minor}": (major, minor) for major, minor in nvrtc.get_supported_ccs()}
 
 
 STATIC_SHARED = 48 << 10  # bytes of shared memory that any block may have

@@ -11,7 +11,7 @@ from gpukit.cli.factorization.words import options_named
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import resolve
+from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.model.layout import PRECISIONS, is_half
 from gpukit.factorization.objective import ALL_SOLVERS
@@ -117,19 +117,21 @@ def train_lshmf(ctx, **values):
     gpukit train-lshmf ratings.csv --positive-from 4 --model lists.gpukit
     """
     ask, stages = SimpleNamespace(**values), Stages()
+    start_driver(ask.device)
     check(ask)
-    is_cuda = resolve(ask.device).is_cuda
-    is_half(ask.precision, is_cuda, 0)  # this and check() raise for invalid options
+    capability = capability_of(ask.device)
+    start_warm_up(ask.device)
+    is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
     with options_named():
         steps.build(ask).check()
     with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
-        report.compile_ahead(ask, team, "ratings", "clicks", is_cuda=is_cuda, reads=(ask.ratings, ask.test))
+        report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=(ask.ratings, ask.test))
         stages.done("start")
         train, test = steps.load(ask, stages, steps.of_either, steps.times_wanted(ask), team)
         steps.check_test(ask, train, test)
-        report.compile_ahead(ask, team, steps.job_of(ask, train), is_cuda=is_cuda)
+        report.compile_ahead(ask, team, steps.job_of(ask, train), capability=capability)
         model, messages = steps.fit(ctx, ask, train, test, stages, team)
         table = None if team.rank else steps.table_of(ask, model, train, test)
         run, saved = steps.Done(model, train, test, table, messages, stages), model

@@ -8,7 +8,7 @@ from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps, tuned
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
-from gpukit.device import resolve
+from gpukit.device import capability_of
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import check_test
 from gpukit.parallel import ALONE
@@ -78,7 +78,7 @@ def tune(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     check(ask)
-    report.compile_ahead(ask, ALONE, "ratings", is_cuda=resolve(ask.device).is_cuda, reads=(ask.ratings, ask.test))
+    report.compile_ahead(ask, ALONE, "ratings", capability=capability_of(ask.device), reads=(ask.ratings, ask.test))
     stages.done("start")
     train, test = steps.load(ask, stages, steps.of_ratings)
     if ask.test is not None:

@@ -10,7 +10,7 @@ from gpukit.cli.imputation.slices import slices
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import gpu_count, start_driver, start_warm_up
+from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.imputation.centering import CENTERS
 from gpukit.imputation.options import METHODS, METRICS
 from gpukit.imputation.spectral.thresholds import WEIGHTS
@@ -206,15 +206,14 @@ def impute(ctx, **values):
     resume.check(ctx, ask)
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
-    start_warm_up(ask.device)  # raises if the device does not exist
+    start_warm_up(ask.device, products=True)  # raises if the device does not exist
     with run_as_team(ctx, ask, (), lambda: steps.work(ask)) as team, NAMING.named():  # only the first rank reads
         if ask.model is not None:
             return None if team.rank else resume.run(ctx, ask, stages)
         if team.rank:  # the first rank reads, reports and writes
             return steps.help_out(ask, team)
-        is_cuda = gpu_count() > 0 and ask.device != "cpu"
         job = "graphs" if str(steps.values_file(ask)).endswith(".npz") else "tables"
-        report.compile_ahead(ask, team, job, is_cuda=is_cuda, reads=steps.sources(ask))
+        report.compile_ahead(ask, team, job, capability=capability_of(ask.device), reads=steps.sources(ask))
         stages.done("start")
         done = steps.run(ctx, ask, stages, team)
     if ask.plot is not None:

@@ -13,7 +13,7 @@ from gpukit.cli.ranking import steps, table
 from gpukit.cli.sections import Sectioned
 from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
-from gpukit.device import resolve
+from gpukit.device import capability_of
 from gpukit.errors import ParameterError
 
 NAMING = options.Naming({"eps": "--eps"})
@@ -94,13 +94,14 @@ def ranksvm(ctx, **values):
     """
     ask, stages = SimpleNamespace(**values), Stages()
     jobs = check(ask)
+    capability = None
     if ask.device != "auto":  # no GPU is needed, and small sets do not use one
-        resolve(ask.device)
+        capability = capability_of(ask.device)
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
     with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
-        report.compile_ahead(ask, team, "documents", reads=files)
+        report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []
         for job in jobs:

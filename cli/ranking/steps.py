@@ -6,6 +6,7 @@ from gpukit.cli import report
 from gpukit.cli.main import survived
 from gpukit.cli.ranking.table import spelled
 from gpukit.io import sinks
+from gpukit.ranking.solvers.choose import choose_device, stored_values
 from gpukit.timing import COMPILING
 
 
@@ -57,6 +58,8 @@ def run(ask, job, stages, team):
     with report.warnings_told(silent) as of_reading:
         parts = load(ask, job)
     stages.done("reading")
+    capability = choose_device(ask.solver, ask.device, stored_values(parts["train"].X)).capability
+    report.compile_ahead(ask, team, "documents", capability=capability)
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
     constant = "" if team.rank else constant_features(parts["train"], model)

@@ -7,26 +7,34 @@ import contextlib
 import sys
 
 from gpukit import _jit
+from gpukit._cuda import Kernel
 from gpukit.cli import main as command
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of
 
 
 def main(job, more, arguments):
     """Run a command of gpukit; write the Tasks that its calls from Python are."""
-    calls, first_use = [], _jit.Function._first_use
+    calls, first_use, compile_kernel = [], _jit.Function._first_use, Kernel.compile
+
+    def note(made, name, kinds):
+        calls.append(Task(made.py_func.__module__, name, text_of(kinds)))
 
     @contextlib.contextmanager
     def recorded(self):
         known = set(self.overloads)
         with first_use(self):
             yield
-        calls.extend((self.py_func, types) for types in self.overloads if types not in known)
+        for types in self.overloads.keys() - known:
+            note(self, self.py_func.__qualname__, types)
 
-    _jit.Function._first_use = recorded
+    def recorded_kernel(self, types):
+        note(self, self.listed_name, types)
+        return compile_kernel(self, types)
+
+    _jit.Function._first_use, Kernel.compile = recorded, recorded_kernel
     code = command.run(arguments)
-    tasks = [Task(made.__module__, made.__qualname__, text_of(types)) for made, types in calls]
     before = tasks_of(job) if more else []
-    tasks = dict.fromkeys([*before, *(task for task in tasks if task.types)])
+    tasks = dict.fromkeys([*before, *(task for task in calls if task.types)])
     others = [line for line in FILE.read_text().splitlines() if line.split()[0] != job]
     lines = [" ".join((job, *task)) for task in tasks]
     FILE.write_text("\n".join(sorted([*others, *lines], key=lambda line: line.split()[0])) + "\n")

@@ -19,7 +19,7 @@ import zlib
 from gpukit import _jit, timing
 from gpukit._cores import cores
 from gpukit._version import __version__
-from gpukit.compilation.signatures import FILE, missing_tasks, tasks_of
+from gpukit.compilation.signatures import FILE, is_missing, missing_tasks, tasks_of
 from gpukit.errors import GpukitError
 from gpukit.runtime import private
 
@@ -37,18 +37,21 @@ class Helpers:
     tasks : list of signatures.Task, in the order in which they are needed
     count : int, number of processes; without any, the Tasks are only counted
     expected : int, number of Tasks if more will be added
+    capability : (major, minor), compute capability of the GPU that kernels are for; None: there are none
     """
 
-    def __init__(self, tasks, count, expected=0):
+    def __init__(self, tasks, count, expected=0, capability=None):
+        self.capability = capability
         self.changed = threading.Condition()
         self.left, self.busy, self.processes, self.running = list(tasks), collections.Counter(), [], count
         self.added, self.expected = len(self.left), expected
         for _ in range(count):
             threading.Thread(target=self._feed, daemon=True).start()
 
-    def add(self, tasks):
-        """Add Tasks to be done after all others."""
+    def add(self, tasks, capability=None):
+        """Add Tasks to be done after all others, kernels for a GPU of this compute capability."""
         with self.changed:
+            self.capability = capability or self.capability
             new = [task for task in tasks if task not in self.left]
             self.left += new
             self.added += len(new)
@@ -89,7 +92,7 @@ class Helpers:
             self.processes.append(process)
             is_ready = process.stdout.readline()  # until then, the caller compiles faster by itself
             while is_ready and (task := self._take()):
-                is_ready = _compiled(process, task)
+                is_ready = _compiled(process, task, self.capability)
                 with self.changed:
                     self.busy[task.function] -= 1
                     self.changed.notify_all()
@@ -110,43 +113,45 @@ def _started():
     return subprocess.Popen(COMMAND, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
 
 
-def _compiled(process, task):
-    """Return True when a process has done a Task, False if it has ended."""
+def _compiled(process, task, capability):
+    """Return True when a process has done a Task, a kernel for a compute capability; False if it has ended."""
+    words = [*task, "{}.{}".format(*capability)] if task.is_kernel and capability else task
     try:
-        process.stdin.write(" ".join(task).encode() + b"\n")
+        process.stdin.write(" ".join(words).encode() + b"\n")
         process.stdin.flush()
         return bool(process.stdout.readline())
     except OSError:
         return False
 
 
-def begin(*jobs, alone=True):
+def begin(*jobs, alone=True, capability=None):
     """Start to compile what possible jobs share; return the largest number of functions that one of them lacks.
 
     It is 0 if one of them was begun before: a file in the cache of compiled code says so of a single job. If it cannot
     be written, neither can code, and nothing is started. alone: whether the cores are free for other processes.
+    capability: compute capability of the GPU that kernels are for; None: there are none.
     """
-    files = [_file_of(job) for job in jobs]
+    files = [_file_of(job, capability) for job in jobs]
     if any(map(os.path.exists, files)) or not _note(files if len(files) == 1 else []):
         return 0
-    first, *others = lacking = [missing_tasks(job) for job in jobs]
+    first, *others = lacking = [missing_tasks(job, capability) for job in jobs]
     tasks, expected = [task for task in first if all(task in other for other in others)], max(map(len, lacking))
     count = min(MOST_HELPERS, cores() - 1, len(tasks)) if alone else 0
     if _jit.helpers is not None:
-        _jit.helpers.add(tasks)
+        _jit.helpers.add(tasks, capability)
     elif tasks:
-        _jit.helpers = Helpers(tasks, count, expected)
+        _jit.helpers = Helpers(tasks, count, expected, capability)
         atexit.register(_jit.helpers.stop)
     return expected
 
 
-def is_of_other_processor(job):
-    """Return True if a job was begun with this cache, but for another processor, whose code cannot be used."""
-    file = _file_of(job)
+def is_of_other_processor(job, capability=None):
+    """Return True if a job was begun with this cache, but for another processor or GPU, whose code cannot be used."""
+    file = _file_of(job, capability)
     return not file.exists() and any(file.parent.glob(file.name.rpartition("-")[0] + "-*.begun"))
 
 
-def compile_jobs(jobs, count, progress):
+def compile_jobs(jobs, count, progress, capabilities=()):
     """Compile what jobs lack.
 
     Parameters
@@ -154,30 +159,54 @@ def compile_jobs(jobs, count, progress):
     jobs : list of str
     count : int, most processes
     progress : function of the number of Tasks that are done and of all, called meanwhile
+    capabilities : compute capabilities, (major, minor), of the GPUs that kernels are compiled for
 
     Returns
     -------
     compiled, total : int
-        Number of functions that were compiled, and of all functions of the jobs.
+        Number of functions that were compiled, and of all functions of the jobs. A kernel counts once for each
+        compute capability.
 
     Raises GpukitError if the cache cannot be written, or a function cannot be compiled.
     """
     check_cache()
     jobs = [*jobs, "scheduler"]
-    tasks = list(dict.fromkeys(task for job in jobs for task in missing_tasks(job)))
-    processes = Helpers(tasks, min(count, len(tasks)))
+    listed = {machine: _listed(jobs, machine) for machine in (None, *capabilities)}
+    lacking = {machine: [task for task in tasks if is_missing(task, machine)] for machine, tasks in listed.items()}
+    counted = [0, sum(map(len, lacking.values()))]
+    for capability, tasks in lacking.items():
+        _compile(tasks, min(count, len(tasks)), capability, counted, progress)
+        _note(_file_of(job, capability) for job in jobs if job.endswith("-gpu") == (capability is not None))
+    return counted[1], sum(map(len, listed.values()))
+
+
+def _listed(jobs, capability):
+    """Return the Tasks of jobs: kernels for a compute capability, or, for None, the other functions."""
+    tasks = dict.fromkeys(task for job in jobs for task in tasks_of(job, capability))
+    return [task for task in tasks if task.is_kernel == (capability is not None)]
+
+
+def _compile(tasks, count, capability, counted, progress):
+    """Compile Tasks by `count` processes; counted: numbers of Tasks that are done, which grows, and of all."""
+    done, total = counted
+    processes = Helpers(tasks, count, capability=capability)
     try:
-        processes.finish(progress)
+        processes.finish(lambda number, _: progress(done + number, total))
     finally:
         processes.stop()
-    if failed := [task for task in tasks if task.is_missing()]:
+    if failed := [task for task in tasks if task.is_missing(capability)]:
         raise GpukitError(
             f"{len(failed)} of {len(tasks)} functions could not be compiled, among them "
             f"{'.'.join(failed[0].function)}. Check the free space in {_jit.cache_folder()} and the free memory "
             f"({MEMORY >> 20} MB for each process), and repeat it."
         )
-    _note(map(_file_of, jobs))
-    return len(tasks), len({task for job in jobs for task in tasks_of(job)})
+    counted[0] += len(tasks)
+
+
+def _lacking(listed, capability):
+    """Return the Tasks that the cache lacks, of {Task: True for a kernel}: kernels with a capability, else others."""
+    wanted = [task for task, is_kernel in listed.items() if is_kernel == (capability is not None)]
+    return [task for task in wanted if is_missing(task, capability)]
 
 
 def check_cache():
@@ -196,10 +225,10 @@ def check_cache():
         ) from error
 
 
-def _file_of(job):
-    """Return the path of the file that says that a job, as this version lists it, was begun on this processor."""
-    listed = zlib.crc32(FILE.read_bytes() + __version__.encode())
-    return _jit.cache_folder() / f"{job}-{listed:08x}-{zlib.crc32(_jit.processor().encode()):08x}.begun"
+def _file_of(job, capability=None):
+    """Return the path of the file that says that a job, as this version lists it, was begun on these processors."""
+    listed, machine = zlib.crc32(FILE.read_bytes() + __version__.encode()), f"{_jit.processor()}{capability or ''}"
+    return _jit.cache_folder() / f"{job}-{listed:08x}-{zlib.crc32(machine.encode()):08x}.begun"
 
 
 def _note(files):

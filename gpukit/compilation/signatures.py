@@ -1,18 +1,25 @@
 """Argument types of compiled functions as text, and the list of what each job compiles.
 
 `float32[2C]` is a C-contiguous array of two dimensions, `float32[2C]r` a read-only one,
-`gpukit.x.y:Pairs(int32[1C],int64)` a named tuple or the Frame of a loop, `int64` a number.
+`gpukit.x.y:Pairs(int32[1C],int64)` a named tuple or the Frame of a loop, `int64` a number. A kernel of a maker is named
+by the call, `make_argsort(True,128)`, with an index if the maker returns several.
 """
 
+import ast
 import importlib
+import inspect
 import re
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from gpukit._jit import types
+from gpukit.device import has_quad_additions
 from gpukit.scheduler.intrinsics import Frame
 
 FILE = Path(__file__).with_name("signatures.txt")
+CALL = re.compile(r"(\w+)\((.*)\)(?:\[(\d+)\])?")
 TOKEN = re.compile(r"([\w.]+):(\w+)\(|(\w+)\[(\d)([ACF])\](r?)|(\w+)|(\))")
 
 
@@ -28,34 +35,79 @@ class Task(NamedTuple):
         """(module, name)."""
         return self.module, self.name
 
+    @property
+    def is_kernel(self):
+        """True for the modules of kernels, which have no other functions that Python calls."""
+        return "kernels" in re.split(r"[._]", self.module)
+
+    def for_gpu(self, capability):
+        """Return the Task that a GPU of another compute capability has in place of this one.
+
+        The listed ones are of a GPU with additions of four numbers at once, which makers take as `vector`.
+        """
+        if not (call := CALL.fullmatch(self.name)):
+            return self
+        from gpukit._cuda import name_of_call
+
+        maker, constants, index = call.groups()
+        names = inspect.signature(getattr(importlib.import_module(self.module), maker)).parameters
+        values = dict(zip(names, constants_of(constants)))
+        if "vector" in values:
+            values["vector"] = has_quad_additions(capability)
+        return self._replace(name=name_of_call(maker, values.values(), index))
+
     def compile(self):
         """Compile the function, or load it, if it is in the cache; raises what numba and a stale line raise."""
-        self._dispatcher().compile(types_of(self.types))
+        self.dispatcher.compile(types_of(self.types))
 
-    def is_missing(self):
-        """Return True if the cache could have the function, compiled for this processor, and does not."""
-        cache = getattr(self._dispatcher(), "_cache", None)  # none in plain Python: NUMBA_DISABLE_JIT
-        return hasattr(cache, "lacks") and cache.lacks(types_of(self.types))
+    def is_missing(self, capability=None):
+        """Return True if the cache could have the function, compiled for this processor, and does not.
 
-    def _dispatcher(self):
-        found = getattr(importlib.import_module(self.module), self.name)
+        capability: compute capability of the GPU that kernels are for.
+        """
+        cache = getattr(self.dispatcher, "_cache", None)  # none in plain Python: NUMBA_DISABLE_JIT
+        return hasattr(cache, "lacks") and cache.lacks(types_of(self.types), capability)
+
+    @property
+    def dispatcher(self):
+        """The function or kernel, which its module is imported for."""
+        module = importlib.import_module(self.module)
+        if call := CALL.fullmatch(self.name):
+            maker, constants, index = call.groups()
+            made = getattr(module, maker)(*constants_of(constants))
+            return made if index is None else made[int(index)]
+        found = getattr(module, self.name)
         return getattr(found, "loop", found)
 
 
-def tasks_of(job):
-    """Return the Tasks of a job in the order in which it calls them."""
+def constants_of(text):
+    """Return the constants of a call that _cuda.name_of_call has spelled."""
+    return [getattr(np, one, None) or ast.literal_eval(one) for one in text.split(",")]
+
+
+def tasks_of(job, capability=None):
+    """Return the Tasks of a job in the order in which it calls them, on a GPU of this compute capability."""
     lines = (line.split() for line in FILE.read_text().splitlines())
-    return [Task(*words) for name, *words in lines if name == job]
+    tasks = [Task(*words) for name, *words in lines if name == job]
+    return tasks if capability is None else [_for_gpu(task, capability) for task in tasks]
 
 
-def missing_tasks(job):
-    """Return the Tasks of a job whose functions the cache lacks; a stale line is none."""
-    return [task for task in tasks_of(job) if _is_missing(task)]
-
-
-def _is_missing(task):
+def _for_gpu(task, capability):
     try:
-        return task.is_missing()
+        return task.for_gpu(capability)
+    except Exception:  # a stale line
+        return task
+
+
+def missing_tasks(job, capability=None):
+    """Return the Tasks of a job whose functions the cache lacks; a stale line is none."""
+    return [task for task in tasks_of(job, capability) if is_missing(task, capability)]
+
+
+def is_missing(task, capability=None):
+    """Return Task.is_missing; False of a stale line."""
+    try:
+        return task.is_missing(capability)
     except Exception:  # the process that needs the function reports it
         return False
 

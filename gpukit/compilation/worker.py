@@ -1,6 +1,7 @@
 """A process that compiles. It writes a line when it is ready, and one for each Task, a line of standard input.
 
-The end of the input ends it. Ctrl-C is the parent's: the process that waits for this one closes the input.
+The line of a kernel ends with the compute capability of its GPU. The end of the input ends the process. Ctrl-C is the
+parent's: the process that waits for this one closes the input.
 """
 
 import contextlib
@@ -17,8 +18,17 @@ def main():
     print(flush=True)
     for line in sys.stdin:
         with contextlib.suppress(Exception):
-            Task(*line.split()).compile()
+            compile_line(*line.split())
         print(flush=True)
+
+
+def compile_line(module, name, types, *capability):
+    """Compile a Task, given as words, a kernel for a compute capability such as 9.0."""
+    if capability:
+        from gpukit._cuda import assume_gpu
+
+        assume_gpu(tuple(map(int, capability[0].split("."))))
+    Task(module, name, types).compile()
 
 
 if __name__ == "__main__":

@@ -15,17 +15,19 @@
 
 from gpukit.device.engine import engine
 from gpukit.device.memory import available_memory, free_memory, release, reported, require_host, require_memory
-from gpukit.device.place import Device, cpu, gpu, gpu_count, processors, resolve
+from gpukit.device.place import Device, capability_of, cpu, gpu, gpu_count, has_quad_additions, processors, resolve
 from gpukit.device.warm_up import start_driver, start_warm_up
 
 __all__ = [
     "Device",
     "available_memory",
+    "capability_of",
     "cpu",
     "engine",
     "free_memory",
     "gpu",
     "gpu_count",
+    "has_quad_additions",
     "processors",
     "release",
     "reported",

@@ -63,6 +63,21 @@ def number_of(spec):
     return index
 
 
+def capability_of(spec):
+    """Return the compute capability of the GPU that `resolve` chooses for spec, None for the CPU; it is not used yet.
+
+    Raises the errors of `resolve`.
+    """
+    if isinstance(spec, Device):
+        return spec.capability
+    index = number_of(spec)
+    if index is None:
+        return None
+    from gpukit._cuda import cuda
+
+    return tuple(cuda.gpus[index].compute_capability)
+
+
 def cpu():
     """Return the Device of the CPU, named with the number of threads of compiled loops."""
     threads = get_num_threads()
@@ -99,11 +114,16 @@ def check_process():
         )
 
 
-def has_quad_additions():
-    """Return True if the current GPU has additions of four numbers at once (primitives/wide.py's add4)."""
-    from gpukit._cuda import cuda
+def has_quad_additions(capability=None):
+    """Return True if a GPU of this compute capability, or the current GPU, adds four numbers at once.
 
-    return tuple(cuda.get_current_device().compute_capability) >= (9, 0)
+    See primitives/wide.py's add4.
+    """
+    if capability is None:
+        from gpukit._cuda import cuda
+
+        capability = cuda.get_current_device().compute_capability
+    return tuple(capability) >= (9, 0)
 
 
 def processors():

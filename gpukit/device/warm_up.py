@@ -24,23 +24,26 @@ def initialize_driver():
         ctypes.CDLL(DRIVER).cuInit(0)
 
 
-def start_warm_up(spec):
+def start_warm_up(spec, products=False):
     """Start initializing the GPU that `resolve` chooses for spec; do nothing for the CPU.
 
-    Raises the errors of `resolve`. Other errors are left to the first user of the GPU.
+    products: load cupy's matrix products too. Raises the errors of `resolve`. Other errors are left to the first user
+    of the GPU.
     """
     index = number_of(spec)
     if index is not None:
-        threading.Thread(target=initialize_gpu, args=(index,), name="gpukit-warm-up").start()
+        threading.Thread(target=initialize_gpu, args=(index, products), name="gpukit-warm-up").start()
 
 
-def initialize_gpu(index):
-    """Create the context and the upload buffers of a GPU, and load cupy's matrix products."""
+def initialize_gpu(index, products):
+    """Create the context and the upload buffers of a GPU, and, for products, load cupy's matrix products."""
     with contextlib.suppress(Exception):
         gpu(index)
         from gpukit.device.upload import current_ring
 
         current_ring()
+        if not products:
+            return
         import cupy
 
         with cupy.cuda.Device(index):

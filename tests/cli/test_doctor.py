@@ -52,12 +52,42 @@ def test_code_is_compiled_ahead(monkeypatch, tmp_path, capsys):
 
 
 def test_all_jobs_are_compiled_unless_some_are_named(monkeypatch, capsys):
-    calls = []
-    monkeypatch.setattr("gpukit.compilation.helpers.compile_jobs", lambda jobs, *rest: calls.append(jobs) or (1, 2))
-    monkeypatch.setattr(doctor, "available_memory", lambda: 0)
-    assert main.run(["doctor", "--compile", "lists"]) == 0 and calls == [["lists", "lists-gpu"]]
+    calls = compilations(monkeypatch)
+    assert main.run(["doctor", "--compile", "lists"]) == 0 and calls == [(["lists", "lists-gpu"], [])]
     assert main.run(["doctor", "--compile"]) == 0
-    assert {*calls[1], "scheduler"} == {line.split()[0] for line in FILE.read_text().splitlines()}
+    assert {*calls[1][0], "scheduler"} == {line.split()[0] for line in FILE.read_text().splitlines()}
+
+
+def compilations(monkeypatch):
+    """Return a list of the calls of compile_jobs, (jobs, capabilities), which do nothing."""
+    calls = []
+    monkeypatch.setattr(
+        "gpukit.compilation.helpers.compile_jobs",
+        lambda jobs, count, show, capabilities: calls.append((jobs, capabilities)) or (1, 2),
+    )
+    monkeypatch.setattr(doctor, "available_memory", lambda: 0)
+    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([], None))
+    return calls
+
+
+def test_kernels_are_compiled_for_gpus_that_are_named_or_there(monkeypatch, capsys):
+    calls = compilations(monkeypatch)
+    assert main.run(["doctor", "--compile", "--for", "sm_90, sm_80,sm_90", "lists"]) == 0
+    monkeypatch.setattr(doctor, "probe_gpus", lambda: ([GPU, GPU, BLACKWELL], None))
+    assert main.run(["doctor", "--compile", "lists"]) == 0
+    assert [capabilities for _, capabilities in calls] == [[(9, 0), (8, 0)], [(9, 0), (12, 0)]]
+
+
+@pytest.mark.parametrize("targets", ["sm_1", "generic", "9.0", "sm_90,", ""])
+def test_an_unknown_gpu_is_refused(monkeypatch, capsys, targets):
+    assert not compilations(monkeypatch) and main.run(["doctor", "--compile", "--for", targets]) == 2
+    line = capsys.readouterr().err
+    assert line.count("\n") == 1 and repr(targets.rpartition(",")[2]) in line and "sm_90, " in line
+
+
+def test_for_needs_compile(capsys):
+    assert main.run(["doctor", "--for", "sm_90"]) == 2
+    assert "gpukit doctor --compile --for sm_90" in capsys.readouterr().err
 
 
 def test_a_cache_that_cannot_be_written_fails(monkeypatch, tmp_path, capsys):

@@ -20,7 +20,8 @@ from gpukit.compilation.signatures import Task
 def begun(monkeypatch):
     """The calls of helpers.begin, all of them first ones: (jobs, alone)."""
     calls = []
-    monkeypatch.setattr(helpers, "begin", lambda *jobs, alone: calls.append((jobs, alone)) or 37)
+    monkeypatch.setattr(helpers, "is_of_other_processor", lambda job, capability: False)
+    monkeypatch.setattr(helpers, "begin", lambda *jobs, alone, capability: calls.append((jobs, alone)) or 37)
     return calls
 
 
@@ -38,7 +39,7 @@ def test_what_both_kinds_need_and_then_the_rest_of_one(verb, begun, tmp_path, ki
 
 
 def test_code_for_another_processor_is_reported(verb, begun, monkeypatch, ratings_file):
-    monkeypatch.setattr(helpers, "is_of_other_processor", lambda job: job == "clicks")
+    monkeypatch.setattr(helpers, "is_of_other_processor", lambda job, capability: job == "clicks")
     done = verb("train-lshmf", ratings_file, *SMALL)
     assert "once per machine; the cache has code for another processor.\n" in done.err
 

@@ -8,6 +8,7 @@ import threading
 import time
 
 import numba
+import numpy as np
 import pytest
 
 from gpukit.compilation import helpers, signatures
@@ -17,6 +18,12 @@ from gpukit.errors import GpukitError
 
 TASKS = [Task("m", name, "int64") for name in "abcd"]
 HOLD = "import sys, time\nprint(flush=True)\nfor line in sys.stdin: time.sleep(600)"
+
+
+def writer_of(path):
+    """Return a program that appends the lines of its Tasks to a file."""
+    each = f"open({str(path)!r}, 'a').write(line); print(flush=True)"
+    return f"import sys\nprint(flush=True)\nfor line in sys.stdin: {each}"
 
 
 @pytest.fixture
@@ -48,11 +55,7 @@ def wait_for_end(found):
 
 @pytest.mark.parametrize("count", [1, 3])
 def test_all_is_compiled_once(running, count, tmp_path):
-    program = (
-        "import sys\nprint(flush=True)\n"
-        f"for line in sys.stdin:\n    open({str(tmp_path / 'all')!r}, 'a').write(line)\n    print(flush=True)"
-    )
-    found = running(program, TASKS, count)
+    found = running(writer_of(tmp_path / "all"), TASKS, count)
     wait_for_end(found)
     found.add([Task("m", "e", "int64,int64")])
     wait_for_end(found)
@@ -150,6 +153,28 @@ def test_jobs_are_compiled_once(own_cache):
     assert helpers.compile_jobs(["short"], 2, lambda *numbers: None) == (0, 2)
 
 
+KERNEL = Task("gpukit.device.kernels", "number_threads", "int32[1C]")
+
+
+def test_a_kernel_is_sent_with_the_gpu_that_it_is_for(running, tmp_path):
+    found = running(writer_of(tmp_path / "all"), [])
+    found.add([KERNEL, TASKS[0]], (9, 0))
+    wait_for_end(found)
+    lines = (tmp_path / "all").read_text().splitlines()
+    assert lines == ["m a int64", "gpukit.device.kernels number_threads int32[1C] 9.0"]
+
+
+@pytest.mark.slow
+def test_kernels_are_compiled_without_a_gpu(own_cache):
+    own_cache.write_text(
+        own_cache.read_text().replace("short gpukit.random bits uint32,int64", f"short-gpu {' '.join(KERNEL)}")
+    )
+    assert helpers.compile_jobs(["short", "short-gpu"], 1, lambda *numbers: None) == (1, 1)
+    assert helpers.compile_jobs(["short", "short-gpu"], 1, lambda *numbers: None, [(8, 0), (9, 0)]) == (2, 3)
+    assert not KERNEL.is_missing((8, 0)) and not KERNEL.is_missing((9, 0)) and KERNEL.is_missing((12, 0))
+    assert not helpers.begin("short-gpu", capability=(9, 0))
+
+
 @pytest.mark.parametrize("program", ["pass", "import sys\nprint(flush=True)\nfor line in sys.stdin: print(flush=True)"])
 def test_functions_that_were_not_compiled_are_an_error(own_cache, monkeypatch, program):
     monkeypatch.setattr(helpers, "COMMAND", (sys.executable, "-c", program))
@@ -178,19 +203,21 @@ def begun(monkeypatch, tmp_path):
     made = []
 
     class Recorded:
-        def __init__(self, tasks, count, expected):
+        def __init__(self, tasks, count, expected, capability):
             assert expected >= len(tasks)
             made.append((list(tasks), count))
+            self.capability = capability
 
-        def add(self, tasks):
+        def add(self, tasks, capability):
             made.append((list(tasks), None))
+            self.capability = capability
 
         def stop(self):
             pass
 
     monkeypatch.setattr(helpers, "Helpers", Recorded)
     monkeypatch.setattr(helpers, "cores", lambda: 3)
-    monkeypatch.setattr(helpers, "missing_tasks", helpers.tasks_of)
+    monkeypatch.setattr(helpers, "missing_tasks", lambda job, capability: helpers.tasks_of(job))
     monkeypatch.setattr(helpers._jit, "helpers", None)
     monkeypatch.setattr(helpers._jit, "cache_folder", lambda: tmp_path / "code")
     return made
@@ -215,10 +242,10 @@ def test_ranks_and_single_cores_start_no_processes(begun, monkeypatch):
 
 
 def test_what_is_in_the_cache_is_not_compiled(begun, monkeypatch):
-    monkeypatch.setattr(helpers, "missing_tasks", lambda job: [])
+    monkeypatch.setattr(helpers, "missing_tasks", lambda job, capability: [])
     assert helpers.begin("ratings") == 0 and not begun
     assert [file.name.partition("-")[0] for file in helpers._jit.cache_folder().iterdir()] == ["ratings"]
-    monkeypatch.setattr(helpers, "missing_tasks", lambda job: helpers.tasks_of(job)[:3])
+    monkeypatch.setattr(helpers, "missing_tasks", lambda job, capability: helpers.tasks_of(job)[:3])
     assert helpers.begin("clicks") == 3 and begun == [(helpers.tasks_of("clicks")[:3], 2)]
 
 
@@ -228,6 +255,13 @@ def test_another_processor_is_another_first_run(begun, monkeypatch):
     monkeypatch.setattr(numba.config, "CPU_NAME", "generic")
     assert helpers.is_of_other_processor("ratings") and not helpers.is_of_other_processor("clicks")
     assert helpers.begin("ratings") and not helpers.is_of_other_processor("ratings")
+
+
+def test_another_gpu_is_another_first_run(begun):
+    assert helpers.begin("ratings-gpu", capability=(9, 0)) and helpers._jit.helpers.capability == (9, 0)
+    assert not helpers.begin("ratings-gpu", capability=(9, 0))
+    assert helpers.is_of_other_processor("ratings-gpu", (8, 0)) and helpers.begin("ratings-gpu", capability=(8, 0))
+    assert helpers._jit.helpers.capability == (8, 0)
 
 
 def test_other_lines_are_another_first_run(begun, monkeypatch, tmp_path):
@@ -263,3 +297,19 @@ def test_a_function_is_claimed_before_it_is_compiled(monkeypatch):
     assert double(3) == 6 and double(4) == 8
     name = "test_a_function_is_claimed_before_it_is_compiled.<locals>.double"
     assert claimed == [((__name__, name), 0)]
+
+
+@pytest.mark.gpu
+def test_a_kernel_for_this_gpu_is_found_by_it(own_cache):
+    from gpukit._cuda import cuda
+
+    own_cache.write_text(f"short-gpu {' '.join(KERNEL)}\n")
+    assert KERNEL.is_missing()
+    capability = tuple(cuda.get_current_device().compute_capability)
+    assert helpers.compile_jobs(["short-gpu"], 1, lambda *numbers: None, [capability]) == (1, 1)
+    assert not KERNEL.is_missing()
+    kernel, out = KERNEL.dispatcher, cuda.to_device(np.full(32, -1, np.int32))
+    kernel.overloads.clear()
+    hits = kernel._cache_hits.total()
+    kernel[1, 32](out)
+    assert out.copy_to_host().tolist() == list(range(32)) and kernel._cache_hits.total() == hits + 1

@@ -1,6 +1,5 @@
 """Argument types as text, and that the recorded lines are of functions that there are."""
 
-import importlib
 import inspect
 
 import pytest
@@ -9,8 +8,11 @@ from numba import types
 from gpukit.compilation import signatures
 from gpukit.compilation.signatures import FILE, Task, tasks_of, text_of, types_of
 from gpukit.documents.parse import Rule
+from gpukit.factorization.solvers.ials.few_kernels import make_turns
 from gpukit.scheduler import workers
 from gpukit.scheduler.intrinsics import Frame
+from gpukit.sorting.kernels import first_nan as first_nan_kernel
+from gpukit.sorting.kernels import make_argsort
 from gpukit.sorting.twins import first_nan
 
 JOBS = sorted({line.split()[0] for line in FILE.read_text().splitlines()})
@@ -46,11 +48,30 @@ def test_lines_are_of_functions_that_there_are(job):
     tasks = tasks_of(job)
     assert len(tasks) > 1 and len(set(tasks)) == len(tasks)
     for task in tasks:
-        found = getattr(importlib.import_module(task.module), task.name)
-        function = inspect.unwrap(getattr(found, "loop", found))
+        function = inspect.unwrap(task.dispatcher)
         expected = types_of(task.types)
         assert text_of(expected) == task.types
         inspect.signature(getattr(function, "py_func", function)).bind(*expected)
+
+
+def test_a_kernel_is_named_by_the_call_of_its_maker():
+    made, several = make_argsort(True, 128), make_turns(64)
+    for kernel, name in (
+        (made, "make_argsort(True,128)"),
+        (several[1], "make_turns(64)[1]"),
+        (first_nan_kernel, "first_nan"),
+    ):
+        task = Task(kernel.py_func.__module__, kernel.listed_name, "")
+        assert task.name == name and task.dispatcher is kernel and task.is_kernel
+    assert not Task("gpukit.sorting.twins", "first_nan", "").is_kernel
+
+
+def test_a_gpu_without_quad_additions_has_another_kernel():
+    sgd, plain = "gpukit.factorization.solvers.sgd.kernels", "gpukit.device.kernels"
+    listed = Task(sgd, "make_sgd_epoch(8,4,0,False,True)", "int64"), Task(plain, "number_threads", "int64")
+    assert [task.for_gpu((9, 0)) for task in listed] == [task.for_gpu((12, 0)) for task in listed] == [*listed]
+    assert listed[0].for_gpu((8, 6)).name == "make_sgd_epoch(8,4,0,False,False)"
+    assert listed[1].for_gpu((8, 6)) == listed[1]
 
 
 def test_a_line_compiles_what_a_call_needs():

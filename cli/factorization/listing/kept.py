@@ -3,7 +3,7 @@
 import os
 
 from gpukit.cli import report
-from gpukit.device import resolve
+from gpukit.device import capability_of
 from gpukit.errors import GpukitError
 from gpukit.parallel import ALONE
 
@@ -27,7 +27,7 @@ def learn_lists(fitted, ask, found, stages, team=ALONE):
     stages.done("reading")
     if fitted.has_lists:
         return
-    report.compile_ahead(ask, team, "lists", is_cuda=resolve(fitted.device).is_cuda)
+    report.compile_ahead(ask, team, "lists", capability=capability_of(fitted.device))
     fitted.fit_lists()
     stages.done("learning lists")
     if team.rank:

@@ -4,11 +4,9 @@ In score_rows a lane is a user. Most of 32 users have not rated most items: one 
 without a rating by any of them costs one look-up for all 32.
 """
 
-import functools
-
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, device, kernel, kernel_maker
 from gpukit.factorization.kernels.influence import Near, lane_of, load_extra, load_words, terms_of_item, unpack
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
@@ -164,7 +162,7 @@ def place_of(done, group, count):
     return min(place, U64(U64(count) - U64(1))), place < U64(count)
 
 
-@functools.cache
+@kernel_maker
 def make_predict_pairs(lanes, factors, near, half):
     """Return predict_pairs for `lanes` threads a pair.
 

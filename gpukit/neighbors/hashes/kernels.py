@@ -5,11 +5,9 @@ hash and two or three logic operations, not 32 additions. Shared memory is used 
 another's.
 """
 
-import functools
-
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, device, kernel, kernel_maker
 from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.formulas import (
     ALL_BITS,
@@ -112,7 +110,7 @@ def add_slots(partials, totals, first, last, place, total):
     return whole_weight
 
 
-@functools.cache
+@kernel_maker
 def make_hash_columns(block_size, slices):
     """Return hash_columns for blocks of block_size threads and sums of `slices` bits."""
 
@@ -156,7 +154,7 @@ def make_hash_columns(block_size, slices):
     return hash_columns
 
 
-@functools.cache
+@kernel_maker
 def make_join_chunks(block_size, slices):
     """Return join_chunks for blocks of block_size threads and sums of `slices` bits."""
 
@@ -184,7 +182,7 @@ def make_join_chunks(block_size, slices):
     return join_chunks
 
 
-@functools.cache
+@kernel_maker
 def make_add_chunks(block_size, slices):
     """Return add_chunks for blocks of block_size threads and sums of `slices` bits."""
 

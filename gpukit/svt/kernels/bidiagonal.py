@@ -3,12 +3,11 @@
 A slice, or its transpose, whichever is tall, is B (q, p): groups of lanes hold its rows, cyclically.
 """
 
-import functools
 import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, device, kernel, kernel_maker
 from gpukit.primitives.warp import group_max, group_sum
 from gpukit.svt.formulas import ONE, ZERO, binary_scale, reflection
 
@@ -164,7 +163,7 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
                     s[e] += first * r[e]
 
 
-@functools.cache
+@kernel_maker
 def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
     """Return bidiagonalize for slices of type real.
 

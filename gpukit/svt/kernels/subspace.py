@@ -1,11 +1,10 @@
 """GPU kernel of the thresholding in a subspace; twins/subspace.py has its CPU twin."""
 
-import functools
 import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel
+from gpukit._cuda import cuda, kernel, kernel_maker
 
 U32 = np.uint32
 
@@ -15,7 +14,7 @@ def threads_for(k):
     return 64 if k <= 16 else 128 if k <= 48 else 256
 
 
-@functools.cache
+@kernel_maker
 def make_whiten(real):
     """Return whiten for numbers of type real."""
     eps = real(np.finfo(real).eps)

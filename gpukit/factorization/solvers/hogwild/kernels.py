@@ -1,10 +1,8 @@
 """GPU kernels of batch-Hogwild; twins.py has their CPU twins."""
 
-import functools
-
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, device, kernel, kernel_maker
 from gpukit.factorization.kernels.influence import lane_of, load_extra
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
@@ -43,7 +41,7 @@ def _sample(samples, t):
     return U32(samples.major[U64(t)]), U32(samples.minor[U64(t)]), samples.values[U64(t)]
 
 
-@functools.cache
+@kernel_maker
 def make_hogwild_epoch(lanes, factors, vector):
     """Return hogwild_epoch for `lanes` threads per rating, each with `factors` factors (a multiple of 4).
 

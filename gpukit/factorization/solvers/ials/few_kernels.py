@@ -1,11 +1,10 @@
 """Rows of few clicks, solved exactly in one unknown per click (formulas.py)."""
 
-import functools
 import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, device, kernel, kernel_maker
 from gpukit.factorization.solvers.ials.descent_kernels import THREADS, Tile, multiply
 from gpukit.factorization.solvers.ials.formulas import STAGED
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
@@ -48,7 +47,7 @@ def _finish(i, j, first, count, weights, target, tile):
             tile[TILE * (target % TILE) + b] = ONE if U32(U32(TILE) * j + U32(b)) < count else ZERO
 
 
-@functools.cache
+@kernel_maker
 def make_grams_of_few(quads, tile_rows, tiles, threads):
     """Return grams_of_few for a squares.plan.Shape of up to 4 quads clicks; threads: its `whole`."""
     slots, pitch = TILE * tile_rows, TILE * tile_rows + 4
@@ -102,7 +101,7 @@ def _combine(line, minor, decay, spectrum, found, table, at, own):
         own[U32(at + U32(f))] = F32(total / F32(spectrum[U32(f)] + decay))
 
 
-@functools.cache
+@kernel_maker
 def make_turns(width):
     """Return (turn_rows, rows_of_few) for rows of `width` factors, including padding."""
     tile = Tile(width)

@@ -6,12 +6,11 @@ has a bit for each item that the user clicked, so a test of an item or a neighbo
 are prefetched: the neighbours' rows two examples ahead, all else one.
 """
 
-import functools
 from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel
+from gpukit._cuda import cuda, device, kernel, kernel_maker
 from gpukit.factorization.kernels.influence import UNRATED, Near, lane_of, load_extra, set_scales, terms
 from gpukit.factorization.model.layout import BIAS, NO_NEIGHBOR, SQUARES
 from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
@@ -190,7 +189,7 @@ def _learn_around(parameters, row, error, squares, rates, me, held, around):
     add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
 
 
-@functools.cache
+@kernel_maker
 def make_sampled_epoch(lanes, factors, near, vector):
     """Return sampled_epoch for `lanes` threads per example, each with `factors` factors and `near` neighbours.
 
