@@ -20,11 +20,12 @@ from gpukit import _jit, timing
 from gpukit._cores import cores
 from gpukit._version import __version__
 from gpukit.compilation.signatures import FILE, is_missing, missing_tasks, tasks_of
+from gpukit.device import available_memory
 from gpukit.errors import GpukitError
 from gpukit.runtime import private
 
 MEMORY = 200 << 20  # bytes of a process
-MOST_HELPERS = 7  # a job has some forty functions, and each process takes a second to start
+MOST_HELPERS = 15  # a job has some fifty functions, and each process takes a second to start
 EVERY = 0.5  # seconds between two reports of the progress
 COMMAND = (sys.executable, "-P", "-m", "gpukit.compilation.worker")
 
@@ -136,7 +137,7 @@ def begin(*jobs, alone=True, capability=None):
         return 0
     first, *others = lacking = [missing_tasks(job, capability) for job in jobs]
     tasks, expected = [task for task in first if all(task in other for other in others)], max(map(len, lacking))
-    count = min(MOST_HELPERS, cores() - 1, len(tasks)) if alone else 0
+    count = min(MOST_HELPERS, cores() - 1, available_memory() // MEMORY // 2, len(tasks)) if alone else 0
     if _jit.helpers is not None:
         _jit.helpers.add(tasks, capability)
     elif tasks:

@@ -1,5 +1,6 @@
 """The first runs of commands, each with a folder of its own for compiled code."""
 
+import itertools
 import os
 
 from gpukit.bench import Conditions, first_run
@@ -13,9 +14,10 @@ def test_each_first_run_has_an_empty_cache_and_each_second_one_the_same(tmp_path
     (tmp_path / "ml-1m" / "ratings.dat").touch()
     (tmp_path / "MQ2008").mkdir()
     rows = list(first_run.first_run(Conditions(cpu(), data=tmp_path)))
-    assert [row.what.split(" run of ")[0] for row in rows] == ["the first", "the second"] * 3
+    assert [row.what.split(" run of ")[0] for row in rows] == ["the first", "the second"] * 4
     assert all(len(row.samples) == first_run.SAMPLES for row in rows)
-    timed = runs[1:]
-    folders = [folder for _, folder in timed]
-    assert folders[::2] == folders[1::2] and len(set(folders)) == len(timed) // 2 == 3 * first_run.SAMPLES
-    assert [name for name, _ in timed[:: 2 * first_run.SAMPLES]] == ["train-lshmf", "ranksvm", "impute"]
+    names, folders = zip(*runs[1:])
+    each = [("train-lshmf",) * 2, ("train-lshmf", "recommend", "recommend"), ("ranksvm",) * 2, ("impute",) * 2]
+    assert names == tuple(name for sample in each for _ in range(first_run.SAMPLES) for name in sample)
+    assert len(set(folders)) == len(each) * first_run.SAMPLES
+    assert [len(list(sample)) for _, sample in itertools.groupby(folders)] == [2] * 3 + [3] * 3 + [2] * 6
