@@ -10,6 +10,7 @@ efficiently in the presence of tied scores", ECIR 2008).
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
@@ -17,7 +18,7 @@ import numpy as np
 from gpukit._jit import copy_row, njit
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.base.arrays import as_array, ordered_floats
-from gpukit.errors import DataError
+from gpukit.errors import DataError, ParameterError
 from gpukit.scheduler import by_block
 from gpukit.sorting import segmented_argsort
 
@@ -26,10 +27,12 @@ if TYPE_CHECKING:
 
     from gpukit.typing import ArrayLike
 
-NdcgKind = Literal["standard", "letor", "skip-blank"]
+NdcgKind = Literal["standard", "letor", "skip-blank", "linear"]
 Ties = Literal["average", "file"]
 NDCG_KINDS, TIES = get_args(NdcgKind), get_args(Ties)
 CUTS = (1, 3, 5, 10)
+WHOLE = ("pa", "pa_ties", "tau", "mean_ndcg", "map", "mrr")  # metrics without a cut
+AT_CUT = re.compile(r"(ndcg|p|err)@([1-9]\d{0,8})")
 LAST_GRADE = 30  # larger gains 2**y - 1 overflow, or only the first document counts
 
 
@@ -54,8 +57,9 @@ def evaluate(
     relevant: float = 1,
     cuts: Sequence[int] = CUTS,
     ties: Ties = "average",
+    more: Sequence[str] = (),
 ) -> Metrics:
-    """Return all metrics of a ranking as Metrics: {name: float}.
+    """Return metrics of a ranking as Metrics: {name: float}.
 
     y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
     offsets[t]:offsets[t + 1]. Empty queries are ignored. ties: "average", the mean over all orders of documents with
@@ -73,39 +77,74 @@ def evaluate(
     map           mean average precision; labels >= `relevant` count; 0 for a query without one. NaN if no label
                   reaches `relevant`
 
-    Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another variant.
+    `more` names others:
+
+    ndcg@k        any k
+    p@k           mean share of documents with labels >= `relevant` among the first k, of k also in shorter queries
+    mrr           mean of 1 / rank of the first document with a label >= `relevant`, 0 without one. NaN as map
+    err@k         expected reciprocal rank of the first k documents: a user stops at a document of label y with
+                  probability (2**y - 1) / 2**g, where g is the largest label of all queries (Chapelle et al., CIKM
+                  2009). NaN if a label is not a grade
+
+    Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another variant or
+    an unknown metric.
     """
     check_choice("ndcg", ndcg, NDCG_KINDS)
     check_choice("ties", ties, TIES)
+    wanted = [parse_metric(name) for name in more]
+    cuts = [*cuts, *(k for kind, k in dict.fromkeys(wanted) if kind == "ndcg" and k not in cuts)]
     relevant = check_real("relevant", relevant, -np.inf)
     y, scores = _column("y", y), _column("scores", scores)
     if not y.size or y.size != scores.size:
         raise DataError(f"evaluation needs a label and a score a document; got {y.size} labels, {scores.size} scores.")
     offsets = np.asarray(offsets, np.int64)
-    table, pairs = _judged(y, scores, offsets, cuts, relevant, ndcg == "letor", ties == "average")
+    order = segmented_argsort(-scores, offsets, device="cpu")
+    table, pairs = _judged(y, scores, offsets, order, cuts, relevant, ndcg, ties == "average")
     there = offsets[1:] > offsets[:-1]
-    reasons = undefined(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()))
+    reasons = undefined(y, offsets, ndcg, relevant, cuts, int(pairs[:, 0].sum()), more)
     values = _summary(table[there], pairs[there], cuts, ndcg == "skip-blank")
+    if others := [name for name in dict.fromkeys(more) if name not in values]:
+        tops = _tops(y, scores, offsets, order, others, relevant, ties == "average")
+        values |= {name: float(column[there].mean()) for name, column in tops.items()}
     tied = {"pairs": int(pairs[:, 2].sum()), "queries": int((pairs[:, 2] > 0).sum())}
     return Metrics({name: np.nan if name in reasons else value for name, value in values.items()}, reasons, tied)
 
 
-def undefined(y, offsets, ndcg, relevant, cuts, n_pairs):
-    """Return {metric: why it is undefined for these labels}."""
+def undefined(y, offsets, ndcg, relevant, cuts, n_pairs, more=()):
+    """Return {metric: why it is undefined for these labels}; more: names of p@k, err@k and mrr."""
     reasons = {} if n_pairs else dict.fromkeys(("pa", "pa_ties", "tau"), "no query has two different labels")
     if y.max() < relevant:
         reasons["map"] = f"no label reaches {relevant:g}, from which on documents are relevant"
-    wrong = ~((y >= 0) & (y <= LAST_GRADE) & (y == np.floor(y)))
-    blank = "no label is above 0" if y.max() <= 0 else None
-    if wrong.any():
-        blank = f"label {y[np.argmax(wrong)]:g} is not a grade, a whole number from 0 to {LAST_GRADE}"
+    blank = no_gain(y, ndcg)
     longest = int(np.diff(offsets).max())
     for name, least in [*((f"ndcg@{k}", k) for k in cuts), ("mean_ndcg", 0)]:
         if blank:
             reasons[name] = blank
         elif ndcg == "letor" and longest < least:
             reasons[name] = f"no query has {least} documents, and LETOR's rules give 0 to shorter ones"
-    return reasons
+    causes = {"p": reasons.get("map"), "mrr": reasons.get("map"), "err": no_gain(y, "standard")}
+    return reasons | {name: cause for name in more if (cause := causes.get(parse_metric(name)[0]))}
+
+
+def no_gain(y, ndcg):
+    """Return why labels have no gains in a variant of NDCG, or None."""
+    wrong, grade = y < 0, "a number from 0 on"
+    if ndcg != "linear":
+        wrong, grade = ~((y >= 0) & (y <= LAST_GRADE) & (y == np.floor(y))), f"a whole number from 0 to {LAST_GRADE}"
+    if wrong.any():
+        return f"label {y[np.argmax(wrong)]:g} is not a grade, {grade}"
+    return "no label is above 0" if y.max() <= 0 else None
+
+
+def parse_metric(name):
+    """Return (kind, k) of a metric's name, k None for one without; raises ParameterError for an unknown one."""
+    if name in WHOLE:
+        return name, None
+    if found := AT_CUT.fullmatch(str(name)):
+        return found[1], int(found[2])
+    raise ParameterError(
+        f"metric {name!r} is unknown. Use {', '.join(WHOLE)}, or ndcg@K, p@K or err@K with K from 1 on."
+    )
 
 
 def pair_counts(y, scores, offsets):
@@ -113,7 +152,9 @@ def pair_counts(y, scores, offsets):
 
     y, scores, offsets: as in evaluate, already checked.
     """
-    return _judged(y, scores, np.asarray(offsets, np.int64), (), 1.0, False)[1]
+    offsets = np.asarray(offsets, np.int64)
+    order = segmented_argsort(-scores, offsets, device="cpu")
+    return _judged(y, scores, offsets, order, (), 1.0, "standard")[1]
 
 
 def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
@@ -122,25 +163,40 @@ def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
     The metric is their weighted mean over the queries. y, scores, offsets: as in evaluate, already checked. Ties are
     averaged; in pairwise accuracy they count half.
     """
-    k = int(metric.partition("@")[2] or 1)
-    table, pairs = _judged(y, scores, np.asarray(offsets, np.int64), (k,), relevant, ndcg == "letor")
+    kind, k = parse_metric(metric)
+    offsets = np.asarray(offsets, np.int64)
+    sizes, order = np.diff(offsets), segmented_argsort(-scores, offsets, device="cpu")
+    if kind in ("p", "mrr", "err"):
+        return _tops(y, scores, offsets, order, [metric], relevant)[metric], (sizes > 0).astype(np.float64)
+    table, pairs = _judged(y, scores, offsets, order, (k or 1,), relevant, ndcg)
     total, right, tied = pairs.T.astype(np.float64)
-    if metric in ("pa", "pa_ties"):
-        right += tied * (0.5 if metric == "pa" else 1.0)
+    if kind in ("pa", "pa_ties"):
+        right += tied * (0.5 if kind == "pa" else 1.0)
         return np.divide(right, total, out=np.zeros(len(total)), where=total > 0), total
-    values = table[:, ("ndcg", "mean_ndcg", "map", "tau").index(metric.partition("@")[0])]
-    counted = total > 0 if metric == "tau" else ~np.isnan(values) | (ndcg != "skip-blank")
-    return np.nan_to_num(values), (counted & (np.diff(offsets) > 0)).astype(np.float64)
+    values = table[:, ("ndcg", "mean_ndcg", "map", "tau").index(kind)]
+    counted = total > 0 if kind == "tau" else ~np.isnan(values) | (ndcg != "skip-blank")
+    return np.nan_to_num(values), (counted & (sizes > 0)).astype(np.float64)
 
 
-def _judged(y, scores, offsets, cuts, relevant, letor, average=True):
-    """Return (table, pairs) of `_queries`."""
-    order = segmented_argsort(-scores, offsets, device="cpu")
+def _judged(y, scores, offsets, order, cuts, relevant, ndcg, average=True):
+    """Return (table, pairs) of `_queries`; order: of decreasing scores."""
     longest = int(np.diff(offsets).max())
     table, pairs = np.empty((offsets.size - 1, len(cuts) + 3)), np.empty((offsets.size - 1, 3), np.int64)
-    ranks = np.array(cuts, np.int64)
-    _queries(y, scores, offsets, order, _discounts(longest, letor), ranks, relevant, letor, average, table, pairs)
+    ranks, rules = np.array(cuts, np.int64), (ndcg == "letor", ndcg == "linear", average)
+    _queries(y, scores, offsets, order, _discounts(longest, rules[0]), ranks, relevant, *rules, table, pairs)
     return table, pairs
+
+
+def _tops(y, scores, offsets, order, names, relevant, average=True):
+    """Return {name: values (m,)} of p@k, err@k and mrr; order: of decreasing scores."""
+    found = {}
+    for name in names:
+        kind, k = parse_metric(name)
+        found[name] = np.empty(offsets.size - 1)
+        _top(
+            y, scores, offsets, order, ("p", "err", "mrr").index(kind), k or 0, relevant, average, y.max(), found[name]
+        )
+    return found
 
 
 def ndcg(
@@ -160,6 +216,7 @@ def ndcg(
           "skip-blank"  the same, but such queries are left out
           "letor"       as the LETOR scripts: discount 1 at ranks 1 and 2, then 1 / log2(rank); a query without a
                         relevant document, or with fewer than k documents, scores 0
+          "linear"      as "standard", with the grade as the gain; any numbers from 0 on
     """
     check_choice("kind", kind, NDCG_KINDS)
     k = check_integer("k", k, 1)
@@ -238,7 +295,7 @@ def _summary(table, pairs, cuts, skip_blank):
 
 
 @by_block(lambda offsets: offsets.size - 1)
-def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, letor, average, table, pairs):
+def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, letor, linear, average, table, pairs):
     """Fill table (m, cuts + 3) and pairs (m, 3) of each query.
 
     table: NDCG at each of cuts, its mean over all k, AP, tau. pairs: total, correct, tied.
@@ -247,7 +304,7 @@ def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, 
         rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
         labels, ranked = y[rows], scores[rows]
         ends = _tie_ends(ranked, average)
-        gained = _cumulated(labels, ends, discounts)
+        gained = _cumulated(labels, ends, discounts, linear)
         table[t, cuts.size + 1] = _average_precision(labels, ends, relevant)
         spare = np.empty_like(labels)
         equal, tied = _sort_ties(ranked, labels, spare)
@@ -258,7 +315,80 @@ def _queries(start, stop, y, scores, offsets, order, discounts, cuts, relevant, 
         pairs[t, 0], pairs[t, 1], pairs[t, 2] = ordered, right, tied
         size = np.sqrt(float(ordered) * float(all_pairs - equal))
         table[t, cuts.size + 2] = (right - wrong) / size if size > 0.0 else 0.0
-        _gains(gained, _cumulated(labels, _tie_ends(labels, False), discounts), cuts, letor, table[t])
+        _gains(gained, _cumulated(labels, _tie_ends(labels, False), discounts, linear), cuts, letor, table[t])
+
+
+@by_block(lambda offsets: offsets.size - 1)
+def _top(start, stop, y, scores, offsets, order, kind, k, relevant, average, highest, values):
+    """Fill values (m,) with precision at k (kind 0), expected reciprocal rank at k (1) or the reciprocal rank (2)."""
+    for t in range(start, stop):
+        rows = offsets[t] + order[offsets[t] : offsets[t + 1]]
+        labels, ends = y[rows], _tie_ends(scores[rows], average)
+        if kind == 0:
+            values[t] = _precision(labels, ends, relevant, k)
+        elif kind == 1:
+            values[t] = _expected_reciprocal_rank(labels, ends, highest, k)
+        else:
+            values[t] = _reciprocal_rank(labels, ends, relevant)
+
+
+@njit
+def _precision(labels, ends, relevant, k):
+    """Return the share of relevant documents among the first k, its mean over the orders of tied documents."""
+    total, begin = 0.0, 0
+    while begin < min(k, labels.size):
+        end, hits = ends[begin], 0
+        for r in range(begin, end):
+            hits += labels[r] >= relevant
+        total += hits / (end - begin) * (min(k, end) - begin)
+        begin = end
+    return total / k
+
+
+@njit
+def _reciprocal_rank(labels, ends, relevant):
+    """Return 1 / rank of the first relevant document, its mean over the orders of tied documents.
+
+    In a run of n documents, h of them relevant, the next rank holds a relevant one with probability h / n, and h / (n -
+    1) if it does not, and so on.
+    """
+    begin = 0
+    while begin < labels.size:
+        end, hits = ends[begin], 0
+        for r in range(begin, end):
+            hits += labels[r] >= relevant
+        if hits:
+            total, none_before = 0.0, 1.0
+            for r in range(begin, end - hits + 1):
+                total += none_before * hits / (end - r) / (r + 1)
+                none_before *= 1.0 - hits / (end - r)
+            return total
+        begin = end
+    return 0.0
+
+
+@njit
+def _expected_reciprocal_rank(labels, ends, highest, k):
+    """Return the expected 1 / rank at which a user stops, within k ranks; its mean over the orders of tied documents.
+
+    passed[j] is the mean, over all choices of j documents of a run, of the probability that none of them stops the
+    user.
+    """
+    total, reached, begin, size = 0.0, 1.0, 0, min(k, labels.size)
+    passed = np.empty(size + 1)
+    while begin < size:
+        end = ends[begin]
+        most = min(end, size) - begin
+        passed[0], passed[1 : most + 1] = 1.0, 0.0
+        for n in range(1, end - begin + 1):
+            on = 1.0 - (2.0 ** labels[begin + n - 1] - 1.0) / 2.0**highest
+            for j in range(min(n, most), 0, -1):
+                passed[j] = ((n - j) * passed[j] + j * on * passed[j - 1]) / n
+        for j in range(1, most + 1):
+            total += reached * (passed[j - 1] - passed[j]) / (begin + j)
+        reached *= passed[most]
+        begin = end
+    return total
 
 
 @njit
@@ -276,8 +406,8 @@ def _tie_ends(ranked, average):
 
 
 @njit
-def _cumulated(labels, ends, discounts):
-    """Return DCG@k for k = 1 ... n.
+def _cumulated(labels, ends, discounts, linear):
+    """Return DCG@k for k = 1 ... n, with the labels as gains (linear) or 2**label - 1.
 
     Tied documents have the mean gain of their run.
     """
@@ -285,7 +415,7 @@ def _cumulated(labels, ends, discounts):
     while begin < labels.size:
         gain, end = 0.0, ends[begin]
         for r in range(begin, end):
-            gain += 2.0 ** labels[r] - 1.0
+            gain += labels[r] if linear else 2.0 ** labels[r] - 1.0
         for r in range(begin, end):
             total += gain / (end - begin) * discounts[r]
             gained[r] = total

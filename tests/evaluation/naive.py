@@ -12,11 +12,11 @@ def by_query(grades, scores, queries):
     return groups.values()
 
 
-def dcg(grades, k, letor):
+def dcg(grades, k, kind):
     total = 0.0
     for rank, grade in enumerate(grades[:k], start=1):
-        discount = (1.0 if rank <= 2 else math.log2(rank)) if letor else math.log2(rank + 1)
-        total += (2.0**grade - 1) / discount
+        discount = (1.0 if rank <= 2 else math.log2(rank)) if kind == "letor" else math.log2(rank + 1)
+        total += (grade if kind == "linear" else 2.0**grade - 1) / discount
     return total
 
 
@@ -24,14 +24,14 @@ def ndcg(grades, scores, queries, k, kind):
     values = []
     for docs in by_query(grades, scores, queries):
         ranked = [g for g, s in sorted(docs, key=lambda d: -d[1])]
-        ideal = dcg(sorted(ranked, reverse=True), k, kind == "letor")
+        ideal = dcg(sorted(ranked, reverse=True), k, kind)
         if ideal == 0:
             if kind != "skip-blank":
                 values.append(0.0)
         elif kind == "letor" and len(docs) < k:
             values.append(0.0)
         else:
-            values.append(dcg(ranked, k, kind == "letor") / ideal)
+            values.append(dcg(ranked, k, kind) / ideal)
     return sum(values) / len(values) if values else 0.0
 
 
@@ -44,6 +44,27 @@ def mean_average_precision(grades, scores, queries, relevant):
                 found += 1
                 precisions.append(found / rank)
         values.append(sum(precisions) / len(precisions) if precisions else 0.0)
+    return sum(values) / len(values)
+
+
+def top(name, grades, scores, queries, relevant):
+    """p@k, err@k or mrr; equal scores in the order of the input."""
+    kind, _, k = name.partition("@")
+    values, highest = [], max(grades)
+    for docs in by_query(grades, scores, queries):
+        ranked = [g for g, s in sorted(docs, key=lambda d: -d[1])]
+        hits = [rank for rank, g in enumerate(ranked, start=1) if g >= relevant]
+        if kind == "mrr":
+            values.append(1 / hits[0] if hits else 0.0)
+        elif kind == "p":
+            values.append(sum(rank <= int(k) for rank in hits) / int(k))
+        else:
+            value, left = 0.0, 1.0
+            for rank, g in enumerate(ranked[: int(k)], start=1):
+                stops = (2.0**g - 1) / 2.0**highest
+                value += left * stops / rank
+                left *= 1 - stops
+            values.append(value)
     return sum(values) / len(values)
 
 

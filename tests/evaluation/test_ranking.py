@@ -11,9 +11,10 @@ from support import data
 
 from evaluation import naive as metrics
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.ranking import NDCG_KINDS, evaluate
+from gpukit.evaluation.ranking import NDCG_KINDS, WHOLE, evaluate, parse_metric, values_by_query
 
 CUTS = (1, 3, 5, 10)
+TOPS = ("p@1", "p@2", "p@9", "mrr", "err@1", "err@3", "err@100", "ndcg@2")
 NAMES = ["pa", "pa_ties", "tau", *(f"ndcg@{k}" for k in CUTS), "mean_ndcg", "map"]
 
 
@@ -66,12 +67,51 @@ def test_ties_are_averaged_over_all_their_orders(ndcg, seed):
     y, scores = rng.integers(0, 3, 5).astype(float), rng.integers(0, 1 + seed % 3, 5).astype(float)
     y[0] = 2
     orders = [list(order) for order in itertools.permutations(range(5))]
-    every = [evaluate(y[order], scores[order], [0, 5], ndcg=ndcg, relevant=2, ties="file") for order in orders]
+    rules = {"ndcg": ndcg, "relevant": 2, "more": TOPS}
+    every = [evaluate(y[order], scores[order], [0, 5], **rules, ties="file") for order in orders]
     naively = [metrics.ndcg(y[order], scores[order], np.zeros(5), 3, ndcg) for order in orders]
-    found = evaluate(y, scores, [0, 5], ndcg=ndcg, relevant=2)
+    found = evaluate(y, scores, [0, 5], **rules)
+    assert set(TOPS) <= set(found)
     for name in found:
         assert found[name] == pytest.approx(np.mean([one[name] for one in every]), rel=1e-12, nan_ok=True), name
     assert found["ndcg@3"] == pytest.approx(np.mean(naively), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", [name for name in inputs.CASES if name not in ("no query", "2,000 levels")])
+def test_metrics_of_the_first_documents(name):
+    y, scores, offsets = ranking(name)
+    queries = np.repeat(np.arange(len(offsets) - 1), np.diff(offsets))
+    found = evaluate(y, scores, offsets, relevant=2, ties="file", more=TOPS)
+    assert list(found) == [*NAMES[:7], "ndcg@2", *NAMES[7:], *(one for one in TOPS if one != "ndcg@2")]
+    for metric in TOPS[:-1]:
+        expected = metrics.top(metric, y, scores, queries, 2)
+        assert metric in found.reasons or found[metric] == pytest.approx(expected, rel=1e-12, abs=1e-15), metric
+
+
+@pytest.mark.parametrize("metric", [*TOPS, *WHOLE])
+def test_values_of_queries_have_the_metric_as_their_mean(metric):
+    rng = np.random.default_rng(3)
+    offsets = np.array([0, 4, 4, 5, 12, 40])
+    y, scores = rng.integers(0, 3, 40).astype(float), np.round(rng.normal(size=40), 1)
+    values, weights = values_by_query(metric, y, scores, offsets, "standard", 2)
+    expected = evaluate(y, scores, offsets, ndcg="standard", relevant=2, more=[metric])
+    ties = 0.5 * (expected["pa_ties"] - expected["pa"]) if metric == "pa" else 0.0
+    assert np.average(values, weights=weights) == pytest.approx(expected[metric] + ties, rel=1e-12)
+
+
+def test_undefined_metrics_of_the_first_documents():
+    found = evaluate([0.0, 0.5, 1.0], [1.0, 2.0, 3.0], [0, 3], ndcg="linear", relevant=2, more=["p@1", "mrr", "err@2"])
+    assert np.isnan([found["p@1"], found["mrr"], found["err@2"]]).all() and found["ndcg@1"] == 1.0
+    assert found.reasons["mrr"] == found.reasons["p@1"] == found.reasons["map"]
+    assert "label 0.5 is not a grade" in found.reasons["err@2"]
+    assert "label -1 is not a grade, a number from 0 on" in evaluate([-1], [1], [0, 1], ndcg="linear").reasons["ndcg@1"]
+
+
+def test_names_of_metrics():
+    assert parse_metric("ndcg@20") == ("ndcg", 20) and parse_metric("mrr") == ("mrr", None)
+    for name in ("ndcg", "ndcg@0", "ndcg@-1", "p@1.5", "mrr@3", "NDCG@5", "err@", None, 3):
+        with pytest.raises(ParameterError, match=r"is unknown\. Use pa, .*err@K with K from 1 on"):
+            parse_metric(name)
 
 
 def test_metrics_do_not_depend_on_the_files_order():
