@@ -107,10 +107,11 @@ every_split = click.option(
 )
 ndcg = click.option(
     "--ndcg",
-    type=click.Choice(["letor", "standard", "skip-blank"]),
+    type=click.Choice(["letor", "standard", "skip-blank", "linear"]),
     default="letor",
     show_default=True,
-    help="Discount and rules of NDCG: LETOR's, the usual ones, or these without queries lacking relevant documents.",
+    help="Discount and rules of NDCG: LETOR's, the usual ones, these without queries lacking relevant documents, or "
+    "the usual ones with labels as gains.",
 )
 relevant = click.option(
     "--relevant",
@@ -118,7 +119,10 @@ relevant = click.option(
     default=1.0,
     show_default=True,
     metavar="LABEL",
-    help="Documents from this label on count as relevant in MAP (LETOR 1, MSLR 2).",
+    help="Documents from this label on count as relevant in MAP, p@K and mrr (LETOR 1, MSLR 2).",
+)
+more = click.option(
+    "--show", metavar="NAMES", help="More metrics, such as ndcg@20,p@5,mrr,err@10: ndcg, p and err at any rank."
 )
 
 
@@ -137,8 +141,8 @@ ties = click.option(
 
 
 def scoring(command):
-    """Add --ndcg --relevant --ties: parameters ndcg, relevant, ties."""
-    return ndcg(relevant(ties(command)))
+    """Add --ndcg --relevant --ties --show: parameters ndcg, relevant, ties, show."""
+    return ndcg(relevant(ties(more(command))))
 
 
 def table_file(command):

@@ -1,13 +1,19 @@
 """`gpukit rank`: scores of documents by a ranking model."""
 
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.ranking import steps
-from gpukit.cli.ranking.table import METRICS, defined, tied, undefined, zeros
+from gpukit.cli.ranking.table import columns, defined, tied, undefined, zeros
 from gpukit.cli.stages import Stages
+from gpukit.errors import ParameterError
+from gpukit.evaluation.lists import significance
+
+OF_TEST = {"metric": "metric", "model": "MODEL", "against": "--against", "difference": "difference", "low": "from"}
+OF_TEST |= {"high": "to", "p": "p"}
 
 
 @click.command()
@@ -16,6 +22,14 @@ from gpukit.cli.stages import Stages
 @click.option("--output", metavar="FILE", help="Write the scores here instead of on stdout.")
 @options.force
 @click.option("--metrics", is_flag=True, help="Also say how well they agree with the labels in FILE (on stderr).")
+@click.option(
+    "--per-query", metavar="FILE", help="Write the metrics of each query here, as csv; those of the pairs with weights."
+)
+@click.option(
+    "--against",
+    metavar="MODEL",
+    help="Another model: is the difference of the metrics over the queries more than chance?",
+)
 @options.scoring
 @options.null
 @options.as_json
@@ -28,31 +42,97 @@ def rank(**values):
 
     \b
     gpukit rank mq.gpukit MQ2008/Fold1/test.txt --output test.scores --metrics
+    gpukit rank new.gpukit test.txt --against old.gpukit --show ndcg@20,mrr --per-query queries.csv
     """
-    from gpukit.documents.read import read_like
-
     ask, stages = SimpleNamespace(**values), Stages()
-    outputs.check_output(ask.output, "--output", [ask.model, ask.file], ask.force, text=True)
+    given = [path for path in (ask.model, ask.file, ask.against) if path is not None]
+    outputs.check_output(ask.output, "--output", given, ask.force, text=True)
+    outputs.check_output(ask.per_query, "--per-query", given, ask.force, text=True)
     outputs.takes_stdout(ask.output, ask.as_json)
-    fitted, _ = models.open_model(ask.model, "cpu", stages, models.RANKING)
-    names = getattr(fitted, "feature_names_in_", None)
-    width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
+    if ask.against is not None and ask.file == "-":
+        raise ParameterError("--against reads FILE for each model, and standard input is read once. Name a file.")
+    ask.metrics = ask.metrics or ask.show is not None
+    ask.show = steps.more_metrics(ask.show)
     with report.warnings_told(ask.quiet):
-        documents = read_like(ask.file, ask.null, names, width)
-        stages.done("reading")
-        scores = fitted.predict(documents)
-        stages.done("predicting")
-    if ask.output is not None or not ask.as_json:
+        documents, scores = scores_of(ask, ask.model, stages)
+        others = None if ask.against is None else scores_of(ask, ask.against, stages)[1]
+    if ask.output is not None or not (ask.as_json or judges(ask)):
         steps.write_scores(scores, ask.output)
         stages.done("writing")
-    metrics = steps.evaluate(ask, documents, scores) if ask.metrics else None
+    judged = judge(ask, documents, scores, others)
     stages.done("evaluating")
-    show(ask, documents, scores, metrics, stages)
+    show(ask, documents, scores, judged, stages)
 
 
-def show(ask, documents, scores, metrics, stages):
-    """Print the metrics, the file of the scores and the seconds."""
-    facts = {"queries": len(documents.qids), "documents": len(documents.y)}
+def judges(ask):
+    """Return True if the results are about metrics, not scores."""
+    return ask.against is not None or ask.per_query is not None
+
+
+def scores_of(ask, path, stages):
+    """Return (Documents, scores (l,)) of the file, with the features of a model."""
+    from gpukit.documents.read import read_like
+
+    fitted, _ = models.open_model(path, "cpu", stages, models.RANKING)
+    names = getattr(fitted, "feature_names_in_", None)
+    width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
+    documents = read_like(ask.file, ask.null, names, width)
+    stages.done("reading")
+    scores = fitted.predict(documents)
+    stages.done("predicting")
+    return documents, scores
+
+
+class Judged(NamedTuple):
+    """Metrics of the model, evaluation.ranking.Metrics or None; rows of the comparison with the other model."""
+
+    metrics: object
+    comparison: list
+
+
+def judge(ask, documents, scores, others):
+    """Return Judged; write the file of the queries. others: scores of the other model, or None."""
+    if not (ask.metrics or judges(ask)):
+        return Judged(None, [])
+    metrics = steps.evaluate(ask, documents, scores)
+    names = [name for name in columns(ask) if name not in metrics.reasons]
+    ours = {name: by_query(ask, documents, scores, name) for name in names}
+    theirs = {} if others is None else {name: by_query(ask, documents, others, name) for name in names}
+    if ask.per_query is not None:
+        write_queries(ask.per_query, documents, ours, theirs)
+    return Judged(metrics, [compare(name, *ours[name], theirs[name][0]) for name in theirs])
+
+
+def by_query(ask, documents, scores, name):
+    """Return (values (m,), weights (m,)) of a metric, whose weighted mean it is; ties are averaged."""
+    from gpukit.evaluation.ranking import values_by_query
+
+    return values_by_query(name, documents.y, scores, documents.offsets, ask.ndcg, ask.relevant)
+
+
+def write_queries(path, documents, ours, theirs):
+    """Write a row per query: its id, number of documents, metrics, and those of the other model."""
+    rows = {"query": documents.qids, "documents": documents.offsets[1:] - documents.offsets[:-1]}
+    rows |= {name: values for name, (values, _) in ours.items()}
+    if "pa" in ours:
+        rows["pairs"] = ours["pa"][1].astype(int)
+    rows |= {f"{name} --against": values for name, (values, _) in theirs.items()}
+    outputs.write_csv(path, list(rows), [lambda: list(rows.values())])
+
+
+def compare(name, ours, weights, theirs):
+    """Return a row of the comparison: both metrics, the difference, its 95 % interval and p, over queries."""
+    counted = weights > 0
+    ours, theirs, weights = ours[counted], theirs[counted], weights[counted]
+    share = weights / weights.mean()
+    found = significance.compare(ours * share, theirs * share)
+    means = {"model": float((ours * share).mean()), "against": float((theirs * share).mean())}
+    return {"metric": name, **means, "difference": found.mean, "low": found.low, "high": found.high, "p": found.p}
+
+
+def show(ask, documents, scores, judged, stages):
+    """Print the metrics, the comparison, the file of the scores and the seconds."""
+    metrics, facts = judged.metrics, {"queries": len(documents.qids), "documents": len(documents.y)}
     if ask.as_json:
         kept = {"output": ask.output} if ask.output is not None else {"scores": scores}
         report.print_json(
@@ -67,18 +147,26 @@ def show(ask, documents, scores, metrics, stages):
                 "metrics": metrics,
                 "reasons": metrics and metrics.reasons,
                 "tied": metrics and metrics.ties,
+                "against": ask.against,
+                "comparison": judged.comparison,
+                "per_query": ask.per_query,
                 **kept,
                 "seconds": stages.seconds,
             }
         )
         return
     if metrics is not None:
-        report.print_table([{**facts, **defined(metrics)}], {**{name: name for name in facts}, **METRICS}, err=True)
+        report.print_table([{**facts, **defined(metrics)}], {name: name for name in facts} | columns(ask), err=True)
         for text in undefined([metrics]):
             report.echo(text, err=True)
         if text := tied(ask.ties, "given", [metrics]):
             report.remark(text, ask.quiet)
         if few := zeros(ask.ndcg, [(len(documents.y), len(documents.qids), steps.short(documents))]):
             report.remark(few, ask.quiet)
+    if judged.comparison:
+        title = (
+            "Metrics of both models; difference with its 95 % interval; p of the paired randomization test over queries"
+        )
+        report.print_table(judged.comparison, OF_TEST, title)
     where = "" if ask.output is None or outputs.takes_stdout(ask.output) else f" in {ask.output}"
     report.remark(f"{facts['documents']:,} scores of {facts['queries']:,} queries{where}. {stages.line()}", ask.quiet)

@@ -31,9 +31,9 @@ NAMING = options.Naming({"eps": "--eps"})
 @click.option("--c-grid", metavar="GRID", help="Choose C on the validation set: 2^-15:2^8, or a list 0.1,1,10.")
 @click.option(
     "--metric",
-    type=click.Choice(options.METRICS),
     metavar="NAME",
-    help=f"By which C is chosen, of a grid or by auto: {', '.join(options.METRICS)}.  [default: {options.METRICS[0]}]",
+    help="By which C is chosen, of a grid or by auto: pa, pa_ties, tau, map, mrr, mean_ndcg, or ndcg@K, p@K or err@K, "
+    f"such as ndcg@10.  [default: {options.METRICS[0]}]",
 )
 @options.scoring
 @click.option("--fold", type=click.IntRange(0), metavar="N", help="Train this fold of the folder alone.")
@@ -123,6 +123,7 @@ def check(ask):
         raise ParameterError(f"--metric {ask.metric} chooses C, and --c {ask.c} names it. Leave out one of them.")
     check_real("--relevant", ask.relevant, -math.inf)
     ask.metric = ask.metric or options.METRICS[0]
+    ask.show = steps.more_metrics(ask.show, ask.metric)
     ask.grid = None if ask.c_grid is None else numbers(ask.c_grid)
     ask.c = "auto" if ask.c in (None, "auto") else one_number(ask.c)
     jobs = fold_jobs.jobs(ask)

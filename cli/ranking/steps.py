@@ -2,9 +2,10 @@
 
 from typing import NamedTuple
 
-from gpukit.cli import report
+from gpukit.cli import options, report
 from gpukit.cli.main import survived
 from gpukit.cli.ranking.table import spelled
+from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.ranking.solvers.choose import choose_device, stored_values
 from gpukit.timing import COMPILING
@@ -167,7 +168,22 @@ def evaluate(ask, documents, scores):
     """Return the evaluation.ranking.Metrics of scores (l,) for Documents."""
     from gpukit.evaluation.ranking import evaluate as measure
 
-    return measure(documents.y, scores, documents.offsets, ndcg=ask.ndcg, relevant=ask.relevant, ties=ask.ties)
+    rules = {"ndcg": ask.ndcg, "relevant": ask.relevant, "ties": ask.ties}
+    return measure(documents.y, scores, documents.offsets, **rules, more=ask.show)
+
+
+def more_metrics(show, metric=None):
+    """Return the metrics that --show and --metric name beyond the usual ones; ParameterError for unknown ones."""
+    from gpukit.evaluation.ranking import parse_metric
+
+    named = {metric: "--metric"} if metric is not None else {}
+    named |= {name.strip(): "--show" for name in show.split(",")} if show is not None else {}
+    for name, option in named.items():
+        try:
+            parse_metric(name)
+        except ParameterError as error:
+            raise ParameterError(f"{option}: {error}") from None
+    return [name for name in named if name not in options.METRICS]
 
 
 def short(documents):

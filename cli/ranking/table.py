@@ -30,9 +30,11 @@ WHERE = {
     "documents": "held-out documents of {} queries",
     "validation": "the validation set of {} queries",
 }
-BY_FOLD = {"fold": "fold", "C": "C", **METRICS, "newton": "Newton", "cg": "CG", "seconds": "sec"}
-ON_TRAIN = {"fold": "fold", "C": "C", **METRICS}
-BY_PART = {"part": "", "queries": "queries", "documents": "documents", **METRICS}
+OF_FOLD = {"fold": "fold", "C": "C"}
+OF_PART = {"part": "", "queries": "queries", "documents": "documents"}
+OF_TRAINING = {"newton": "Newton", "cg": "CG", "seconds": "sec"}
+BY_C = {"C": "C", "folds": "chosen by"}
+BY_C_TITLE = "By C on the validation set; chosen by: number of folds"
 LEGEND = "PA: share of pairs in the right order, +ties: equal scores count as right; mean: NDCG over all ranks."
 
 
@@ -42,11 +44,14 @@ def show(ask, done, stages):
         report.print_json(result(ask, done, stages))
         return
     aside = outputs.takes_stdout(ask.scores)
+    metrics = columns(ask)
     if len(done) > 1:
-        report.print_table(rows_by_fold(done, "test"), BY_FOLD, title(ask, done), aside)
-        report.print_table(rows_by_fold(done, "train"), ON_TRAIN, "The same on the training sets", aside)
+        report.print_table(rows_by_fold(done, "test"), OF_FOLD | metrics | OF_TRAINING, title(ask, done), aside)
+        report.print_table(rows_by_fold(done, "train"), OF_FOLD | metrics, "The same on the training sets", aside)
     else:
-        report.print_table(rows_by_part(done[0]), BY_PART, title(ask, done), aside)
+        report.print_table(rows_by_part(done[0]), OF_PART | metrics, title(ask, done), aside)
+    if ask.grid is not None:
+        report.print_table(rows_by_c(ask, done), BY_C | {"value": ask.metric}, BY_C_TITLE, aside)
     for text in undefined([metrics for one in done for metrics in one.metrics.values()]):
         report.echo(text, err=aside)
     report.remark(LEGEND, ask.quiet)
@@ -58,6 +63,30 @@ def show(ask, done, stages):
     report.echo(stages.line(), err=aside)
     for text in remarks(ask, done):
         report.remark(text, ask.quiet)
+
+
+def columns(ask):
+    """Return {metric: heading} of the tables."""
+    return METRICS | {name: name for name in ask.show}
+
+
+def rows_by_c(ask, done):
+    """Return a row per C of the grid: the mean of the metric over the folds, and how many of them chose C."""
+    rows = []
+    for place, C in enumerate(ask.grid):
+        value = sum(one.path[place]["validation"][ask.metric] for one in done) / len(done)
+        folds = sum(one.model.C_ == C for one in done)
+        rows.append({"C": report.Figure(spelled(C)), "value": value, "folds": folds or None})
+    return rows
+
+
+def at_edge(ask, one):
+    """Return a remark if the chosen C is the first or the last of a grid, else None."""
+    C = one.model.C_
+    if ask.grid is None or len(ask.grid) < 2 or C not in (ask.grid[0], ask.grid[-1]):
+        return None
+    end, more = ("smallest", "smaller") if C == ask.grid[0] else ("largest", "larger")
+    return f"{one.job.name}: the chosen C = {spelled(C)} is the {end} of the grid. Extend --c-grid to {more} values."
 
 
 def undefined(found):
@@ -202,6 +231,7 @@ def remarks(ask, done):
     if ask.plot is not None:
         yield f"Curve drawn in {ask.plot}."
     yield from filter(None, map(settings, done))
+    yield from filter(None, (at_edge(ask, one) for one in done))
     for one in done:
         if one.constant:
             yield f"{one.job.name}: no score depends on {one.constant} (constant within every query)."

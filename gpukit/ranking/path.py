@@ -5,22 +5,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.base import check_choice, check_real
+from gpukit.base import check_real
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.ranking import evaluate, values_by_query
+from gpukit.evaluation.ranking import evaluate, parse_metric, values_by_query
 from gpukit.ranking import serve
 from gpukit.ranking.inputs import read
 from gpukit.timing import work_clock
 
-METRICS = ("pa", "pa_ties", "tau", "ndcg@1", "ndcg@3", "ndcg@5", "ndcg@10", "mean_ndcg", "map")
 POWER = re.compile(r"2(?:\^|\*\*)([+-]?\d{1,4})")
 MOST = 1000  # values of a grid
 GRIDS = 'Write "2^-15:2^8", "2^-15:2^8:2^2" (each 2^2 times the last) or a list "0.1,1,10"'
 
 
 class RankingMetric(NamedTuple):
-    """A metric of METRICS with ndcg, relevant, ties: the arguments of evaluation.evaluate."""
+    """A metric of evaluation.evaluate with ndcg, relevant, ties: its arguments."""
 
     name: str
     ndcg: str = "letor"
@@ -28,8 +27,9 @@ class RankingMetric(NamedTuple):
     ties: str = "average"
 
     def evaluate(self, y, scores, offsets):
-        """Return the evaluation.Metrics, all of them, of scores (l,)."""
-        return evaluate(y, scores, offsets, ndcg=self.ndcg, relevant=self.relevant, ties=self.ties)
+        """Return the evaluation.Metrics of scores (l,): the usual ones and this one."""
+        rules = {"ndcg": self.ndcg, "relevant": self.relevant, "ties": self.ties}
+        return evaluate(y, scores, offsets, **rules, more=[self.name])
 
     def explain_undefined(self, y, offsets):
         """Return the reason why labels do not define the metric, or None."""
@@ -97,7 +97,7 @@ class ValidationSet:
     """Held-out documents, inputs.Inputs, a RankingMetric, and weights (m,) of the queries or None for 1 each."""
 
     def __init__(self, inputs, metric, weights=None):
-        check_choice("metric", metric.name, METRICS)
+        parse_metric(metric.name)
         self.metric, self.inputs, self.weights = metric, inputs, weights
         self.y, self.offsets = inputs.queries.ordered(inputs.y), inputs.queries.offsets
 

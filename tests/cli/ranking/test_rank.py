@@ -3,10 +3,13 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 from cli_support import CPU
+from scipy import stats
 
 from gpukit.documents import read_letor, write_letor
+from gpukit.evaluation.ranking import evaluate
 from gpukit.persist import load_model
 
 
@@ -82,7 +85,77 @@ def test_a_binary_copy(verb, ranking_model, test_file, tmp_path):
     assert results[0] == results[1]
 
 
+@pytest.fixture
+def other_model(verb, letor_folder, tmp_path):
+    """A worse model: of two documents."""
+    path, train = tmp_path / "other.gpukit", tmp_path / "train.txt"
+    train.write_text("1 qid:1 1:1 46:0\n0 qid:1 1:0 46:1\n")
+    assert verb("ranksvm", train, "--c", 1, "--model", path, "--quiet", *CPU).code == 0
+    return path
+
+
+def test_more_metrics_are_shown_by_name(verb, ranking_model, test_file):
+    result = verb("rank", ranking_model, test_file, "--show", "p@2, mrr,ndcg@10,err@7", "--ndcg", "linear")
+    heading = next(line for line in result.err.splitlines() if "NDCG@1" in line)
+    assert heading.split()[-4:] == ["MAP", "p@2", "mrr", "err@7"]
+    found = json.loads(verb("rank", ranking_model, test_file, "--show", "p@2,mrr", "--json").out)["metrics"]
+    documents = read_letor(test_file)
+    expected = evaluate(documents.y, load_model(ranking_model).predict(documents), documents.offsets, more=["p@2"])
+    assert found["p@2"] == expected["p@2"] and f"{found['p@2']:.4f}  {found['mrr']:.4f}" in result.err
+
+
+def test_queries_are_compared_with_another_model(verb, ranking_model, other_model, test_file, tmp_path):
+    """By scipy's randomization of signs, and the means of the files of queries."""
+    words = "rank", ranking_model, test_file, "--against", other_model, "--show", "mrr", "--ndcg", "standard"
+    table = tmp_path / "queries.csv"
+    found = json.loads(verb(*words, "--per-query", table, "--json").out)
+    queries = pd.read_csv(table)
+    documents = read_letor(test_file)
+    assert queries["query"].tolist() == documents.qids.tolist()
+    assert queries["documents"].tolist() == np.diff(documents.offsets).tolist()
+    rows = {row["metric"]: row for row in found["comparison"]}
+    other = json.loads(verb("rank", other_model, test_file, "--show", "mrr", "--ndcg", "standard", "--json").out)
+    for name in ("ndcg@5", "map", "mrr"):
+        ours, theirs = queries[name], queries[f"{name} --against"]
+        row = rows[name]
+        assert row["model"] == pytest.approx(found["metrics"][name]) == pytest.approx(ours.mean())
+        assert row["against"] == pytest.approx(other["metrics"][name]) == pytest.approx(theirs.mean())
+        assert (
+            row["difference"] == pytest.approx((ours - theirs).mean()) and row["low"] < row["difference"] < row["high"]
+        )
+        test = stats.permutation_test(
+            (ours, theirs), lambda a, b: np.mean(a - b), permutation_type="samples", n_resamples=4000, rng=0
+        )
+        assert row["p"] == pytest.approx(test.pvalue, abs=0.03)
+    weights = queries["pairs"]
+    assert rows["pa"]["model"] == pytest.approx(np.average(queries["pa"], weights=weights))
+    assert rows["pa"]["difference"] == pytest.approx(
+        np.average(queries["pa"] - queries["pa --against"], weights=weights)
+    )
+    text = verb(*words, "--quiet")
+    assert "NDCG@1" in text.err and text.out.splitlines()[0].startswith("Both models; ") and "  mrr " in text.out
+
+
+def test_the_same_model_does_not_differ(verb, ranking_model, test_file):
+    rows = json.loads(verb("rank", ranking_model, test_file, "--against", ranking_model, "--json").out)["comparison"]
+    assert len(rows) >= 8 and all(row["difference"] == row["low"] == row["high"] == 0 and row["p"] == 1 for row in rows)
+
+
 # --- errors
+
+
+def test_metrics_that_are_unknown_and_files_that_cannot_be_compared(
+    refused, ranking_model, model_file, test_file, tmp_path
+):
+    rank = "rank", ranking_model, test_file
+    for names in ("x@3", "p@0", "", "mrr,,map"):
+        assert "is unknown. Use pa, pa_ties" in refused(*rank, "--show", names)
+    assert "holds a LSHMF" in refused(*rank, "--against", model_file)
+    assert "would overwrite" in refused(*rank, "--per-query", test_file)
+    other = tmp_path / "other.gpukit"
+    other.write_bytes(ranking_model.read_bytes())
+    assert "would overwrite" in refused(*rank, "--against", other, "--per-query", other, "--force")
+    assert "standard input is read once" in refused("rank", ranking_model, "-", "--against", other)
 
 
 def test_documents_that_cannot_be_scored(refused, ranking_model, tmp_path):

@@ -68,7 +68,8 @@ def test_the_table_keeps_to_110_columns(capsys):
         steps={"newton": 150, "cg": 2345},
         seconds=1234.567,
     )
-    report.print_table(table.rows_by_fold([one] * 5, "test"), table.BY_FOLD)
+    headings = table.OF_FOLD | table.columns(SimpleNamespace(show=[])) | table.OF_TRAINING
+    report.print_table(table.rows_by_fold([one] * 5, "test"), headings)
     lines = capsys.readouterr().out.splitlines()
     assert len(lines) == 7 and max(map(len, lines)) <= 110
 
@@ -213,6 +214,25 @@ def test_a_device_takes_what_all_folds_write(verb, letor_folder, option, tmp_pat
 
 
 @pytest.mark.slow
+def test_a_grid_has_a_table_and_a_remark_at_its_edge(verb, letor_folder):
+    """C is chosen by a metric at a rank of its own, which the tables show."""
+    words = "ranksvm", letor_folder, "--c-grid", "2^-12,1", "--metric", "ndcg@2", "--ndcg", "standard", *CPU
+    result, found = verb(*words), json.loads(verb(*words, "--json").out)
+    lines = result.out.splitlines()
+    first = lines.index("By C on the validation set; chosen by: number of folds")
+    rows = [line.split() for line in lines[first + 2 : first + 4]]
+    folds = found["folds"]
+    assert [row[0] for row in rows] == ["2^-12", "1"]
+    for place, (_, chosen, value) in enumerate(rows):
+        C = folds[0]["path"][place]["C"]
+        assert float(value) == pytest.approx(
+            np.mean([f["path"][place]["validation"]["ndcg@2"] for f in folds]), abs=6e-5
+        )
+        assert chosen == (str(sum(fold["C"] == C for fold in folds)).replace("0", "-"))
+    assert lines[2].split()[-4:] == ["ndcg@2", "Newton", "CG", "sec"]
+    assert result.err.count("of the grid. Extend --c-grid to ") == len(folds)
+
+
 @pytest.mark.parametrize("more", [(), ("--c-grid", "2^-4:2^0")])
 def test_the_picture(verb, letor_folder, tmp_path, more):
     picture = tmp_path / "curve.png"
