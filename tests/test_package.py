@@ -1,9 +1,12 @@
 """The distribution: wheel and sdist contain git's files; each runs when installed in its own environment."""
 
+import configparser
 import os
+import re
 import subprocess
 import sys
 import sysconfig
+import tarfile
 import venv
 import zipfile
 from pathlib import Path
@@ -50,10 +53,7 @@ def dist(root, shipped, tmp_path_factory):
     """{kind: file}: sdist and wheel built from a copy of git's files."""
     folder = tmp_path_factory.mktemp("package")
     (folder / "source").mkdir()
-    names = run(
-        "git", "ls-files", "gpukit", "cli", "setup.py", "setup.cfg", "pyproject.toml", "README.md", "LICENSE", cwd=root
-    )
-    for name in names.split():
+    for name in run("git", "ls-files", cwd=root).splitlines():
         target = folder / "source" / name
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes((root / name).read_bytes())
@@ -62,6 +62,17 @@ def dist(root, shipped, tmp_path_factory):
         printed = run(sys.executable, "-c", BUILD.format(kind=kind), cwd=folder / "source")
         built[kind] = folder / "dist" / printed.split()[-1]
     return built
+
+
+def install(file, folder):
+    """Return python and the packages' folder of an environment in `folder`, with gpukit installed from a file."""
+    venv.create(folder / "env", with_pip=False, symlinks=True)
+    python = folder / "env" / "bin" / "python"
+    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=folder).strip())
+    (packages / "requirements.pth").write_text(requirements())
+    pip = "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"
+    run(sys.executable, *pip, "--ignore-installed", file, cwd=folder)
+    return python, packages
 
 
 @pytest.mark.slow
@@ -75,12 +86,7 @@ def test_the_wheel_has_what_git_has(dist, shipped):
 @pytest.mark.parametrize("kind", ["wheel", "sdist"])
 def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
     """Its requirements are those of the environment that runs the tests, except gpukit itself."""
-    venv.create(tmp_path / "env", with_pip=False, symlinks=True)
-    python = tmp_path / "env" / "bin" / "python"
-    packages = Path(run(python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))", cwd=tmp_path).strip())
-    (packages / "requirements.pth").write_text(requirements())
-    pip = "-m", "pip", "--python", python, "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation"
-    run(sys.executable, *pip, "--ignore-installed", dist[kind], cwd=tmp_path)
+    python, packages = install(dist[kind], tmp_path)
     assert run(tmp_path / "env" / "bin" / "gpukit", "--version", cwd=tmp_path).startswith("gpukit")
     place, verbs, *modules = run(python, "-c", IMPORT, cwd=tmp_path).split()
     assert Path(place).is_relative_to(packages) and int(verbs) > 10
@@ -89,3 +95,25 @@ def test_installed_alone_it_runs(kind, dist, shipped, tmp_path):
     assert set(modules) == expected
     installed = [file for file in (packages / "gpukit").rglob("*") if file.is_file() and file.suffix != ".pyc"]
     assert {str(file.relative_to(packages)) for file in installed} == shipped
+
+
+@pytest.mark.slow
+def test_the_demo_runs_from_the_sdist(dist, tmp_path):
+    with tarfile.open(dist["sdist"]) as sdist:
+        sdist.extractall(tmp_path, filter="data")
+    (source,) = tmp_path.iterdir()
+    install(dist["sdist"], tmp_path)
+    (tmp_path / "env" / ".installed").touch()
+    printed = run("make", "demo", f"VENV={tmp_path / 'env'}", cwd=source)
+    assert printed.count("RMSE") and "NDCG@1" in printed and (source / "build" / "demo.npz").is_file()
+
+
+def test_the_lower_bounds_are_those_that_are_tested(root):
+    config = configparser.ConfigParser()
+    config.read(root / "setup.cfg", encoding="utf-8")
+    bounds = dict(re.findall(r"^([a-z-]+)>=([\d.]+)", config["options"]["install_requires"], re.MULTILINE))
+    lowest = dict(re.findall(r"^([a-z-]+)==([\d.]+)", (root / "tests/lowest.txt").read_text(), re.MULTILINE))
+    assert len(bounds) >= 5
+    for name, bound in bounds.items():
+        tested = lowest[name].split(".")
+        assert bound.split(".") == tested[: bound.count(".") + 1] and set(tested[bound.count(".") + 1 :]) <= {"0"}
