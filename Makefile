@@ -7,6 +7,7 @@
 #   bench         the benchmark tables                             docs          write what is generated (docs/cli.md)
 #   reliability   200 kills, 200 signals, 200 rounds of eight threads
 #   sanitize      every kernel under compute-sanitizer, on a GPU; goes on where it stopped: make sanitize TOOLS=memcheck
+#   site          the documentation as HTML, in build/site
 #   lint          ruff                                             check         lint + gates (docs fresh, twins match, ...)
 #   fuzz          every kind of input, mutated; goes on where it stopped: make fuzz CASES=200000 SEED=1
 #   versions      make test with the lowest and the newest versions of what gpukit needs
@@ -27,7 +28,7 @@ SIMULATED = NUMBA_ENABLE_CUDASIM=1 NUMBA_DISABLE_JIT=1
 unexport PYTHONDONTWRITEBYTECODE
 TITLES = $(wildcard data/titles-sample.csv)
 
-.PHONY: demo test test-slow test-nightly versions ptx gpu sanitize reliability bench docs lint check fuzz clean
+.PHONY: demo test test-slow test-nightly versions ptx gpu sanitize reliability bench docs site lint check fuzz clean
 
 demo: $(STAMP)
 	@mkdir -p build
@@ -71,6 +72,9 @@ bench: $(STAMP)
 
 docs: $(STAMP)
 	$(PY) docs/build.py
+
+site: $(STAMP)
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -1,0 +1,33 @@
+"""The documentation as HTML: every page is built, and no link is broken."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+
+
+@pytest.mark.slow
+def test_the_site_is_built_without_a_warning(root, tmp_path):
+    command = sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    pages = {path.relative_to(root / "docs").with_suffix(".html") for path in (root / "docs").rglob("*.md")}
+    assert pages and all((tmp_path / page).is_file() for page in pages)
+    sections = json.loads((tmp_path / "search/search_index.json").read_text())["docs"]
+    text = " ".join(section["title"] + section["text"] for section in sections)
+    for name in ("LSHMF", "RankSVM", "GraphImputer", "n_factors", "--c-grid", "partial_fit"):
+        assert name in text
+    outside = re.compile(r'(?:src|href)="https?://')
+    assert not outside.search((tmp_path / "index.html").read_text().partition("<body")[0])
+
+
+def test_every_public_name_is_in_the_reference(root):
+    import gpukit
+
+    pages = "\n".join(path.read_text() for path in (root / "docs" / "reference").glob("*.md"))
+    listed = set(re.findall(r"^::: gpukit\.(\w+)$", pages, re.MULTILINE))
+    assert {
+        name for name in gpukit.__all__ if name[0] != "_" and not hasattr(getattr(gpukit, name), "__path__")
+    } <= listed
