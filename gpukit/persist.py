@@ -210,7 +210,19 @@ def damage_told(path):
 
 
 def load_model(path: PathLike) -> Any:
-    """The fitted estimator in a file, of the class its header names. Raises as load_arrays does."""
+    """Return the fitted estimator in a file, of the class that its header names.
+
+    Parameters
+    ----------
+    path : str or Path
+
+    Raises
+    ------
+    DataError
+        The file does not exist.
+    ModelError
+        The file contains no model, is damaged or has another format.
+    """
     name = load_header(path).get("class")
     if name == "checkpoint":
         raise ModelError(f"{path} is a checkpoint, not a model: go on from it with --checkpoint {path} --resume.")

@@ -66,13 +66,27 @@ class Estimator:
         return sorted(name for name in signature.parameters if name != "self")
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Return the constructor's arguments as a dict; deep is ignored."""
+        """Return the constructor's arguments.
+
+        Parameters
+        ----------
+        deep : bool
+            Ignored: no parameter is an estimator.
+        """
         return {name: getattr(self, name) for name in self._parameter_names()}
 
     def set_params(self, **params: Any) -> Self:
         """Set constructor arguments for the next fit.
 
-        The fitted state stays; only its computation moves with `device`. Raises ParameterError for an unknown name.
+        Parameters
+        ----------
+        **params
+            The fitted state does not depend on them; only `device` moves its computation.
+
+        Raises
+        ------
+        ParameterError
+            A name is unknown.
         """
         names = self._parameter_names()
         for name in params:
@@ -103,7 +117,16 @@ class Estimator:
     def save(self, path: Path) -> None:
         """Write the fitted model to a file, atomically and without pickle.
 
-        See gpukit.persist. Raises NotFittedError, and DataError if path is not writable.
+        Parameters
+        ----------
+        path : str or Path
+            gpukit.persist describes the format.
+
+        Raises
+        ------
+        NotFittedError
+        DataError
+            The file cannot be written.
         """
         from gpukit import persist
 
@@ -114,7 +137,16 @@ class Estimator:
     def load(cls, path: Path) -> Self:
         """Return the fitted model in a file; its device is 'auto'.
 
-        Raises DataError (no file) or ModelError (another model, damaged, another format).
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        DataError
+            The file does not exist.
+        ModelError
+            The file contains another model, is damaged or has another format.
         """
         from gpukit import persist
 

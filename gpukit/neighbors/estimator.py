@@ -132,10 +132,24 @@ class SimLSH(Estimator):
     def fit(self, X: RatingsLike, y: ArrayLike | None = None) -> Self:
         """Find the neighbours of the items of X.
 
-        X is Ratings, users x items (sparse, or dense with NaN), a DataFrame of triples, or (n, 2) of user and item,
-        with ratings y (n,); see gpukit.ratings.pairs.ratings_of. Raises ParameterError if n_neighbors exceeds the
-        number of other items, and DataError without ratings. Warns (UserWarning) if more than a fifth of the slots are
-        random.
+        Parameters
+        ----------
+        X : Ratings, matrix of users x items (sparse, or dense with NaN), DataFrame of triples, or array (n, 2)
+            An array has the columns user and item.
+        y : array (n,), optional
+            Ratings of the pairs.
+
+        Raises
+        ------
+        ParameterError
+            n_neighbors exceeds the number of other items.
+        DataError
+            X has no ratings.
+
+        Warns
+        -----
+        UserWarning
+            More than a fifth of the neighbours are random.
         """
         run = self.prepare(X, y)
         compiled = compile_seconds() - run.seconds[COMPILING]

@@ -20,21 +20,38 @@ MOST = 1 << 31  # limit of the segments, and of the keys of one: both are counte
 def segmented_argsort(
     keys: ArrayLike | GpuArray, offsets: ArrayLike | GpuArray, *, device: DeviceLike = "auto", seed: int = 0
 ) -> Any:
-    """Where the keys of every segment are in ascending order.
+    """Return the order that sorts the keys of each segment.
 
-    keys (n,): float32 or float64, or integers up to 2**53 in size (sorted as float64); no NaN. offsets (m + 1,)
-    integers, rising from 0 to n: segment s is keys[offsets[s]:offsets[s + 1]], and may be empty. device: "auto",
-    "cpu", "cuda", "cuda:N" (the one that holds the keys, where that is not the first); seed: of the random pivots on a
-    GPU, which no result depends on.
+    Linear RankSVM's Algorithm 3: GPU quicksort of many sequences in one launch.
 
-    Returns order (n,) int32: order[offsets[s] + r] is the position in segment s of its r-th smallest key; equal keys,
-    among them -0 and 0, by position. So keys[offsets[s]:offsets[s + 1]][order[offsets[s]:offsets[s + 1]]] is sorted.
-    A numpy array, or an array on the GPU when the keys are there (anything with __cuda_array_interface__).
+    Parameters
+    ----------
+    keys : array (n,), float32, float64 or integers
+        Integers of at most 2**53 in size are sorted as float64. Arrays on a GPU have __cuda_array_interface__.
+    offsets : array (m + 1,) of integers
+        Ascending from 0 to n. Segment s is keys[offsets[s]:offsets[s + 1]] and may be empty.
+    device : {'auto', 'cpu', 'cuda', 'cuda:N'}
+        'auto' is the GPU that holds the keys, or else the first one.
+    seed : int
+        Seed of the random pivots on a GPU. The result does not depend on it.
 
-    Raises DataError for what cannot be keys or offsets (with the place of the first NaN), ParameterError for
-    device="cpu" with keys on a GPU, DeviceError without the GPU asked for.
-    Source: linear RankSVM's Algorithm 3, GPU-quicksorting of many sequences in one launch.
+    Returns
+    -------
+    order : array (n,) int32
+        order[offsets[s] + r] is the position in segment s of its r-th smallest key. Equal keys, such as -0 and 0, keep
+        their order. A numpy array, or an array on the GPU if the keys are there.
 
+    Raises
+    ------
+    DataError
+        Invalid keys or offsets; the message names the first NaN.
+    ParameterError
+        device 'cpu' with keys on a GPU.
+    DeviceError
+        The requested GPU does not exist.
+
+    Examples
+    --------
     >>> segmented_argsort([3.0, 1.0, 2.0, 5.0, 4.0], [0, 3, 5], device="cpu")
     array([1, 2, 0, 1, 0], dtype=int32)
     """

@@ -26,22 +26,42 @@ def singular_value_threshold(
     X: ArrayLike, lam: ArrayLike, *, device: DeviceLike = ..., return_values: Literal[True]
 ) -> tuple[np.ndarray, np.ndarray, Int32]: ...
 def singular_value_threshold(X, lam, *, device="auto", return_values=False):
-    """Compute U (S - lam)+ V' for every slice of X.
+    """Compute U (S - lam)+ V' for every slice U S V' of X.
 
-    A slice is U S V'. X (N, m, n) float32 or float64 (other types become float64), finite, m and n up to 512. lam: a
-    number or an array (N,), not negative. device: "auto", "cpu", "cuda", "cuda:N". return_values: also return singular
-    values and ranks.
+    Algorithm 2 of the graph-tensor imputation paper; gpukit/svt/__init__.py describes the steps.
 
-    Returns Y (N, m, n) of X's dtype, or (Y, values, ranks): values (N, min(m, n)), the singular values of X in
-    descending order; ranks (N,) int32, the number above lam and above the rounding error of the slice's largest. The
-    error of Y relative to the slice is at most 1e-5 in float32 and 1e-12 in float64. Arrays are numpy's; X is
-    unchanged.
+    Parameters
+    ----------
+    X : array (N, m, n), float32 or float64
+        Finite; other types become float64. m and n are at most 512. X is unchanged.
+    lam : float or array (N,)
+        Threshold of each slice, not negative.
+    device : {'auto', 'cpu', 'cuda', 'cuda:N'}
+    return_values : bool
+        Return singular values and ranks too.
 
-    Raises DataError for an invalid X or lam, ParameterError for slices over 512, DeviceError if the requested GPU is
-    missing or has too little shared memory, DeviceMemoryError if its memory is too small, GpukitError for a slice that
-    does not converge (none is known).
-    Source: Algorithm 2 of the graph-tensor imputation paper; see gpukit/svt/__init__.py.
+    Returns
+    -------
+    Y : array (N, m, n) of X's dtype
+        The error relative to the slice is at most 1e-5 in float32 and 1e-12 in float64.
+    values : array (N, min(m, n))
+        Singular values of X in descending order; only with return_values.
+    ranks : array (N,) int32
+        Number of values above lam and above the rounding error of the slice's largest; only with return_values.
 
+    Raises
+    ------
+    DataError
+        X or lam is invalid.
+    ParameterError
+        A slice is larger than 512.
+    DeviceError, DeviceMemoryError
+        The requested GPU does not exist, has too little shared memory, or too little memory.
+    GpukitError
+        A slice does not converge (none is known).
+
+    Examples
+    --------
     >>> singular_value_threshold(np.diag([3.0, 1.0])[None], 0.5, device="cpu")[0].round(12) + 0.0
     array([[2.5, 0. ],
            [0. , 0.5]])
