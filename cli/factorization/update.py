@@ -8,8 +8,8 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.words import chosen_line
 from gpukit.cli.stages import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.update.settings import HASHES, ROWS
-from gpukit.factorization.update.update_log import ANEW, empty_entry
+from gpukit.factorization.online.plan import HASHES, ROWS
+from gpukit.factorization.online.update_log import RETRAINED, empty_entry
 
 
 @click.command()
@@ -97,7 +97,7 @@ def read_new(ask, fitted):
 
     DataError for a rating outside the scale.
     """
-    from gpukit.factorization.update.inputs import bounds_of
+    from gpukit.factorization.online.inputs import bounds_of
 
     try:
         return read(ask, ask.new, None if ask.widen_scale else bounds_of(fitted))
@@ -141,7 +141,7 @@ def show(ask, fitted, summary, errors, chosen, stages):
         result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
         report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
-    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == ANEW
+    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
     report.echo(
         f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
         + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)

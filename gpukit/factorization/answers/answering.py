@@ -219,7 +219,7 @@ def _best(scores, n):
 
     Ties: the lower position first.
     """
-    from gpukit.factorization.update.fold import best_places
+    from gpukit.factorization.online.fold import best_places
 
     places = np.flatnonzero(~np.isnan(scores))
     return places[best_places(scores[places], n)]

@@ -7,12 +7,12 @@ import numpy as np
 
 from gpukit.factorization.implicit.mix import parted
 from gpukit.factorization.model.layout import BIAS
+from gpukit.factorization.online.fold import neighborhood
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins.influence import row_products
-from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
 MOST_ITEMS = 20_000  # maximum number of items without a click in the loss with sampled negatives

@@ -6,16 +6,16 @@ both again. Losses with sampled negatives: a few late epochs over all clicks.
 
 import numpy as np
 
-from gpukit.device.engine import engine
+from gpukit import device as devices
+from gpukit.device import cpu
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
-from gpukit.factorization.prepare import training_data
+from gpukit.factorization.online import all_rows, inputs, merge, update_log
+from gpukit.factorization.online.device_state import DeviceRatings
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
-from gpukit.factorization.update import grow, merge
-from gpukit.factorization.update.run import Updated, counts_before, touched_rows
 from gpukit.ratings.clicks import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -32,57 +32,60 @@ def weights_of(model, ratings):
     return weighted(clicks_after(ratings, model.positive_from), plan)
 
 
-def update(model, part, asked, device, progress):
-    """Return the update.run.Updated of a fitted estimator with new clicks.
+def update_clicks(model, clicks, options, progress):
+    """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    part: update.inputs.NewRatings; asked: update.settings. Raises DataError, DeviceMemoryError.
+    options: online.plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
-    clock = Clock()
-    progress("merging", 0, 1, {})
-    with clock("merge"):
-        merged = merge.merged(model._rated, model._scale, part, asked.duplicates)
-        before, now = counts_before(model._rated, merged.ratings.shape), merge.counts_of(merged.ratings)
-    fresh = tuple((was == 0) & (is_now > 0) for was, is_now in zip(before, now))
-    moving = fresh if asked.rows == "frozen" else touched_rows(merged)
-    with clock("orders"):
-        steps, orders = engine(device, "gpukit.factorization").preparing, order_ratings(merged.ratings, device)
-        history = training_data.history_of(orders, start.SCALE, steps)
-        history = type(history)(*map(steps.fetch, history))
-    plan = of_model(model, len(merged.ratings))
-    with clock("training"):
-        learn = both if plan.mixed else solved if plan.solver == "ials" else walked
-        prepared = PreparedClicks(model, merged.ratings, device, orders)
-        state, count = learn(model._state, prepared, plan, (fresh, moving), asked)
-    summary = {
-        "ratings": len(part) - merged.corrected,
-        "corrected": merged.corrected,
-        "users": int(fresh[0].sum()),
-        "items": int(fresh[1].sum()),
-        "rows": asked.rows,
-        "walked": count,
-        "settled": len(merged.ratings),
-        "seconds": clock.seconds,
-    }
-    return Updated(state, history, start.SCALE, summary)
+    device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
+    if not len(clicks):
+        model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
+        return
+    with devices.reported(device, "Updating"):
+        progress("merging", 0, 1, {})
+        with clock("merge"):
+            stored = DeviceRatings(model._rated, model._scale, len(model.item_ids_), cpu())
+            batch = inputs.in_rows(clicks, (model.user_ids_, model.item_ids_), stored.steps)
+            new = merge.sort_batch(batch, stored)
+            changes = merge.find_changes(batch, new, stored, options.duplicates, keep_unchanged=True)
+            before = stored.counts(batch.shape)
+            merge.merge_changes(changes, stored)
+            clicks, _ = merge.merged_ratings(changes, stored, batch[3:])
+        fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(batch.shape)))
+        moving = fresh if options.rows == "frozen" else tuple(np.zeros(n, bool) for n in batch.shape)
+        if options.rows != "frozen":
+            for side, rows in zip(moving, merge.changed_rows(changes, stored.steps)):
+                side[rows] = True
+        with clock("orders"):
+            orders = order_ratings(clicks, device)
+        plan = of_model(model, len(clicks))
+        with clock("training"):
+            learn = both if plan.mixed else solved if plan.solver == "ials" else walked
+            prepared = PreparedClicks(model, clicks, device, orders)
+            state, count = learn(model._state, prepared, plan, (fresh, moving), options)
+    counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
+    entry = update_log.new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
+    model.device_, model.updates_ = str(device), [*log, entry]
+    model.set_fitted(state, stored.download(), start.SCALE, *batch[3:])
 
 
-def both(state, prepared, plan, which, asked):
+def both(state, prepared, plan, which, options):
     """Update two models in one; return as `solved`, with the same arguments."""
     one, other = mix.parted(state, plan)
     own = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
-    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, asked)
-    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
+    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, options)
+    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, options)
     return mix.joined(one, other, plan.mixed), read + count
 
 
-def solved(state, prepared, plan, which, asked):
+def solved(state, prepared, plan, which, options):
     """Return (the State with rows solved for, number of clicks read).
 
     which: ((M,), (N,)) bool of new rows, and of rows that may change.
     """
     (fresh, moving), clicks = which, prepared.clicks
     share = plan.factors_share
-    users, items = (with_rows(old, len(new)) for old, new in zip(grow.factors_of(state), fresh))
+    users, items = (with_rows(old, len(new)) for old, new in zip(all_rows.factors_of(state), fresh))
     if share:
         users /= np.float32(share)
     tables, count = (clicks.csr(), clicks.csc()), 0
@@ -97,7 +100,7 @@ def solved(state, prepared, plan, which, asked):
     grown = start.State(*side, np.zeros((len(items), 2, 0), np.float32), near)
     if plan.blend:
         grown = blended(grown, prepared, plan)._replace(user_factors=users)
-    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
+    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, options), count
 
 
 def solve(own, other, table, rows, plan):
@@ -121,31 +124,33 @@ def with_rows(factors, rows):
     return grown
 
 
-def kept_still(state, before, fresh, asked):
+def kept_still(state, before, fresh, options):
     """Return the State; if rows are frozen, earlier rows are restored exactly."""
-    if asked.rows != "frozen":
+    if options.rows != "frozen":
         return state
     users, items = fresh
     parts = zip(state._fields[:4], state, before, (users, users, items, items))
-    return state._replace(**{name: grow.stayed(own, with_rows(old, len(own)), new) for name, own, old, new in parts})
+    return state._replace(
+        **{name: all_rows.stayed(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
+    )
 
 
-def walked(state, prepared, plan, which, asked):
+def walked(state, prepared, plan, which, options):
     """Return (the State after some late epochs, number of clicks processed).
 
     Arguments as `solved`; epochs process all clicks.
     """
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
-    if asked.hashes == "kept":
+    if options.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
     begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
-        rows[name] = grow.stayed(own, with_rows(old, len(own)), new)
-    influence = grow.carry_influence(state, neighbors)
+        rows[name] = all_rows.stayed(own, with_rows(old, len(own)), new)
+    influence = all_rows.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
-    return kept_still(session.state(), state, fresh, asked), len(epochs) * len(prepared.clicks)
+    return kept_still(session.state(), state, fresh, options), len(epochs) * len(prepared.clicks)
