@@ -62,7 +62,6 @@ CASES = {
     "factorization.online.kernels.take_flagged": f"{ONLINE}rows_of_tables[(3, 32)]",
     "factorization.online.kernels.mark_new": f"{ONLINE}new_rows_are_marked[(3, 32)-rows4]",
     "factorization.online.kernels.rename_new": f"{ONLINE}new_rows_are_renamed[(3, 32)]",
-    "factorization.online.kernels.count_flags": f"{ONLINE}flags_are_counted[(3, 32)]",
     "factorization.online.kernels.most_rated": f"{ONLINE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
     "factorization.online.kernels.count_chunks": f"{ONLINE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
     "factorization.online.kernels.add_parts": f"{ONLINE}chunks_before[1024-gpu]",

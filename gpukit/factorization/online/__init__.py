@@ -5,7 +5,7 @@ rows are trained while old rows stay fixed (rows='frozen'). With rows='move' all
 retraining. Factors shrink before an epoch over the whole history, because a warm start generalizes worse than a fresh
 one (Ash and Adams, "On Warm-Starting Neural Network Training", NeurIPS 2020).
 
-    updating.py      partial_fit, live, recommend_for: a mixin of the estimators
+    updating.py      partial_fit, live: a mixin of the estimators
     session.py       Live: a model that stays on its device between updates
     run.py           one update of a DeviceState, for both
     plan.py          validated options; replayed history and learning rates
@@ -17,7 +17,6 @@ one (Ash and Adams, "On Warm-Starting Neural Network Training", NeurIPS 2020).
     all_rows.py      training of all rows
     retrain.py       when a model is retrained: growth and drift
     update_log.py    entries of updates_
-    fold.py          fold-in of a new user by ridge regression
     formulas.py | cpu.py | gpu.py -> twins.py | kernels.py
 
 `partial_fit` uploads the model, updates it and downloads it; `Live` keeps it on the device, with the sums of Eq. (3).

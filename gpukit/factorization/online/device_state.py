@@ -9,8 +9,8 @@ from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, LEVELS, major_first
 from gpukit.factorization.online.hashing import GROWTH, GrowingTable, Hashes
 from gpukit.neighbors.columns import columns_of
-from gpukit.ratings.orders import levels as leveling
-from gpukit.ratings.orders.order import order_ratings
+from gpukit.ratings.orders.levels import Levels
+from gpukit.ratings.orders.order import level_codes, order_ratings
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
 PLACES = 4  # decimals of ratings that are restored exactly, as are multiples of 1 / BINARY
@@ -43,7 +43,7 @@ class DeviceRatings:
         self.device, self.scale = device, scale
         self.steps, self.ordering = steps, _ = engine(device, __package__), engine(device, "gpukit.ratings.orders")
         values = restore_values(history.levels, scale)[1 : 1 + int(history.codes.max(initial=0))]
-        self.levels = leveling.Levels(values, True, np.empty(0, np.int64))
+        self.levels = Levels(values, True, np.empty(0, np.int64))
         starts = np.concatenate(([0], np.cumsum(np.bincount(history.items, minlength=n_items + 1))))
         self.item_starts = steps.resident(starts, np.int64)
         columns = (history.items, np.int32), (history.codes, np.uint8)
@@ -93,32 +93,20 @@ class DeviceRatings:
     def extend_levels(self, values):
         """Add rating values (n,) float32 to the levels; return the nearest level of each.
 
-        Above levels.MOST values, the levels become a uniform grid, as in ratings.orders. The bounds of the scale
-        include the values; mean and deviation stay, so that z keeps its meaning.
+        Too many values become a uniform grid, as in ratings.orders. The bounds of the scale include the values; mean
+        and deviation stay, so that z keeps its meaning.
         """
         low, high = min(self.scale.low, float(values.min())), max(self.scale.high, float(values.max()))
         self.scale = self.scale._replace(low=low, high=high)
-        codes = self.steps.fetch(self.history.codes)
-        used = np.flatnonzero(np.bincount(codes, minlength=LEVELS))
-        before = self.levels.values[used - 1]
-        levels, exact = np.union1d(before, values), True
-        if len(levels) > leveling.MOST:
-            (levels, per_unit), exact = leveling.grid(float(levels[0]), float(levels[-1])), False
-            places = [
-                np.rint((column.astype(np.float64) - float(levels[0])) * per_unit).astype(np.uint8)
-                for column in (before, values)
-            ]
-        else:
-            places = [np.searchsorted(levels, column).astype(np.uint8) for column in (before, values)]
-        names = np.zeros(LEVELS, np.uint8)
-        names[used] = places[0] + 1
-        z = np.zeros(LEVELS, np.float32)
-        z[1 : 1 + len(levels)] = (levels - self.scale.mean) / self.scale.deviation
-        recoded = self.steps.owned(self.steps.resident(names[codes], np.uint8))
+        n, empty = len(self), np.empty(0, np.int32)
+        every = Ratings(empty, empty, np.concatenate((self.stored_values(), values)), empty, empty)
+        self.levels, codes, _ = level_codes(every, self.ordering)
+        codes, z = self.ordering.fetch(codes), np.zeros(LEVELS, np.float32)
+        z[1 : 1 + len(self.levels.values)] = (self.levels.values - self.scale.mean) / self.scale.deviation
+        recoded = self.steps.owned(self.steps.resident(codes[:n] + np.uint8(1), np.uint8))
         self._whole = self._whole[0], recoded
         self.history = self.history._replace(codes=recoded, levels=self.steps.resident(z, np.float32))
-        self.levels = leveling.Levels(levels, exact, np.empty(0, np.int64))
-        return levels[places[1]]
+        return self.levels.values[codes[n:]]
 
 
 class DeviceState:

@@ -5,10 +5,9 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.factorization.online.fold import UserRatings
 from gpukit.factorization.online.id_lookup import begins_with, extend_ids, has_unique_new_ids
 from gpukit.factorization.weights import counted
-from gpukit.io.ids import check_types, rows_of
+from gpukit.io.ids import rows_of
 from gpukit.ratings import check
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import merge_repeats, table_of
@@ -147,40 +146,3 @@ def check_near(values, scale):
             f"A rating of {values[distance.argmax()]:g} is {distance.max():.3g} standard deviations from the mean of "
             f"the model's ratings ({scale.low:g} to {scale.high:g}). Correct it, or train again with it."
         )
-
-
-def read_user_ratings(X, y, duplicates, bounds):
-    """Return the Ratings of recommend_for's arguments, each pair once; raise DataError for none and outside bounds."""
-    if isinstance(X, dict):
-        check_types(list(X), "item")
-        try:
-            values = np.array(list(X.values()), np.float32)
-        except (TypeError, ValueError) as error:
-            raise DataError(f"The ratings of {{item: rating}} are not numbers ({error}).") from None
-        X = np.zeros(len(X), np.int64), np.array(list(X)), values
-    elif isinstance(X, list | set) and y is None and all(np.ndim(item) == 0 for item in X):  # one user's clicks
-        check_types(X, "item")
-        X = np.zeros(len(X), np.int64), np.array(list(X))
-    ratings = table_of(X, y)
-    if not are_pairs(ratings):
-        check.check_range(ratings.values, bounds, lambda row: locate(ratings, row))
-    ratings = merge_repeats(ratings, X, duplicates, timed=False, stacklevel=3)
-    if not len(ratings):
-        raise DataError("There are no ratings: 0 rows. Give at least one.")
-    return ratings
-
-
-def iterate_users(ratings, item_ids, order, scale):
-    """Yield (user row, fold.UserRatings) of each user of Ratings with any, without unknown items.
-
-    order: io.ids.ascending_order of item_ids, or None.
-    """
-    check_near(ratings.values, scale)
-    rows = rows_of(ratings.item_ids, item_ids, "item", order)[ratings.items]
-    z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
-    order = np.argsort(ratings.users, kind="stable")
-    ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))
-    for user in np.unique(ratings.users).tolist():
-        places = order[ends[user - 1] if user else 0 : ends[user]]
-        places = places[rows[places] >= 0]
-        yield user, UserRatings(rows[places], z[places])

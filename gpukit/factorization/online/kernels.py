@@ -47,20 +47,6 @@ def rename_new(rows, first, names, renamed):
 
 
 @kernel
-def count_flags(flags, count):
-    """count[0] += number of nonzero flags.
-
-    flags (n,) uint8, most of them 0; count (1,) int64, in place.
-    Launch: any grid and block.
-    Deterministic: yes, exact.
-    Source: ours.
-    """
-    for t in range(I64(cuda.grid(1)), I64(flags.size), I64(cuda.gridsize(1))):
-        if flags[U64(t)] != U8(0):
-            cuda.atomic.add(count, 0, I64(1))
-
-
-@kernel
 def find_levels(values, levels, codes, missing):
     """codes[t] = number of the level of rating t.
 

@@ -27,14 +27,6 @@ def find_runs(flags):
     return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
 
 
-def count_new_rows(flags, steps):
-    """Return the numbers of flagged users and items; flags ((M,), (N,)) uint8 on the device, or None."""
-    counts = steps.zeros(2, np.int64)
-    for side, side_flags in enumerate(flags or ()):
-        steps.run("count_flags", side_flags, counts[side : side + 1])
-    return steps.fetch(counts).tolist()
-
-
 def order_new_ratings(merged, changes, state, whole):
     """Return the Orders of the ratings of new rows in a merge.MergedBatch, None without any.
 

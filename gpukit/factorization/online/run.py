@@ -101,7 +101,7 @@ def update(state, request):
         if moves:
             learner.train_all_rows(whole, counts, max(share, retrain.LEAST))
         ratings.steps.finish()
-    rows = new_rows.count_new_rows(merged.fresh, ratings.steps)
+    rows = [np.count_nonzero(ratings.steps.fetch(flags)) for flags in merged.fresh] if merged.fresh else (0, 0)
     settled = n_now if moves and replay.is_whole else request.settled
     return update_log.new_entry(
         (changes.n_new, changes.n_corrected), rows, options.rows, learner.walked, settled, clock.seconds
@@ -120,7 +120,7 @@ def needs_search(state, merged):
     """Return True if neighbours of new items are found only by hashing all ratings."""
     if not state.layout.slots or state.hashes is not None or merged.fresh is None:
         return False
-    return new_rows.count_new_rows(merged.fresh, state.ratings.steps)[1] > 0
+    return state.ratings.steps.fetch(merged.fresh[1]).any()
 
 
 def find_new_neighbors(state, model, merged, all_orders):

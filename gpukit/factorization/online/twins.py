@@ -33,13 +33,6 @@ def rename_new(rows, first, names, renamed):
         renamed[t] = names[rows[t] - first] if rows[t] >= first else rows[t]
 
 
-@njit
-def count_flags(flags, count):
-    """Twin of kernels.count_flags."""
-    for t in range(flags.size):
-        count[0] += flags[t] != 0
-
-
 @by_block(lambda firsts: firsts.size)
 def _find_levels(start, stop, values, levels, codes, firsts):
     """Write the codes of all parts; firsts[part]: position of its first value that is not a level."""

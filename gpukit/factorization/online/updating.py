@@ -1,26 +1,17 @@
-"""Updates of a fitted model and recommendations for new users; a mixin of the estimators."""
+"""Updates of a fitted model; a mixin of the estimators."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Self
 
-import numpy as np
-
-from gpukit.factorization import settings
-from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.online.plan import check_options
 from gpukit.factorization.serve import Serving
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
-
-    from gpukit.factorization.lists.filters import Filters
-    from gpukit.factorization.lists.recommending import RankedBy
     from gpukit.factorization.online.plan import Hashes, Rows
     from gpukit.factorization.online.session import Live
-    from gpukit.ratings import Ratings
     from gpukit.ratings.repeats import Rule
-    from gpukit.typing import ArrayLike, DeviceLike, Float32, Ids, Progress, RatingsLike
+    from gpukit.typing import ArrayLike, DeviceLike, Progress, RatingsLike
 
 
 class Updating(Serving):
@@ -85,59 +76,6 @@ class Updating(Serving):
         self._check_fitted()
         return Live(self, self.device if device is None else device)
 
-    def recommend_for(
-        self,
-        X: RatingsLike | Mapping[Any, float],
-        y: ArrayLike | None = None,
-        n: int = 10,
-        exclude_seen: bool = True,
-        duplicates: Rule = "last",
-        *,
-        by: RankedBy = "lists",
-        filters: Filters | None = None,
-        unknown: Literal["error", "skip"] = "error",
-    ) -> tuple[Ids, Ids, Float32]:
-        """Return (user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users with these ratings.
-
-        X, y: ratings as in fit, of users who need not be known; the model's own data on them are not used. For one user
-        also {item: rating}, or for clicks [item, ...]; the user's id is then 0. The model is not changed: factors (by
-        'rating': also the bias) are solved for with the items' parameters fixed (lists/head.py, implicit/fold.py,
-        online/fold.py), and the neighbourhood's terms are of these ratings. unknown: unknown items raise DataError
-        ('error') or their ratings are ignored ('skip'). duplicates: as in partial_fit. The items of these ratings are
-        excluded unless exclude_seen is False. by, filters, scores and missing values: as in recommend. Raises
-        ParameterError, DataError, also for a rating outside scale_ and for a negative count.
-        """
-        from gpukit.factorization.online import inputs
-
-        self._check_fitted()
-        ratings = inputs.read_user_ratings(X, y, duplicates, inputs.bounds_of(self))
-        tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters, unknown=unknown))
-        return tuple(np.concatenate(column) for column in zip(*tiles))
-
-    def recommend_for_batches(
-        self,
-        ratings: Ratings,
-        n: int = 10,
-        exclude_seen: bool = True,
-        *,
-        by: RankedBy = "lists",
-        filters: Filters | None = None,
-        unknown: Literal["error", "skip"] = "error",
-    ) -> Iterator[tuple[Ids, Ids, Float32]]:
-        """Generate recommend_for's results for Ratings, one user at a time."""
-        from gpukit.factorization.online import fold, inputs
-
-        self._check_fitted()
-        request = self._request(n, exclude_seen, by, filters)
-        score = self._scorer(request.ranking)
-        learned = self._as_learned(ratings)
-        known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
-        known = self.item_ids_, self._order_of("item")
-        for user, user_ratings in inputs.iterate_users(learned, *known, self._scale):
-            scores = score(user_ratings) + request.worth
-            pools = fold.rank_items(scores, user_ratings, request.pool, request.hide)
-            yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
-
     def _as_learned(self, ratings, widen_scale=False):
         """Return Ratings as this model learns them: of clicks, their weights.
 
@@ -150,21 +88,6 @@ class Updating(Serving):
         from gpukit.factorization.online import inputs
 
         return inputs.check_ratings(ratings, self._scale, 0 if widen_scale else len(self._rated.items))
-
-    def _scorer(self, ranking):
-        """Return the function from fold.UserRatings to scores (N,) of all items by a Ranking."""
-        if ranking.head is not None:
-            from gpukit.factorization.lists.head import folding
-
-            return self._prepare("scorer of lists", lambda: folding(ranking.head, ranking.state))
-        if self.feedback_ == "implicit":
-            from gpukit.factorization.implicit.fold import scorer
-
-            return self._prepare("scorer", lambda: scorer(self))
-        from gpukit.factorization.online import fold
-
-        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
-        return lambda ratings: fold.predict_scores(state, ratings, fold.fit_user(state, ratings, decay))
 
     def _first_fit(self, X, y, options, progress):
         """Fit on ratings without duplicates."""

@@ -62,7 +62,6 @@ CASES = [
     Case(
         "factorization.online.rename_new", online.rename_new, "int32[::1], int64, int32[::1], int32[::1]", registers=40
     ),
-    Case("factorization.online.count_flags", online.count_flags, f"{FLAGS}, {STARTS}", registers=40),
     Case("factorization.online.most_rated", online.most_rated, f"{STARTS}, {FLAGS}, {STARTS}", registers=40),
     Case(
         "factorization.online.count_chunks",

@@ -284,12 +284,6 @@ def test_new_rows_are_marked(shape, rows):
     assert seen.tolist() == [wrong, *(5 + place in rows for place in range(4))]
 
 
-def test_flags_are_counted(shape):
-    flags = (np.random.default_rng(4).random(300) < 0.1).astype(np.uint8)
-    (count,) = both("count_flags", shape, (flags,), [np.array([7])])
-    assert count[0] == 7 + flags.sum() > 20
-
-
 def test_new_rows_are_renamed(shape):
     rows, names = np.array([0, 7, 5, 4, 6, 7, 2], np.int32), np.array([5, 5, 6], np.int32)
     (renamed,) = both("rename_new", shape, (rows, 5, names), [np.zeros(7, np.int32)])

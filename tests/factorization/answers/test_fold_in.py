@@ -6,8 +6,8 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.answers import fold_in
 from gpukit.factorization.baseline import DAMPING
-from gpukit.factorization.online import fold, inputs
 from gpukit.factorization.solvers.rates import BIAS_DECAY
 
 
@@ -32,8 +32,8 @@ def term(state, given, base, item):
 @pytest.mark.parametrize("items", [[3], [0, 5, 7, 11, 39], list(range(30))])
 def test_taste_is_the_ridge_solution(fitted, items):
     state, decay = fitted._state, 0.07
-    given = fold.UserRatings(np.array(items), np.random.default_rng(0).normal(size=len(items)))
-    taste = fold.fit_user(state, given, decay)
+    given = fold_in.UserRatings(np.array(items), np.random.default_rng(0).normal(size=len(items)))
+    taste = fold_in.fit_user(state, given, decay)
     n, base = len(items), (given.z - state.item_extras[items, 2]).sum() / (len(items) + DAMPING)
     assert taste.base == pytest.approx(base)
     rows, wanted = [], []
@@ -44,7 +44,7 @@ def test_taste_is_the_ridge_solution(fitted, items):
     design = np.vstack((rows, np.diag(np.sqrt(ridge))))
     expected = np.linalg.lstsq(design, np.append(wanted, np.zeros(5)), rcond=None)[0]
     np.testing.assert_allclose([taste.bias, *taste.factors], expected, rtol=1e-8, atol=1e-10)
-    scores = fold.predict_scores(state, given, taste)
+    scores = fold_in.predict_scores(state, given, taste)
     for item in (0, 17, 39):
         own = expected @ [1.0, *state.item_factors[item].tolist()] + float(state.item_extras[item, 0])
         assert scores[item] == pytest.approx(own + term(state, given, base, item), abs=1e-9)
@@ -89,9 +89,9 @@ def test_as_good_as_an_update(model):
     fitted = make(model, n_epochs=15, n_factors=6).fit(whole.take(~late))
     given, judged = whole.take(late).split(0.3, 1)
     errors = []
-    for user, own in inputs.iterate_users(given, fitted.item_ids_, None, fitted._scale):
+    for user, own in fold_in.iterate_users(given, fitted.item_ids_, None, fitted._scale):
         asked = judged.users == user
-        z = fold.predict_scores(fitted._state, own, fold.fit_user(fitted._state, own, 0.06), judged.items[asked])
+        z = fold_in.predict_scores(fitted._state, own, fold_in.fit_user(fitted._state, own, 0.06), judged.items[asked])
         errors.append(np.clip(z * fitted._scale.deviation + fitted.mean_, 1, 5) - judged.values[asked])
     folded = np.sqrt(np.mean(np.concatenate(errors) ** 2))
     assert folded < 1.05 * fitted.partial_fit(given, rows="frozen").evaluate(judged)["rmse"]
@@ -119,4 +119,4 @@ def test_best_places_are_those_of_a_stable_sort(n, missing):
     scores = np.random.default_rng(n).integers(0, 4, 20).astype(np.float32)
     scores[np.random.default_rng(n).permutation(20)[:missing]] = np.nan
     expected = np.argsort(-scores, kind="stable")[:n]
-    assert fold.best_places(scores, n).tolist() == expected.tolist()
+    assert fold_in.best_places(scores, n).tolist() == expected.tolist()

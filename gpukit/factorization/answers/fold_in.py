@@ -13,11 +13,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.errors import DataError
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.factorization.online.inputs import check_near, locate
 from gpukit.factorization.solvers.rates import BIAS_DECAY
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins.influence import row_products
+from gpukit.io.ids import check_types, rows_of
+from gpukit.ratings.check import check_range
+from gpukit.ratings.clicks import are_pairs
+from gpukit.ratings.pairs import merge_repeats, table_of
 
 LEAST = 1e-6  # of the ridge, for fewer ratings than factors
 
@@ -96,3 +102,40 @@ def best_places(scores, n):
     if n < len(scores) and not np.isnan(least := np.partition(falling, n - 1)[n - 1]):
         places = np.flatnonzero(falling <= least)  # the others need no sorting
     return places[np.argsort(falling[places], kind="stable")[:n]]
+
+
+def read_user_ratings(X, y, duplicates, bounds):
+    """Return the Ratings of recommend_for's arguments, each pair once; raise DataError for none and outside bounds."""
+    if isinstance(X, dict):
+        check_types(list(X), "item")
+        try:
+            values = np.array(list(X.values()), np.float32)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"The ratings of {{item: rating}} are not numbers ({error}).") from None
+        X = np.zeros(len(X), np.int64), np.array(list(X)), values
+    elif isinstance(X, list | set) and y is None and all(np.ndim(item) == 0 for item in X):  # one user's clicks
+        check_types(X, "item")
+        X = np.zeros(len(X), np.int64), np.array(list(X))
+    ratings = table_of(X, y)
+    if not are_pairs(ratings):
+        check_range(ratings.values, bounds, lambda row: locate(ratings, row))
+    ratings = merge_repeats(ratings, X, duplicates, timed=False, stacklevel=3)
+    if not len(ratings):
+        raise DataError("There are no ratings: 0 rows. Give at least one.")
+    return ratings
+
+
+def iterate_users(ratings, item_ids, order, scale):
+    """Yield (user row, UserRatings) of each user of Ratings with any, without unknown items.
+
+    order: io.ids.ascending_order of item_ids, or None.
+    """
+    check_near(ratings.values, scale)
+    rows = rows_of(ratings.item_ids, item_ids, "item", order)[ratings.items]
+    z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
+    order = np.argsort(ratings.users, kind="stable")
+    ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))
+    for user in np.unique(ratings.users).tolist():
+        places = order[ends[user - 1] if user else 0 : ends[user]]
+        places = places[rows[places] >= 0]
+        yield user, UserRatings(rows[places], z[places])
