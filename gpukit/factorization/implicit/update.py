@@ -12,8 +12,8 @@ from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
-from gpukit.factorization.online import all_rows, inputs, merge, update_log
-from gpukit.factorization.online.device_state import DeviceRatings
+from gpukit.factorization.online import all_rows, merge, update_log
+from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
 from gpukit.ratings.clicks import clicks_after
@@ -38,21 +38,18 @@ def update_clicks(model, clicks, options, progress):
     options: online.plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
-    if not len(clicks):
-        model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
-        return
     with devices.reported(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
-            stored = DeviceRatings(model._rated, model._scale, len(model.item_ids_), cpu())
-            batch = inputs.in_rows(clicks, (model.user_ids_, model.item_ids_), stored.steps)
-            new = merge.sort_batch(batch, stored)
-            changes = merge.find_changes(batch, new, stored, options.duplicates, keep_unchanged=True)
-            before = stored.counts(batch.shape)
+            stored, ids, changes = read_changes(model, clicks, options, cpu(), keep_unchanged=True)
+            if not len(changes):
+                model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
+                return
+            before, shape = stored.counts(changes.shape), changes.shape
             merge.merge_changes(changes, stored)
-            clicks, _ = merge.merged_ratings(changes, stored, batch[3:])
-        fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(batch.shape)))
-        moving = fresh if options.rows == "frozen" else tuple(np.zeros(n, bool) for n in batch.shape)
+            clicks, _ = merge.merged_ratings(changes, stored, ids)
+        fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape)))
+        moving = fresh if options.rows == "frozen" else tuple(np.zeros(n, bool) for n in shape)
         if options.rows != "frozen":
             for side, rows in zip(moving, merge.changed_rows(changes, stored.steps)):
                 side[rows] = True
@@ -66,7 +63,7 @@ def update_clicks(model, clicks, options, progress):
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
     entry = update_log.new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
-    model.set_fitted(state, stored.download(), start.SCALE, *batch[3:])
+    model.set_fitted(state, stored.download(), start.SCALE, *ids)
 
 
 def both(state, prepared, plan, which, options):

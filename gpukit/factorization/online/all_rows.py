@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES
-from gpukit.factorization.model.state import State
+from gpukit.factorization.model.state import State, without_factors
 from gpukit.factorization.online.new_rows import begin_training, run_epochs
 from gpukit.factorization.online.plan import FASTER, KEPT
 from gpukit.ratings.orders.order import order_ratings
@@ -68,12 +68,16 @@ def shrink_factors(state, fresh, known, share):
     return State(*sides, state.influence * shares[:, None, None], state.neighbors)
 
 
-def train_all_rows(state, merged, counts, replay, plan, share, report):
-    """Train all rows of a DeviceState; return the number of ratings times epochs.
+def learn(merged, counts, state, plan, report, replay, share):
+    """Train all rows of a DeviceState; return ratings times epochs.
 
     merged: (Ratings, (n,) bool of the changed ones), of which a share of the others is replayed; counts: ratings of
-    each row ((M,), (N,)), before and after; share: of retrain.fit_share.
+    each row ((M,), (N,)), before and after; report: see new_rows.learn; replay: plan.Replay; share: of
+    retrain.fit_share.
     """
+    if not plan.epochs:
+        state.set_parameters(without_factors(state.parameters()))
+        return 0
     ratings, is_changed = merged
     replayed = np.random.default_rng([plan.seed, len(ratings)]).random(len(ratings)) < replay.share
     ratings = ratings.take(is_changed | replayed)

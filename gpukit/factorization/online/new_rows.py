@@ -95,12 +95,17 @@ def pack_near(base, state):
     state.steps.preparing.run("pack_near", state.neighbors.all, base, state.near, state.offsets)
 
 
-def train_new_rows(orders, flags, base, state, plan, report=None):
-    """Train flagged rows ((M,), (N,)) on the Orders of their ratings; return the number of ratings times epochs.
+def learn(orders, flags, state, plan, report, recompute_base):
+    """Train flagged rows ((M,), (N,)) on the Orders of their ratings, None without any; return ratings times epochs.
 
-    base: baseline biases of all rows, on the device; plan: settings.Settings; report: called before each epoch and
-    after the last with the epochs done and their total; None: epochs are queued on a GPU without waiting.
+    plan: settings.Settings; report: called before each epoch and after the last with the epochs done and their total;
+    None: epochs are queued on a GPU without waiting; recompute_base: the baseline biases of these rows are computed.
     """
+    if orders is None:
+        return 0
+    base = baseline_of_new_rows(orders, flags, state, plan.damping) if recompute_base else read_baseline(state)
+    if state.influence is not None:
+        pack_near(base[1], state)
     session = state.session(initialize_rows(orders, flags, base, state, plan))
     if plan.epochs:
         training = begin_training(session, orders, state, plan, flags)
@@ -150,7 +155,7 @@ def begin_training(session, orders, state, plan, flags=None):
 
 
 def run_epochs(training, plan, epochs, report):
-    """Run epochs at the rates of these epoch numbers; report: see train_new_rows."""
+    """Run epochs at the rates of these epoch numbers; report: see `learn`."""
     for turn, epoch in enumerate(epochs):
         if report:
             report(turn, len(epochs))

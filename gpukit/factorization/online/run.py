@@ -6,7 +6,6 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit import interrupt
-from gpukit.factorization.model import state as states
 from gpukit.factorization.online import all_rows, inputs, merge, new_rows, retrain, update_log
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
 from gpukit.factorization.online.plan import plan_replay
@@ -39,19 +38,14 @@ def update_model(model, ratings, options, progress):
     options: plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
     device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
-    if not len(ratings):
-        model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
-        return
     with devices.reported(device, "Updating"):
         progress("merging", 0, 1, {})
         with clock("merge"):
-            stored = DeviceRatings(model._rated, model._scale, len(model.item_ids_), device)
-            batch = inputs.in_rows(ratings, (model.user_ids_, model.item_ids_), stored.steps)
-            changes = merge.find_changes(batch, merge.sort_batch(batch, stored), stored, options.duplicates)
+            stored, ids, changes = read_changes(model, ratings, options, device)
         if not len(changes):
             model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
             return
-        ids, settled, entry = batch[3:], update_log.last_full_count(log, len(stored)), None
+        settled, entry = update_log.last_full_count(log, len(stored)), None
         if not retrain.is_due(model, len(changes), options):
             state = DeviceState(model, device, stored)
             entry = update(state, Update(model, ids, changes, options, settled, clock, progress))
@@ -63,6 +57,19 @@ def update_model(model, ratings, options, progress):
         ratings, _ = merge.merged_ratings(changes, stored, ids)
     state = stored = None  # frees memory of the device
     retrain.replace_model(model, retrain.retrain_model(model, ratings, changes.n_corrected, progress))
+
+
+def read_changes(model, ratings, options, device, keep_unchanged=False):
+    """Return (DeviceRatings, (user ids, item ids), merge.Changes or ()) of a fitted model by new Ratings."""
+    stored, ids = (
+        DeviceRatings(model._rated, model._scale, len(model.item_ids_), device),
+        (model.user_ids_, model.item_ids_),
+    )
+    if not len(ratings):
+        return stored, ids, ()
+    batch = inputs.in_rows(ratings, ids, stored.steps)
+    new = merge.sort_batch(batch, stored)
+    return stored, batch[3:], merge.find_changes(batch, new, stored, options.duplicates, keep_unchanged)
 
 
 def update(state, request):
@@ -82,8 +89,9 @@ def update(state, request):
     with clock("merge"):
         state.grow(changes.shape)
         merged = merge.merge_changes(changes, ratings)
+        flags = [ratings.steps.fetch(side) for side in merged.fresh] if merged.fresh else []
     with clock("orders"):
-        searches = not moves and needs_search(state, merged)
+        searches = bool(flags) and flags[1].any() and state.layout.slots > 0 and state.hashes is None
         reads_all = moves or searches or changes.exact is not None
         whole = merge.merged_ratings(changes, ratings, request.ids) if reads_all else None
         orders = new_rows.order_new_ratings(merged, changes, state, whole)
@@ -93,19 +101,17 @@ def update(state, request):
         if moves:
             move_baseline(state, request, all_orders, counts, replay, plan)
         else:
-            find_new_neighbors(state, request.model, merged, all_orders)
+            find_new_neighbors(state, request.model, merged, flags, all_orders)
     with clock("training"), interrupt.deferred() as pressed:
         report = request.progress and report_epochs(request.progress, pressed)
-        learner = Learner(state, plan, replay, report)
-        learner.train_new_rows(orders, merged.fresh, moves)
+        walked = new_rows.learn(orders, merged.fresh, state, plan, report, not moves)
         if moves:
-            learner.train_all_rows(whole, counts, max(share, retrain.LEAST))
+            walked += all_rows.learn(whole, counts, state, plan, report, replay, max(share, retrain.LEAST))
         ratings.steps.finish()
-    rows = [np.count_nonzero(ratings.steps.fetch(flags)) for flags in merged.fresh] if merged.fresh else (0, 0)
+    new = [np.count_nonzero(side) for side in flags] or (0, 0)
     settled = n_now if moves and replay.is_whole else request.settled
-    return update_log.new_entry(
-        (changes.n_new, changes.n_corrected), rows, options.rows, learner.walked, settled, clock.seconds
-    )
+    counts = changes.n_new, changes.n_corrected
+    return update_log.new_entry(counts, new, options.rows, walked, settled, clock.seconds)
 
 
 def find_share(state, changes, before):
@@ -116,45 +122,38 @@ def find_share(state, changes, before):
     return retrain.fit_share(state, state.parameters(), pairs, merge.changed_values(changes, state.ratings)[known])
 
 
-def needs_search(state, merged):
-    """Return True if neighbours of new items are found only by hashing all ratings."""
-    if not state.layout.slots or state.hashes is not None or merged.fresh is None:
-        return False
-    return state.ratings.steps.fetch(merged.fresh[1]).any()
+def find_new_neighbors(state, model, merged, flags, all_orders):
+    """Find the neighbours of new items; update the hashes, if kept.
 
-
-def find_new_neighbors(state, model, merged, all_orders):
-    """Find the neighbours of new items; update the hashes, if kept. all_orders: Orders of all ratings, or None."""
+    flags: of new users and new items on the host, or (); all_orders: Orders of all ratings, or None.
+    """
     for columns, sign in merged.columns if state.hashes else ():
         state.hashes.add(columns, state.ratings.levels.values, sign)
-    if merged.fresh is None:
-        return
-    is_new = state.ratings.steps.fetch(merged.fresh[1])
-    if state.hashes and is_new.any():
-        state.hashes.find(new_rows.find_runs(is_new), merged.rated, state.neighbors.all)
+    if state.hashes and flags and flags[1].any():
+        state.hashes.find(new_rows.find_runs(flags[1]), merged.rated, state.neighbors.all)
     elif all_orders is not None:
-        state.set_neighbors(search_neighbors(state, model, all_orders, is_new != 0))
+        known = np.array(state.ratings.steps.fetch(state.neighbors.all))
+        state.set_neighbors(search_neighbors(state, model, all_orders, flags[1] != 0, known))
 
 
-def search_neighbors(state, model, all_orders, changed):
-    """Return the neighbours (N, K) int32 on the host, searched for changed items (N,) bool; others are kept."""
-    neighbors = np.array(state.ratings.steps.fetch(state.neighbors.all))
-    if neighbors.shape[1] and changed.any():
-        found = model.find_neighbors(all_orders, state.steps, neighbors.shape[1])
-        neighbors[changed] = np.asarray(found)[changed]
-    return neighbors
+def search_neighbors(state, model, all_orders, changed, known):
+    """Return the neighbours (N, K) int32 on the host: searched for changed items (N,) bool, else as in known."""
+    if known.shape[1] and changed.any():
+        found = model.find_neighbors(all_orders, state.steps, known.shape[1])
+        known[changed] = np.asarray(found)[changed]
+    return known
 
 
 def move_baseline(state, request, all_orders, counts, replay, plan):
     """Recompute baseline biases and neighbours from the Orders of all ratings."""
-    (before, now), preparing = counts, state.steps.preparing
+    (before, now), preparing, parameters = counts, state.steps.preparing, state.parameters()
     base = training_data.baseline_of(all_orders, state.ratings.scale, preparing, plan.damping, trend=plan.trend)
     base = tuple(np.asarray(preparing.fetch(side), np.float32) for side in base)
     touched = np.zeros(len(now[1]), bool)
     touched[merge.changed_rows(request.changes, state.ratings.steps)[1]] = True
     changed = all_rows.find_changed_items(before[1], now[1], touched, replay, request.options)
-    neighbors = search_neighbors(state, request.model, all_orders, changed)
-    all_rows.set_baseline(state, state.parameters(), base, neighbors, plan.held)
+    neighbors = search_neighbors(state, request.model, all_orders, changed, parameters.neighbors.copy())
+    all_rows.set_baseline(state, parameters, base, neighbors, plan.held)
 
 
 def report_epochs(progress, pressed):
@@ -170,31 +169,3 @@ def report_epochs(progress, pressed):
             progress("training", turn, turns, {"rmse": None})
 
     return report
-
-
-class Learner:
-    """Training of a DeviceState; walked: ratings times epochs so far."""
-
-    def __init__(self, state, plan, replay, report):
-        self.state, self.plan, self.replay, self.report, self.walked = state, plan, replay, report, 0
-
-    def train_new_rows(self, orders, flags, moves):
-        """Train flagged rows on the Orders of their ratings, or None; moves: the baseline is that of all ratings."""
-        if orders is None:
-            return
-        state = self.state
-        if moves:
-            base = new_rows.read_baseline(state)
-        else:
-            base = new_rows.baseline_of_new_rows(orders, flags, state, self.plan.damping)
-        if state.influence is not None:
-            new_rows.pack_near(base[1], state)
-        self.walked += new_rows.train_new_rows(orders, flags, base, state, self.plan, self.report)
-
-    def train_all_rows(self, merged, counts, share):
-        """Train all rows; merged, counts, share: see all_rows.train_all_rows."""
-        if self.plan.epochs:
-            given = merged, counts, self.replay, self.plan, share, self.report
-            self.walked += all_rows.train_all_rows(self.state, *given)
-        else:
-            self.state.set_parameters(states.without_factors(self.state.parameters()))

@@ -36,7 +36,8 @@ def few(users, items):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("model, rows", [(MatrixFactorization, "frozen"), (LSHMF, "move")])
+@pytest.mark.parametrize("rows", ["frozen", "move"])
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_an_update_is_the_same_on_both_devices(model, rows, monkeypatch):
     """Both train in batches, also the CPU, which would use strata."""
     monkeypatch.setattr(conflict_free_blocks, "uses_strata", lambda device, deterministic: False)

@@ -311,7 +311,7 @@ def test_a_part_that_fails_midway(monkeypatch):
     from gpukit.factorization.online import new_rows
 
     live, (_, _, parts) = fitted(MatrixFactorization).live("cpu"), whole_and_parts()
-    monkeypatch.setattr(new_rows, "train_new_rows", lambda *arguments: 1 / 0)
+    monkeypatch.setattr(new_rows, "learn", lambda *arguments: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         live.add(parts[0])
     for question in (live.model, lambda: live.predict(parts[0]), lambda: live.add(parts[1])):

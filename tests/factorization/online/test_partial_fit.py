@@ -323,7 +323,7 @@ def test_new_rows_learn_their_factors(early, rows, monkeypatch):
     """Biases alone predict nearly as well, so factors are compared with their initial values."""
     model, still = (copy.deepcopy(early) for _ in range(2))
     model.partial_fit(parts()[1], rows=rows)
-    monkeypatch.setattr(run.Learner, "train_new_rows", lambda self, *arguments: None)
+    monkeypatch.setattr(run.new_rows, "run_epochs", lambda *arguments: None)
     still.partial_fit(parts()[1], rows=rows)
     assert (model.user_factors_[340:] != still.user_factors_[340:]).all()
     if rows == "frozen":
