@@ -66,16 +66,16 @@ def update_clicks(model, clicks, options, progress):
     model.set_fitted(state, stored.download(), start.SCALE, *ids)
 
 
-def both(state, prepared, plan, which, options):
+def both(state, prepared, plan, which, asked):
     """Update two models in one; return as `solved`, with the same arguments."""
     one, other = mix.parted(state, plan)
     own = mix.partner(prepared.estimator, plan, len(prepared.clicks), prepared.clicks.shape)
-    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, options)
-    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, options)
+    one, read = solved(one, prepared, plan._replace(mixed=0.0), which, asked)
+    other, count = walked(other, prepared, own._replace(n_factors=other.user_factors.shape[1]), which, asked)
     return mix.joined(one, other, plan.mixed), read + count
 
 
-def solved(state, prepared, plan, which, options):
+def solved(state, prepared, plan, which, asked):
     """Return (the State with rows solved for, number of clicks read).
 
     which: ((M,), (N,)) bool of new rows, and of rows that may change.
@@ -97,7 +97,7 @@ def solved(state, prepared, plan, which, options):
     grown = start.State(*side, np.zeros((len(items), 2, 0), np.float32), near)
     if plan.blend:
         grown = blended(grown, prepared, plan)._replace(user_factors=users)
-    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, options), count
+    return kept_still(start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), state, fresh, asked), count
 
 
 def solve(own, other, table, rows, plan):
@@ -121,9 +121,9 @@ def with_rows(factors, rows):
     return grown
 
 
-def kept_still(state, before, fresh, options):
+def kept_still(state, before, fresh, asked):
     """Return the State; if rows are frozen, earlier rows are restored exactly."""
-    if options.rows != "frozen":
+    if asked.rows != "frozen":
         return state
     users, items = fresh
     parts = zip(state._fields[:4], state, before, (users, users, items, items))
@@ -132,14 +132,14 @@ def kept_still(state, before, fresh, options):
     )
 
 
-def walked(state, prepared, plan, which, options):
+def walked(state, prepared, plan, which, asked):
     """Return (the State after some late epochs, number of clicks processed).
 
     Arguments as `solved`; epochs process all clicks.
     """
     fresh, _ = which
     neighbors = prepared.neighbors(plan)
-    if options.hashes == "kept":
+    if asked.hashes == "kept":
         neighbors[: len(state.neighbors)] = state.neighbors
     begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
     rows = {}
@@ -150,4 +150,4 @@ def walked(state, prepared, plan, which, options):
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
     for epoch in epochs:
         training.epoch(epoch)
-    return kept_still(session.state(), state, fresh, options), len(epochs) * len(prepared.clicks)
+    return kept_still(session.state(), state, fresh, asked), len(epochs) * len(prepared.clicks)

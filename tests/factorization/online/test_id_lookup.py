@@ -39,6 +39,10 @@ WRONG = {
     "an id twice": (plain([0, 3], [1, 0], [3, 5, 8, 5], [1, 2]), "5 twice"),
     "a new id twice": (plain([4, 3], [1, 0], [3, 5, 8, 9, 9], [1, 2]), "9 twice"),
     "a row beyond": (plain([0, 3], [1, 0], [3, 5, 8], [1, 2]), "user row 3, beyond"),
+    "a row beyond, the known ids": (
+        Ratings(*plain([0, 3], [1, 0], [0], [0]).columns().values(), *KNOWN_IDS),
+        "row 3, bey",
+    ),
     "a row below": (plain([0, 1], [1, -1], [3, 5, 8], [1, 2]), "item row -1, beyond"),
 }
 
