@@ -31,6 +31,14 @@ def test_the_share_is_what_new_ratings_confirm(kind, times, expected):
     assert retrain.fit_share(state, model._state, nothing, values[:0]) == 1
 
 
+@pytest.mark.parametrize("n", [1, 2, 12])
+def test_few_ratings_change_the_share_little(n):
+    """Ratings without any of the other terms: the prior counts as four of them."""
+    model = make(MatrixFactorization, n_epochs=3).fit(planted(60, 30, 0.4))
+    state, pairs, values = contrary(model, 0, n)
+    assert retrain.fit_share(state, model._state, pairs, values) == pytest.approx(4 / (n + 4), abs=0.01)
+
+
 @pytest.mark.parametrize("side", ["user", "item"])
 def test_ratings_of_new_rows_do_not_count(side):
     """Only new ratings in rows with earlier ones are compared with the model."""

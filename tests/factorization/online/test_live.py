@@ -157,6 +157,10 @@ def test_ratings_outside_the_scale_are_refused():
     assert live.model().scale_ == (low, high) and not live.updates_
     live.add(pair, widen_scale=True)
     assert live.model().scale_ == (low, high + 45)
+    live.add((live.user_ids_[3:4], live.item_ids_[4:5], np.array([high + 20.5], np.float32)))  # within the new scale
+    with pytest.raises(DataError, match="is outside the model's range"):
+        live.add((live.user_ids_[3:4], live.item_ids_[5:6], np.array([high + 46], np.float32)))
+    assert live.model().scale_ == (low, high + 45)
 
 
 @pytest.mark.parametrize("rule", ["last", "mean", "error"])

@@ -362,3 +362,25 @@ def test_what_comes_again_is_not_learned_again(early):
     assert (entry["ratings"], entry["corrected"]) == (0, int(first.values[50] != 3))
     with pytest.raises(DataError, match="already"):
         copy.copy(early).partial_fit(first, duplicates="error")
+
+
+def test_the_last_epoch_over_all_ratings_is_recorded(early):
+    """Updates with frozen rows and small updates keep the number of ratings then."""
+    first, late, whole = parts()
+    model = copy.copy(early).partial_fit(late.take(slice(0, 40))).partial_fit(late, rows="frozen")
+    assert [entry["settled"] for entry in model.updates_] == [len(first)] * 2
+    assert [entry["ratings"] for entry in model.updates_] == [40, len(late) - 40]
+    model.partial_fit(raised(late.take(slice(0, 9))))
+    assert model.updates_[2]["settled"] == len(whole) and model.updates_[2]["corrected"] == 9
+
+
+def test_a_low_share_shrinks_the_factors(early, monkeypatch):
+    """At least to retrain.LEAST, if the model may not be retrained."""
+    late, updated = parts()[1], []
+    for share in (1.0, 0.8, retrain.LEAST, 0.1):
+        monkeypatch.setattr(retrain, "fit_share", lambda *arguments, share=share: share)
+        updated.append(copy.copy(early).partial_fit(late, hashes="kept"))
+    assert not same_state(updated[0], updated[1]) and not same_state(updated[1], updated[2])
+    assert same_state(updated[2], updated[3])
+    sizes = [np.abs(model.user_factors_[:340]).mean() for model in updated]
+    assert sizes[0] > sizes[1] > sizes[2]
