@@ -131,8 +131,12 @@ def test_a_model_keeps_its_own_record():
     live = before.live("cpu")
     live.add(parts[0])
     then = live.model()
-    live.add(parts[1])
-    assert len(then.updates_) == 1 and len(live.updates_) == 2
+    arrays = [np.copy(array) for array in (*then._rated, *then._state)]
+    for part in (parts[1], parts[0].with_columns(**{**parts[0].columns(), "values": parts[0].values[::-1].copy()})):
+        live.add(part)
+    for array, expected in zip((*then._rated, *then._state), arrays):
+        np.testing.assert_array_equal(array, expected)
+    assert len(then.updates_) == 1 and len(live.updates_) == 3
 
 
 def test_values_between_levels_are_new():

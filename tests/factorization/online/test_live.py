@@ -310,6 +310,17 @@ def test_bad_ratings_leave_it_as_it_was(value, line):
     assert same_model(live.model(), before)
 
 
+def test_weights_and_clicks_are_refused():
+    before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
+    live, part = before.live("cpu"), parts[0]
+    weights = np.arange(1, 1 + len(part), dtype=np.float32)
+    with pytest.raises(ParameterError, match="takes no weights"):
+        live.add(part.with_columns(**part.columns(), weights=weights))
+    with pytest.raises(DataError, match="There are pairs without ratings"):
+        live.add((part.user_ids[part.users], part.item_ids[part.items]))
+    assert same_model(live.model(), before) and not live.updates_
+
+
 def test_a_part_that_fails_midway(monkeypatch):
     """An incomplete update is not used."""
     from gpukit.factorization.online import new_rows

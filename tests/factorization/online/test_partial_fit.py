@@ -4,6 +4,8 @@ Changed and unchanged parameters; the results agree with explicitly built models
 """
 
 import copy
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,8 +14,9 @@ from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError, ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import Scale
-from gpukit.factorization.model.layout import BASE
+from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online import inputs, retrain, run
+from gpukit.interrupt import Interrupted
 from gpukit.persist import load_arrays, load_model, save_arrays
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.levels import MOST
@@ -384,3 +387,54 @@ def test_a_low_share_shrinks_the_factors(early, monkeypatch):
     assert same_state(updated[2], updated[3])
     sizes = [np.abs(model.user_factors_[:340]).mean() for model in updated]
     assert sizes[0] > sizes[1] > sizes[2]
+
+
+def test_replayed_ratings_are_added_to_the_new_ones(early):
+    """Of a small update two epochs, over the new ratings and the given number of earlier ones for each."""
+    first, more = known_pairs()
+    model = make(type(early), n_epochs=15, n_factors=6).fit(first)
+    new = more.take(slice(0, 90))
+    for replay, low, high in ((None, 90, 90), (0.0, 90, 90), (1.0, 150, 220), (30.0, 2500, 3100)):
+        (entry,) = copy.copy(model).partial_fit(new, replay=replay).updates_
+        assert low <= entry["walked"] / 2 <= high and entry["ratings"] == 90
+
+
+def test_biases_that_are_held_follow_the_baseline(early):
+    model = copy.copy(early)
+    model.chosen_ = {**early.chosen_, "biases": "held"}
+    model.partial_fit(parts()[1])
+    for extras in (model._state.user_extras, model._state.item_extras):
+        np.testing.assert_array_equal(extras[:, BIAS], extras[:, BASE])
+
+
+@pytest.mark.parametrize("rows", ["move", "frozen"])
+def test_an_interrupt_leaves_the_model_unchanged(early, rows, monkeypatch):
+    """It takes effect before the next epoch."""
+    model, pressed, reports = copy.copy(early), SimpleNamespace(requested=None), []
+
+    def press(stage, done, total, facts):
+        reports.append((stage, done))
+        pressed.requested = 2 if stage == "training" else None
+
+    monkeypatch.setattr(run.interrupt, "deferred", lambda: nullcontext(pressed))
+    with pytest.raises(Interrupted):
+        model.partial_fit(parts()[1], rows=rows, progress=press)
+    assert reports == [("merging", 0), ("training", 1)]
+    assert same_state(model, early) and len(model.user_ids_) == 340 and not hasattr(model, "updates_")
+
+
+def test_others_are_fixed_while_new_rows_learn(early, monkeypatch):
+    """In the tables of the training, not only in the model."""
+    sessions, begin_training = [], run.new_rows.begin_training
+
+    def begin(session, *arguments):
+        sessions.append(session)
+        return begin_training(session, *arguments)
+
+    monkeypatch.setattr(run.new_rows, "begin_training", begin)
+    live = early.live("cpu")
+    live.add(parts()[1])
+    (session,) = sessions
+    for table, trained, known in zip((live._state.users, live._state.items), session.learned(), (340, 70)):
+        np.testing.assert_allclose(trained[:known, :6], table.all[:known, :6], rtol=1e-5, atol=1e-7)
+        np.testing.assert_array_equal(trained[known:-1], table.all[known:-1])
