@@ -14,7 +14,7 @@ from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.arrays import History
 from gpukit.factorization.model.layout import BASE
 from gpukit.factorization.model.state import start_factors
-from gpukit.factorization.online import merge, twins
+from gpukit.factorization.online import device_state, merge, twins
 from gpukit.factorization.online.inputs import NewRatings
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.hashes import cpu as simlsh
@@ -126,7 +126,9 @@ def test_counts_of_a_part_that_corrects_and_adds():
     np.testing.assert_array_equal(live._state.hashes.tables[2].all, expected)
 
 
-def test_a_model_keeps_its_own_record():
+def test_a_model_keeps_its_own_record(monkeypatch):
+    """Also its own arrays, where those of the live model are used again."""
+    monkeypatch.setattr(device_state, "GROWTH", 3.0)
     before, (_, _, parts) = fitted(MatrixFactorization), whole_and_parts()
     live = before.live("cpu")
     live.add(parts[0])
