@@ -128,7 +128,7 @@ def kept_still(state, before, fresh, asked):
     users, items = fresh
     parts = zip(state._fields[:4], state, before, (users, users, items, items))
     return state._replace(
-        **{name: all_rows.stayed(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
+        **{name: all_rows.restore_rows(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
     )
 
 
@@ -144,7 +144,7 @@ def walked(state, prepared, plan, which, asked):
     begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
-        rows[name] = all_rows.stayed(own, with_rows(old, len(own)), new)
+        rows[name] = all_rows.restore_rows(own, with_rows(old, len(own)), new)
     influence = all_rows.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))

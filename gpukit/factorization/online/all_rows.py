@@ -5,23 +5,24 @@ import numpy as np
 from gpukit.factorization.model.layout import BASE, BIAS, SQUARES
 from gpukit.factorization.model.state import State, without_factors
 from gpukit.factorization.online.new_rows import begin_training, run_epochs
-from gpukit.factorization.online.plan import FASTER, KEPT
+from gpukit.factorization.online.plan import GROWTH_POWER, SHRINKAGE
 from gpukit.ratings.orders.order import order_ratings
 
 ITEMS_AT_ONCE = 4096  # in each comparison of old and new neighbours
-GROWN = 1.1  # growth of an item's ratings that calls for a new search of its neighbours
+ITEM_GROWTH = 1.1  # growth of an item's ratings that calls for a new search of its neighbours
 
 
 def find_changed_items(before, now, touched, replay, options):
     """Return the items whose neighbours are searched, (N,) bool.
 
-    These are new items. If rows may move, also items that have GROWN, and all with new ratings if the whole history is
-    replayed. before, now (N,): numbers of ratings; touched (N,) bool: items with new or corrected ratings.
+    These are new items. If rows may move, also items that have grown by ITEM_GROWTH, and all with new ratings if the
+    whole history is replayed. before, now (N,): numbers of ratings; touched (N,) bool: items with new or corrected
+    ratings.
     """
     new = (before == 0) & (now > 0)
     if options.rows == "frozen" or options.hashes == "kept":
         return new
-    return (now >= GROWN * before) & touched | (touched & replay.is_whole) | new
+    return (now >= ITEM_GROWTH * before) & touched | (touched & replay.is_whole) | new
 
 
 def set_baseline(state, parameters, base, neighbors, held):
@@ -54,7 +55,7 @@ def carry_influence(state, neighbors):
 def shrink_factors(state, fresh, known, share):
     """Return the State before an epoch over the whole history, with smaller factors and higher rates.
 
-    Factors of rows with earlier ratings are multiplied by plan.KEPT; these and influences also by `share`
+    Factors of rows with earlier ratings are multiplied by plan.SHRINKAGE; these and influences also by `share`
     (retrain.fit_share). A row's sum of squared errors is multiplied by a power of its share of earlier ratings, so that
     grown rows learn faster. fresh ((M,), (N,)) bool: rows without earlier ratings; known: share of earlier ratings of
     each row, 1 without ratings.
@@ -62,8 +63,8 @@ def shrink_factors(state, fresh, known, share):
     sides = []
     for factors, extras, new, earlier in zip(factors_of(state), extras_of(state), fresh, known):
         extras = extras.copy()
-        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, earlier**FASTER)
-        sides += [factors * np.where(new, 1, share * KEPT).astype(np.float32)[:, None], extras]
+        extras[:, SQUARES] = extras[:, SQUARES] * np.where(new, 1, earlier**GROWTH_POWER)
+        sides += [factors * np.where(new, 1, share * SHRINKAGE).astype(np.float32)[:, None], extras]
     shares = np.where(fresh[1], 1, share).astype(np.float32)
     return State(*sides, state.influence * shares[:, None, None], state.neighbors)
 
@@ -106,7 +107,7 @@ def extras_of(state):
     return state.user_extras, state.item_extras
 
 
-def stayed(array, before, fresh):
+def restore_rows(array, before, fresh):
     """Return rows of an array where fresh, else those of `before`."""
     array = array.copy()
     array[~fresh] = before[~fresh]

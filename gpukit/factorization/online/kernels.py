@@ -243,13 +243,13 @@ def begin_row(base, biased, n_factors, seed_key, row, stride, out):
 
 
 @kernel
-def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, work):
+def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, fixed_squares, work):
     """Initialize flagged parameter rows and copy the others, with a sum of squared errors that fixes them.
 
-    The sum of squared errors of a flagged row is its number of ratings, that of other rows is `still`, whose rate is
-    negligible. table, work (rows + 1, stride) float32, work overwritten, its last row (of unknown ids) with 0; flags
+    The sum of squared errors of a flagged row is its number of ratings, that of other rows is fixed_squares, whose
+    rate is negligible. table, work (rows + 1, stride) float32, work overwritten, its last row (of unknown ids) with 0; flags
     (rows,) uint8; starts (rows + 1 or more,) int64: first rating of each row; base (rows,) float64, biased bool,
-    n_factors int64, seed_key uint32: see prepare.kernels.start_rows; still float32.
+    n_factors int64, seed_key uint32: see prepare.kernels.start_rows; fixed_squares float32.
     Launch: any grid, blocks of a multiple of 32 threads; a warp processes whole rows.
     Deterministic: yes, exact.
     Source: ours.
@@ -262,7 +262,7 @@ def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, still, w
                 work[U64(r), U64(squares)] = np.float32(starts[U64(r + 1)] - starts[U64(r)])
         else:
             for f in range(I64(cuda.laneid), I64(table.shape[1]), I64(32)):
-                kept = still if f == squares else table[U64(r), U64(f)]
+                kept = fixed_squares if f == squares else table[U64(r), U64(f)]
                 work[U64(r), U64(f)] = kept if r < rows else ZERO
 
 

@@ -12,13 +12,15 @@ Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]
 ROWS, HASHES = get_args(Rows), get_args(Hashes)
 MOST_REPLAY = 1e9
-KEPT = 0.5  # factor of the factors before an epoch over the whole history
-FASTER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
-AGAIN, MOST = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
-LATE = 2  # epochs then: a training's last ones, or earlier ones by FALLEN
-FALLEN = 0.45  # the first starts where the rate is still this share of the initial rate: at a hundred million ratings
+SHRINKAGE = 0.5  # factor of the factors before an epoch over the whole history
+GROWTH_POWER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
+EPOCH_SHARE, MOST_EPOCHS = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
+LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_RATE
+LATE_RATE = (
+    0.45  # the first starts where the rate is still this share of the initial rate: at a hundred million ratings
+)
 # the last epochs' rates are 0.005 of the first, and rows would not move
-SETTLED = 25  # the whole history is replayed once it has grown by a SETTLED-th since the last time
+GROWTH_PART = 25  # the whole history is replayed once it has grown by a GROWTH_PART-th since the last time
 
 
 class Options(NamedTuple):
@@ -79,22 +81,22 @@ def plan_replay(replay, before, now, settled, plan):
     due = replay is None and has_grown(settled, now)
     replay = 0.0 if replay is None else replay
     if due or replay * new >= before:
-        count = max(1, min(round(AGAIN * plan.epochs), MOST))
+        count = max(1, min(round(EPOCH_SHARE * plan.epochs), MOST_EPOCHS))
         return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))
     return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
 
 
 def has_grown(settled, now):
-    """Return True if the growth from `settled` ratings is at least a SETTLED-th of those now."""
-    return (now - settled) * SETTLED >= now
+    """Return True if the growth from `settled` ratings is at least a GROWTH_PART-th of those now."""
+    return (now - settled) * GROWTH_PART >= now
 
 
 def late_epochs(epochs, annealing):
-    """Return the last LATE epochs, moved to where the rate is still FALLEN times the first.
+    """Return the last LATE_EPOCHS epochs, moved to where the rate is still LATE_RATE times the first.
 
     annealing: factor of the rate per epoch, 1 if the rate falls otherwise.
     """
-    first, count = max(0, epochs - LATE), min(LATE, epochs)
+    first, count = max(0, epochs - LATE_EPOCHS), min(LATE_EPOCHS, epochs)
     if annealing < 1:
-        first = min(first, math.log(FALLEN) / math.log(annealing))
+        first = min(first, math.log(LATE_RATE) / math.log(annealing))
     return tuple(first + number for number in range(count))

@@ -23,9 +23,9 @@ from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.online import update_log
 from gpukit.factorization.online.plan import has_grown
 
-TIMES = 2.0  # growth since the settings were chosen that calls for retraining, above FEW ratings
-SURE = 0.25  # prior variance of the slope around 1
-LEAST = 0.7  # smallest share of an update: below it retraining has the lower error (MovieLens 1M)
+GROWTH = 2.0  # growth since the settings were chosen that calls for retraining, above FEW ratings
+PRIOR_VARIANCE = 0.25  # prior variance of the slope around 1
+LEAST_SHARE = 0.7  # smallest share of an update: below it retraining has the lower error (MovieLens 1M)
 
 
 def is_due(model, n_changed, options):
@@ -34,7 +34,7 @@ def is_due(model, n_changed, options):
         return False
     known = len(model._rated.items)
     now, then = known + n_changed, update_log.count_when_chosen(getattr(model, "updates_", []), known)
-    return has_grown(then, now) if now <= FEW else now >= TIMES * then
+    return has_grown(then, now) if now <= FEW else now >= GROWTH * then
 
 
 def retrain_model(model, ratings, n_corrected, progress):
@@ -75,7 +75,7 @@ def fit_share(state, parameters, pairs, values):
     added = predict_pairs(state, pairs).astype(np.float64) - biases
     residual = (values - scale.mean) / scale.deviation - biases
     noise = float(np.mean((residual - added) ** 2)) if len(users) else 1.0
-    prior = noise / SURE
+    prior = noise / PRIOR_VARIANCE
     return float(np.clip((added @ residual + prior) / (added @ added + prior), 0.0, 1.0))
 
 

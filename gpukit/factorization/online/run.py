@@ -84,7 +84,7 @@ def update(state, request):
     replay = plan_replay(options.replay, n_before, n_now, request.settled, plan)
     before = ratings.counts(changes.shape) if moves else None
     share = find_share(state, changes, before) if moves and replay.is_whole else 1.0
-    if share < retrain.LEAST and options.may_retrain:
+    if share < retrain.LEAST_SHARE and options.may_retrain:
         return None
     with clock("merge"):
         state.grow(changes.shape)
@@ -106,7 +106,7 @@ def update(state, request):
         report = request.progress and report_epochs(request.progress, pressed)
         walked = new_rows.learn(orders, merged.fresh, state, plan, report, not moves)
         if moves:
-            walked += all_rows.learn(whole, counts, state, plan, report, replay, max(share, retrain.LEAST))
+            walked += all_rows.learn(whole, counts, state, plan, report, replay, max(share, retrain.LEAST_SHARE))
         ratings.steps.finish()
     new = [np.count_nonzero(side) for side in flags] or (0, 0)
     settled = n_now if moves and replay.is_whole else request.settled

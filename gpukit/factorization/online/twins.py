@@ -172,7 +172,7 @@ def begin_row(base, biased, n_factors, seed_key, row, out):
 
 
 @by_block(lambda flags: flags.size + 1)
-def begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, still, work):
+def begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, fixed_squares, work):
     """Twin of kernels.begin_rows."""
     squares = table.shape[1] - EXTRA + SQUARES
     for r in range(start, stop):
@@ -183,7 +183,7 @@ def begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_
             work[r, squares] = starts[r + 1] - starts[r]
         else:
             work[r] = table[r]
-            work[r, squares] = still
+            work[r, squares] = fixed_squares
 
 
 @by_block(lambda flags: flags.size)

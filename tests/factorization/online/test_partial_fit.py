@@ -378,9 +378,9 @@ def test_the_last_epoch_over_all_ratings_is_recorded(early):
 
 
 def test_a_low_share_shrinks_the_factors(early, monkeypatch):
-    """At least to retrain.LEAST, if the model may not be retrained."""
+    """At least to retrain.LEAST_SHARE, if the model may not be retrained."""
     late, updated = parts()[1], []
-    for share in (1.0, 0.8, retrain.LEAST, 0.1):
+    for share in (1.0, 0.8, retrain.LEAST_SHARE, 0.1):
         monkeypatch.setattr(retrain, "fit_share", lambda *arguments, share=share: share)
         updated.append(copy.copy(early).partial_fit(late, hashes="kept"))
     assert not same_state(updated[0], updated[1]) and not same_state(updated[1], updated[2])
