@@ -247,8 +247,8 @@ def begin_rows(table, flags, starts, base, biased, n_factors, seed_key, fixed_sq
     """Initialize flagged parameter rows and copy the others, with a sum of squared errors that fixes them.
 
     The sum of squared errors of a flagged row is its number of ratings, that of other rows is fixed_squares, whose
-    rate is negligible. table, work (rows + 1, stride) float32, work overwritten, its last row (of unknown ids) with 0; flags
-    (rows,) uint8; starts (rows + 1 or more,) int64: first rating of each row; base (rows,) float64, biased bool,
+    rate is negligible. table, work (rows + 1, stride) float32, work overwritten, its last row (of unknown ids) with 0;
+    flags (rows,) uint8; starts (rows + 1 or more,) int64: first rating of each row; base (rows,) float64, biased bool,
     n_factors int64, seed_key uint32: see prepare.kernels.start_rows; fixed_squares float32.
     Launch: any grid, blocks of a multiple of 32 threads; a warp processes whole rows.
     Deterministic: yes, exact.

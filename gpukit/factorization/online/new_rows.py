@@ -121,8 +121,8 @@ def initialize_rows(orders, flags, base, state, plan):
     """Return (users, items, influence): initial parameters of flagged rows, and fixed rows.
 
     Rows are fixed by their sum of squared errors, FIXED_SQUARES. New rows take steps as if each of their ratings
-    had been seen once (rates.row_rates). The other side's rows are trained already, unlike in a first training, and the steps of
-    concurrent workers add up.
+    had been seen once (rates.row_rates). The other side's rows are trained already, unlike in a first training, and
+    the steps of concurrent workers add up.
     """
     steps, rows = state.ratings.steps, []
     sides = zip((state.users, state.items), (orders.by_user, orders.by_item), base, flags, Keyed.FIRST_FACTORS)
