@@ -103,9 +103,8 @@ class DeviceRatings:
         self.levels, codes, _ = level_codes(every, self.ordering)
         codes, z = self.ordering.fetch(codes), np.zeros(LEVELS, np.float32)
         z[1 : 1 + len(self.levels.values)] = (self.levels.values - self.scale.mean) / self.scale.deviation
-        recoded = self.steps.owned(self.steps.resident(codes[:n] + np.uint8(1), np.uint8))
-        self._whole = self._whole[0], recoded
-        self.history = self.history._replace(codes=recoded, levels=self.steps.resident(z, np.float32))
+        self.steps.copy(self.history.codes, self.steps.resident(codes[:n] + np.uint8(1), np.uint8))
+        self.history = self.history._replace(levels=self.steps.resident(z, np.float32))
         return self.levels.values[codes[n:]]
 
 

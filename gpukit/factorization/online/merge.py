@@ -11,7 +11,6 @@ from gpukit.neighbors.columns import Columns
 from gpukit.ratings.orders.order import Key, key_of
 
 MARK = 62  # first bit of the marks formulas.KNOWN and formulas.ASIDE
-MARKS = int(ASIDE | KNOWN)
 
 
 class SortedBatch(NamedTuple):
@@ -84,7 +83,7 @@ def sort_batch(batch, ratings):
 
 
 def find_changes(batch, new, ratings, duplicates, keep_unchanged=False):
-    """Return the Changes of DeviceRatings by inputs.NewRatings, each pair once, and their SortedBatch.
+    """Return the Changes of DeviceRatings by inputs.NewRatings, each pair once; new: their SortedBatch.
 
     duplicates: rule for known pairs: 'last' takes the new rating, 'mean' the mean of both, 'error' raises DataError.
     Ratings that are known with the same value are left out unless keep_unchanged. New rating values, and means, become

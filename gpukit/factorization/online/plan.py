@@ -16,10 +16,9 @@ SHRINKAGE = 0.5  # factor of the factors before an epoch over the whole history
 GROWTH_POWER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
 EPOCH_SHARE, MOST_EPOCHS = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
 LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_RATE
-LATE_RATE = (
-    0.45  # the first starts where the rate is still this share of the initial rate: at a hundred million ratings
-)
-# the last epochs' rates are 0.005 of the first, and rows would not move
+# The first of them starts where the rate is still LATE_RATE of the initial one: at a hundred million ratings the last
+# epochs have 0.005 of the first rate, and rows would not move.
+LATE_RATE = 0.45
 GROWTH_PART = 25  # the whole history is replayed once it has grown by a GROWTH_PART-th since the last time
 
 

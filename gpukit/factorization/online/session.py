@@ -130,7 +130,8 @@ class Live:
         levels = stored.levels
         with clock("orders"):
             changes = merge.find_changes(batch, new, stored, options.duplicates)
-        if stored.levels is not levels:  # the sums of other weights
+        if stored.levels is not levels:  # other codes, and sums of other weights
+            self._serving = None
             self._model._scale, self._model.scale_ = stored.scale, (stored.scale.low, stored.scale.high)
             self._keep_hashes(state)
         return batch, changes

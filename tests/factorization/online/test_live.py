@@ -201,6 +201,21 @@ def test_a_rating_of_a_new_value(model):
     assert same_model(live.model(), expected.partial_fit(parts[1], rows="frozen"))
 
 
+@BOTH
+def test_new_values_between_parts(model, monkeypatch):
+    """In arrays with reserved memory, which are used again."""
+    monkeypatch.setattr(device_state, "GROWTH", 3.0)
+    before, (_, old, parts) = fitted(model), whole_and_parts(4)
+    odd = old.take(np.arange(0, 90, 3))
+    odd = odd.with_columns(users=odd.users, items=odd.items, values=np.linspace(1, 4.9, 30).astype(np.float32))
+    live, expected = before.live("cpu"), copy.copy(before)
+    for part in (parts[0], odd, *parts[1:]):
+        live.add(part)
+        expected.partial_fit(part, rows="frozen")
+        assert same_model(live.model(), expected)
+    assert len(live._state.ratings.history.codes) == len(live) == len(old) + sum(map(len, parts))
+
+
 def test_ids_of_their_own():
     """Known and new ids in any order; text for whole numbers."""
     before = fitted(MatrixFactorization)
