@@ -219,7 +219,7 @@ def few_threads(monkeypatch):
 
 @pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
 def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
-    """New users and items, then corrections."""
+    """New users and items, corrections, a new rating value, and ratings that are known."""
     from gpukit.device import cpu
 
     whole, more = planted(6, 5, 0.7), {"n_neighbors": 2, "lsh_q": 1, "lsh_p": 1} if model is LSHMF else {}
@@ -229,11 +229,14 @@ def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
     again = old.take(slice(0, 3)).with_columns(
         users=old.users[:3], items=old.items[:3], values=old.values[2::-1].copy()
     )
+    odd = again.with_columns(users=again.users, items=again.items, values=np.array([1.5, 2, 4], np.float32))
     fitted, found = make(model, n_epochs=1, device=cpu(), **more).fit(old), []
     for device in (cpu(), Device("cuda", 0, "")):
         live = session.Live(fitted, device)
         live.add(new)
         live.add(again)
+        live.add(odd, duplicates="mean")
+        live.add(new.take(slice(0, 2)))  # known as they are
         found.append(live.model())
     mine, other = found
     for name, array in mine._state._asdict().items():
@@ -242,7 +245,7 @@ def test_a_live_model_is_the_same_on_both_devices(model, few_threads):
         np.testing.assert_array_equal(array, expected)
     kept = [{**entry, "seconds": None} for entry in mine.updates_]
     assert kept == [{**entry, "seconds": None} for entry in other.updates_] and kept[1]["corrected"] == 2
-    assert kept[0]["users"] == kept[0]["items"] == 1
+    assert kept[0]["users"] == kept[0]["items"] == 1 and kept[2]["corrected"] > 0 == kept[3]["corrected"]
 
 
 @pytest.mark.parametrize("rows", [1, 40, 1500])
