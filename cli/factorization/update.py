@@ -141,18 +141,18 @@ def show(ask, fitted, summary, errors, chosen, stages):
         result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
         report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
-    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
+    learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
     report.echo(
         f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
         + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
         + f"; {summary['users']:,} new users, {summary['items']:,} new items; "
-        + (f"trained anew on all {summary['settled']:,}." if anew else f"{summary['walked']:,} {learned} walked.")
+        + (f"trained anew on all {summary['settled']:,}." if retrained else f"{summary['walked']:,} {learned} walked.")
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
         named = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
         report.print_table(rows, {"model": "", **{key: named[key] for key in errors[0]}})
     report.echo(stages.line())
-    if anew:
+    if retrained:
         report.remark(chosen_line(fitted.chosen_), ask.quiet)
     report.remark(f"Model saved in {ask.target}, on {chosen}.", ask.quiet)
