@@ -135,7 +135,7 @@ def answers(ask, fitted, team):
     """
     shown = filters.filters_of(ask, fitted.item_ids_)
     if ask.ratings is not None:
-        from gpukit.factorization.update.inputs import bounds_of
+        from gpukit.factorization.online.inputs import bounds_of
 
         how = ask.file_format, ask.columns, ask.duplicates, ask.sep
         lists = read_lists(ask.ratings, *how, fitted.feedback_ == "implicit", bounds_of(fitted))

@@ -8,8 +8,8 @@ from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.words import chosen_line
 from gpukit.cli.stages import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.update.settings import HASHES, ROWS
-from gpukit.factorization.update.update_log import ANEW, empty_entry
+from gpukit.factorization.online.plan import HASHES, ROWS
+from gpukit.factorization.online.update_log import RETRAINED, empty_entry
 
 
 @click.command()
@@ -97,7 +97,7 @@ def read_new(ask, fitted):
 
     DataError for a rating outside the scale.
     """
-    from gpukit.factorization.update.inputs import bounds_of
+    from gpukit.factorization.online.inputs import bounds_of
 
     try:
         return read(ask, ask.new, None if ask.widen_scale else bounds_of(fitted))
@@ -141,18 +141,18 @@ def show(ask, fitted, summary, errors, chosen, stages):
         result = {"before": before, "after": after, "model": ask.target, "device": str(chosen)}
         report.print_json({"command": "update", **summary, **result, "seconds": stages.seconds})
         return
-    learned, anew = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == ANEW
+    learned, retrained = "clicks" if fitted.feedback_ == "implicit" else "ratings", summary["rows"] == RETRAINED
     report.echo(
         f"{summary['ratings']:,} new {learned}, {summary['corrected']:,} corrected"
         + f", {summary['unchanged']:,} known as they are" * (summary["unchanged"] > 0)
         + f"; {summary['users']:,} new users, {summary['items']:,} new items; "
-        + (f"trained anew on all {summary['settled']:,}." if anew else f"{summary['walked']:,} {learned} walked.")
+        + (f"trained anew on all {summary['settled']:,}." if retrained else f"{summary['walked']:,} {learned} walked.")
     )
     if errors[0] is not None:
         rows = [{"model": name, **error} for name, error in zip(("before", "updated"), errors)]
         named = {"rmse": "test RMSE", "mae": "MAE", "hr@10": "HR@10", "recall@10": "recall@10", "ndcg@10": "NDCG@10"}
         report.print_table(rows, {"model": "", **{key: named[key] for key in errors[0]}})
     report.echo(stages.line())
-    if anew:
+    if retrained:
         report.remark(chosen_line(fitted.chosen_), ask.quiet)
     report.remark(f"Model saved in {ask.target}, on {chosen}.", ask.quiet)

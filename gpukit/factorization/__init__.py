@@ -14,11 +14,11 @@ Data Analysis", ACM/IMS Trans. Data Sci. 2(4), 2022. `MatrixFactorization` is CU
     arrays.py    named tuples of arrays                        answers/   similarity, explanations, judging, exports
     steps.py     protocol of cpu.py and gpu.py                 choose/    model selection on a hold-out
     lists/       content and order of recommendations          plan.py    memory that a training needs
-    update/      online updates of a fitted model              tuning/    hyperparameters by cross-validation
-    shared/      training on the ranks of a parallel.Team      live/      online updates of a model on its device
-    begin.py     preparation before the first epoch            weights.py sample weights
+    online/      online updates of a fitted model              tuning/    hyperparameters by cross-validation
+    shared/      training on the ranks of a parallel.Team      weights.py sample weights
+    begin.py     preparation before the first epoch            lookup.py  rows of ids, unknown ids included
     baseline.py  bias-only predictor                           implicit/  clicks: detection, model selection, updates
-    objective.py feedback, loss and solver of a training       lookup.py  rows of ids, unknown ids included
+    objective.py feedback, loss and solver of a training
 
 Cost of an epoch: O(nnz (F + K)) operations. Memory: nnz (8 + K) bytes for the ratings, 4 ((M + N) (F + 8) + 4 N K) for
 the model. Deterministic: the neighbours, the start and every split; training with one thread on the CPU, with

@@ -11,8 +11,8 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import settings
 from gpukit.factorization.answers.answering import Answering
 from gpukit.factorization.implicit.feedback import judges_of, resolved, warn_of_counts
+from gpukit.factorization.online.updating import Updating
 from gpukit.factorization.serve import in_rows_of
-from gpukit.factorization.update.updating import Updating
 from gpukit.neighbors.columns import columns_of
 from gpukit.neighbors.estimator import SimLSH, warn_if_random
 from gpukit.parallel import ALONE

@@ -8,8 +8,8 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.objective import ROW_SOLVERS, goal_of
+from gpukit.factorization.online import update_log
 from gpukit.factorization.solvers import usual
-from gpukit.factorization.update import update_log
 
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000

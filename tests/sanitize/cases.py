@@ -4,7 +4,7 @@ A kernel with several modes has several. The tier checks each test (conftest.py)
 proposes lines.
 """
 
-LIVE = "factorization/live/test_kernels.py::test_"
+ONLINE = "factorization/online/test_kernels.py::test_"
 PREPARE = "factorization/prepare/test_kernels.py::test_"
 OF_RANKS = "factorization/shared/test_kernels.py::test_"
 OF_COPIES = "factorization/shared/test_copies.py::test_"
@@ -49,23 +49,22 @@ CASES = {
     ),
     "factorization.kernels.scores.fill_tables": f"{FACTORS}fill_tables[96]",
     "factorization.kernels.scores.score_rows": f"{FACTORS}score_rows[33-5-3-96-True]",
-    "factorization.live.kernels.find_levels": f"{LIVE}find_levels[(3, 32)-33]",
-    "factorization.live.kernels.find_pairs": f"{LIVE}find_pairs[(25, 30)-(3, 32)]",
-    "factorization.live.kernels.correct_codes": f"{LIVE}correct_codes[(25, 30)-(3, 32)]",
-    "factorization.live.kernels.insert_records": f"{LIVE}tiles_of_old_ratings",
-    "factorization.live.kernels.add_starts": f"{LIVE}starts_and_rows[(25, 30)-(3, 32)]",
-    "factorization.live.kernels.tell_rows": f"{LIVE}starts_and_rows[(25, 30)-(3, 32)]",
-    "factorization.live.kernels.mark_still": f"{LIVE}mark_still[(25, 30)-(3, 32)]",
-    "factorization.live.kernels.read_base": f"{LIVE}rows_of_tables[(3, 32)]",
-    "factorization.live.kernels.fresh_means": f"{LIVE}fresh_means[(2, 64)]",
-    "factorization.live.kernels.begin_rows": f"{LIVE}rows_that_begin[(3, 32)-True]",
-    "factorization.live.kernels.take_flagged": f"{LIVE}rows_of_tables[(3, 32)]",
-    "factorization.live.kernels.mark_new": f"{LIVE}new_rows_are_marked[(3, 32)-rows4]",
-    "factorization.live.kernels.rename_new": f"{LIVE}new_rows_are_renamed[(3, 32)]",
-    "factorization.live.kernels.count_flags": f"{LIVE}flags_are_counted[(3, 32)]",
-    "factorization.live.kernels.most_rated": f"{LIVE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
-    "factorization.live.kernels.count_pieces": f"{LIVE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
-    "factorization.live.kernels.add_parts": f"{LIVE}pieces_before[1024-gpu]",
+    "factorization.online.kernels.find_levels": f"{ONLINE}find_levels[(3, 32)-33]",
+    "factorization.online.kernels.find_pairs": f"{ONLINE}find_pairs[(25, 30)-(3, 32)]",
+    "factorization.online.kernels.correct_codes": f"{ONLINE}correct_codes[(25, 30)-(3, 32)]",
+    "factorization.online.kernels.insert_records": f"{ONLINE}tiles_of_old_ratings",
+    "factorization.online.kernels.add_starts": f"{ONLINE}starts_and_rows[(25, 30)-(3, 32)]",
+    "factorization.online.kernels.flag_rows": f"{ONLINE}starts_and_rows[(25, 30)-(3, 32)]",
+    "factorization.online.kernels.mark_fixed": f"{ONLINE}mark_fixed[(25, 30)-(3, 32)]",
+    "factorization.online.kernels.read_base": f"{ONLINE}rows_of_tables[(3, 32)]",
+    "factorization.online.kernels.fresh_means": f"{ONLINE}fresh_means[(2, 64)]",
+    "factorization.online.kernels.begin_rows": f"{ONLINE}rows_that_begin[(3, 32)-True]",
+    "factorization.online.kernels.take_flagged": f"{ONLINE}rows_of_tables[(3, 32)]",
+    "factorization.online.kernels.mark_new": f"{ONLINE}new_rows_are_marked[(3, 32)-rows4]",
+    "factorization.online.kernels.rename_new": f"{ONLINE}new_rows_are_renamed[(3, 32)]",
+    "factorization.online.kernels.most_rated": f"{ONLINE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
+    "factorization.online.kernels.count_chunks": f"{ONLINE}rows_are_cut_as_the_host_cuts_them[(3, 32)-40]",
+    "factorization.online.kernels.add_parts": f"{ONLINE}chunks_before[1024-gpu]",
     "factorization.prepare.kernels.shuffle_rows": f"{PREPARE}shuffle_rows[powers of four-(5, 96)]",
     "factorization.prepare.kernels.lay_out": f"{PREPARE}lay_out[powers of four-(2, 64)]",
     "factorization.prepare.kernels.lay_out_values": f"{PREPARE}lay_out_values[powers of four-(2, 64)]",

@@ -19,7 +19,7 @@ def judged(ask, fitted, other, stages, team):
             "Ranks (--ranks, --gpus, mpiexec) share lists out, and predicted ratings are judged here: add --lists, or "
             "start one."
         )
-    from gpukit.factorization.update.inputs import check_ratings
+    from gpukit.factorization.online.inputs import check_ratings
     from gpukit.ratings import read_ratings
 
     test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)

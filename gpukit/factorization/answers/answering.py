@@ -1,4 +1,4 @@
-"""Methods of both estimators for similarity, explanations, evidence and exports."""
+"""Methods of both estimators for similarity, explanations, evidence, exports and users with ratings of their own."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import numpy as np
 from gpukit._pool import shared_out
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
+from gpukit.factorization import settings
 from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
@@ -16,13 +17,15 @@ from gpukit.factorization.lookup import known_rows
 from gpukit.factorization.serve import MOST_ANSWERS
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from gpukit.factorization.answers.explaining import Explanation
     from gpukit.factorization.answers.exporting import Side
     from gpukit.factorization.answers.judging import Report
+    from gpukit.factorization.lists.filters import Filters
     from gpukit.factorization.lists.recommending import RankedBy
     from gpukit.ratings import Ratings
+    from gpukit.ratings.repeats import Rule
     from gpukit.typing import ArrayLike, Float32, Ids, IdsLike, Int64, Path, RatingsLike
 
 SimilarBy = Literal["evidence", "factors"]
@@ -213,13 +216,82 @@ class Answering(Recommending):
         scores[row] = np.nan
         return scores, common
 
+    def recommend_for(
+        self,
+        X: RatingsLike | Mapping[Any, float],
+        y: ArrayLike | None = None,
+        n: int = 10,
+        exclude_seen: bool = True,
+        duplicates: Rule = "last",
+        *,
+        by: RankedBy = "lists",
+        filters: Filters | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> tuple[Ids, Ids, Float32]:
+        """Return (user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users with these ratings.
+
+        X, y: ratings as in fit, of users who need not be known; the model's own data on them are not used. For one user
+        also {item: rating}, or for clicks [item, ...]; the user's id is then 0. The model is not changed: factors (by
+        'rating': also the bias) are solved for with the items' parameters fixed (lists/head.py, implicit/fold.py,
+        answers/fold_in.py), and the neighbourhood's terms are of these ratings. unknown: unknown items raise DataError
+        ('error') or their ratings are ignored ('skip'). duplicates: as in partial_fit. The items of these ratings are
+        excluded unless exclude_seen is False. by, filters, scores and missing values: as in recommend. Raises
+        ParameterError, DataError, also for a rating outside scale_ and for a negative count.
+        """
+        from gpukit.factorization.answers import fold_in
+        from gpukit.factorization.online.inputs import bounds_of
+
+        self._check_fitted()
+        ratings = fold_in.read_user_ratings(X, y, duplicates, bounds_of(self))
+        tiles = list(self.recommend_for_batches(ratings, n, exclude_seen, by=by, filters=filters, unknown=unknown))
+        return tuple(np.concatenate(column) for column in zip(*tiles))
+
+    def recommend_for_batches(
+        self,
+        ratings: Ratings,
+        n: int = 10,
+        exclude_seen: bool = True,
+        *,
+        by: RankedBy = "lists",
+        filters: Filters | None = None,
+        unknown: Literal["error", "skip"] = "error",
+    ) -> Iterator[tuple[Ids, Ids, Float32]]:
+        """Generate recommend_for's results for Ratings, one user at a time."""
+        from gpukit.factorization.answers import fold_in
+
+        self._check_fitted()
+        request = self._request(n, exclude_seen, by, filters)
+        score = self._scorer(request.ranking)
+        learned = self._as_learned(ratings)
+        known_rows(self, learned.item_ids[np.unique(learned.items)], "item", unknown, "skip")
+        known = self.item_ids_, self._order_of("item")
+        for user, user_ratings in fold_in.iterate_users(learned, *known, self._scale):
+            scores = score(user_ratings) + request.worth
+            pools = fold_in.rank_items(scores, user_ratings, request.pool, request.hide)
+            yield (ratings.user_ids[user : user + 1], *self._named(*self._listed(*pools, request), request, n))
+
+    def _scorer(self, ranking):
+        """Return the function from fold_in.UserRatings to scores (N,) of all items by a Ranking."""
+        if ranking.head is not None:
+            from gpukit.factorization.lists.head import folding
+
+            return self._prepare("scorer of lists", lambda: folding(ranking.head, ranking.state))
+        if self.feedback_ == "implicit":
+            from gpukit.factorization.implicit.fold import scorer
+
+            return self._prepare("scorer", lambda: scorer(self))
+        from gpukit.factorization.answers import fold_in
+
+        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
+        return lambda ratings: fold_in.predict_scores(state, ratings, fold_in.fit_user(state, ratings, decay))
+
 
 def _best(scores, n):
     """Return (m,) positions of the n highest scores without NaN, best first.
 
     Ties: the lower position first.
     """
-    from gpukit.factorization.update.fold import best_places
+    from gpukit.factorization.answers.fold_in import best_places
 
     places = np.flatnonzero(~np.isnan(scores))
     return places[best_places(scores[places], n)]

@@ -5,6 +5,7 @@ The problem is that of training, with fixed item parameters. On the host, in flo
 
 import numpy as np
 
+from gpukit.factorization.answers.fold_in import neighborhood
 from gpukit.factorization.implicit.mix import parted
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.settings import of_model
@@ -12,14 +13,13 @@ from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins.influence import row_products
-from gpukit.factorization.update.fold import neighborhood
 
 STEPS = 12  # of Newton's method
 MOST_ITEMS = 20_000  # maximum number of items without a click in the loss with sampled negatives
 
 
 def scorer(model):
-    """Return a function that scores all items for a fold.UserRatings.
+    """Return a function that scores all items for a fold_in.UserRatings.
 
     model: a fitted model of clicks. Scores are (N,) float64.
     """
@@ -38,7 +38,7 @@ def scorer(model):
 def by_both(state, plan):
     """Return the scoring function of two models in one.
 
-    Its arguments are a fold.UserRatings and the neighbourhood's scores.
+    Its arguments are a fold_in.UserRatings and the neighbourhood's scores.
     """
     one, other = parted(state, plan)
     own = plan._replace(**{**usual("sampled", plan.rates, 0), "solver": "sampled"})
@@ -50,7 +50,7 @@ def by_both(state, plan):
 def by_squares(state, plan):
     """Return the scoring function of `ials`, u V'.
 
-    Its arguments are a fold.UserRatings and the neighbourhood's scores.
+    Its arguments are a fold_in.UserRatings and the neighbourhood's scores.
     """
     gram = gram_of(state.item_factors)
 
@@ -65,7 +65,7 @@ def by_squares(state, plan):
 def by_chances(state, plan, bias):
     """Return the scoring function b_i + u V' by cross-entropy.
 
-    Its arguments are a fold.UserRatings and the neighbourhood's scores. It minimizes the cross-entropy of the user's
+    Its arguments are a fold_in.UserRatings and the neighbourhood's scores. It minimizes the cross-entropy of the user's
     clicks and of the other items by Newton's method. Other items are weighted by their expected number of draws.
     """
 

@@ -6,16 +6,16 @@ both again. Losses with sampled negatives: a few late epochs over all clicks.
 
 import numpy as np
 
-from gpukit.device.engine import engine
+from gpukit import device as devices
+from gpukit.device import cpu
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
-from gpukit.factorization.prepare import training_data
+from gpukit.factorization.online import all_rows, merge, update_log
+from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
-from gpukit.factorization.update import grow, merge
-from gpukit.factorization.update.run import Updated, counts_before, touched_rows
 from gpukit.ratings.clicks import clicks_after
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.timing import Clock
@@ -32,38 +32,38 @@ def weights_of(model, ratings):
     return weighted(clicks_after(ratings, model.positive_from), plan)
 
 
-def update(model, part, asked, device, progress):
-    """Return the update.run.Updated of a fitted estimator with new clicks.
+def update_clicks(model, clicks, options, progress):
+    """Update a fitted model of clicks with Ratings of `weights_of`, each pair once.
 
-    part: update.inputs.NewRatings; asked: update.settings. Raises DataError, DeviceMemoryError.
+    options: online.plan.Options. Raises DataError, DeviceMemoryError; the model is then unchanged.
     """
-    clock = Clock()
-    progress("merging", 0, 1, {})
-    with clock("merge"):
-        merged = merge.merged(model._rated, model._scale, part, asked.duplicates)
-        before, now = counts_before(model._rated, merged.ratings.shape), merge.counts_of(merged.ratings)
-    fresh = tuple((was == 0) & (is_now > 0) for was, is_now in zip(before, now))
-    moving = fresh if asked.rows == "frozen" else touched_rows(merged)
-    with clock("orders"):
-        steps, orders = engine(device, "gpukit.factorization").preparing, order_ratings(merged.ratings, device)
-        history = training_data.history_of(orders, start.SCALE, steps)
-        history = type(history)(*map(steps.fetch, history))
-    plan = of_model(model, len(merged.ratings))
-    with clock("training"):
-        learn = both if plan.mixed else solved if plan.solver == "ials" else walked
-        prepared = PreparedClicks(model, merged.ratings, device, orders)
-        state, count = learn(model._state, prepared, plan, (fresh, moving), asked)
-    summary = {
-        "ratings": len(part) - merged.corrected,
-        "corrected": merged.corrected,
-        "users": int(fresh[0].sum()),
-        "items": int(fresh[1].sum()),
-        "rows": asked.rows,
-        "walked": count,
-        "settled": len(merged.ratings),
-        "seconds": clock.seconds,
-    }
-    return Updated(state, history, start.SCALE, summary)
+    device, clock, log = devices.resolve(model.device), Clock(), getattr(model, "updates_", [])
+    with devices.reported(device, "Updating"):
+        progress("merging", 0, 1, {})
+        with clock("merge"):
+            stored, ids, changes = read_changes(model, clicks, options, cpu(), keep_unchanged=True)
+            if not len(changes):
+                model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
+                return
+            before, shape = stored.counts(changes.shape), changes.shape
+            merge.merge_changes(changes, stored)
+            clicks, _ = merge.merged_ratings(changes, stored, ids)
+        fresh = tuple((old == 0) & (now > 0) for old, now in zip(before, stored.counts(shape)))
+        moving = fresh if options.rows == "frozen" else tuple(np.zeros(n, bool) for n in shape)
+        if options.rows != "frozen":
+            for side, rows in zip(moving, merge.changed_rows(changes, stored.steps)):
+                side[rows] = True
+        with clock("orders"):
+            orders = order_ratings(clicks, device)
+        plan = of_model(model, len(clicks))
+        with clock("training"):
+            learn = both if plan.mixed else solved if plan.solver == "ials" else walked
+            prepared = PreparedClicks(model, clicks, device, orders)
+            state, count = learn(model._state, prepared, plan, (fresh, moving), options)
+    counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
+    entry = update_log.new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
+    model.device_, model.updates_ = str(device), [*log, entry]
+    model.set_fitted(state, stored.download(), start.SCALE, *ids)
 
 
 def both(state, prepared, plan, which, asked):
@@ -82,7 +82,7 @@ def solved(state, prepared, plan, which, asked):
     """
     (fresh, moving), clicks = which, prepared.clicks
     share = plan.factors_share
-    users, items = (with_rows(old, len(new)) for old, new in zip(grow.factors_of(state), fresh))
+    users, items = (with_rows(old, len(new)) for old, new in zip(all_rows.factors_of(state), fresh))
     if share:
         users /= np.float32(share)
     tables, count = (clicks.csr(), clicks.csc()), 0
@@ -127,7 +127,9 @@ def kept_still(state, before, fresh, asked):
         return state
     users, items = fresh
     parts = zip(state._fields[:4], state, before, (users, users, items, items))
-    return state._replace(**{name: grow.stayed(own, with_rows(old, len(own)), new) for name, own, old, new in parts})
+    return state._replace(
+        **{name: all_rows.restore_rows(own, with_rows(old, len(own)), new) for name, own, old, new in parts}
+    )
 
 
 def walked(state, prepared, plan, which, asked):
@@ -142,8 +144,8 @@ def walked(state, prepared, plan, which, asked):
     begin = start.start_state(prepared.counts, plan.n_factors, neighbors, plan.seed)
     rows = {}
     for name, own, old, new in zip(state._fields[:4], begin, state, (fresh[0], fresh[0], fresh[1], fresh[1])):
-        rows[name] = grow.stayed(own, with_rows(old, len(own)), new)
-    influence = grow.carry_influence(state, neighbors)
+        rows[name] = all_rows.restore_rows(own, with_rows(old, len(own)), new)
+    influence = all_rows.carry_influence(state, neighbors)
     session, training = Course(prepared, plan).begin(begin._replace(**rows, influence=influence))
     epochs = range(max(0, plan.epochs - LATE), max(plan.epochs, 1))
     for epoch in epochs:

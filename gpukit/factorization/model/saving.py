@@ -14,7 +14,7 @@ from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State
 from gpukit.factorization.objective import FEEDBACK
-from gpukit.factorization.update import update_log
+from gpukit.factorization.online import update_log
 from gpukit.io import trust
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"

@@ -1,0 +1,141 @@
+"""Fold-in of a new user: bias and factors by ridge regression on the items' parameters, which stay fixed.
+
+Computed on the host, in float64. With the items fixed, Eq. (2) in the user's b and u is least squares with a ridge. For
+n ratings z_j,
+
+    minimize  sum_j (z_j - b_j - t_j - b - u v_j)^2 + (n lambda_b + damping) b^2 + n lambda |u|^2
+
+where t_j are the neighbourhood's terms of Eq. (1) from these ratings. The step of every rating shrinks the user's
+parameters, hence the factor n; the damping is that of the baseline.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.errors import DataError
+from gpukit.factorization.baseline import DAMPING
+from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.factorization.online.inputs import check_near, locate
+from gpukit.factorization.solvers.rates import BIAS_DECAY
+from gpukit.factorization.solvers.squares.plan import solve_symmetric
+from gpukit.factorization.twins.influence import row_products
+from gpukit.io.ids import check_types, rows_of
+from gpukit.ratings.check import check_range
+from gpukit.ratings.clicks import are_pairs
+from gpukit.ratings.pairs import merge_repeats, table_of
+
+LEAST = 1e-6  # of the ridge, for fewer ratings than factors
+
+
+class UserRatings(NamedTuple):
+    """Ratings of a new user: items (n,) distinct item rows; z (n,) float64, in training units."""
+
+    items: np.ndarray
+    z: np.ndarray
+
+
+class UserParameters(NamedTuple):
+    """Parameters of a new user: bias; base, the baseline bias of Eq. (1); factors (F,); float64, in z."""
+
+    bias: float
+    base: float
+    factors: np.ndarray
+
+
+def fit_user(state, ratings, decay):
+    """Return the UserParameters of a user of a state.State from UserRatings; decay: regularization of the training."""
+    extras = state.item_extras[ratings.items].astype(np.float64)
+    base = float((ratings.z - extras[:, BASE]).sum() / (len(ratings.z) + DAMPING))
+    if not len(ratings.z):
+        return UserParameters(0.0, 0.0, np.zeros(state.user_factors.shape[1]))
+    target = ratings.z - extras[:, BIAS] - neighborhood(state, ratings, base, ratings.items)
+    design = np.column_stack((np.ones(len(target)), state.item_factors[ratings.items].astype(np.float64)))
+    ridge = np.full(design.shape[1], max(decay, LEAST) * len(target))
+    ridge[0] = BIAS_DECAY * len(target) + DAMPING
+    solution = solve_symmetric(design.T @ design + np.diag(ridge), (design.T @ target)[:, None])[:, 0]
+    return UserParameters(float(solution[0]), base, solution[1:])
+
+
+def predict_scores(state, ratings, user, items=slice(None)):
+    """Return Eq. (1) for UserParameters and item rows, float64 in z."""
+    scores = row_products(state.item_factors[items], user.factors)
+    scores += state.item_extras[items, BIAS].astype(np.float64) + user.bias
+    return scores + neighborhood(state, ratings, user.base, items)
+
+
+def neighborhood(state, ratings, base, items):
+    """Return the second and third term of Eq. (1) for item rows from UserRatings; 0 without neighbours."""
+    near = state.neighbors[items]
+    if not near.shape[1]:
+        return 0.0
+    is_rated, residual = np.zeros(len(state.neighbors), bool), np.zeros(len(state.neighbors))
+    is_rated[ratings.items] = True
+    residual[ratings.items] = ratings.z - state.item_extras[ratings.items, BASE] - base
+    rated = is_rated[near]
+    count = rated.sum(axis=1)
+    w, c = (state.influence[items, part].astype(np.float64) for part in range(2))
+    explicit, implicit = (residual[near] * w).sum(axis=1), np.where(rated, 0.0, c).sum(axis=1)
+    return explicit * scale_of(count) + implicit * scale_of(near.shape[1] - count)
+
+
+def scale_of(count):
+    """Return |S|^-1/2, 0 for the empty set."""
+    return np.where(count > 0, 1 / np.sqrt(np.maximum(count, 1)), 0.0)
+
+
+def rank_items(scores, ratings, n, exclude_seen):
+    """Return (item rows (1, n) int32, scores (1, n) float32), best first, ties by the lower row.
+
+    Scores are NaN for missing items.
+    """
+    scores = scores.astype(np.float32)
+    if exclude_seen:
+        scores[ratings.items] = np.nan
+    rows = best_places(scores, n)[None].astype(np.int32)
+    return rows, scores[rows]
+
+
+def best_places(scores, n):
+    """Return the positions of the n highest scores, best first, NaN last; ties by the lower position."""
+    falling, places = -scores, np.arange(len(scores))
+    if n < len(scores) and not np.isnan(least := np.partition(falling, n - 1)[n - 1]):
+        places = np.flatnonzero(falling <= least)  # the others need no sorting
+    return places[np.argsort(falling[places], kind="stable")[:n]]
+
+
+def read_user_ratings(X, y, duplicates, bounds):
+    """Return the Ratings of recommend_for's arguments, each pair once; raise DataError for none and outside bounds."""
+    if isinstance(X, dict):
+        check_types(list(X), "item")
+        try:
+            values = np.array(list(X.values()), np.float32)
+        except (TypeError, ValueError) as error:
+            raise DataError(f"The ratings of {{item: rating}} are not numbers ({error}).") from None
+        X = np.zeros(len(X), np.int64), np.array(list(X)), values
+    elif isinstance(X, list | set) and y is None and all(np.ndim(item) == 0 for item in X):  # one user's clicks
+        check_types(X, "item")
+        X = np.zeros(len(X), np.int64), np.array(list(X))
+    ratings = table_of(X, y)
+    if not are_pairs(ratings):
+        check_range(ratings.values, bounds, lambda row: locate(ratings, row))
+    ratings = merge_repeats(ratings, X, duplicates, timed=False, stacklevel=3)
+    if not len(ratings):
+        raise DataError("There are no ratings: 0 rows. Give at least one.")
+    return ratings
+
+
+def iterate_users(ratings, item_ids, order, scale):
+    """Yield (user row, UserRatings) of each user of Ratings with any, without unknown items.
+
+    order: io.ids.ascending_order of item_ids, or None.
+    """
+    check_near(ratings.values, scale)
+    rows = rows_of(ratings.item_ids, item_ids, "item", order)[ratings.items]
+    z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
+    order = np.argsort(ratings.users, kind="stable")
+    ends = np.cumsum(np.bincount(ratings.users, minlength=ratings.shape[0]))
+    for user in np.unique(ratings.users).tolist():
+        places = order[ends[user - 1] if user else 0 : ends[user]]
+        places = places[rows[places] >= 0]
+        yield user, UserRatings(rows[places], z[places])

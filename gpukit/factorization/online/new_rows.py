@@ -1,0 +1,199 @@
+"""Training of rows without earlier ratings, with all others fixed: lines 10 to 15 of Algorithm 4."""
+
+import numpy as np
+
+from gpukit.factorization.arrays import History
+from gpukit.factorization.baseline import SWEEPS
+from gpukit.factorization.model.layout import major_first
+from gpukit.factorization.model.state import rows_of_side
+from gpukit.factorization.online.formulas import ASIDE
+from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.solvers import Task, rates
+from gpukit.factorization.solvers.sgd import schedule
+from gpukit.factorization.solvers.sgd import training as descent
+from gpukit.factorization.solvers.sgd.chunk_table import RowChunks, table_of
+from gpukit.random import key as random_key
+from gpukit.ratings.orders.order import Orders, order_ratings, taken
+from gpukit.streams import Keyed
+
+FIXED_SQUARES = 1e30  # a sum of squared errors that fixes a row; with inf, differences in kernels would be NaN
+PARTS = 1024  # of the rows whose chunks are counted concurrently
+MARK = int(ASIDE).bit_length() - 1
+
+
+def find_runs(flags):
+    """Return the runs of flagged rows, [(first, last + 1)]."""
+    edges = np.flatnonzero(np.diff(np.concatenate(([0], flags != 0, [0])).astype(np.int8)))
+    return [(int(first), int(last)) for first, last in edges.reshape(-1, 2)]
+
+
+def order_new_ratings(merged, changes, state, whole):
+    """Return the Orders of the ratings of new rows in a merge.MergedBatch, None without any.
+
+    whole: merge.merged_ratings, which are read if the ratings are not levels.
+    """
+    if merged.keys is None:
+        return None
+    if changes.exact is not None:
+        (ratings, is_changed), (users, items) = whole, (state.ratings.steps.fetch(side) != 0 for side in merged.fresh)
+        ratings = ratings.take(is_changed & (users[ratings.users] | items[ratings.items]))
+        return order_ratings(ratings, state.device) if len(ratings) else None
+    steps, key, n = state.ratings.steps, changes.key, merged.keys.size
+    marked = steps.empty(n, np.uint64)
+    steps.run("mark_fixed", merged.keys, key.user.shift, key.item.shift, key.item.width, *merged.fresh, marked)
+    keys, _, _ = steps.sort_by_bits(marked, MARK, MARK + 1)
+    learning = int(steps.fetch(steps.row_starts(keys, MARK, 1, 2))[1])
+    if not learning:
+        return None
+    keys = keys if learning == n else keys[:learning]
+    return Orders(changes.shape, state.ratings.levels, *sort_both_ways(keys, key, state), None)
+
+
+def sort_both_ways(keys, key, state):
+    """Return (by_item, by_user, places), as ratings.orders.order.in_both_orders, of keys sorted by user.
+
+    keys (n,) uint64 are overwritten.
+    """
+    steps, ordering, preparing = state.ratings.steps, state.ratings.ordering, state.steps.preparing
+    n, no_places = keys.size, steps.empty(0, np.uint32)
+    by_user = taken(keys, key, (key.user, 1), key.item, no_places, ordering, state.deterministic)
+    keys, order, _ = steps.sort_by_bits(keys, 0, key.user.shift, training_data.device_range(n, preparing))
+    by_item = taken(keys, key, (key.item, 0), key.user, no_places, ordering)
+    places = steps.empty(n, np.uint32)
+    preparing.run("turn_around", order, places)
+    return by_item, by_user, places
+
+
+def baseline_of_new_rows(orders, flags, state, damping):
+    """Return baseline biases ((M,), (N,)) float64 in z: stored ones, and damped means of the ratings of flagged rows.
+
+    orders: Orders of the ratings of flagged rows; damping: of users, of items. The means alternate.
+    """
+    steps, base = state.ratings.steps, read_baseline(state)
+    z = steps.resident(training_data.z_of_levels(orders, state.ratings.scale), np.float32)
+    users = (orders.by_user, base[1], damping[0], flags[0], base[0])
+    items = (orders.by_item, base[0], damping[1], flags[1], base[1])
+    for order, other, side_damping, side_flags, biases in (items, users) * SWEEPS:
+        columns = order.starts, order.others, order.codes, z
+        steps.run("fresh_means", *columns, other, float(side_damping), side_flags, biases)
+    return base
+
+
+def read_baseline(state):
+    """Return the baseline biases of the parameter rows, ((M,), (N,)) float64 on the device."""
+    steps, base = state.ratings.steps, []
+    for table, rows in zip((state.users, state.items), state.shape):
+        base.append(steps.empty(rows, np.float64))
+        steps.run("read_base", table.all, base[-1])
+    return tuple(base)
+
+
+def pack_near(base, state):
+    """Update near and offsets from the neighbours; base (N,) float64: baseline biases of the items."""
+    steps, shape = state.ratings.steps, (state.shape[1] + 1, state.layout.slots)
+    state.near, state.offsets = steps.empty(shape, np.int32), steps.empty(shape, np.float32)
+    state.steps.preparing.run("pack_near", state.neighbors.all, base, state.near, state.offsets)
+
+
+def learn(orders, flags, state, plan, report, recompute_base):
+    """Train flagged rows ((M,), (N,)) on the Orders of their ratings, None without any; return ratings times epochs.
+
+    plan: settings.Settings; report: called before each epoch and after the last with the epochs done and their total;
+    None: epochs are queued on a GPU without waiting; recompute_base: the baseline biases of these rows are computed.
+    """
+    if orders is None:
+        return 0
+    base = baseline_of_new_rows(orders, flags, state, plan.damping) if recompute_base else read_baseline(state)
+    if state.influence is not None:
+        pack_near(base[1], state)
+    session = state.session(initialize_rows(orders, flags, base, state, plan))
+    if plan.epochs:
+        training = begin_training(session, orders, state, plan, flags)
+        run_epochs(training, plan, range(plan.epochs), report)
+    tables, of_tables = (state.users, state.items, state.influence), (*flags, flags[1])
+    for source, table, side_flags in zip(session.learned(), tables, of_tables):
+        if table is not None:
+            state.ratings.steps.run("take_flagged", source, side_flags, table.all)
+    return len(orders) * plan.epochs
+
+
+def initialize_rows(orders, flags, base, state, plan):
+    """Return (users, items, influence): initial parameters of flagged rows, and fixed rows.
+
+    Rows are fixed by their sum of squared errors, FIXED_SQUARES. New rows take steps as if each of their ratings
+    had been seen once (rates.row_rates). The other side's rows are trained already, unlike in a first training, and
+    the steps of concurrent workers add up.
+    """
+    steps, rows = state.ratings.steps, []
+    sides = zip((state.users, state.items), (orders.by_user, orders.by_item), base, flags, Keyed.FIRST_FACTORS)
+    for table, order, side_base, side_flags, stream in sides:
+        n_factors = rows_of_side(state.layout, state.walk, stream == Keyed.FIRST_FACTORS[0]).n_factors
+        n_factors, seed_key = n_factors * (plan.epochs > 0), np.uint32(random_key(plan.seed, stream))
+        initial = side_base, plan.biases or plan.held, n_factors, seed_key, np.float32(FIXED_SQUARES)
+        rows.append(steps.empty(table.all.shape, np.float32))
+        steps.run("begin_rows", table.all, side_flags, order.starts, *initial, rows[-1])
+    if state.influence is None:
+        return *rows, None
+    influence = steps.empty(state.influence.all.shape, np.float32)
+    steps.copy(influence, state.influence.all)
+    return *rows, influence
+
+
+def begin_training(session, orders, state, plan, flags=None):
+    """Return the Training of a session on ratings in orders; flags: rows that learn, others are fixed; None: all."""
+    preparing, query, scale = state.steps.preparing, None, state.ratings.scale
+    in_strata = conflict_free_blocks.uses_strata(state.device, state.deterministic)
+    side = training_data.side_of(orders, state.walk, scale, plan.seed, preparing, in_strata)
+    if state.layout.slots:
+        by_user = History(orders.by_user.starts, orders.by_user.others, None, None)
+        query = training_data.training_query(by_user, orders, side, state.walk, preparing)
+    data = training_data.TrainingData(state.ratings.history, side, query, None)
+    task = Task(orders, scale, data, plan, state.layout, state.steps, state.device, state.deterministic)
+    if flags is None or state.deterministic:
+        return descent.begin(session, task, descent.arrange(task))
+    return descent.begin(session, task, cut_chunks(task, major_first(state.walk, *flags)[0], state.ratings.steps))
+
+
+def run_epochs(training, plan, epochs, report):
+    """Run epochs at the rates of these epoch numbers; report: see `learn`."""
+    for turn, epoch in enumerate(epochs):
+        if report:
+            report(turn, len(epochs))
+        step = training.step if report else training.start
+        step(plan.epoch_rates(epoch), schedule.turn_key(plan.seed, turn))
+    if report:
+        report(len(epochs), len(epochs))
+
+
+def cut_chunks(task, flags, steps):
+    """Return descent.chunk_tables of a solvers.Task whose flagged major rows learn while the others are fixed.
+
+    The chunks are those of chunk_table.py for many rows, most of them without ratings; the host processes none of the
+    rows. flags (rows,) uint8 on the device; steps: of this package.
+    """
+    starts, settings, n = task.data.side.starts, task.settings, len(task.orders)
+    most = steps.zeros(1, np.int64)
+    steps.run("most_rated", starts, flags, most)
+    counts = steps.fetch(most)
+    row_steps = counts * rates.row_rates(settings.rates, settings.learning_rate, counts)  # increase with counts
+    bounds = descent.usual_workers(task), task.steps.most_workers(task.layout)
+    workers = schedule.still_workers(n, row_steps, bounds)
+    blind = max(workers - 1, 1e-9) / max(n, 1)
+    gain = rates.FACTOR_GAIN if settings.rates == "adaptive" else 0.0
+    pace = float(settings.learning_rate), gain, blind, schedule.longest_still(n, workers)
+    before = count_chunks_before(starts, flags, pace, steps)
+    cut = RowChunks(starts, before, int(steps.fetch(before[flags.size :])[0]))
+    return [table_of(cut, workers, settings.seed, task.steps.chunking)], workers
+
+
+def count_chunks_before(starts, flags, pace, steps):
+    """Return the number of chunks of the rows before each, (rows + 1,) int64 on the device.
+
+    pace: rate, gain, blind and longest of formulas.chunk_count.
+    """
+    rows = flags.size
+    counts = steps.empty((min(PARTS, rows + 1), -(-(rows + 1) // min(PARTS, rows + 1))), np.int64)
+    steps.run("count_chunks", starts, flags, *pace, counts.reshape(counts.size))
+    parts, before = steps.scan_parts(counts), steps.empty(rows + 1, np.int64)
+    steps.run("add_parts", counts.reshape(counts.size), parts, before)
+    return before

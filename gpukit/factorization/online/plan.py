@@ -1,0 +1,101 @@
+"""Options of an update, the part of the history that it replays, and its learning rates.
+
+Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/factorization.md lists the alternatives.
+"""
+
+import math
+from typing import Literal, NamedTuple, get_args
+
+from gpukit.base import check_choice, check_real
+
+Rows = Literal["move", "frozen"]
+Hashes = Literal["recount", "kept"]
+ROWS, HASHES = get_args(Rows), get_args(Hashes)
+MOST_REPLAY = 1e9
+SHRINKAGE = 0.5  # factor of the factors before an epoch over the whole history
+GROWTH_POWER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
+EPOCH_SHARE, MOST_EPOCHS = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
+LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_RATE
+# The first of them starts where the rate is still LATE_RATE of the initial one: at a hundred million ratings the last
+# epochs have 0.005 of the first rate, and rows would not move.
+LATE_RATE = 0.45
+GROWTH_PART = 25  # the whole history is replayed once it has grown by a GROWTH_PART-th since the last time
+
+
+class Options(NamedTuple):
+    """Options of partial_fit.
+
+    rows: 'move' trains all rows, 'frozen' leaves rows with earlier ratings unchanged. hashes: 'recount' uses the whole
+    history, 'kept' leaves the neighbours of earlier items unchanged. duplicates: rule for repeated pairs. replay:
+    earlier ratings trained per new one; None: chosen. widen_scale: accept ratings outside the model's scale.
+    """
+
+    rows: str = "move"
+    hashes: str = "recount"
+    duplicates: str = "last"
+    replay: float | None = None
+    widen_scale: bool = False
+
+    @property
+    def may_retrain(self):
+        """Return True if rows and neighbours may change and replay is open."""
+        return self == self._replace(rows="move", hashes="recount", replay=None)
+
+
+class Replay(NamedTuple):
+    """share: fraction of the earlier ratings to replay; epochs: epoch numbers that set the learning rates."""
+
+    share: float
+    epochs: tuple
+
+    @property
+    def is_whole(self):
+        """Return True if the whole history is replayed."""
+        return self.share == 1.0
+
+
+def check_options(rows, hashes, duplicates, replay, widen_scale=False):
+    """Return the Options; raise ParameterError for values out of bounds."""
+    from gpukit.ratings.repeats import RULES
+
+    if replay is not None:
+        replay = check_real("replay", replay, 0.0, MOST_REPLAY)
+    return Options(
+        check_choice("rows", rows, ROWS),
+        check_choice("hashes", hashes, HASHES),
+        check_choice("duplicates", duplicates, RULES),
+        replay,
+        check_choice("widen_scale", widen_scale, (False, True)),
+    )
+
+
+def plan_replay(replay, before, now, settled, plan):
+    """Return the Replay of an update.
+
+    replay: earlier ratings per new one; None: none, or all of them when due. before, now: number of ratings before and
+    after the update; settled: their number at the last epoch over the whole history; plan: a training's
+    settings.Settings.
+    """
+    new = max(now - before, 1)
+    due = replay is None and has_grown(settled, now)
+    replay = 0.0 if replay is None else replay
+    if due or replay * new >= before:
+        count = max(1, min(round(EPOCH_SHARE * plan.epochs), MOST_EPOCHS))
+        return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))
+    return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
+
+
+def has_grown(settled, now):
+    """Return True if the growth from `settled` ratings is at least a GROWTH_PART-th of those now."""
+    return (now - settled) * GROWTH_PART >= now
+
+
+def late_epochs(epochs, annealing):
+    """Return the last LATE_EPOCHS epochs, moved to where the rate is still LATE_RATE times the first.
+
+    annealing: factor of the rate per epoch, 1 if the rate falls otherwise.
+    """
+    first, count = max(0, epochs - LATE_EPOCHS), min(LATE_EPOCHS, epochs)
+    if annealing < 1:
+        first = min(first, math.log(LATE_RATE) / math.log(annealing))
+    return tuple(first + number for number in range(count))

@@ -1,0 +1,221 @@
+"""CPU twins of kernels.py, with the same names and order of arguments."""
+
+import numpy as np
+
+from gpukit._jit import njit
+from gpukit.factorization.model.formulas import first_factor
+from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
+from gpukit.factorization.online.formulas import ASIDE, KNOWN, chunk_count, field
+from gpukit.primitives.search import lower_bound, upper_bound
+from gpukit.scheduler import by_block
+
+U8, U32, U64, I64 = np.uint8, np.uint32, np.uint64, np.int64
+PARTS = 16  # of the ratings, processed concurrently
+TILE = 1 << 14
+
+
+@njit
+def mark_new(rows, first, seen):
+    """Twin of kernels.mark_new; one thread, because starting others takes longer than a million rows.
+
+    Without a branch: for old and new rows in random order, mispredictions would take ten times as long as the rest.
+    """
+    for t in range(rows.size):
+        place = np.int64(rows[t]) - first + 1
+        is_wrong = (rows[t] < 0) | (place >= seen.size)
+        seen[max(place, 0) * (1 - is_wrong)] |= U8((place > 0) | is_wrong)
+
+
+@njit
+def rename_new(rows, first, names, renamed):
+    """Twin of kernels.rename_new."""
+    for t in range(rows.size):
+        renamed[t] = names[rows[t] - first] if rows[t] >= first else rows[t]
+
+
+@by_block(lambda firsts: firsts.size)
+def _find_levels(start, stop, values, levels, codes, firsts):
+    """Write the codes of all parts; firsts[part]: position of its first value that is not a level."""
+    for part in range(start, stop):
+        for t in range(values.size * part // PARTS, values.size * (part + 1) // PARTS):
+            at = lower_bound(levels, values[t], 0, levels.size)
+            is_level = at < levels.size and levels[min(at, levels.size - 1)] == values[t]
+            codes[t] = at if is_level else 0
+            if not is_level:
+                firsts[part] = min(firsts[part], t)
+
+
+def find_levels(values, levels, codes, missing):
+    """Twin of kernels.find_levels."""
+    firsts = np.full(PARTS, values.size)
+    _find_levels(values, levels, codes, firsts)
+    missing[0] = min(missing[0], firsts.min())
+
+
+@by_block(lambda counts: counts.size)
+def _find_pairs(start, stop, keys, user_shift, item_shift, item_width, level_width, history, at, marked, counts):
+    """Write the places and marks of all parts; counts[part]: number of its pairs in the history."""
+    last, items, codes = history.indptr.size - 2, history.items, history.codes
+    for part in range(start, stop):
+        counts[part] = 0
+        for k in range(keys.size * part // PARTS, keys.size * (part + 1) // PARTS):
+            user, item = min(I64(keys[k] >> U64(user_shift)), last), I64(field(keys[k], item_shift, item_width))
+            end = history.indptr[user + 1]
+            place = lower_bound(items, item, history.indptr[user], end)
+            at[k], mark = place, U64(0)
+            if place < end and items[place] == item:
+                mark = ASIDE if codes[place] == field(keys[k], 0, level_width) + U64(1) else KNOWN
+                counts[part] += 1
+            marked[k] = keys[k] | mark
+
+
+def find_pairs(keys, user_shift, item_shift, item_width, level_width, history, at, marked, known):
+    """Twin of kernels.find_pairs."""
+    counts = np.empty(PARTS, np.int64)
+    _find_pairs(keys, user_shift, item_shift, item_width, level_width, history, at, marked, counts)
+    known[0] += counts.sum()
+
+
+@by_block(lambda keys: keys.size)
+def correct_codes(start, stop, keys, at, level_width, codes, before):
+    """Twin of kernels.correct_codes."""
+    mask = (U64(1) << U64(level_width)) - U64(1)
+    for i in range(stop - start):
+        k = start + i
+        key = keys[k] & ~(ASIDE | KNOWN)
+        before[k] = (key & ~mask) | U64(codes[at[k]] - 1)
+        codes[at[k]] = U8((key & mask) + U64(1))
+
+
+@by_block(lambda items: -(-items.size // TILE))
+def _insert_old(start, stop, items, codes, keys, at, all_items, all_codes):
+    """Copy old ratings; each tile looks up its first new rating once."""
+    for tile in range(start, stop):
+        first, last = tile * TILE, min((tile + 1) * TILE, items.size)
+        before = upper_bound(at, U32(first), 0, keys.size)
+        for t in range(first, last):
+            while before < keys.size and at[before] <= t:
+                before += 1
+            all_items[t + before], all_codes[t + before] = items[t], codes[t]
+
+
+@by_block(lambda keys: keys.size)
+def _insert_new(start, stop, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """Copy new ratings."""
+    for i in range(stop - start):
+        k = start + i
+        all_items[I64(at[k]) + k] = field(keys[k], item_shift, item_width)
+        all_codes[I64(at[k]) + k] = U8(field(keys[k], 0, level_width) + U64(1))
+
+
+def insert_records(items, codes, keys, at, item_shift, item_width, level_width, all_items, all_codes):
+    """Twin of kernels.insert_records."""
+    _insert_old(items, codes, keys, at, all_items, all_codes)
+    _insert_new(keys, at, item_shift, item_width, level_width, all_items, all_codes)
+
+
+@njit
+def add_starts(before, added, out):
+    """Twin of kernels.add_starts."""
+    for r in range(out.size):
+        out[r] = before[min(r, before.size - 1)] + added[r]
+
+
+@njit
+def flag_rows(before, added, fresh, rated):
+    """Twin of kernels.flag_rows."""
+    end = before.size - 1
+    for r in range(fresh.size):
+        had = before[min(r + 1, end)] > before[min(r, end)]
+        has = added[r + 1] > added[r]
+        fresh[r], rated[r] = has and not had, has or had
+
+
+@by_block(lambda keys: keys.size)
+def mark_fixed(start, stop, keys, user_shift, item_shift, item_width, users, items, marked):
+    """Twin of kernels.mark_fixed."""
+    for i in range(stop - start):
+        k = start + i
+        moves = users[keys[k] >> U64(user_shift)] or items[field(keys[k], item_shift, item_width)]
+        marked[k] = keys[k] if moves else keys[k] | ASIDE
+
+
+@by_block(lambda base: base.size)
+def read_base(start, stop, table, base):
+    """Twin of kernels.read_base."""
+    at = table.shape[1] - EXTRA + BASE
+    for k in range(stop - start):
+        r = start + k
+        base[r] = table[r, at]
+
+
+@by_block(lambda flags: flags.size)
+def fresh_means(start, stop, starts, others, codes, z, other_bias, damping, flags, bias):
+    """Twin of kernels.fresh_means."""
+    for row in range(start, stop):
+        if flags[row]:
+            total = 0.0
+            for t in range(starts[row], starts[row + 1]):
+                total += np.float64(z[codes[t]]) - other_bias[others[t]]
+            bias[row] = total / (starts[row + 1] - starts[row] + damping)
+
+
+@njit
+def begin_row(base, biased, n_factors, seed_key, row, out):
+    """Twin of kernels.begin_row."""
+    own = np.float32(base[row])
+    out[:] = 0
+    for f in range(n_factors if own != 0 else 0):
+        out[f] = first_factor(seed_key, U64(row * n_factors + f))
+    out[out.size - EXTRA + BASE] = own
+    out[out.size - EXTRA + BIAS] = own if biased else np.float32(0)
+
+
+@by_block(lambda flags: flags.size + 1)
+def begin_rows(start, stop, table, flags, starts, base, biased, n_factors, seed_key, fixed_squares, work):
+    """Twin of kernels.begin_rows."""
+    squares = table.shape[1] - EXTRA + SQUARES
+    for r in range(start, stop):
+        if r == flags.size:
+            work[r] = 0
+        elif flags[r]:
+            begin_row(base, biased, n_factors, seed_key, r, work[r])
+            work[r, squares] = starts[r + 1] - starts[r]
+        else:
+            work[r] = table[r]
+            work[r, squares] = fixed_squares
+
+
+@by_block(lambda flags: flags.size)
+def take_flagged(start, stop, source, flags, out):
+    """Twin of kernels.take_flagged."""
+    for r in range(start, stop):
+        if flags[r]:
+            out[r] = source[r]
+
+
+@njit
+def most_rated(starts, flags, most):
+    """Twin of kernels.most_rated."""
+    for r in range(flags.size):
+        if flags[r]:
+            most[0] = max(most[0], starts[r + 1] - starts[r])
+
+
+@by_block(lambda chunks: chunks.size)
+def count_chunks(start, stop, starts, flags, rate, gain, blind, longest, chunks):
+    """Twin of kernels.count_chunks."""
+    for k in range(stop - start):
+        r = start + k
+        count = starts[r + 1] - starts[r] if r < flags.size else 0
+        steps = rate if r < flags.size and flags[r] else 0.0
+        chunks[r] = chunk_count(count, steps, gain, blind, longest)
+
+
+@by_block(lambda out: out.size)
+def add_parts(start, stop, within, parts, out):
+    """Twin of kernels.add_parts."""
+    share = within.size // parts.size
+    for k in range(stop - start):
+        r = start + k
+        out[r] = within[r] + parts[r // share]

@@ -1,0 +1,130 @@
+"""Retraining by an update of a model that outgrew its settings.
+
+The update reports it.
+"""
+
+import copy
+
+import numpy as np
+import pytest
+
+from factorization.inputs import make, planted, same_state
+from gpukit.errors import DataError
+from gpukit.factorization import LSHMF, MatrixFactorization, settings
+from gpukit.factorization.online import retrain, update_log
+from gpukit.factorization.online.plan import Options
+from gpukit.persist import load_model
+from gpukit.ratings import Ratings
+
+KNOWN = 50, 24
+
+
+def cut(*shares):
+    """Return ratings of the first users and items, and parts.
+
+    Parts are the others, given as multiples of the first number.
+    """
+    whole = planted(60, 30, 0.5, seed=2)
+    rest = np.random.default_rng(0).permutation(len(whole))
+    first = rest[(whole.users[rest] < KNOWN[0]) & (whole.items[rest] < KNOWN[1])][:200]
+    old = whole.take(first)
+    old = Ratings(old.users, old.items, old.values, whole.user_ids[: KNOWN[0]], whole.item_ids[: KNOWN[1]])
+    others, parts = np.setdiff1d(rest, first)[::-1], []
+    for share in shares:
+        parts.append(whole.take(others[: int(share * len(first))]))
+        others = others[int(share * len(first)) :]
+    return old, parts
+
+
+def fitted(model=MatrixFactorization):
+    return make(model, n_epochs=2, n_factors=4).fit(cut()[0])
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_it_is_what_fit_makes_of_all_ratings(model):
+    old, (part,) = cut(1.0)
+    before = make(model, n_epochs=2, n_factors=4).fit(old)
+    state, users = before._state, len(before.user_ids_)
+    updated = copy.copy(before).partial_fit(part)
+    columns = (np.concatenate([getattr(one, name) for one in (old, part)]) for name in ("users", "items", "values"))
+    whole = Ratings(*columns, part.user_ids, part.item_ids)
+    expected = make(model, n_epochs=2, n_factors=4).fit(whole.take(np.lexsort((whole.items, whole.users))))
+    assert same_state(updated, expected) and updated._scale == expected._scale != before._scale
+    assert before._state is state and not hasattr(before, "updates_") and len(before.user_ids_) == users
+    (entry,) = updated.updates_
+    assert entry["rows"] == update_log.RETRAINED and entry["ratings"] == len(part) and entry["settled"] == 400
+    assert entry["walked"] == 800 and entry["seconds"] == updated.timings_
+    new = (len(np.setdiff1d(mine, known)) for mine, known in ((part.users, old.users), (part.items, old.items)))
+    assert (entry["users"], entry["items"]) == tuple(new)
+
+
+@pytest.mark.usefixtures("as_of_many")
+def test_it_is_counted_from_the_last_time():
+    """Small parts add up; ratings before a training do not count."""
+    model, (_, parts) = fitted(), cut(0.5, 0.4, 0.1, 0.9, 0.6)
+    for part in parts:
+        model.partial_fit(part)
+    assert [entry["rows"] for entry in model.updates_] == ["move", "move", "anew", "move", "move"]
+    assert update_log.count_when_chosen(model.updates_, len(model._rated.items)) == 400
+
+
+def test_few_are_retrained_where_all_would_be_replayed():
+    """Growth by a twenty-fifth, in any number of parts."""
+    model, (_, parts) = fitted(), cut(0.03, 0.015, 0.03, 0.05)
+    for part in parts:
+        model.partial_fit(part)
+    assert [entry["rows"] for entry in model.updates_] == ["move", "anew", "move", "anew"]
+
+
+def test_few_and_many(monkeypatch):
+    model, (part,) = fitted(), cut(0.5)[1]
+    for few, due in ((300, True), (299, False)):
+        monkeypatch.setattr(retrain, "FEW", few)
+        assert retrain.is_due(model, len(part), Options()) == due
+
+
+@pytest.mark.parametrize("how", [{"rows": "frozen"}, {"replay": 1.0}, {"hashes": "kept"}])
+def test_what_is_asked_for_is_done(how):
+    model = fitted().partial_fit(cut(1.5)[1][0], **how)
+    assert model.updates_[-1]["rows"] == how.get("rows", "move")
+
+
+def test_known_pairs_go_by_the_rule():
+    model, (old, (part,)) = fitted(), cut(1.2)
+    columns = {name: np.concatenate((getattr(part, name), getattr(old, name)[:3])) for name in ("users", "items")}
+    again = part.with_columns(
+        **columns,
+        values=np.append(part.values, np.where(old.values[:3] > 3, old.values[:3] - 0.5, old.values[:3] + 0.5)).astype(
+            np.float32
+        ),
+    )
+    state = model._state
+    with pytest.raises(DataError, match="already"):
+        model.partial_fit(again, duplicates="error")
+    assert model._state is state and not hasattr(model, "updates_")
+    model.partial_fit(again)
+    entry = model.updates_[-1]
+    assert entry["rows"] == "anew" and entry["corrected"] == 3 and len(model._rated.items) == len(old) + len(part)
+
+
+def test_a_file_keeps_what_was_done(tmp_path):
+    model = fitted().partial_fit(cut(1.0)[1][0])
+    model.save(tmp_path / "m.gpukit")
+    assert load_model(tmp_path / "m.gpukit").updates_ == model.updates_
+
+
+@pytest.mark.parametrize("change", [{}, {"regularization": 0.21}, {"n_epochs": 5}])
+def test_what_is_usual_grows_with_the_ratings(change):
+    """Chosen epochs and regularization stay; defaults follow the number of ratings."""
+    old, parts = cut(0.5)
+    model = MatrixFactorization(n_factors=4, device="cpu").fit(old)
+    then = settings.check(model, len(old))
+    model.chosen_ = {**model.chosen_, "n_epochs": then.epochs, "regularization": then.regularization, **change}
+    model.chosen_["biases"] = "learned"
+    for _ in range(2):
+        now = settings.of_model(model, 10**8)
+        expected = settings.check(model, 10**8) if not change else then
+        named = {"n_epochs": expected.epochs, "regularization": expected.regularization, **change}
+        assert {"n_epochs": now.epochs, "regularization": now.regularization} == named
+        model.partial_fit(parts[0], rows="frozen")  # the settings remain those for fewer ratings
+    assert settings.check(model, 10**8).regularization != then.regularization
