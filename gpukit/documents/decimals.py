@@ -23,23 +23,6 @@ def at_line_end(buffer, at):
     return buffer[at] == NEWLINE or (buffer[at] == RETURN and buffer[at + 1] == NEWLINE)
 
 
-@njit
-def decimal(buffer, start, stop):
-    """Return float32(float(text)) of [start, stop), NaN if undecided.
-
-    NaN also marks text that is no decimal; the caller resolves both. The slow path is for mantissas above 15 digits and
-    for exponents: a float64 with a relative error below 2**-49 rounds to the same float32 as the nearest one unless a
-    boundary between two float32 is that close.
-    """
-    value = number(buffer, start, stop)
-    if abs(value) <= FLOAT32_MAX:
-        return np.float32(value)
-    value = _nearly(buffer, start, stop)
-    if abs(value) < 0.999 * FLOAT32_MAX and np.float32(value * BELOW) == np.float32(value * ABOVE):
-        return np.float32(value)
-    return np.float32(np.nan)
-
-
 @njit(fastmath=False)
 def double(buffer, start, stop):
     """Return float(text) of [start, stop), NaN if undecided.
@@ -80,23 +63,6 @@ def _product(a, b):
     a_high, b_high = big_a - (big_a - a), big_b - (big_b - b)
     a_low, b_low = a - a_high, b - b_high
     return rounded, ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@njit
-def _nearly(buffer, start, stop):
-    """Return the number in [start, stop) with a relative error of 2**-50.
-
-    NaN for no decimal or a huge exponent.
-    """
-    mantissa, scale, kind = _mantissa(buffer, start, stop)
-    if kind == NO_DECIMAL or abs(scale) > 66:
-        return np.nan
-    value = np.float64(mantissa)
-    while scale != 0:
-        step = min(abs(scale), 22)
-        value = value * POWERS[step] if scale > 0 else value / POWERS[step]
-        scale += -step if scale > 0 else step
-    return -value if buffer[start] == MINUS else value
 
 
 @njit

@@ -135,4 +135,4 @@ def _fill(table, X, offsets, null):
         )
     X[missing] = parse.NULL if null == parse.NULL_KEPT else 0
     if null == parse.NULL_KEPT:
-        parse.fill_dense(X, offsets)
+        parse.fill_nulls(X, offsets)

@@ -116,7 +116,7 @@ class _Table:
         """Return all rows as Documents."""
         offsets, qids = queries_of(np.concatenate(self.qids), self.place)
         if self.nulls and self.null == parse.NULL_KEPT:
-            parse.fill_dense(self.X, offsets)
+            parse.fill_nulls(self.X, offsets)
         comments = np.concatenate(self.comments) if self.comments else None
         weights = weights_of(np.concatenate(self.weights), offsets, qids, self.place) if self.weights else None
         y = as_labels(f"{self.source.name}: label", np.concatenate(self.labels))

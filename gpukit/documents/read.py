@@ -200,7 +200,7 @@ def _read_text(stream, groups, null, n_features, dtype):
     X = assembled(builder, _width(builder.largest, n_features, stream.name))
     offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
     if builder.nulls and null == parse.NULL_KEPT:
-        _fill_nulls(X, offsets)
+        parse.fill_nulls(X, offsets)
     return Documents(X, builder.joined_labels(), offsets, qids, builder.joined_comments())
 
 
@@ -268,14 +268,6 @@ def _sparse(builder, n):
         parse.gather(features, indptr[start:end], columns, data)
         end = start
     return csr_matrix((data, columns, indptr), shape=(builder.rows, n))
-
-
-def _fill_nulls(X, offsets):
-    if isinstance(X, np.ndarray):
-        parse.fill_dense(X, offsets)
-    else:
-        different, columns = np.unique(X.indices, return_inverse=True)
-        parse.fill_sparse(X.data, columns, X.indptr, offsets, len(different))
 
 
 def _groups(paths, name, rows):
