@@ -40,7 +40,7 @@ def write_letor(documents: Documents, path: PathLike) -> None:
     features or ambiguous names as Parquet; DataError for query ids and comments that text cannot hold, and if path is
     not writable.
     """
-    from gpukit.documents.parquet import write_parquet
+    from gpukit.documents.tables import write_parquet
 
     writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": _write_text}
     suffix = check_copy(path)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gpukit.base import check_choice, check_integer
-from gpukit.documents import copies, delimited, parquet, parse
-from gpukit.documents.columns import places_of, taken
+from gpukit.documents import copies, parse, tables
 from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
+from gpukit.documents.tables import places_of, taken
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.blank_lines import without_blank_end
@@ -54,7 +54,7 @@ def read_letor(
         LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; the name of a pipe, '-' for standard input, or an
         open Source. Also a file without query ids if FILE.query or FILE.group next to it has the number of documents of
         each query, one per line (LightGBM, XGBoost; the ids are then 1 to m); Parquet with columns label, qid and
-        features (see parquet.py; a missing value is NULL); csv with such a header (delimited.py); a binary copy (.gkl).
+        features (a missing value is NULL); csv with such a header; a binary copy (.gkl).
         FILE.weight next to it is read if it has one weight per query; otherwise a UserWarning gives the reason.
     null : {'error', 'zero', 'min'}
         Replacement of the token NULL; 'min' is the smallest value of the feature in the query (LETOR's min.txt), 0 if
@@ -107,11 +107,11 @@ def _read(source, null, n_features, dtype):
         documents = copies.read_gkl(source)
         return documents if dtype is None else _converted(documents, dtype, source.name)
     if source.format == "parquet":
-        return parquet.read_parquet(source, null, dtype)
+        return tables.read_parquet(source, null, dtype)
     stream = source.stream()
     head = stream.text_head()
-    if not _has_qids(head) and delimited.is_table(head):
-        return delimited.read_table(stream.whole(), stream.name, null, dtype)
+    if not _has_qids(head) and tables.is_csv(head):
+        return tables.read_csv(stream.whole(), stream.name, null, dtype)
     return _read_text(stream, find_companions(source.path, GROUPS), null, n_features, dtype)
 
 
@@ -171,9 +171,9 @@ def is_letor(path):
         if source.format == "gkl" or find_companions(source.path, GROUPS):
             return True
         if source.format == "parquet":
-            return parquet.is_documents(source)
+            return tables.is_parquet(source)
         head = b"" if source.compression == "zip" else source.stream().head()
-        return _has_qids(head) or delimited.is_table(head)
+        return _has_qids(head) or tables.is_csv(head)
 
 
 def find_companions(path, suffixes):
