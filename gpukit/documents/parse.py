@@ -11,7 +11,8 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.documents.decimals import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, double, number
+from gpukit.base.arrays import EXACT
+from gpukit.documents.decimals import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, double
 from gpukit.scheduler import by_block
 
 # Problems of a line other than invalid numbers.
@@ -103,7 +104,8 @@ def _parse_range(buffer, at, end, rule, row, token, lines, report):
 def _parse_head(buffer, at, rule, row, lines, report):
     """Parse a line's label and query id; return the next position."""
     stop = _token_end(buffer, at)
-    lines.labels[row] = number(buffer, at, stop)
+    label = double(buffer, at, stop)
+    lines.labels[row] = label if abs(label) <= EXACT else np.nan  # larger labels may be whole numbers of int64
     report[OPEN] += np.isnan(lines.labels[row])
     at = _blanks(buffer, stop)
     if not rule.has_qids:
