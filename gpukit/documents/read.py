@@ -141,24 +141,42 @@ def _weighted(documents, path, name):
 
     If the file has other weights, return them unchanged with a warning.
     """
-    lines = [(number, word) for number, line in _lines_of(path, "a weight a query") if (word := line.strip())]
+    words = _words_in(path, "a weight, a finite number from 0 up", _is_weight)
     queries, rows = len(documents.qids), len(documents.y)
     why = None
     if documents.weights is not None:
         why = f"{name} has weights of its own"
-    elif len(lines) != queries:
-        each = "one a document; " if len(lines) == rows else ""
-        why = f"it has {len(lines):,} values ({each}a weight is a query's, and {name} has {queries:,} queries)"
+    elif len(words) != queries:
+        each = "one a document; " if len(words) == rows else ""
+        why = f"it has {len(words):,} values ({each}a weight is a query's, and {name} has {queries:,} queries)"
     if why is not None:
         warnings.warn(f"{path} is not read: {why}.", stacklevel=3)
         return documents
-    weights = np.empty(queries)
-    for at, (number, word) in enumerate(lines):
-        text = decoded(word)
-        if not is_number(text, finite=False) or not 0 <= float(text) < np.inf:
-            raise DataError(f"{path}, line {number:,}: {shown(text)} is not a weight, a finite number from 0 up.")
-        weights[at] = float(text)
-    return documents._replace(weights=weights)
+    return documents._replace(weights=np.array(list(map(float, words))))
+
+
+def _is_weight(word):
+    return is_number(word, finite=False) and 0 <= float(word) < np.inf
+
+
+def _is_count(word):
+    return word.isdecimal() and len(word) <= MOST_DIGITS and int(word) > 0
+
+
+def _words_in(path, what, is_valid):
+    """Return the lines [str] of a small text file with a number per line.
+
+    what: its name, for the DataError with the first line that is_valid rejects.
+    """
+    with sources.opened(path, f"{what}, a line each") as source:
+        stream = source.stream()
+        stream.text_head()
+        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+    words = [(number, word) for number, line in enumerate(lines, 1) if (word := line.strip())]
+    for number, word in words:
+        if not is_valid(word):
+            raise DataError(f"{path}, line {number:,}: {shown(word)} is not {what}.")
+    return [word for _, word in words]
 
 
 def is_letor(path):
@@ -288,27 +306,4 @@ def _groups(paths, name, rows):
 
 
 def _counts(path):
-    """Return the document counts in a file's lines, [int]."""
-    counts = []
-    for number, line in _lines_of(path, "the number of documents of each query, a line each"):
-        word = line.strip()
-        if not word:
-            continue
-        large = word.isdigit() and len(word) > MOST_DIGITS
-        if large or not word.isdigit() or int(word) == 0:
-            why = "has too many digits for" if large else "is not"
-            raise DataError(f"{path}, line {number:,}: {shown(decoded(word))} {why} a number of documents (1 or more).")
-        counts.append(int(word))
-    return counts
-
-
-def _lines_of(path, what):
-    """Yield (number from 1, line) of a small text file.
-
-    what: its expected content, for messages.
-    """
-    with sources.opened(path, what) as source:
-        stream = source.stream()
-        stream.text_head()
-        lines = stream.whole().removeprefix(sources.BOM).split(b"\n")
-    yield from enumerate(lines, start=1)
+    return list(map(int, _words_in(path, "a number of documents (1 or more, at most 18 digits)", _is_count)))

@@ -14,6 +14,7 @@ from gpukit.base import check_choice, check_integer, check_real
 from gpukit.errors import ParameterError
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.basis import LARGEST_DENSE, fourier_basis
+from gpukit.graphs.convert import check_slice
 from gpukit.graphs.planted import VERTICES, ego_edges, random_edges
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.streams import NumpySynth
@@ -50,7 +51,7 @@ def synth_graph(
     the same. Raises ParameterError, DataError.
     """
     check_choice("dtype", dtype, ("float32", "float64"))
-    shape, rank = _shape(shape), check_integer("rank", rank, 1)
+    shape, rank = check_slice(shape, "shape"), check_integer("rank", rank, 1)
     if rank > min(shape):
         raise ParameterError(f"rank must be at most the smaller side of a slice, {min(shape)}; got {rank}.")
     missing = check_real("missing", missing, 0.0, 1.0)
@@ -65,14 +66,6 @@ def synth_graph(
 
 def _stream(seed, stream):
     return np.random.default_rng([seed, stream])
-
-
-def _shape(shape):
-    try:
-        m, n = shape
-    except (TypeError, ValueError):
-        raise ParameterError(f"shape must be (m, n), the sides of a slice; got {shape!r}.") from None
-    return check_integer("m of shape", m, 1), check_integer("n of shape", n, 1)
 
 
 def _graph(like, vertices, seed):

@@ -50,7 +50,8 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     table = path if isinstance(path, Table) else open_table(path)
     found, frame = columns_of(table, known_of(ids), count, layout, columns)
     if found.layout == "long":
-        long = long_of(table, found, frame, numbered(count) if ids is None else ids if count is not None else None)
+        known = None if count is None else np.arange(count) if ids is None else ids
+        long = long_of(table, found, frame, known)
         refuse_others(table, long, count, ids)
         return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
     warn_of_kept(table, found)
@@ -65,11 +66,6 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
 def known_of(ids):
     """Return the labels of vertices as a set of str."""
     return frozenset() if ids is None else frozenset(map(str, ids))
-
-
-def numbered(count):
-    """Return the ids of unlabelled vertices, None without a graph."""
-    return None if count is None else np.arange(count)
 
 
 def times_of(table, frame, found):

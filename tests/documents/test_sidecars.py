@@ -26,7 +26,7 @@ def test_counts_of_documents(plain, suffix):
 
 
 @pytest.mark.parametrize(
-    "word, why", [("9" * 30, "too many digits"), ("two", "is not a number"), ("0", "is not a num")]
+    "word, why", [("9" * 30, "at most 18 digits"), ("two", "is not a number"), ("0", "is not a num")]
 )
 def test_counts_that_are_none(plain, word, why):
     plain.with_name("a.txt.group").write_text(f"2\n{word}\n")
