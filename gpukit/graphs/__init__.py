@@ -12,10 +12,11 @@
 | labels.py                | data frames aligned with the vertices by label                            |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | text.py, table.py        | edge lists, adjacencies and tables of values in text and Parquet          |
-| columns.py, moments.py   | column roles by name; parsing of times in tables                          |
+| columns.py               | column roles by name                                                      |
+| time_parsing.py          | times of tables, in any spelling                                          |
 | completed.py             | write the input table with imputed values                                 |
 | graph_builders.py        | graphs from coordinates, distances, or correlations of series             |
-| synth.py, planted.py     | synthetic tensors as in the paper; synthetic graphs                       |
+| synth.py                 | synthetic tensors as in the paper; synthetic graphs                       |
 | constants.py             | constants that decide results, with their sources                         |
 """
 

@@ -11,7 +11,7 @@ import numpy as np
 from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.constants import REPEATED
-from gpukit.graphs.moments import DATE, are_dates, are_years
+from gpukit.graphs.time_parsing import DATE, are_dates, are_years
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import MISSING
 from gpukit.io.words import comma_error, is_number, shown
@@ -48,10 +48,13 @@ WHOLEST = 2.0**53  # smaller whole floats are exact
 class Columns(NamedTuple):
     """Roles of the columns of a table, by position.
 
-    header  True if its first line names them layout  'long' (a line is a reading), or what a sensor is: 'columns' or
-    'rows' time    time columns, which are combined; empty for 'rows'; order: see moments.seconds, None if the roles are
-    detected labels  'long': the sensor column; 'rows': columns of the lines' labels values  columns of readings kept
-    other columns, which a warning names
+    header  True if the first line names the columns
+    layout  'long' (a line is a reading), or the side of the sensors: 'columns' or 'rows'
+    time    time columns, which are combined; empty for 'rows'
+    labels  'long': the sensor column; 'rows': the columns of the lines' labels
+    values  columns of readings
+    order   see time_parsing.seconds; None if the roles are detected
+    kept    other columns, which a warning names
     """
 
     header: bool

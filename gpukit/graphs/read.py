@@ -16,10 +16,10 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced
 from gpukit.graphs.labels import listed
-from gpukit.graphs.moments import check_times, read_times
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
+from gpukit.graphs.time_parsing import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
 from gpukit.io.words import shown

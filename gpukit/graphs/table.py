@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.graphs import moments
+from gpukit.graphs import time_parsing
 from gpukit.graphs.column_types import (
     BOOLEAN,
     FLOAT,
@@ -72,12 +72,13 @@ def times_of(table, frame, found):
     """Return the times of a wide table as (T,) int64 seconds, or None."""
     if found.layout == "rows":
         head = sensors_of(table, found)
-        return moments.seconds(head, found.order) if moments.are_dates(head) or moments.are_years(head) else None
+        has_times = time_parsing.are_dates(head) or time_parsing.are_years(head)
+        return time_parsing.seconds(head, found.order) if has_times else None
     if not found.time:
         return None
     columns = [words_of(frame[at]).tolist() for at in found.time]
     name = table.first[found.time[0]] if found.header else None
-    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or moments.are_dates(columns[0]):
+    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or time_parsing.are_dates(columns[0]):
         return seconds_of(columns, found.order, lambda row: place_of(table, row))
     return None
 
@@ -88,11 +89,11 @@ def seconds_of(columns, order, place):
     None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
     place: function that describes a row.
     """
-    found = moments.together(columns, order)
-    if found is not None or (len(columns) == 1 and moments.together([columns[0][:1]], order) is None):
+    found = time_parsing.together(columns, order)
+    if found is not None or (len(columns) == 1 and time_parsing.together([columns[0][:1]], order) is None):
         return found
     rows = list(zip(*columns))
-    row = next((at for at, row in enumerate(rows) if moments.together([[one] for one in row], order) is None), 0)
+    row = next((at for at, row in enumerate(rows) if time_parsing.together([[one] for one in row], order) is None), 0)
     raise DataError(
         f"{place(row)}: {shown(' '.join(rows[row]))} is no time like the others. Correct or remove the line."
     )
@@ -190,7 +191,7 @@ def times(table, frame, found):
     seconds = seconds_of(columns, found.order, lambda row: place_of(table, first[row]))
     if seconds is None:
         return places, list(spelled), None
-    keys = np.array(list(map(float, spelled))) if moments.is_seconds(list(spelled)) else seconds
+    keys = np.array(list(map(float, spelled))) if time_parsing.is_seconds(list(spelled)) else seconds
     order = np.argsort(keys, kind="stable")
     return ranks(keys)[places], [spelled[at] for at in order], seconds[order]
 
