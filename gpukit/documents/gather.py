@@ -109,18 +109,15 @@ class DocumentsBuilder:
 
         int64 if all labels are whole numbers of int64 and one exceeds 2^53.
         """
-        y = np.concatenate(self.labels)
-        large = any(abs(label) > EXACT for label in self.whole.values())
-        if not large or not all(-(2**63) <= label < 2**63 for label in self.whole.values()):
+        y, whole = np.concatenate(self.labels), self.whole.values()
+        rest = y.copy()
+        rest[list(self.whole)] = 0
+        are_whole = all(-(2**63) <= label < 2**63 for label in whole) and (rest == np.floor(rest)).all()
+        if not any(abs(label) > EXACT for label in whole) or not are_whole or (np.abs(rest) >= 2.0**63).any():
             return y
-        rows = np.array(list(self.whole))
-        rest = np.delete(y, rows)
-        if (rest != np.floor(rest)).any() or (np.abs(rest) >= 2.0**63).any():
-            return y
-        y[rows] = 0
-        y = y.astype(np.int64)
-        y[rows] = list(self.whole.values())
-        return y
+        exact = rest.astype(np.int64)
+        exact[list(self.whole)] = list(whole)
+        return exact
 
     def joined_comments(self):
         """Return comments (l,) str, or None if no line has one."""

@@ -49,17 +49,9 @@ def kept(lines):
 
 def empty_lines(rows, tokens, dtype):
     """Return uninitialized Lines for rows and tokens; dtype: of the values."""
-    counts = [np.empty(rows, dtype=np.int64) for _ in range(4)]
-    return Lines(
-        np.empty(rows),
-        counts[0],
-        counts[1],
-        np.empty((rows, 4), dtype=np.int64),
-        counts[2],
-        counts[3],
-        np.empty(tokens, dtype=np.int32),
-        np.empty(tokens, dtype=dtype),
-    )
+    starts, numbers, begins, counts = np.empty((4, rows), np.int64)
+    indices, values = np.empty(tokens, np.int32), np.empty(tokens, dtype)
+    return Lines(np.empty(rows), starts, numbers, np.empty((rows, 4), np.int64), begins, counts, indices, values)
 
 
 @by_block(lambda bounds: len(bounds) - 1, heavy=True)

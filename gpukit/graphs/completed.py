@@ -1,5 +1,6 @@
 """Write the input table with imputed values in its layout."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
@@ -136,17 +137,11 @@ def _write_text(path, table, found, out):
         file.writelines(f"{line}\n" for line in decoded(table.blank_end).splitlines() if line)
         file.flush()
         comma = next(filter(with_point, labels), None)
-        if comma is not None and has_decimal_commas(aside, separator) != table.commas:
+        if comma is not None and decimal_commas(Path(aside).read_bytes(), separator)[1] != table.commas:
             raise DataError(
                 f"{path}: a label such as {shown(comma)} would be read as a number with a decimal comma. Rename it, or "
                 "write a file.parquet instead."
             )
-
-
-def has_decimal_commas(path, separator):
-    """Return True if a text is read with decimal commas."""
-    with open(path, "rb") as file:
-        return decimal_commas(file.read(), separator)[1]
 
 
 def _write_parquet(path, table, header, out):
