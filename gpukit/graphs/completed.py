@@ -6,7 +6,15 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs.column_types import WHOLE, boolean_words, is_converted, refill, type_of_column, type_of_words
+from gpukit.graphs.column_types import (
+    BOOLEAN,
+    WHOLE,
+    boolean_words,
+    is_converted,
+    refill,
+    type_of_column,
+    type_of_words,
+)
 from gpukit.graphs.columns import columns_of
 from gpukit.graphs.table import firsts, known_of, long_of, ranks
 from gpukit.io.records import check_word, csv_line
@@ -60,7 +68,7 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
             columns[place] = refill(frame[place], np.where(missing, filled[:, at], numbers[:, at]), missing)
         else:
             words = boolean_words(frame[place][seen[:, at]])
-            columns[place] = frame[place].astype(object)
+            columns[place] = frame[place].to_numpy(object, copy=True)
             columns[place][missing] = spelling.words(filled[missing, at], words)
     out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
     _write(path, table, found, out, as_parquet)
@@ -111,18 +119,18 @@ def _write(path, table, found, out, as_parquet):
 
 def numbers_of_words(words):
     """Return a column of words as int64 or bool if all are such, else as float64."""
-    if boolean_words(words) is not None:
+    kind = type_of_words(words)
+    if kind == BOOLEAN:
         return words.str.lower() == "true"
-    numbers = words.map(float)
-    is_whole = type_of_words(words) == WHOLE and (numbers.abs() < 2.0**63).all()
-    return words.map(int) if is_whole else numbers
+    numbers = words.astype(np.float64)
+    return words.map(int) if kind == WHOLE and (numbers.abs() < 2.0**63).all() else numbers
 
 
 def _write_text(path, table, found, out):
     """Write a frame of words; DataError for labels that text cannot store."""
-    out = out.astype(object).where(out.notna(), "")
-    others = [place for place in out.columns if place not in found.values]
-    labels = {str(word) for place in others for word in out[place]} | {*(table.first if found.header else ())}
+    others = {place: out[place] for place in out.columns if place not in found.values}
+    others = {place: column.astype(object).where(column.notna(), "") for place, column in others.items()}
+    labels = {str(word) for column in others.values() for word in column} | {*(table.first if found.header else ())}
     for label in filter(None, labels):
         check_word(label, f"{path}: the label")
     if found.header and not any(table.first[1:]):
@@ -130,7 +138,8 @@ def _write_text(path, table, found, out):
             f"{path}: the columns' names are blank ({shown(table.first[-1])}), and a text would read them as values. "
             "Write a file.parquet instead."
         )
-    separator, lines = getattr(table, "separator", ","), out.to_numpy().tolist()
+    separator = getattr(table, "separator", ",")
+    lines = zip(*(others.get(place, out[place]).tolist() for place in out.columns))
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
         for line in [table.first, *lines] if found.header else lines:
             file.write(csv_line(map(with_comma, map(str, line)) if table.commas else line, separator))
