@@ -320,7 +320,6 @@ def by_times(table, sides, words):
     named = rows.header and any(role_of(table.first[at]) == "sensor" for at in rows.labels)
     by_word = down and not looks and "word" in map(kind, words)
     across = are_dates(head) or (are_years(head) and (by_word or named and not down))
-    across |= not down and role_of(name) == "sensor" and are_rising(head)
     if down != across:
         return columns if down else rows
     unnamed = not name and (are_rising(words) or are_rising(words[::-1]))
