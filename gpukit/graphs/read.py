@@ -211,7 +211,7 @@ def read_edges(path):
         return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.format == "npz":
-            found = _read_arrays(source, {*GRAPH, "vertices"}, lambda path, headers, read: _form(headers, path))
+            found = _read_arrays(source, {*GRAPH, "vertices"}, _check_graph)
             return _graph(found, source.name), found.get("vertices")
         if source.format == "npy":
             return archives.read_npy(source), None
@@ -284,15 +284,15 @@ def _count(graph):
 def _check_whole(path, headers, read):
     """Raise DataError unless headers are those of a graph with values.
 
-    Names are checked, and the declared sizes of the larger arrays; see read_npz.
+    Names, dtypes and shapes of arrays are checked; see read_npz.
     """
     _check_tensor(path, headers, f"Needed: {NEEDED}")
-    form, shape = _form(headers, path), headers["tensor"].shape
-    graph = headers[form].shape if form == "adjacency" else ()
-    if len(graph) == 2 and graph[0] == graph[1] != shape[0]:
+    count = _check_graph(path, headers, read)
+    shape = headers["tensor"].shape
+    if count is not None and shape[0] != count:
         raise DataError(
-            f"{path}: the tensor has {shape[0]:,} slices (its shape is {shape}), but the graph has {graph[0]:,} "
-            "vertices. The first axis of the tensor is that of the vertices."
+            f"{path}: the tensor has {shape[0]:,} slices (its shape is {shape}), but the graph has {count:,} vertices. "
+            "The first axis of the tensor is that of the vertices."
         )
 
 
@@ -314,6 +314,40 @@ def _check_tensor(path, headers, needed):
     archives.check_header(path, headers, "tensor", "biuf", (None,) * max(1, len(tensor.shape)))
     for name in OPTIONAL:
         archives.check_size(path, headers, name, tensor.size, "in the tensor")
+
+
+def _check_graph(path, headers, read):
+    """Return the vertex count of an archive's graph, None if unknown.
+
+    Raises DataError if names, dtypes or shapes are not those of a graph.
+    """
+    form = _form(headers, path)
+    shape = headers[form].shape if form in headers else ()
+    if form == "edges" or (len(shape) == 2 and shape[1] == 2 != shape[0]):  # a list of edges under either name
+        archives.check_header(path, headers, form, "biuf", (None, 2))
+        archives.check_header(path, headers, "weights", "biuf", shape[:1])
+        return None
+    if form == "adjacency":
+        count = shape[0] if shape else None
+        archives.check_header(path, headers, "adjacency", "biuf", (count, count))
+    else:
+        count = _check_parts(path, headers, form, read)
+    archives.check_header(path, headers, "vertices", "iuU", (count,))
+    return count
+
+
+def _check_parts(path, headers, prefix, read):
+    """Return the vertex count of CSR parts; DataError for wrong Headers."""
+    data, indices, indptr, shape = (prefix + part for part in PARTS)
+    try:
+        archives.check_header(path, headers, shape, "iu", (2,))
+        count = int(read(shape)[0])
+        archives.check_header(path, headers, data, "biuf", (None,))
+        archives.check_header(path, headers, indices, "iu", headers[data].shape)
+        archives.check_header(path, headers, indptr, "iu", (count + 1,))
+    except DataError as error:
+        raise DataError(f"{error} The parts of its adjacency do not make a CSR matrix.") from error
+    return count
 
 
 def _form(found, path):

@@ -103,6 +103,13 @@ def test_labels_and_ids_beyond_2_53_stay_different(tmp_path, kind, sign):
         assert documents.y.tolist() == y and documents.qids.tolist() == [LARGE, LARGE + 1]
 
 
+@pytest.mark.parametrize("label", [2**53 + 1, -(2**53) - 1, 10**17 + 1])
+def test_labels_that_float64_does_not_hold_stay_exact_in_text(tmp_path, label):
+    (tmp_path / "a.txt").write_text(f"{label} qid:1 1:0.5\n1 qid:1 1:2\n")
+    y = read_letor(tmp_path / "a.txt").y
+    assert y.dtype == np.int64 and y.tolist() == [label, 1]
+
+
 def test_other_labels_of_many_digits_are_as_before(tmp_path):
     for words in (
         ["9007199254740993", "0.5"],
