@@ -112,8 +112,7 @@ def _write_text(documents, file):
 
     def lines(rows):
         columns, values, bounds = _stored(documents.X[rows])
-        tokens = (" ", spelled(columns), ":", spelled(values))
-        features = join(compute.binary_join_element_wise(*tokens, ""), bounds)
+        features = join(compute.binary_join_element_wise(heads.take(columns), spelled(values), ""), bounds)
         ends = "\n"
         if comments is not None:
             ends = pyarrow.array([f" #{comment}\n" if comment else "\n" for comment in comments[rows].tolist()])
@@ -122,6 +121,7 @@ def _write_text(documents, file):
         )
         return join(text, [0, len(text)])[0].as_buffer()
 
+    heads = compute.binary_join_element_wise(" ", spelled(np.arange(1, documents.X.shape[1] + 1)), ":", "")
     queries = np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets))
     ids, comments = spelled(words(documents.qids)), documents.comments
     step = max(1, min(ROWS, VALUES // documents.X.shape[1]))
@@ -130,12 +130,12 @@ def _write_text(documents, file):
 
 
 def _stored(X):
-    """Return (columns from 1, values, bounds (rows+1,)) of the stored features of rows."""
+    """Return (columns, values, bounds (rows+1,)) of the stored features of rows."""
     if isinstance(X, np.ndarray):
         rows, n = X.shape
-        return np.tile(np.arange(1, n + 1), rows), X.ravel(), np.arange(rows + 1) * n
+        return np.tile(np.arange(n), rows), X.ravel(), np.arange(rows + 1) * n
     X = X.sorted_indices()
-    return X.indices.astype(np.int64) + 1, X.data, X.indptr
+    return X.indices, X.data, X.indptr
 
 
 def read_gkl(path, mmap=False):
