@@ -12,7 +12,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
 from gpukit.graphs.check import sound
 from gpukit.graphs.completed import SUFFIXES, Spelling, is_table, write_completed
-from gpukit.graphs.near.coordinates import chosen, read_coordinates
+from gpukit.graphs.graph_builders import read_coordinates, select
 from gpukit.graphs.read import check_copy
 from gpukit.imputation.compare import compare, sample_of
 from gpukit.imputation.serve import setting_of
@@ -259,7 +259,7 @@ def places(ask, data):
     """Return the near.coordinates.Coordinates of the vertices in --coordinates, or None."""
     if ask.places is None:
         return None
-    return chosen(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
+    return select(ask.places, np.arange(len(data.tensor)) if data.vertices is None else data.vertices)
 
 
 def write(ask, data, model):

@@ -6,11 +6,11 @@
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, folds.py     | `Documents` (features, relevance, queries); LETOR's folds                   |
 | read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
-| columns.py             | tables: column roles; csv (delimited.py), Parquet (parquet.py)              |
+| tables.py              | csv and Parquet: column roles by name, reading, writing Parquet             |
 | convert.py, check.py   | `as_documents`: arrays and data frames; validation                          |
-| lines.py, decimals.py  | lines split into ranges; text to numbers                                    |
+| decimals.py            | text to numbers                                                             |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
-| copies.py              | `write_letor`: .gkl copies, Parquet (parquet.py), svmlight text (write.py)  |
+| copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |
 """
 

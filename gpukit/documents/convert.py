@@ -168,12 +168,8 @@ def _queries(qid, group, count):
     from gpukit.io.ids import factorize
 
     number, ids = factorize(qid, "query")
-    firsts = np.full(len(ids), count)
-    np.minimum.at(firsts, number, np.arange(count))
-    appearance = np.argsort(firsts)
-    rank = np.empty(len(ids), dtype=np.int64)
-    rank[appearance] = np.arange(len(ids))
-    order = np.argsort(rank[number], kind="stable")
+    appearance = np.argsort(np.unique(number, return_index=True)[1])
+    order = np.argsort(np.argsort(appearance)[number], kind="stable")
     offsets = np.concatenate(([0], np.cumsum(np.bincount(number, minlength=len(ids))[appearance]))).astype(np.int64)
     return None if (order[1:] > order[:-1]).all() else order, offsets, ids[appearance]
 

@@ -5,16 +5,20 @@ A .gkl loads at disk speed.
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from gpukit import _pool
 from gpukit.documents.check import sound
 from gpukit.documents.table import Documents
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import container, sinks, sources, trust
+from gpukit.io.records import SHOWN, check_ids, check_word
+from gpukit.runtime.thread_count import get_num_threads
 
 if TYPE_CHECKING:
     from gpukit.typing import Path as PathLike
@@ -22,6 +26,8 @@ if TYPE_CHECKING:
 KIND = container.kind_of("gkl")
 OPTIONAL = ("comments", "weights", "names")  # optional columns
 SUFFIXES = (".gkl", ".txt", ".parquet")
+ROWS, VALUES = 1 << 12, 1 << 19  # rows per write of text, fewer for many features
+LOST_IN_ID, LOST_IN_COMMENT = re.compile(r"[ \t\r\n#]"), re.compile(r"[\r\n]|^[ \t]|[ \t]$")
 
 
 def write_letor(documents: Documents, path: PathLike) -> None:
@@ -34,10 +40,9 @@ def write_letor(documents: Documents, path: PathLike) -> None:
     features or ambiguous names as Parquet; DataError for query ids and comments that text cannot hold, and if path is
     not writable.
     """
-    from gpukit.documents.parquet import write_parquet
-    from gpukit.documents.write import check_text, write_text
+    from gpukit.documents.tables import write_parquet
 
-    writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": write_text}
+    writers = {".gkl": _write_gkl, ".parquet": write_parquet, ".txt": _write_text}
     suffix = check_copy(path)
     if suffix == ".txt" and documents.weights is not None:
         raise ParameterError(f"{path}: svmlight text has no place for the weights of queries. Write .gkl or .parquet.")
@@ -48,7 +53,7 @@ def write_letor(documents: Documents, path: PathLike) -> None:
             stacklevel=2,
         )
     if suffix == ".txt":
-        check_text(documents)
+        _check_text(documents)
     with sinks.opened(path) as file:
         writers[suffix](documents, file)
 
@@ -67,6 +72,70 @@ def _write_gkl(documents, file):
     optional = {name: getattr(documents, name) for name in OPTIONAL}
     arrays |= {name: column for name, column in optional.items() if column is not None}
     container.write_arrays(file, KIND, arrays, shape=X.shape)
+
+
+def _check_text(documents):
+    """Raise DataError for query ids or comments that text cannot restore.
+
+    svmlight text has no quotes.
+    """
+    check_ids(documents.qids, "The query id")
+    comments = () if documents.comments is None else filter(None, documents.comments.tolist())
+    for word in comments:
+        check_word(word, "The comment")
+        _refuse_lost(word, LOST_IN_COMMENT, "The comment")
+    for word in documents.qids.tolist() if documents.qids.dtype.kind == "U" else ():
+        _refuse_lost(word, LOST_IN_ID, "The query id")
+
+
+def _refuse_lost(word, lost, what):
+    found = lost.search(word)
+    if found is not None:
+        raise DataError(
+            f"{what} {word[:SHOWN]!r} contains {found[0]!r} where svmlight text cannot hold it. Rename it, or write "
+            ".gkl or .parquet."
+        )
+
+
+def _write_text(documents, file):
+    """Write a line `relevance qid:ID 1:value ... #comment` per document, blocks of rows on all cores."""
+    import pyarrow
+    from pyarrow import compute
+
+    from gpukit.io.tables import words
+
+    def spelled(column):
+        return pyarrow.array(column).cast(pyarrow.string())
+
+    def join(texts, bounds):
+        return compute.binary_join(pyarrow.ListArray.from_arrays(pyarrow.array(bounds, pyarrow.int32()), texts), "")
+
+    def lines(rows):
+        columns, values, bounds = _stored(documents.X[rows])
+        features = join(compute.binary_join_element_wise(heads.take(columns), spelled(values), ""), bounds)
+        ends = "\n"
+        if comments is not None:
+            ends = pyarrow.array([f" #{comment}\n" if comment else "\n" for comment in comments[rows].tolist()])
+        text = compute.binary_join_element_wise(
+            spelled(documents.y[rows]), " qid:", ids.take(queries[rows]), features, ends, ""
+        )
+        return join(text, [0, len(text)])[0].as_buffer()
+
+    heads = compute.binary_join_element_wise(" ", spelled(np.arange(1, documents.X.shape[1] + 1)), ":", "")
+    queries = np.repeat(np.arange(len(documents.qids)), np.diff(documents.offsets))
+    ids, comments = spelled(words(documents.qids)), documents.comments
+    step = max(1, min(ROWS, VALUES // documents.X.shape[1]))
+    blocks = (slice(start, start + step) for start in range(0, len(queries), step))
+    _pool.in_order(lines, blocks, file.write, get_num_threads())
+
+
+def _stored(X):
+    """Return (columns, values, bounds (rows+1,)) of the stored features of rows."""
+    if isinstance(X, np.ndarray):
+        rows, n = X.shape
+        return np.tile(np.arange(n), rows), X.ravel(), np.arange(rows + 1) * n
+    X = X.sorted_indices()
+    return X.indices, X.data, X.indptr
 
 
 def read_gkl(path, mmap=False):

@@ -6,6 +6,7 @@ Every line of a buffer ends with a newline, so scans need no bound.
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.base.arrays import EXACT
 from gpukit.io.words import FLOAT32_MAX
 
 NEWLINE, RETURN, SPACE, TAB, COLON = (np.uint8(ord(letter)) for letter in "\n\r \t:")
@@ -23,38 +24,22 @@ def at_line_end(buffer, at):
     return buffer[at] == NEWLINE or (buffer[at] == RETURN and buffer[at + 1] == NEWLINE)
 
 
-@njit
-def decimal(buffer, start, stop):
-    """Return float32(float(text)) of [start, stop), NaN if undecided.
-
-    NaN also marks text that is no decimal; the caller resolves both. The slow path is for mantissas above 15 digits and
-    for exponents: a float64 with a relative error below 2**-49 rounds to the same float32 as the nearest one unless a
-    boundary between two float32 is that close.
-    """
-    value = number(buffer, start, stop)
-    if abs(value) <= FLOAT32_MAX:
-        return np.float32(value)
-    value = _nearly(buffer, start, stop)
-    if abs(value) < 0.999 * FLOAT32_MAX and np.float32(value * BELOW) == np.float32(value * ABOVE):
-        return np.float32(value)
-    return np.float32(np.nan)
-
-
 @njit(fastmath=False)
 def double(buffer, start, stop):
     """Return float(text) of [start, stop), NaN if undecided.
 
-    NaN also marks text that is no decimal or exceeds float32; the caller resolves these. The slow path is for mantissas
-    of 16 to 18 digits, as programs print float64: the quotient (or product) by a power of ten, and its residual, which
-    has a relative error of 2**-50. Their sum rounds once.
+    NaN also marks text that is no decimal or exceeds float32; the caller resolves these. A mantissa below 2**53 times
+    or over an exact power of ten rounds once [Clinger, "How to read floating point numbers accurately", 1990]. For
+    mantissas of up to 18 digits, as programs print float64: the quotient (or product) by a power of ten, and its
+    residual, which has a relative error of 2**-50. Their sum rounds once.
     """
-    value = number(buffer, start, stop)
-    if not np.isnan(value):
-        return value
     mantissa, scale, kind = _mantissa(buffer, start, stop)
     if kind != WHOLE or abs(scale) > 22:
         return np.nan
     high, power = np.float64(mantissa), POWERS[abs(scale)]
+    if mantissa <= EXACT:
+        value = high / power if scale < 0 else high * power
+        return -value if buffer[start] == MINUS else value
     low = np.float64(mantissa - np.int64(high))
     if scale < 0:
         value = high / power
@@ -80,23 +65,6 @@ def _product(a, b):
     a_high, b_high = big_a - (big_a - a), big_b - (big_b - b)
     a_low, b_low = a - a_high, b - b_high
     return rounded, ((a_high * b_high - rounded) + a_high * b_low + a_low * b_high) + a_low * b_low
-
-
-@njit
-def _nearly(buffer, start, stop):
-    """Return the number in [start, stop) with a relative error of 2**-50.
-
-    NaN for no decimal or a huge exponent.
-    """
-    mantissa, scale, kind = _mantissa(buffer, start, stop)
-    if kind == NO_DECIMAL or abs(scale) > 66:
-        return np.nan
-    value = np.float64(mantissa)
-    while scale != 0:
-        step = min(abs(scale), 22)
-        value = value * POWERS[step] if scale > 0 else value / POWERS[step]
-        scale += -step if scale > 0 else step
-    return -value if buffer[start] == MINUS else value
 
 
 @njit
@@ -141,33 +109,3 @@ def _exponent(buffer, at, stop):
             return np.int64(0), False
         value = value * 10 + (np.int64(buffer[place]) - np.int64(48))
     return (-value if negative else value), True
-
-
-@njit
-def number(buffer, start, stop):
-    """Return the float64 in [start, stop), NaN if not a short decimal.
-
-    A short decimal has up to 15 digits: a mantissa below 2**53 times or over an exact power of ten rounds once, so it
-    equals float(text) [Clinger, "How to read floating point numbers accurately", 1990]. The caller resolves NaN and
-    reports invalid numbers.
-    """
-    at = start + 1 if stop > start and (buffer[start] == MINUS or buffer[start] == PLUS) else start
-    mantissa, digits, scale, point = np.int64(0), 0, 0, False
-    while at < stop and ((ZERO <= buffer[at] <= NINE) or (buffer[at] == POINT and not point)):
-        if buffer[at] == POINT:
-            point = True
-        else:
-            mantissa = mantissa * 10 + (np.int64(buffer[at]) - np.int64(48))
-            digits += 1
-            scale -= point
-        at += 1
-        if digits > 15:
-            return np.nan
-    if digits == 0:
-        return np.nan
-    exponent, good = _exponent(buffer, at, stop)
-    scale += exponent
-    if not good or abs(scale) > 22:
-        return np.nan
-    value = mantissa * POWERS[scale] if scale >= 0 else mantissa / POWERS[-scale]
-    return -value if buffer[start] == MINUS else value

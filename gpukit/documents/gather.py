@@ -4,16 +4,18 @@ import re
 
 import numpy as np
 
+from gpukit._pool import shared_out
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
 from gpukit.documents.decimals import COLON
-from gpukit.documents.lines import count_lines, counted, cut
 from gpukit.documents.parse import Rule
 from gpukit.errors import DataError
+from gpukit.io.delimited import count_lines
 from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array
 from gpukit.runtime.thread_count import get_num_threads
 
 LINE = rb"[\r\n]"
+LINE_END = re.compile(rb"\n")
 MANY = 1 << 27  # numbers: 1 GiB of float64
 RANGE = 1 << 16  # bytes; minimum size of a range
 CUT = " The file ends in that line, without a newline: it seems to be cut short, fetch it again."
@@ -33,7 +35,7 @@ class DocumentsBuilder:
         """
         self.undecided, self.dtype = dtype is None, np.dtype(dtype or np.float64)
         self.stream, self.name = stream, stream.name
-        self.rule = Rule(int(has_qids), null, int(self.dtype == np.float64))
+        self.rule = Rule(int(has_qids), null)
         self.features, self.labels, self.comments = [], [], []
         self.rows = self.stored = self.largest = self.nulls = self.line = self.last = 0
         self.ids, self.first_rows, self.first_lines = [], [], {}
@@ -66,7 +68,7 @@ class DocumentsBuilder:
 
         Rounding to float64 and then to float32 gives the same values.
         """
-        self.undecided, self.dtype, self.rule = False, np.dtype(np.float32), self.rule._replace(double=0)
+        self.undecided, self.dtype = False, np.dtype(np.float32)
         with np.errstate(over="ignore", invalid="ignore"):  # gaps between rows are uninitialized
             self.features = [features._replace(values=features.values.astype(np.float32)) for features in self.features]
 
@@ -107,18 +109,15 @@ class DocumentsBuilder:
 
         int64 if all labels are whole numbers of int64 and one exceeds 2^53.
         """
-        y = np.concatenate(self.labels)
-        large = any(abs(label) > EXACT for label in self.whole.values())
-        if not large or not all(-(2**63) <= label < 2**63 for label in self.whole.values()):
+        y, whole = np.concatenate(self.labels), self.whole.values()
+        rest = y.copy()
+        rest[list(self.whole)] = 0
+        are_whole = all(-(2**63) <= label < 2**63 for label in whole) and (rest == np.floor(rest)).all()
+        if not any(abs(label) > EXACT for label in whole) or not are_whole or (np.abs(rest) >= 2.0**63).any():
             return y
-        rows = np.array(list(self.whole))
-        rest = np.delete(y, rows)
-        if (rest != np.floor(rest)).any() or (np.abs(rest) >= 2.0**63).any():
-            return y
-        y[rows] = 0
-        y = y.astype(np.int64)
-        y[rows] = list(self.whole.values())
-        return y
+        exact = rest.astype(np.int64)
+        exact[list(self.whole)] = list(whole)
+        return exact
 
     def joined_comments(self):
         """Return comments (l,) str, or None if no line has one."""
@@ -153,7 +152,7 @@ class DocumentsBuilder:
         """Replace NaN, the fast parser's mark of undecided numbers, by exact values."""
         if not report[:, parse.OPEN].any():
             return
-        for row, place in parse.open_numbers(lines, len(lines.labels)).tolist():
+        for row, place in parse.undecided_numbers(lines):
             skip = 1 if place < 0 else place + 1 + self.rule.has_qids
             start, stop = parse.token_span(block, lines.starts[row], 0 if place < 0 else skip)
             word = block[start:stop].tobytes().decode("utf-8", "replace")
@@ -175,7 +174,7 @@ class DocumentsBuilder:
 
     def _fault(self, block, position, message):
         """Return the DataError for a fault at a position of the block."""
-        number = self.line + count_lines(block, position) + 1
+        number = self.line + count_lines(block[:position]) + 1
         return DataError(f"{self.name}, line {number:,}: {message}{CUT if self._is_cut() else ''}")
 
     def _is_cut(self):
@@ -189,8 +188,10 @@ class DocumentsBuilder:
 def _parsed(block, rule, dtype):
     """Return (Lines up to the first problem, report, line count of the block)."""
     n_ranges = max(1, min(4 * get_num_threads(), len(block) // RANGE))
-    bounds, n_lines = cut(block, n_ranges)
-    colons = counted(block, bounds, COLON)  # an upper bound of the features in each range
+    bounds = _split(block, n_ranges)
+    parts = [block[start:stop] for start, stop in zip(bounds, bounds[1:])]
+    counts = shared_out(lambda part: (count_lines(part), np.count_nonzero(part == COLON)), parts)
+    n_lines, colons = np.array(counts).T  # colons: an upper bound of the features
     first_row = np.cumsum(n_lines) - n_lines
     lines = parse.empty_lines(int(n_lines.sum()), int(colons.sum()), dtype)
     report = np.empty((n_ranges, 6), dtype=np.int64)
@@ -204,6 +205,14 @@ def _parsed(block, rule, dtype):
         by_row = {name: getattr(lines, name)[used] for name in parse.BY_ROW}
         lines = lines._replace(**by_row)
     return lines, report, int(n_lines.sum())
+
+
+def _split(block, count):
+    """Return bounds (count+1,) int64 of parts of a block that begin after a line end."""
+    bounds = [0]
+    for part in range(1, count):
+        bounds.append(LINE_END.search(block.data, max(bounds[-1], part * len(block) // count) - 1).end())
+    return np.array([*bounds, len(block)])
 
 
 def _explained(problem, block, position):

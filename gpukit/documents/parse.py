@@ -2,7 +2,7 @@
 
     2 qid:10032 1:0.056537 ... 46:0.076923 #docid = GX029-35-5894638
 
-A block is split at newlines into ranges (lines.py) that are parsed in parallel, each into its own part of the arrays.
+A block is split at newlines into ranges that are parsed in parallel, each into its own part of the arrays.
 Numbers that the fast parser cannot decide stay NaN and are resolved by the caller.
 """
 
@@ -11,7 +11,8 @@ from collections import namedtuple
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.documents.decimals import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, decimal, double, number
+from gpukit.base.arrays import EXACT
+from gpukit.documents.decimals import COLON, NEWLINE, SPACE, TAB, ZERO, at_line_end, double
 from gpukit.scheduler import by_block
 
 # Problems of a line other than invalid numbers.
@@ -28,8 +29,8 @@ LARGEST_INDEX = np.int64(2**31 - 1)
 # and values (tokens,) float32 or float64, from begins on.
 Lines = namedtuple("Lines", "labels starts numbers spans begins counts indices values")
 BY_ROW = Lines._fields[:6]
-# Options of the parser, as ints: 1 for query ids, the rule for NULL, 1 for float64 values.
-Rule = namedtuple("Rule", "has_qids null double")
+# Options of the parser, as ints: 1 for query ids, the rule for NULL.
+Rule = namedtuple("Rule", "has_qids null")
 # Stored features of rows: counts (rows,) int64 of them, in indices (1-based) from places (rows,) int64 on, and in
 # values from begins (rows,) int64 on.
 Features = namedtuple("Features", "counts places indices begins values")
@@ -48,17 +49,9 @@ def kept(lines):
 
 def empty_lines(rows, tokens, dtype):
     """Return uninitialized Lines for rows and tokens; dtype: of the values."""
-    counts = [np.empty(rows, dtype=np.int64) for _ in range(4)]
-    return Lines(
-        np.empty(rows),
-        counts[0],
-        counts[1],
-        np.empty((rows, 4), dtype=np.int64),
-        counts[2],
-        counts[3],
-        np.empty(tokens, dtype=np.int32),
-        np.empty(tokens, dtype=dtype),
-    )
+    starts, numbers, begins, counts = np.empty((4, rows), np.int64)
+    indices, values = np.empty(tokens, np.int32), np.empty(tokens, dtype)
+    return Lines(np.empty(rows), starts, numbers, np.empty((rows, 4), np.int64), begins, counts, indices, values)
 
 
 @by_block(lambda bounds: len(bounds) - 1, heavy=True)
@@ -103,7 +96,8 @@ def _parse_range(buffer, at, end, rule, row, token, lines, report):
 def _parse_head(buffer, at, rule, row, lines, report):
     """Parse a line's label and query id; return the next position."""
     stop = _token_end(buffer, at)
-    lines.labels[row] = number(buffer, at, stop)
+    label = double(buffer, at, stop)
+    lines.labels[row] = label if abs(label) <= EXACT else np.nan  # larger labels may be whole numbers of int64
     report[OPEN] += np.isnan(lines.labels[row])
     at = _blanks(buffer, stop)
     if not rule.has_qids:
@@ -134,7 +128,7 @@ def _parse_features(buffer, at, rule, token, lines, report):
             report[PROBLEM], report[POSITION] = NOT_ASCENDING if index else INDEX_ZERO, start
             break
         stop = _token_end(buffer, at + 1)
-        value = double(buffer, at + 1, stop) if rule.double else np.float64(decimal(buffer, at + 1, stop))
+        value = double(buffer, at + 1, stop)
         if np.isnan(value):
             value = _other(buffer, at + 1, stop, rule, report)
             if report[PROBLEM] != FINE:
@@ -218,23 +212,13 @@ def token_span(buffer, at, which):
     return at, _token_end(buffer, at)
 
 
-@njit
-def open_numbers(lines, rows):
-    """Return (k, 2) int64: row and feature position of each NaN.
-
-    The position is -1 for the label. rows: number of rows to search.
-    """
-    found = [(np.int64(0), np.int64(0)) for _ in range(0)]
-    for row in range(rows):
-        if np.isnan(lines.labels[row]):
-            found.append((row, np.int64(-1)))
-        for place in range(lines.counts[row]):
-            if np.isnan(lines.values[lines.begins[row] + place]):
-                found.append((row, place))
-    out = np.empty((len(found), 2), dtype=np.int64)
-    for at in range(len(found)):
-        out[at, 0], out[at, 1] = found[at]
-    return out
+def undecided_numbers(lines):
+    """Return [(row, feature position)] of each NaN in order; the position is -1 for the label."""
+    rows = np.repeat(np.arange(len(lines.counts)), lines.counts)
+    places = np.arange(len(rows)) - np.repeat(np.cumsum(lines.counts) - lines.counts, lines.counts)
+    is_open = np.isnan(lines.values[lines.begins[rows] + places])
+    labels = [(row, -1) for row in np.flatnonzero(np.isnan(lines.labels)).tolist()]
+    return sorted([*labels, *zip(rows[is_open].tolist(), places[is_open].tolist())])
 
 
 @njit
@@ -293,35 +277,21 @@ def gather(start, stop, features, indptr, columns, data):
             data[indptr[row] + place] = features.values[features.begins[row] + place]
 
 
-@by_block(lambda offsets: len(offsets) - 1)
-def fill_dense(start, stop, X, offsets):
-    """Replace NULL in X (l, n) by the feature's minimum in the query.
+def fill_nulls(X, offsets):
+    """Replace NULL in X (l, n), dense or CSR, by the feature's minimum in the query.
 
-    0 if all values are NULL.
+    It is 0 if all values are NULL, and for CSR at most 0 if an entry is not stored.
     """
-    for query in range(start, stop):
-        rows = X[offsets[query] : offsets[query + 1]]
-        for column in range(X.shape[1]):
-            smallest = np.float64(NULL)
-            for row in range(len(rows)):
-                smallest = min(smallest, rows[row, column])
-            smallest = 0.0 if smallest == NULL else smallest
-            for row in range(len(rows)):
-                if rows[row, column] == NULL:
-                    rows[row, column] = smallest
-
-
-@by_block(lambda offsets: len(offsets) - 1)
-def fill_sparse(start, stop, data, columns, indptr, offsets, n):
-    """Apply `fill_dense` to CSR rows; entries that are not stored are 0."""
-    for query in range(start, stop):
-        smallest, stored = np.full(n, np.float64(NULL)), np.zeros(n, dtype=np.int64)
-        own = range(indptr[offsets[query]], indptr[offsets[query + 1]])
-        for at in own:
-            smallest[columns[at]] = min(smallest[columns[at]], data[at])
-            stored[columns[at]] += 1
-        for at in own:
-            if data[at] == NULL:
-                absent = stored[columns[at]] < offsets[query + 1] - offsets[query]
-                value = min(smallest[columns[at]], 0.0) if absent else smallest[columns[at]]
-                data[at] = 0.0 if value == NULL else value
+    if isinstance(X, np.ndarray):
+        smallest = np.minimum.reduceat(X, offsets[:-1], axis=0)
+        rows, columns = np.nonzero(X == NULL)
+        found = smallest[np.searchsorted(offsets, rows, "right") - 1, columns]
+        X[rows, columns] = np.where(found == NULL, 0, found)
+        return
+    queries = np.repeat(np.arange(len(offsets) - 1), np.diff(X.indptr[offsets]))
+    keys, which, stored = np.unique(queries * X.shape[1] + X.indices, return_inverse=True, return_counts=True)
+    smallest = np.full(len(keys), np.inf)
+    np.minimum.at(smallest, which, X.data)
+    is_absent = stored < np.diff(offsets)[keys // X.shape[1]]
+    smallest = np.where(is_absent, np.minimum(smallest, 0), smallest)
+    X.data = np.where(X.data == NULL, np.where(smallest == np.inf, 0, smallest)[which], X.data).astype(X.dtype)

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from gpukit.base import check_choice, check_integer
-from gpukit.documents import copies, delimited, parquet, parse
-from gpukit.documents.columns import places_of, taken
+from gpukit.documents import copies, parse, tables
 from gpukit.documents.gather import DocumentsBuilder
 from gpukit.documents.table import Documents
+from gpukit.documents.tables import places_of, taken
 from gpukit.errors import DataError
 from gpukit.io import sources
 from gpukit.io.blank_lines import without_blank_end
@@ -54,7 +54,7 @@ def read_letor(
         LETOR's svmlight, LF or CRLF, also as .gz, .bz2, .xz or .zip; the name of a pipe, '-' for standard input, or an
         open Source. Also a file without query ids if FILE.query or FILE.group next to it has the number of documents of
         each query, one per line (LightGBM, XGBoost; the ids are then 1 to m); Parquet with columns label, qid and
-        features (see parquet.py; a missing value is NULL); csv with such a header (delimited.py); a binary copy (.gkl).
+        features (a missing value is NULL); csv with such a header; a binary copy (.gkl).
         FILE.weight next to it is read if it has one weight per query; otherwise a UserWarning gives the reason.
     null : {'error', 'zero', 'min'}
         Replacement of the token NULL; 'min' is the smallest value of the feature in the query (LETOR's min.txt), 0 if
@@ -107,11 +107,11 @@ def _read(source, null, n_features, dtype):
         documents = copies.read_gkl(source)
         return documents if dtype is None else _converted(documents, dtype, source.name)
     if source.format == "parquet":
-        return parquet.read_parquet(source, null, dtype)
+        return tables.read_parquet(source, null, dtype)
     stream = source.stream()
     head = stream.text_head()
-    if not _has_qids(head) and delimited.is_table(head):
-        return delimited.read_table(stream.whole(), stream.name, null, dtype)
+    if not _has_qids(head) and tables.is_csv(head):
+        return tables.read_csv(stream.whole(), stream.name, null, dtype)
     return _read_text(stream, find_companions(source.path, GROUPS), null, n_features, dtype)
 
 
@@ -141,24 +141,42 @@ def _weighted(documents, path, name):
 
     If the file has other weights, return them unchanged with a warning.
     """
-    lines = [(number, word) for number, line in _lines_of(path, "a weight a query") if (word := line.strip())]
+    words = _words_in(path, "a weight, a finite number from 0 up", _is_weight)
     queries, rows = len(documents.qids), len(documents.y)
     why = None
     if documents.weights is not None:
         why = f"{name} has weights of its own"
-    elif len(lines) != queries:
-        each = "one a document; " if len(lines) == rows else ""
-        why = f"it has {len(lines):,} values ({each}a weight is a query's, and {name} has {queries:,} queries)"
+    elif len(words) != queries:
+        each = "one a document; " if len(words) == rows else ""
+        why = f"it has {len(words):,} values ({each}a weight is a query's, and {name} has {queries:,} queries)"
     if why is not None:
         warnings.warn(f"{path} is not read: {why}.", stacklevel=3)
         return documents
-    weights = np.empty(queries)
-    for at, (number, word) in enumerate(lines):
-        text = decoded(word)
-        if not is_number(text, finite=False) or not 0 <= float(text) < np.inf:
-            raise DataError(f"{path}, line {number:,}: {shown(text)} is not a weight, a finite number from 0 up.")
-        weights[at] = float(text)
-    return documents._replace(weights=weights)
+    return documents._replace(weights=np.array(list(map(float, words))))
+
+
+def _is_weight(word):
+    return is_number(word, finite=False) and 0 <= float(word) < np.inf
+
+
+def _is_count(word):
+    return word.isdecimal() and len(word) <= MOST_DIGITS and int(word) > 0
+
+
+def _words_in(path, what, is_valid):
+    """Return the lines [str] of a small text file with a number per line.
+
+    what: its name, for the DataError with the first line that is_valid rejects.
+    """
+    with sources.opened(path, f"{what}, a line each") as source:
+        stream = source.stream()
+        stream.text_head()
+        lines = decoded(stream.whole().removeprefix(sources.BOM)).split("\n")
+    words = [(number, word) for number, line in enumerate(lines, 1) if (word := line.strip())]
+    for number, word in words:
+        if not is_valid(word):
+            raise DataError(f"{path}, line {number:,}: {shown(word)} is not {what}.")
+    return [word for _, word in words]
 
 
 def is_letor(path):
@@ -171,9 +189,9 @@ def is_letor(path):
         if source.format == "gkl" or find_companions(source.path, GROUPS):
             return True
         if source.format == "parquet":
-            return parquet.is_documents(source)
+            return tables.is_parquet(source)
         head = b"" if source.compression == "zip" else source.stream().head()
-        return _has_qids(head) or delimited.is_table(head)
+        return _has_qids(head) or tables.is_csv(head)
 
 
 def find_companions(path, suffixes):
@@ -200,7 +218,7 @@ def _read_text(stream, groups, null, n_features, dtype):
     X = assembled(builder, _width(builder.largest, n_features, stream.name))
     offsets, qids = builder.queries() if not groups else _groups(groups, stream.name, builder.rows)
     if builder.nulls and null == parse.NULL_KEPT:
-        _fill_nulls(X, offsets)
+        parse.fill_nulls(X, offsets)
     return Documents(X, builder.joined_labels(), offsets, qids, builder.joined_comments())
 
 
@@ -270,14 +288,6 @@ def _sparse(builder, n):
     return csr_matrix((data, columns, indptr), shape=(builder.rows, n))
 
 
-def _fill_nulls(X, offsets):
-    if isinstance(X, np.ndarray):
-        parse.fill_dense(X, offsets)
-    else:
-        different, columns = np.unique(X.indices, return_inverse=True)
-        parse.fill_sparse(X.data, columns, X.indptr, offsets, len(different))
-
-
 def _groups(paths, name, rows):
     """Return (offsets (m+1,) int64, qids 1..m) of files of document counts.
 
@@ -296,27 +306,4 @@ def _groups(paths, name, rows):
 
 
 def _counts(path):
-    """Return the document counts in a file's lines, [int]."""
-    counts = []
-    for number, line in _lines_of(path, "the number of documents of each query, a line each"):
-        word = line.strip()
-        if not word:
-            continue
-        large = word.isdigit() and len(word) > MOST_DIGITS
-        if large or not word.isdigit() or int(word) == 0:
-            why = "has too many digits for" if large else "is not"
-            raise DataError(f"{path}, line {number:,}: {shown(decoded(word))} {why} a number of documents (1 or more).")
-        counts.append(int(word))
-    return counts
-
-
-def _lines_of(path, what):
-    """Yield (number from 1, line) of a small text file.
-
-    what: its expected content, for messages.
-    """
-    with sources.opened(path, what) as source:
-        stream = source.stream()
-        stream.text_head()
-        lines = stream.whole().removeprefix(sources.BOM).split(b"\n")
-    yield from enumerate(lines, start=1)
+    return list(map(int, _words_in(path, "a number of documents (1 or more, at most 18 digits)", _is_count)))

@@ -12,10 +12,11 @@
 | labels.py                | data frames aligned with the vertices by label                            |
 | read.py                  | `read_graph`, `write_graph`: .npz, or a graph and a tensor in two files   |
 | text.py, table.py        | edge lists, adjacencies and tables of values in text and Parquet          |
-| columns.py, moments.py   | column roles by name; parsing of times in tables                          |
+| columns.py               | column roles by name                                                      |
+| time_parsing.py          | times of tables, in any spelling                                          |
 | completed.py             | write the input table with imputed values                                 |
-| near/                    | graphs from coordinates, distances, or correlations of series             |
-| synth.py, planted.py     | synthetic tensors as in the paper; synthetic graphs                       |
+| graph_builders.py        | graphs from coordinates, distances, or correlations of series             |
+| synth.py                 | synthetic tensors as in the paper; synthetic graphs                       |
 | constants.py             | constants that decide results, with their sources                         |
 """
 
@@ -24,9 +25,9 @@ from gpukit._lazy import on_demand
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpukit.graphs.convert import as_graph_tensor as as_graph_tensor
-    from gpukit.graphs.near.coordinates import graph_from_coordinates as graph_from_coordinates
-    from gpukit.graphs.near.distances import graph_from_distances as graph_from_distances
-    from gpukit.graphs.near.series import graph_from_series as graph_from_series
+    from gpukit.graphs.graph_builders import graph_from_coordinates as graph_from_coordinates
+    from gpukit.graphs.graph_builders import graph_from_distances as graph_from_distances
+    from gpukit.graphs.graph_builders import graph_from_series as graph_from_series
     from gpukit.graphs.read import read_graph as read_graph
     from gpukit.graphs.read import write_graph as write_graph
     from gpukit.graphs.synth import synth_graph as synth_graph
@@ -37,9 +38,9 @@ _HOMES = {
     "Graph": "tensor",
     "GraphTensor": "tensor",
     "as_graph_tensor": "convert",
-    "graph_from_coordinates": "near.coordinates",
-    "graph_from_distances": "near.distances",
-    "graph_from_series": "near.series",
+    "graph_from_coordinates": "graph_builders",
+    "graph_from_distances": "graph_builders",
+    "graph_from_series": "graph_builders",
     "read_graph": "read",
     "write_graph": "read",
     "synth_graph": "synth",

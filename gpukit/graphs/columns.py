@@ -11,7 +11,7 @@ import numpy as np
 from gpukit.base import check_choice
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs.constants import REPEATED
-from gpukit.graphs.moments import DATE, are_dates, are_years
+from gpukit.graphs.time_parsing import DATE, are_dates, are_years
 from gpukit.io.arrays import plain
 from gpukit.io.sheet import MISSING
 from gpukit.io.words import comma_error, is_number, shown
@@ -48,10 +48,13 @@ WHOLEST = 2.0**53  # smaller whole floats are exact
 class Columns(NamedTuple):
     """Roles of the columns of a table, by position.
 
-    header  True if its first line names them layout  'long' (a line is a reading), or what a sensor is: 'columns' or
-    'rows' time    time columns, which are combined; empty for 'rows'; order: see moments.seconds, None if the roles are
-    detected labels  'long': the sensor column; 'rows': columns of the lines' labels values  columns of readings kept
-    other columns, which a warning names
+    header  True if the first line names the columns
+    layout  'long' (a line is a reading), or the side of the sensors: 'columns' or 'rows'
+    time    time columns, which are combined; empty for 'rows'
+    labels  'long': the sensor column; 'rows': the columns of the lines' labels
+    values  columns of readings
+    order   see time_parsing.seconds; None if the roles are detected
+    kept    other columns, which a warning names
     """
 
     header: bool
@@ -76,7 +79,7 @@ def columns_of(table, known=frozenset(), count=None, layout=None, columns=None):
     if found is None and (layout == "long" or (layout is None and header and has_names(table.first, known))):
         found = long_by_name(table, header, layout, frame)
     if found is None:
-        found = wide(table, frame, header, Given(known, count, layout))
+        found = wide(table, frame, header, known, count, layout)
     if found.layout == "long" and not table.named:
         frame = table.frame(header, spelled=len(table.first))
     return found, frame
@@ -203,25 +206,17 @@ def long_by_name(table, header, layout, frame=None):
     return Columns(header, "long", time, (sensor,), tuple(rest)) if rest else None
 
 
-class Given(NamedTuple):
-    """Known facts about the axes of a wide table, see columns_of."""
-
-    known: frozenset
-    count: int | None
-    layout: str | None
-
-
-def wide(table, frame, header, given):
-    """Return the Columns of a wide table."""
+def wide(table, frame, header, known, count, layout):
+    """Return the Columns of a wide table; arguments as in columns_of."""
     names, words = names_of(table, frame, header), table.words(frame[0])
     if names[0] in names[1:]:  # an index that is named as a sensor
-        given = given._replace(known=given.known - {names[0]})
-    labels = (0,) if names[0] not in given.known and are_labels(words, names[0], header, given.known) else ()
-    sides = in_rows(table, frame, header, labels, given.known), in_columns(names, frame, header, labels, given)
-    if given.layout is not None:
-        return sides[SIDES.index(given.layout)]
-    side = by_vertices(table, frame, sides, given) or by_times(table, sides, words)
-    if side is sides[1] and given.count is None:
+        known = known - {names[0]}
+    labels = (0,) if names[0] not in known and are_labels(words, names[0], header, known) else ()
+    sides = in_rows(table, frame, header, labels, known), in_columns(names, frame, header, labels, known, count)
+    if layout is not None:
+        return sides[SIDES.index(layout)]
+    side = by_vertices(table, frame, sides, known, count) or by_times(table, sides, words)
+    if side is sides[1] and count is None:
         refuse_readings(table, frame, side)
     return side
 
@@ -239,14 +234,14 @@ def are_labels(words, name, header, known):
     return not are_numbers or are_dates(words) or (bool(known) and known <= {*words})
 
 
-def in_columns(names, frame, header, labels, given):
+def in_columns(names, frame, header, labels, known, count):
     """Return the Columns of a table with one sensor per column.
 
     Without a graph, columns that are not sensors are kept.
     """
-    time = tuple(at for at in times_in(names) if names[at] not in given.known) or labels
+    time = tuple(at for at in times_in(names) if names[at] not in known) or labels
     rest = [at for at in range(frame.shape[1]) if at not in time]
-    others = [at for at in rest if names[at] not in given.known] if given.count is None else []
+    others = [at for at in rest if names[at] not in known] if count is None else []
     kept = tuple(at for at in others if is_kept(names[at], frame[at], bool(time) and header))
     return Columns(header, "columns", time, (), tuple(at for at in rest if at not in kept), kept=kept)
 
@@ -291,25 +286,25 @@ def in_rows(table, frame, header, labels, known):
     return Columns(header, "rows", (), tuple((named or differing)[:1]) or texts, tuple(range(first, end)))
 
 
-def by_vertices(table, frame, sides, given):
+def by_vertices(table, frame, sides, known, count):
     """Return the one of two Columns whose sensors match the vertices.
 
     They match by label or number. None without a graph. Raises DataError if both or neither match. Numeric labels have
     a lower weight, because steps 0, 1, 2, ... contain many.
     """
-    known, scores = given.known, []
+    scores = []
     for side in sides:
         labels = {*labels_of(table, frame, side)} if side.layout == "rows" else {*sensors_of(table, side)}
-        named = bool(known and labels) and (known <= labels if given.count is not None else labels <= known)
+        named = bool(known and labels) and (known <= labels if count is not None else labels <= known)
         alike = 1 if all(map(str.isdecimal, known)) else 2
         size = len(frame) if side.layout == "rows" else len(side.values)
-        scores.append(named * alike + 2 * (size == given.count))
+        scores.append(named * alike + 2 * (size == count))
     if scores[0] != scores[1]:
         return sides[int(scores[1] > scores[0])]
-    if given.count is None:
+    if count is None:
         return None
     what = "both could be the vertices" if any(scores) else "neither is its vertices"
-    sizes = f"{len(frame):,} rows of {len(sides[1].values):,} values, and the graph has {given.count:,} vertices"
+    sizes = f"{len(frame):,} rows of {len(sides[1].values):,} values, and the graph has {count:,} vertices"
     raise unclear(table, sides[0].header, f"{sizes}: {what}", (0,))
 
 
@@ -325,7 +320,6 @@ def by_times(table, sides, words):
     named = rows.header and any(role_of(table.first[at]) == "sensor" for at in rows.labels)
     by_word = down and not looks and "word" in map(kind, words)
     across = are_dates(head) or (are_years(head) and (by_word or named and not down))
-    across |= not down and role_of(name) == "sensor" and are_rising(head)
     if down != across:
         return columns if down else rows
     unnamed = not name and (are_rising(words) or are_rising(words[::-1]))

@@ -1,15 +1,24 @@
 """Write the input table with imputed values in its layout."""
 
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs.column_types import BOOLEAN, FLOAT, boolean_words, is_converted, refill, type_of_column
-from gpukit.graphs.columns import columns_of, labels_of
-from gpukit.graphs.table import firsts, known_of, long_of, ranks, type_of_long, types_in
+from gpukit.graphs.column_types import (
+    BOOLEAN,
+    WHOLE,
+    boolean_words,
+    is_converted,
+    refill,
+    type_of_column,
+    type_of_words,
+)
+from gpukit.graphs.columns import columns_of
+from gpukit.graphs.table import firsts, known_of, long_of, ranks
 from gpukit.io.records import check_word, csv_line
-from gpukit.io.sheet import FrameTable, ParquetTable, open_table
+from gpukit.io.sheet import FrameTable, open_table
 from gpukit.io.words import decimal_commas, decoded, shown, with_comma, with_point
 from gpukit.persist import atomic_write
 
@@ -49,14 +58,20 @@ def write_completed(path, source, completed, observed, ids=None, layout=None, co
     if found.layout == "long":
         return _write_long(path, table, long_of(table, found, frame, ids), completed, observed, as_parquet, spelling)
     filled, seen = (part if found.layout == "rows" else part.T for part in (completed, observed))
-    frame = frame if isinstance(table, ParquetTable) else table.frame(found.header, spelled=len(table.first) + 1)
-    if as_parquet:
-        return _write_parquet(path, table, found, frame, filled, ~seen)
-    cells = np.array(frame, dtype=object)  # copied: a frame may share its cells
+    is_typed = as_parquet and isinstance(table, FrameTable)
+    if not isinstance(table, FrameTable):
+        frame = table.frame(found.header, spelled=len(table.first) + 1)
+    numbers, columns = table.numbers(frame[list(found.values)]) if is_typed else None, {}
     for at, place in enumerate(found.values):
-        lacking = np.flatnonzero(~seen[:, at])
-        cells[lacking, place] = spelling.words(filled[lacking, at], boolean_words(frame[place][seen[:, at]]))
-    _write_text(path, table, found.header, cells, labels_of(table, frame, found))
+        missing = ~seen[:, at]
+        if is_typed:
+            columns[place] = refill(frame[place], np.where(missing, filled[:, at], numbers[:, at]), missing)
+        else:
+            words = boolean_words(frame[place][seen[:, at]])
+            columns[place] = frame[place].to_numpy(object, copy=True)
+            columns[place][missing] = spelling.words(filled[missing, at], words)
+    out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
+    _write(path, table, found, out, as_parquet)
 
 
 class Spelling(NamedTuple):
@@ -84,89 +99,61 @@ class Spelling(NamedTuple):
 
 def _write_long(path, table, long, completed, observed, as_parquet, spelling):
     """Write a long table."""
-    if not as_parquet:
+    if as_parquet and isinstance(table, FrameTable):
+        out = completed_as(long, completed, observed)
+    else:
         words = boolean_words(long.frame[long.value][observed[long.vertex, long.time]])
         out = completed_frame(long, completed, observed, lambda some: spelling.words(np.asarray(some), words))
-        out = out.astype(object)
-        cells = out.where(out.notna(), "").to_numpy()
-        return _write_text(path, table, long.columns.header, cells, map(str, cells[:, 0].tolist()))
-    if isinstance(table, FrameTable):
-        return _to_parquet(path, table, long.columns.header, completed_as(long, completed, observed))
-    value, types, frame = long.value, type_of_long(table, long), long.frame.copy()
-    frame[value] = table.numbers(frame[[value]]).ravel()
-    out = completed_as(long._replace(frame=frame), completed, observed)
-    out[value] = _as_text_type(FLOAT if types is None else types.types[0], out[value].to_numpy())
-    _to_parquet(path, table, long.columns.header, out)
+    _write(path, table, long.columns, out, as_parquet)
 
 
-def _write_text(path, table, header, cells, labels):
-    """Write rows of words; DataError for labels that text cannot store.
+def _write(path, table, found, out, as_parquet):
+    """Write a completed frame as Parquet or text; values of a text become numbers in Parquet."""
+    if not as_parquet:
+        return _write_text(path, table, found, out)
+    if not isinstance(table, FrameTable):
+        for place in found.values:
+            out[place] = numbers_of_words(out[place])
+    _write_parquet(path, table, found.header, out)
 
-    labels: the first words of the rows.
-    """
-    for label in (*labels, *(table.first if header else ())):
-        if label:
-            check_word(label, f"{path}: the label")
-    if header and not any(table.first[1:]):
+
+def numbers_of_words(words):
+    """Return a column of words as int64 or bool if all are such, else as float64."""
+    kind = type_of_words(words)
+    if kind == BOOLEAN:
+        return words.str.lower() == "true"
+    numbers = words.astype(np.float64)
+    return words.map(int) if kind == WHOLE and (numbers.abs() < 2.0**63).all() else numbers
+
+
+def _write_text(path, table, found, out):
+    """Write a frame of words; DataError for labels that text cannot store."""
+    others = {place: out[place] for place in out.columns if place not in found.values}
+    others = {place: column.astype(object).where(column.notna(), "") for place, column in others.items()}
+    labels = {str(word) for column in others.values() for word in column} | {*(table.first if found.header else ())}
+    for label in filter(None, labels):
+        check_word(label, f"{path}: the label")
+    if found.header and not any(table.first[1:]):
         raise DataError(
             f"{path}: the columns' names are blank ({shown(table.first[-1])}), and a text would read them as values. "
             "Write a file.parquet instead."
         )
     separator = getattr(table, "separator", ",")
+    lines = zip(*(others.get(place, out[place]).tolist() for place in out.columns))
     with atomic_write(path) as aside, open(aside, "w", newline="", encoding="utf-8") as file:
-        lines = cells.tolist()
-        for line in [table.first, *lines] if header else lines:
+        for line in [table.first, *lines] if found.header else lines:
             file.write(csv_line(map(with_comma, map(str, line)) if table.commas else line, separator))
         file.writelines(f"{line}\n" for line in decoded(table.blank_end).splitlines() if line)
         file.flush()
-        if any(map(with_point, {*labels, *table.first})) and has_decimal_commas(aside, separator) != table.commas:
+        comma = next(filter(with_point, labels), None)
+        if comma is not None and decimal_commas(Path(aside).read_bytes(), separator)[1] != table.commas:
             raise DataError(
-                f"{path}: a label such as {shown(next(filter(with_point, [*labels, *table.first])))} would be read as "
-                "a number with a decimal comma. Rename it, or write a file.parquet instead."
+                f"{path}: a label such as {shown(comma)} would be read as a number with a decimal comma. Rename it, or "
+                "write a file.parquet instead."
             )
 
 
-def has_decimal_commas(path, separator):
-    """Return True if a text is read with decimal commas."""
-    with open(path, "rb") as file:
-        return decimal_commas(file.read(), separator)[1]
-
-
-def _write_parquet(path, table, found, frame, filled, missing):
-    """Write a frame with missing values from filled (rows, columns).
-
-    Each column keeps its dtype.
-    """
-    numbers = table.numbers(frame[list(found.values)])
-    types = None if isinstance(table, FrameTable) else _types_of_text(table, found, frame, numbers)
-    numbers, columns = np.where(missing, filled, numbers), {}
-    for at, place in enumerate(found.values):
-        if types is None:
-            columns[place] = refill(frame[place], numbers[:, at], missing[:, at])
-        else:
-            columns[place] = _as_text_type(types[at], numbers[:, at])
-    out = frame.__class__({place: columns.get(place, frame[place]) for place in frame.columns})
-    _to_parquet(path, table, found.header, out)
-
-
-def _types_of_text(table, found, frame, numbers):
-    """Return the ColumnType of a text's value columns; FLOAT if mixed."""
-    by_vertex = found.layout == "columns"
-    types = types_in(table, found, frame, numbers.T if by_vertex else numbers)
-    if types is None:
-        return [FLOAT] * numbers.shape[1]
-    found = [types.types[code] for code in types.codes[:, 0]]
-    return found if by_vertex else [found[0] if len(set(found)) == 1 else FLOAT] * numbers.shape[1]
-
-
-def _as_text_type(one, numbers):
-    """Return a text's numbers as int64 or bool if possible."""
-    if one == FLOAT or np.abs(numbers).max(initial=0) >= 2**63:
-        return numbers
-    return numbers.astype(bool if one == BOOLEAN else np.int64)
-
-
-def _to_parquet(path, table, header, out):
+def _write_parquet(path, table, header, out):
     """Write a frame under the column names of the table."""
     names = table.first if header else [str(place) for place in range(out.shape[1])]
     out.columns = [name or "index" for name in names]

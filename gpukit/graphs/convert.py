@@ -142,13 +142,13 @@ def sliced(array, slice_shape=None):
     return array.reshape(count, *(1, 1, *array.shape[1:])[-2:])
 
 
-def check_slice(slice_shape):
+def check_slice(shape, name="slice_shape"):
     """Return (m, n), or raise ParameterError."""
     try:
-        m, n = slice_shape
+        m, n = shape
     except (TypeError, ValueError):
-        raise ParameterError(f"slice_shape must be (m, n); got {slice_shape!r}.") from None
-    return check_integer("m of slice_shape", m, 1), check_integer("n of slice_shape", n, 1)
+        raise ParameterError(f"{name} must be (m, n), the sides of a slice; got {shape!r}.") from None
+    return check_integer(f"m of {name}", m, 1), check_integer(f"n of {name}", n, 1)
 
 
 def observed(values, mask, given, strict=True):

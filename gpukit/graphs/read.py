@@ -11,17 +11,15 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError, ParameterError
+from gpukit.graphs import graph_builders
 from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.convert import as_graph_tensor, check_slice, is_list, numbers, observed, sliced
 from gpukit.graphs.labels import listed
-from gpukit.graphs.moments import check_times, read_times
-from gpukit.graphs.near.coordinates import Coordinates, chosen, graph_from_coordinates, read_coordinates
-from gpukit.graphs.near.distances import graph_from_distances, read_distances
-from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.table import Values, read_table
 from gpukit.graphs.tensor import Graph
 from gpukit.graphs.text import read_graph_text
+from gpukit.graphs.time_parsing import check_times, read_times
 from gpukit.io import archives, container, sources, trust
 from gpukit.io.sheet import open_table
 from gpukit.io.words import shown
@@ -30,6 +28,7 @@ from gpukit.persist import atomic_write
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from gpukit.graphs.graph_builders import Coordinates
     from gpukit.graphs.tensor import GraphTensor
     from gpukit.typing import Input, Path
 
@@ -76,34 +75,37 @@ def read_graph(
     columns
         Roles of the columns, see columns.asked.
     coordinates, distances, neighbors
-        Without edges, the graph joins the nearest vertices by the file coordinates (or near/coordinates.py's
+        Without edges, the graph joins the nearest vertices by the file coordinates (or graph_builders.py's
         Coordinates) or the file distances, `neighbors` of each; or, without these, by correlation of the values.
     times : str or None
         A file with the times of the columns, one per line or .npy, if the values' file has none (see read_times).
 
     Raises DataError for missing, damaged, malformed or pickled content; ParameterError for an ambiguous request.
     """
-    slice_shape = None if slice_shape is None else check_slice(slice_shape)
-    lies = Lies(layout, columns, slice_shape, times)
+    if slice_shape is not None:
+        slice_shape = check_slice(slice_shape)
+    options = TableOptions(layout, columns, slice_shape, times)
     if sum(one is not None for one in (edges, coordinates, distances)) > 1:
         raise ParameterError("the graph is of edges, of coordinates or of distances: give one of the three.")
     if (path is None) == (tensor is None):
         raise ParameterError("give one file of values: an .npz or a table as GRAPH, or --tensor FILE (tensor=).")
+    values_file = tensor if path is None else path
     if edges is not None:
-        return _beside(edges, tensor if path is None else path, lies)
-    with sources.opened(tensor if path is None else path, "values, or an .npz of a graph and its values") as source:
-        made = (coordinates, distances, neighbors) != (None, None, None)
-        if not made and (source.format == "npz" or _is_array(source)):
-            return _whole(_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name, lies)
-        near = near_of(coordinates, distances, neighbors)
-        ids = near.ids()
-        found = _values(source, None, ids, lies)
-        if found.ids is not None and ids is not None:
-            near.warn_of_absent(ids, found.ids, source.name)
-        return _made(found._replace(times=lies.times_of(found.times, source.name)), near, lies)
+        return _join_edges(edges, values_file, options)
+    with sources.opened(values_file, "values, or an .npz of a graph and its values") as source:
+        has_source = (coordinates, distances, neighbors) != (None, None, None)
+        if not has_source and (source.format in ("npz", "npy") or str(source.name).lower().endswith(".npz")):
+            return _read_archive(source, options)
+        graph_source = GraphSource.read(coordinates, distances, neighbors)
+        ids = graph_source.ids()
+        values = _read_values(source, None, ids, options)
+        if values.ids is not None and ids is not None:
+            graph_source.warn_of_absent(ids, values.ids, source.name)
+        graph = graph_source.graph_of(values)
+        return options.graph_tensor(graph.adjacency, values, graph.vertices)
 
 
-class Lies(NamedTuple):
+class TableOptions(NamedTuple):
     """Options of the layout of values: layout, columns, slice_shape, times file."""
 
     layout: str | None
@@ -122,8 +124,13 @@ class Lies(NamedTuple):
             raise ParameterError(f"{path} has times of its own: leave times (--times) out.")
         return read_times(self.times)
 
+    def graph_tensor(self, graph, values, vertices):
+        """Return the GraphTensor of a graph and Values."""
+        also = {"mask": values.mask, "slice_shape": self.slice_shape, "times": values.times, "types": values.types}
+        return as_graph_tensor(graph, values.values, vertices=vertices, **also)
 
-class Near(NamedTuple):
+
+class GraphSource(NamedTuple):
     """Source of a graph without edges.
 
     coordinates: Coordinates, or distances: frame of a file, or neither; neighbors of each vertex, or None; source: the
@@ -135,25 +142,39 @@ class Near(NamedTuple):
     neighbors: int | None = None
     source: str = ""
 
+    @classmethod
+    def read(cls, coordinates, distances, neighbors):
+        """Return the GraphSource of coordinates (a file, or Coordinates), distances or neither.
+
+        The file is read once, because it may be a pipe.
+        """
+        if coordinates is not None and not isinstance(coordinates, graph_builders.Coordinates):
+            coordinates = graph_builders.read_coordinates(coordinates)
+        if coordinates is not None:
+            return cls(coordinates, None, neighbors, coordinates.source)
+        if distances is not None:
+            return cls(None, graph_builders.read_distances(distances), neighbors, str(distances))
+        return cls(neighbors=neighbors)
+
     def ids(self):
         """Return the labels in the file of coordinates or distances, or None."""
         if self.coordinates is not None:
             return self.coordinates.ids
-        return None if self.distances is None else graph_from_distances(self.distances).vertices
+        return None if self.distances is None else graph_builders.graph_from_distances(self.distances).vertices
 
-    def graph_of(self, values, ids, mask=None):
-        """Return the Graph of the vertices of values (N, ...).
-
-        Missing values are NaN or masked; ids (N,) or None.
-        """
-        known = np.arange(len(values)) if ids is None else ids
+    def graph_of(self, values):
+        """Return the Graph of the vertices of Values."""
+        ids = values.ids
+        known = np.arange(len(values.values)) if ids is None else ids
         if self.coordinates is not None:
-            return graph_from_coordinates(chosen(self.coordinates, known), self.neighbors)._replace(vertices=ids)
+            chosen = graph_builders.select(self.coordinates, known)
+            return graph_builders.graph_from_coordinates(chosen, self.neighbors)._replace(vertices=ids)
         if self.distances is not None:
-            return graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
-        given = numbers(values, "the tensor")
+            return graph_builders.graph_from_distances(self.distances, self.neighbors, known)._replace(vertices=ids)
+        given = numbers(values.values, "the tensor")
         whole = sliced(given)
-        return graph_from_series(np.where(observed(whole, mask, given.shape), whole, np.nan), self.neighbors, ids)
+        series = np.where(observed(whole, values.mask, given.shape), whole, np.nan)
+        return graph_builders.graph_from_series(series, self.neighbors, ids)
 
     def warn_of_absent(self, ids, names, path):
         """Warn of the file's labels that the values lack.
@@ -170,33 +191,14 @@ class Near(NamedTuple):
             )
 
 
-def near_of(coordinates, distances, neighbors):
-    """Return the Near of coordinates (a file, or Coordinates), distances or neither.
-
-    The file is read once, because it may be a pipe.
-    """
-    if coordinates is not None:
-        found = coordinates if isinstance(coordinates, Coordinates) else read_coordinates(coordinates)
-        return Near(found, None, neighbors, found.source)
-    if distances is not None:
-        return Near(None, read_distances(distances), neighbors, str(distances))
-    return Near(neighbors=neighbors)
-
-
-def _whole(found, path, lies):
+def _read_archive(source, options):
     """Return the GraphTensor of an archive with graph and values."""
-    if lies.layout is not None or lies.columns is not None:
+    found, path = _read_arrays(source, {"tensor", *GRAPH, *OPTIONAL}, _check_whole), source.name
+    if options.layout is not None or options.columns is not None:
         raise ParameterError("layout is for a table of values (columns too), not for an .npz with its graph.")
     optional = {name: found.get(name) for name in OPTIONAL}
-    optional["times"] = lies.times_of(check_times(optional["times"], path), path)
-    return as_graph_tensor(_graph(found, path), found["tensor"], slice_shape=lies.slice_shape, **optional)
-
-
-def _made(found, near, lies):
-    """Return the GraphTensor of Values, with a graph made by Near."""
-    graph = near.graph_of(found.values, found.ids, found.mask)
-    also = {"mask": found.mask, "slice_shape": lies.slice_shape, "times": found.times, "types": found.types}
-    return as_graph_tensor(graph.adjacency, found.values, vertices=graph.vertices, **also)
+    optional["times"] = options.times_of(check_times(optional["times"], path), path)
+    return as_graph_tensor(_graph(found, path), found["tensor"], slice_shape=options.slice_shape, **optional)
 
 
 def read_edges(path):
@@ -209,45 +211,47 @@ def read_edges(path):
         return path.adjacency, path.vertices
     with sources.opened(path, EDGES) as source:
         if source.format == "npz":
-            found = _arrays(source, {*GRAPH, "vertices"}, _check_graph)
+            found = _read_arrays(source, {*GRAPH, "vertices"}, _check_graph)
             return _graph(found, source.name), found.get("vertices")
         if source.format == "npy":
             return archives.read_npy(source), None
         return read_graph_text(source)
 
 
-def _beside(edges, tensor, lies):
-    """Return the GraphTensor of two files."""
+def _join_edges(edges, values_file, options):
+    """Return the GraphTensor of a file of edges and one of values."""
     graph, ids = read_edges(edges)
-    with sources.opened(tensor, "the values of the graph's vertices") as source:
-        tensor, (values, mask, names, times, types) = source.name, _values(source, graph, ids, lies)
-        times = lies.times_of(times, tensor)
-    also = {"mask": mask, "slice_shape": lies.slice_shape, "times": times, "types": types}
-    if ids is None or len(ids) == len(values) and names is None:
-        return as_graph_tensor(graph, values, vertices=names if ids is None else ids, **also)
-    places = _places(ids, names, len(values), tensor)
+    with sources.opened(values_file, "the values of the graph's vertices") as source:
+        values, path = _read_values(source, graph, ids, options), source.name
+    count, names = len(values.values), values.ids
+    if ids is None or (len(ids) == count and names is None):
+        return options.graph_tensor(graph, values, names if ids is None else ids)
+    rows = _match_rows(ids, names, count, path)
     graph = as_adjacency(graph, vertices=len(ids)).tocoo()
-    moved = np.column_stack((places[graph.row], places[graph.col]))
-    names = np.arange(len(values)) if names is None else names
-    return as_graph_tensor((moved, graph.data), values, vertices=names, **also)
+    graph = np.column_stack((rows[graph.row], rows[graph.col])), graph.data
+    return options.graph_tensor(graph, values, np.arange(count) if names is None else names)
 
 
-def _values(source, graph, ids, lies):
+def _read_values(source, graph, ids, options):
     """Return the Values of an open Source.
 
     graph, ids: None without a graph; ids may hold known labels.
     """
     if source.format == "npy":
-        return Values(_turned(archives.read_npy(source), lies.layout))
-    if source.format == "npz":
-        found = _arrays(source, {"tensor", *OPTIONAL}, _check_values)
+        values = Values(archives.read_npy(source))
+    elif source.format == "npz":
+        found = _read_arrays(source, {"tensor", *OPTIONAL}, _check_values)
         times = check_times(found.get("times"), source.name)
-        return Values(_turned(found["tensor"], lies.layout), found.get("mask"), found.get("vertices"), times)
-    count = None if graph is None else _count(graph) if ids is None else len(ids)
-    return read_table(open_table(source), count, ids, lies.layout, lies.columns)
+        values = Values(found["tensor"], found.get("mask"), found.get("vertices"), times)
+    else:
+        count = None if graph is None else _count(graph) if ids is None else len(ids)
+        values = read_table(open_table(source), count, ids, options.layout, options.columns)
+    if source.format in ("npy", "npz") and options.layout == "columns" and values.values.ndim == 2:
+        values = values._replace(values=values.values.T)
+    return values._replace(times=options.times_of(values.times, source.name))
 
 
-def _places(ids, names, count, path):
+def _match_rows(ids, names, count, path):
     """Return the rows of values for an edge list's ids.
 
     The result is (len(ids),) int64.
@@ -275,16 +279,6 @@ def _count(graph):
         return graph.shape[0]
     edges = graph[0] if isinstance(graph, tuple) else graph
     return int(np.max(edges, initial=-1)) + 1 if is_list(graph) else len(edges)
-
-
-def _is_array(source):
-    """Return True for a .npy, or an .npz by its name."""
-    return source.format == "npy" or str(source.name).lower().endswith(".npz")
-
-
-def _turned(array, layout):
-    """Return a tensor of a file, transposed if its columns are vertices."""
-    return array.T if layout == "columns" and array.ndim == 2 else array
 
 
 def _check_whole(path, headers, read):
@@ -395,7 +389,7 @@ def _listed(found):
     return ", ".join(found) or "nothing"
 
 
-def _arrays(source, wanted, check):
+def _read_arrays(source, wanted, check):
     """Return {name: array} of an .npz; None for unwanted arrays.
 
     check: function of the name and the Headers, as in read_npz.

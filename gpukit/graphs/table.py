@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.graphs import moments
+from gpukit.graphs import time_parsing
 from gpukit.graphs.column_types import (
     BOOLEAN,
     FLOAT,
@@ -50,7 +50,8 @@ def read_table(path, count=None, ids=None, layout=None, columns=None):
     table = path if isinstance(path, Table) else open_table(path)
     found, frame = columns_of(table, known_of(ids), count, layout, columns)
     if found.layout == "long":
-        long = long_of(table, found, frame, numbered(count) if ids is None else ids if count is not None else None)
+        known = None if count is None else np.arange(count) if ids is None else ids
+        long = long_of(table, found, frame, known)
         refuse_others(table, long, count, ids)
         return Values(long.values, None, long.ids, long.seconds, type_of_long(table, long))
     warn_of_kept(table, found)
@@ -67,21 +68,17 @@ def known_of(ids):
     return frozenset() if ids is None else frozenset(map(str, ids))
 
 
-def numbered(count):
-    """Return the ids of unlabelled vertices, None without a graph."""
-    return None if count is None else np.arange(count)
-
-
 def times_of(table, frame, found):
     """Return the times of a wide table as (T,) int64 seconds, or None."""
     if found.layout == "rows":
         head = sensors_of(table, found)
-        return moments.seconds(head, found.order) if moments.are_dates(head) or moments.are_years(head) else None
+        has_times = time_parsing.are_dates(head) or time_parsing.are_years(head)
+        return time_parsing.seconds(head, found.order) if has_times else None
     if not found.time:
         return None
     columns = [words_of(frame[at]).tolist() for at in found.time]
     name = table.first[found.time[0]] if found.header else None
-    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or moments.are_dates(columns[0]):
+    if found.order is not None or len(columns) > 1 or role_of(name) == "time" or time_parsing.are_dates(columns[0]):
         return seconds_of(columns, found.order, lambda row: place_of(table, row))
     return None
 
@@ -92,11 +89,11 @@ def seconds_of(columns, order, place):
     None if one column holds no times. Raises DataError for a line whose time differs in format from the first one.
     place: function that describes a row.
     """
-    found = moments.together(columns, order)
-    if found is not None or (len(columns) == 1 and moments.together([columns[0][:1]], order) is None):
+    found = time_parsing.together(columns, order)
+    if found is not None or (len(columns) == 1 and time_parsing.together([columns[0][:1]], order) is None):
         return found
     rows = list(zip(*columns))
-    row = next((at for at, row in enumerate(rows) if moments.together([[one] for one in row], order) is None), 0)
+    row = next((at for at, row in enumerate(rows) if time_parsing.together([[one] for one in row], order) is None), 0)
     raise DataError(
         f"{place(row)}: {shown(' '.join(rows[row]))} is no time like the others. Correct or remove the line."
     )
@@ -194,7 +191,7 @@ def times(table, frame, found):
     seconds = seconds_of(columns, found.order, lambda row: place_of(table, first[row]))
     if seconds is None:
         return places, list(spelled), None
-    keys = np.array(list(map(float, spelled))) if moments.is_seconds(list(spelled)) else seconds
+    keys = np.array(list(map(float, spelled))) if time_parsing.is_seconds(list(spelled)) else seconds
     order = np.argsort(keys, kind="stable")
     return ranks(keys)[places], [spelled[at] for at in order], seconds[order]
 

@@ -57,11 +57,6 @@ def pairs_of(table, what, number):
     return places, numbers, ids
 
 
-def _are_integers(frame):
-    """Return True for ends of edges that are int64."""
-    return all(frame[column].dtype.kind == "i" for column in (0, 1))
-
-
 def _list_header(table):
     """Return True if an edge list's first line names its columns."""
     first, second = table.first, table.second
@@ -82,7 +77,7 @@ def _numbered(table, frame):
     import pandas
 
     ends = frame[[0, 1]]
-    if not _are_integers(ends):
+    if not all(kind.kind == "i" for kind in ends.dtypes):
         names = [table.words(ends[column]) for column in (0, 1)]
         places, ids = pandas.factorize(np.array(names, dtype=object).T.ravel())
         if not all(map(words.is_integer, ids)):

@@ -22,8 +22,8 @@ from gpukit.graphs.adjacency import as_adjacency
 from gpukit.graphs.check import sound
 from gpukit.graphs.column_types import types_of
 from gpukit.graphs.convert import by_vertex, numbers, observed, real, refuse_turned_list, sliced, turned
+from gpukit.graphs.graph_builders import graph_from_series
 from gpukit.graphs.labels import check_same, of_graph
-from gpukit.graphs.near.series import graph_from_series
 from gpukit.graphs.tensor import GraphTensor
 from gpukit.imputation.centering import spread
 from gpukit.imputation.constants import CODE_COUNT, CODE_DISTANCE

@@ -5,9 +5,9 @@ import numpy as np
 from gpukit import device as devices
 from gpukit.base.arrays import Resident, aligned
 from gpukit.device.engine import engine
-from gpukit.documents.columns import places_of, taken
 from gpukit.documents.convert import given_names
 from gpukit.documents.table import Documents
+from gpukit.documents.tables import places_of, taken
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
 from gpukit.ranking.arrays import Csr

@@ -21,7 +21,7 @@ KINDS = [
     *(types.int64, types.uint8, types.float32, types.float64, types.boolean),
     *ARRAYS,
     types.Array(types.uint16, 1, "C", readonly=True),
-    types.NamedUniTuple(types.int64, 3, Rule),
+    types.NamedUniTuple(types.int64, 2, Rule),
     types.NamedTuple((types.int32, ARRAYS[0], types.NamedUniTuple(types.int8, 3, Rule)), Rule),
     Frame((ARRAYS[0], types.NamedUniTuple(types.int8, 3, Rule), types.float32)),
 ]
@@ -39,8 +39,8 @@ def test_other_types_have_no_text(kind):
 
 
 def test_what_text_says():
-    kinds = types.Array(types.float32, 1, "C"), types.NamedUniTuple(types.int64, 3, Rule)
-    assert text_of(kinds) == "float32[1C],gpukit.documents.parse:Rule(int64,int64,int64)"
+    kinds = types.Array(types.float32, 1, "C"), types.NamedUniTuple(types.int64, 2, Rule)
+    assert text_of(kinds) == "float32[1C],gpukit.documents.parse:Rule(int64,int64)"
 
 
 @pytest.mark.parametrize("job", JOBS)

@@ -134,7 +134,7 @@ def test_missing_file_and_folder(tmp_path):
         ("3\n0\n", "line 2: '0' is not a number"),
         ("2\nx\n", "line 2: 'x' is not a number"),
         ("2.0\n1\n", "line 1: '2.0'"),
-        ("", "rank.query is empty. Give the number of documents"),
+        ("", "rank.query is empty. Give a number of documents"),
         ("\n", "counts 0 documents"),
     ],
 )

@@ -9,41 +9,9 @@ from odd_words import spelled
 from gpukit.documents import decimals
 
 
-def parsed(words, parse=decimals.decimal):
-    """decimals.decimal (or double) of each word."""
-    return [parse(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
-
-
-def count_rounded(words):
-    """Compare the results of `decimal` with Python; return the number of results."""
-    settled = [(word, value) for word, value in zip(words, parsed(words), strict=True) if not np.isnan(value)]
-    for word, value in settled:
-        expected = np.float32(float(word))
-        assert value == expected and np.signbit(value) == np.signbit(expected), word
-    return len(settled)
-
-
-def test_decimals_round_as_python_does():
-    words = [
-        "3",
-        "4.5",
-        "3.75",
-        "-1",
-        "1e-3",
-        "0",
-        "-0",
-        ".5",
-        "5.",
-        "+2",
-        "1E2",
-        "0.1",
-        "16777217",
-        "1e22",
-        "999999999999999",
-        "1e-5",
-        *spelled(np.random.default_rng(0), 3000),
-    ]
-    assert count_rounded(words) > 2900
+def parsed(words):
+    """decimals.double of each word."""
+    return [decimals.double(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
 
 
 def long_decimals(rng, count):
@@ -54,22 +22,6 @@ def long_decimals(rng, count):
         neighbor = float(np.nextafter(middle, rng.choice([-np.inf, np.inf])))
         value = rng.choice([rng.normal() * 10.0 ** rng.integers(-44, 38), middle, neighbor])
         yield rng.choice([repr(float(value)), f"{value:.17g}", f"{value:.40e}", f"{value:.30f}"])
-
-
-def test_long_decimals_round_as_python_does():
-    words = [
-        "1234567890123456",
-        "0.1000000000000000055511151231257827",
-        "1e-05",
-        "1E+05",
-        "0" * 40 + "7",
-        "1e-50",
-        "100000000000000000000000000000",
-        ".00000000000000000000000000000000001",
-        "-0.00000000000000000",
-        *long_decimals(np.random.default_rng(4), 4000),
-    ]
-    assert count_rounded(words) > 1300 and not np.isnan(parsed(words[:9])).any()
 
 
 def beside_the_middle(rng, count):
@@ -92,18 +44,19 @@ def test_float64_is_what_python_reads():
         "0.30000000000000004",
         "123456789012345678e17",
         "123456789012345678e-22",
+        *("3", "4.5", "-1", "1e-3", "0", "-0", ".5", "5.", "+2", "1E2", "0.1", "16777217", "1e22", "1E+05"),
         "9007199254740993",
         "-9007199254740995e0",
         *spelled(rng, 3000),
         *long_decimals(rng, 2000),
         *beside_the_middle(rng, 4000),
     ]
-    found = parsed(words, decimals.double)
+    found = parsed(words)
     for word, value in zip(words, found, strict=True):
         assert np.isnan(value) or (value == float(word) and np.signbit(value) == np.signbit(float(word))), word
-    assert not np.isnan(found[:8]).any() and np.isnan(found).mean() < 0.3
+    assert not np.isnan(found[:22]).any() and np.isnan(found).mean() < 0.3
     as_printed = [repr(float(value)) for value in rng.random(5000)]
-    assert np.isnan(parsed(as_printed, decimals.double)).mean() < 0.01
+    assert np.isnan(parsed(as_printed)).mean() < 0.01
 
 
 @pytest.mark.parametrize(
@@ -135,4 +88,4 @@ def test_float64_is_what_python_reads():
     ],
 )
 def test_what_is_no_plain_decimal_is_left_open(word):
-    assert np.isnan(parsed([word])[0]) and np.isnan(parsed([word], decimals.double)[0])
+    assert np.isnan(parsed([word])[0])

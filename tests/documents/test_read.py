@@ -157,7 +157,6 @@ def test_rows_of_any_width(write, text):
     check(read_letor(write(text)), text)
 
 
-@pytest.mark.slow
 @BOTH
 @pytest.mark.parametrize("null", ["zero", "min"])
 @pytest.mark.parametrize("sparse", [False, True])

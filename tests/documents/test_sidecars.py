@@ -26,7 +26,7 @@ def test_counts_of_documents(plain, suffix):
 
 
 @pytest.mark.parametrize(
-    "word, why", [("9" * 30, "too many digits"), ("two", "is not a number"), ("0", "is not a num")]
+    "word, why", [("9" * 30, "at most 18 digits"), ("two", "is not a number"), ("0", "is not a num")]
 )
 def test_counts_that_are_none(plain, word, why):
     plain.with_name("a.txt.group").write_text(f"2\n{word}\n")
@@ -46,9 +46,9 @@ def test_two_lists_of_counts(plain):
 @pytest.mark.parametrize(
     "row, words",
     [
-        ("1,1,1,1e400", "line 2 has a feature that is not finite: 'a' is infinite, or larger than float64 holds"),
-        ("1e400,1,1,1", "line 2 has a label that is infinite, or larger than float64 holds"),
-        ("1,1,inf,1", "line 2 has a weight that is infinite, or larger than float64 holds"),
+        ("1,1,1,1e400", "line 2 has a feature that is not finite in float64: 'a' is inf. Correct"),
+        ("1e400,1,1,1", "line 2 has a label that is infinite. Correct"),
+        ("1,1,inf,1", "line 2 has a weight that is infinite. Correct"),
     ],
 )
 def test_infinite_numbers_of_a_table(tmp_path, row, words):
@@ -101,6 +101,13 @@ def test_labels_and_ids_beyond_2_53_stay_different(tmp_path, kind, sign):
     found = read_letor(path)
     for documents in (made, found, take_queries(found, [0, 1])):
         assert documents.y.tolist() == y and documents.qids.tolist() == [LARGE, LARGE + 1]
+
+
+@pytest.mark.parametrize("label", [2**53 + 1, -(2**53) - 1, 10**17 + 1])
+def test_labels_that_float64_does_not_hold_stay_exact_in_text(tmp_path, label):
+    (tmp_path / "a.txt").write_text(f"{label} qid:1 1:0.5\n1 qid:1 1:2\n")
+    y = read_letor(tmp_path / "a.txt").y
+    assert y.dtype == np.int64 and y.tolist() == [label, 1]
 
 
 def test_other_labels_of_many_digits_are_as_before(tmp_path):

@@ -134,9 +134,12 @@ def test_labels_that_are_no_times_are_refused(tmp_path, head, names, error):
     assert len(read_graph(tmp_path / "t.csv", layout="columns").tensor) == min(head.count(","), 2)
 
 
-def test_stations_above_steps_are_sensors(tmp_path):
+def test_stations_beside_steps_need_a_layout(tmp_path):
+    """Steps in the header are not known to be times."""
     (tmp_path / "t.csv").write_text("station,0,1,2\n401,1,2,3\n403,4,,6\n402,7,8,9\n")
-    data = read_graph(tmp_path / "t.csv")
+    with pytest.raises(DataError, match="'401', '403', ...: no times. Its header is 'station,0,1,2'.*--layout rows if"):
+        read_graph(tmp_path / "t.csv")
+    data = read_graph(tmp_path / "t.csv", layout="rows")
     assert data.vertices.tolist() == [401, 403, 402] and data.tensor[2, 0].tolist() == [7, 8, 9]
 
 

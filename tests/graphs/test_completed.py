@@ -95,6 +95,16 @@ def test_parquet(tmp_path, of_text):
     np.testing.assert_array_equal(got[IDS].to_numpy(), frame.fillna(5.5).to_numpy())
 
 
+def test_parquet_of_a_text_has_integers_and_booleans(tmp_path):
+    (tmp_path / "in.csv").write_text("time,a,b,c\n2014-01-01,1,true,1\n2014-01-02,,,1.5\n2014-01-03,3,false,2\n")
+    filled = np.array([[1, 2, 3], [1, 0, 0], [1, 1.5, 2]])
+    observed = np.array([[True, False, True], [True, False, True], [True] * 3])
+    write_completed(tmp_path / "out.parquet", tmp_path / "in.csv", filled, observed, alone=True)
+    got = pandas.read_parquet(tmp_path / "out.parquet")
+    assert [str(got[name].dtype) for name in "abc"] == ["int64", "bool", "float64"]
+    np.testing.assert_array_equal(got[["a", "b", "c"]].to_numpy(float), filled.T)
+
+
 def test_parquet_keeps_what_was_observed_in_its_own_precision(tmp_path):
     frame = pandas.DataFrame({name: [279.1, None, 0.1] for name in IDS})
     frame.to_parquet(tmp_path / "in.parquet")

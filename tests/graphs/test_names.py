@@ -9,8 +9,7 @@ from support import thinned
 from gpukit.errors import DataError
 from gpukit.graphs import read_graph
 from gpukit.graphs.completed import write_completed
-from gpukit.graphs.near.coordinates import chosen, read_coordinates
-from gpukit.graphs.near.distances import read_distances
+from gpukit.graphs.graph_builders import read_coordinates, read_distances, select
 from gpukit.graphs.text import read_graph_text
 from gpukit.io.records import csv_line
 
@@ -116,7 +115,7 @@ def test_names_in_lists_of_edges(tmp_path, weighted, separator):
 
 def test_names_of_places(tmp_path):
     lines = [[name, str(at / 10), str(-at / 10)] for at, name in enumerate(NAMES)]
-    found = chosen(
+    found = select(
         read_coordinates(write(tmp_path / "places.csv", [["sensor", "latitude", "longitude"], *lines])), NAMES
     )
     np.testing.assert_allclose(found.places[:, 0], np.arange(len(NAMES)) / 10)

@@ -5,7 +5,7 @@ import pytest
 from scipy.sparse import csgraph
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import planted, synth, synth_graph
+from gpukit.graphs import synth, synth_graph
 from gpukit.graphs.basis import fourier_basis
 
 
@@ -84,21 +84,21 @@ def test_random_graphs():
 
 @pytest.mark.parametrize("count, edges", [(2, 1), (3, 1), (10, 22), (100, 1000), (3000, 30000)])
 def test_edges_of_random_graphs(count, edges):
-    found = planted.random_edges(count, np.random.default_rng(0))
+    found = synth.random_edges(count, np.random.default_rng(0))
     assert found.shape == (edges, 2) and (found[:, 0] < found[:, 1]).all() and found.min() >= 0
     assert found.max() < count and len(np.unique(found, axis=0)) == edges
 
 
 def test_pairs_are_counted_right():
     i, j = np.tril_indices(300, -1)
-    assert np.array_equal(planted._pairs(np.arange(len(i))), np.column_stack((j, i)))
+    assert np.array_equal(synth._pairs(np.arange(len(i))), np.column_stack((j, i)))
     last = 10**6 * (10**6 - 1) // 2 - 1
-    assert planted._pairs(np.array([last, last + 1])).tolist() == [[10**6 - 2, 10**6 - 1], [0, 10**6]]
+    assert synth._pairs(np.array([last, last + 1])).tolist() == [[10**6 - 2, 10**6 - 1], [0, 10**6]]
 
 
 def test_ego_facebooks_shape():
     """Its exact numbers of vertices and edges; approximate degrees and communities: 1, 25, 1,045; 75 leaves."""
-    edges = planted.ego_edges(4039, np.random.default_rng([0, 0]))
+    edges = synth.ego_edges(4039, np.random.default_rng([0, 0]))
     degrees = np.bincount(edges.ravel())
     assert edges.shape == (88234, 2) and len(np.unique(np.sort(edges, axis=1), axis=0)) == 88234
     assert len(degrees) == 4039 and degrees.min() == 1 and 20 <= np.median(degrees) <= 30
@@ -106,14 +106,14 @@ def test_ego_facebooks_shape():
     assert np.count_nonzero(degrees > 600) == 3
     apart = np.abs(np.diff(edges, axis=1))
     assert np.percentile(apart, 90) < 1000 and np.median(apart) < 150  # of one community, most of one circle
-    assert len(planted.ego_edges(100, np.random.default_rng(0))) == 433  # not every pair of a small one
+    assert len(synth.ego_edges(100, np.random.default_rng(0))) == 433  # not every pair of a small one
 
 
 @pytest.mark.parametrize("count", [2, 5, 30, 500, 4040, 5000])
 def test_ego_graphs_of_any_size_are_connected(count):
     from scipy import sparse
 
-    edges = planted.ego_edges(count, np.random.default_rng(1))
+    edges = synth.ego_edges(count, np.random.default_rng(1))
     graph = sparse.coo_array((np.ones(len(edges)), edges.T), shape=(count, count))
     assert csgraph.connected_components(graph, directed=False)[0] == 1 and (edges[:, 0] != edges[:, 1]).all()
     assert len(np.unique(np.sort(edges, axis=1), axis=0)) == len(edges)

@@ -5,7 +5,7 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph, write_graph
-from gpukit.graphs.moments import read_times
+from gpukit.graphs.time_parsing import read_times
 
 VALUES = np.arange(12.0).reshape(3, 4)
 RING = np.ones((3, 3)) - np.eye(3)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.graphs import moments
+from gpukit.graphs import time_parsing
 from gpukit.graphs.columns import REPEATED, role_of
 from gpukit.graphs.labels import counted
 from gpukit.io.times import as_seconds
@@ -104,7 +104,8 @@ def has_times(side):
 
 def are_texts_of_dates(side):
     """Return True for labels that are texts of dates."""
-    return side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side) and moments.are_dates([*side])
+    are_texts = side.dtype.kind not in "biufMm" and all(isinstance(one, str) for one in side)
+    return are_texts and time_parsing.are_dates([*side])
 
 
 def times_of(side):
@@ -120,4 +121,4 @@ def times_of(side):
     whole = side.dtype.kind in "iu" or (side.dtype.kind == "f" and bool((side == np.floor(side)).all()))
     if role_of(side.name) == "time" and whole:
         return as_seconds(side.to_numpy())
-    return moments.seconds(list(side)) if are_texts_of_dates(side) else None
+    return time_parsing.seconds(list(side)) if are_texts_of_dates(side) else None

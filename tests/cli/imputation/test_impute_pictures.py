@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 from gpukit import GraphImputer
 from gpukit.cli.imputation import lines, plot, steps
 from gpukit.graphs import as_graph_tensor
-from gpukit.graphs.near.coordinates import Coordinates
+from gpukit.graphs.graph_builders import Coordinates
 
 N, T = 8, 72
 TIMES = 1_583_000_000 + 3600 * np.arange(T)

@@ -7,7 +7,7 @@ import pytest
 from gpukit import GraphImputer
 from gpukit.errors import DataError
 from gpukit.graphs import as_graph_tensor
-from gpukit.graphs.near.series import graph_from_series
+from gpukit.graphs.graph_builders import graph_from_series
 
 N, T = 6, 50
 A = np.eye(N, k=1) + np.eye(N, k=1).T

@@ -5,8 +5,14 @@ import pandas
 import pytest
 
 from gpukit.errors import DataError, ParameterError
-from gpukit.graphs import as_graph_tensor, graph_from_coordinates, graph_from_distances, graph_from_series, read_graph
-from gpukit.graphs.near import series
+from gpukit.graphs import (
+    as_graph_tensor,
+    graph_builders,
+    graph_from_coordinates,
+    graph_from_distances,
+    graph_from_series,
+    read_graph,
+)
 
 CITIES = {"Oslo": (59.91, 10.75), "Bergen": (60.39, 5.32), "Rome": (41.9, 12.5), "Naples": (40.85, 14.27)}
 FLIGHT = {("Oslo", "Bergen"): 304.2, ("Rome", "Naples"): 189.6}  # km, great circles
@@ -149,14 +155,14 @@ def table(tmp_path):
     return write(tmp_path / "t.csv", ["time,Rome,Oslo,Bergen", *ROWS])
 
 
+PLACE_NAMES = "city,latitude,longitude"
 PLACES = [f"{name},{lat},{lon}" for name, (lat, lon) in CITIES.items()]
 
 
 @pytest.mark.parametrize(
     "lines",
     [
-        PLACES,
-        ["city,latitude,longitude", *PLACES],
+        [PLACE_NAMES, *PLACES],
         ["index,sensor_id,lat,lng", *[f"{at},{line}" for at, line in enumerate(PLACES)]],
     ],
 )
@@ -184,11 +190,12 @@ def test_files_of_distances(table, tmp_path):
 @pytest.mark.parametrize(
     "name, lines, error",
     [
-        ("coordinates", PLACES[1:], "no coordinates of 'Oslo'"),
-        ("coordinates", ["Oslo,59,10", *PLACES], "label 'Oslo' twice"),
-        ("coordinates", ["Oslo,59,warm", *PLACES[1:]], "line 1: 'warm' .column 3. is not a number"),
+        ("coordinates", PLACES, "the columns are Oslo, 59.91, 10.75; .* in the first line of a text: sensor,latitude"),
+        ("coordinates", [PLACE_NAMES, *PLACES[1:]], "no coordinates of 'Oslo'"),
+        ("coordinates", [PLACE_NAMES, "Oslo,59,10", *PLACES], "label 'Oslo' twice"),
+        ("coordinates", [PLACE_NAMES, "Oslo,59,warm", *PLACES[1:]], "line 2: 'warm' .column 3. is not a number"),
         ("coordinates", ["a,b,c,d", "Oslo,1,2,3"], "latitude and longitude, or x and y"),
-        ("coordinates", ["1,2", "3,4"], "has 2 lines without labels, and there are 3"),
+        ("coordinates", ["x,y", "1,2", "3,4"], "has 2 lines without labels, and there are 3"),
         (
             "distances",
             ["Oslo,Bergen,", "Rome,Oslo,3"],
@@ -215,15 +222,15 @@ def test_the_most_alike_take_memory_by_the_series_not_by_pairs(monkeypatch):
     rng, sizes = np.random.default_rng(0), []
     values = np.where(rng.random((300, 7)) < 0.1, np.nan, rng.normal(size=(300, 7)))
     whole = graph_from_series(values).adjacency
-    of_rows = series.likeness
+    of_rows = graph_builders.likeness
 
     def noted(*arrays):
         found = of_rows(*arrays)
         sizes.append(found.size)
         return found
 
-    monkeypatch.setattr(series, "likeness", noted)
-    monkeypatch.setattr(series, "BLOCK", 1000)
+    monkeypatch.setattr(graph_builders, "likeness", noted)
+    monkeypatch.setattr(graph_builders, "BLOCK", 1000)
     assert abs(graph_from_series(values).adjacency - whole).max() < 1e-12
     assert len(sizes) == 100 and max(sizes) <= 1000
 

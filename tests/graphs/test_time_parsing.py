@@ -7,7 +7,7 @@ import pytest
 
 from gpukit.errors import DataError
 from gpukit.graphs import read_graph
-from gpukit.graphs.moments import seconds
+from gpukit.graphs.time_parsing import seconds
 
 MONTHS = [datetime(2005 + at // 12, 1 + at % 12, 1, tzinfo=UTC) for at in range(30)]
 DAYS = [datetime(1999, 12, 20, tzinfo=UTC) + timedelta(days=7 * at) for at in range(30)]

@@ -10,7 +10,7 @@ import numpy as np
 
 from gpukit.base.arrays import as_array
 from gpukit.errors import DataError
-from gpukit.io import archives, sources
+from gpukit.io import archives, sources, trust
 from gpukit.io.times import as_seconds, seconds_of
 from gpukit.io.words import decoded, is_number, shown
 
@@ -171,14 +171,13 @@ def check_times(times, path):
         return None
     times = as_array(times, f"{path}: times")
     whole = as_seconds(times.ravel(), f"{path}: times")
-    values, first, count = np.unique(whole, return_index=True, return_counts=True)
-    if (count > 1).any():
-        place = int(first[np.argmax(count > 1)])
-        again = place + 1 + int(np.flatnonzero(whole[place + 1 :] == whole[place])[0])
-        value, same = (shown(str(times.flat[at])) for at in (place, again))
+    twice = trust.repeated(whole)
+    if twice is not None:
+        one, other = np.flatnonzero(whole == twice)[:2]
+        value, same = (shown(str(times.flat[at])) for at in (one, other))
         raise DataError(
-            f"{path}: times: entries {place + 1:,} and {again + 1:,} are the same second, {value} and {same}. Give "
-            "each column a time of its own, as whole seconds or dates."
+            f"{path}: times: entries {one + 1:,} and {other + 1:,} are the same second, {value} and {same}. Give each "
+            "column a time of its own, as whole seconds or dates."
         )
     return times
 
