@@ -5,8 +5,8 @@ import numpy as np
 from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
-from gpukit.io.delimited import Words, whole_rows
-from gpukit.io.ids import KeyTable, factorize
+from gpukit.io.delimited import Words, joined_words, whole_rows
+from gpukit.io.ids import factorize
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_declared, sound
@@ -22,98 +22,50 @@ BLOCK = 8 << 20  # bytes of lines that a thread parses at once
 
 
 class Column:
-    """User or item ids of the blocks read so far.
-
-    They are stored as whole numbers, or as a code for each rating and an id for each code.
-    """
+    """User or item ids of the blocks read so far: whole numbers (n,), or Words."""
 
     def __init__(self):
-        self.as_text, self.chunks, self.table, self.names = False, [], None, []
-        self.are_words = False  # even if they spell numbers
-
-    def look_up(self, ids):
-        """Return the present codes of Words; None for other ids.
-
-        Called by the thread that parsed them.
-        """
-        table = self.table
-        return table.find(ids.keys) if table is not None and isinstance(ids, Words) else None
-
-    def add(self, ids, found=None):
-        """Append ids: whole numbers (n,) or Words.
-
-        found: earlier result of `look_up`.
-        """
-        if isinstance(ids, Words):
-            self._add(ids.keys, ids.text, found=found)
-        elif self.as_text:
-            different, which = np.unique(ids, return_inverse=True)
-            self._add_distinct([str(one) for one in different.tolist()], which)
-        else:
-            self.chunks.append(ids)
-
-    def add_words(self, words, which):
-        """Append ids that stay words.
-
-        words: distinct [str]; which: the index in words of each id (n,).
-        """
-        self.are_words = True
-        self._add_distinct(words, which)
-
-    def _add_distinct(self, words, which):
-        self._add(keys_of(words), lambda places: [words[at] for at in places], which)
-
-    def _add(self, keys, spelled, which=None, found=None):
-        """Append words by their keys.
-
-        spelled(places): returns some of them as [str]; which: indices (n,) of the ids in the words, or None if the
-        words are the ids themselves.
-        """
-        if not self.as_text:
-            self._to_text()
-        known = self.table.count
-        codes = self.table.codes(keys, found)
-        fresh = np.flatnonzero(codes >= known)
-        places = np.empty(self.table.count - known, np.int64)
-        places[codes[fresh] - known] = fresh  # any occurrence of a word suffices
-        self.names += spelled(places)
-        self.chunks.append(codes if which is None else codes[which])
-
-    def _to_text(self):
-        """Convert the ids so far to words.
-
-        A word was stored as a number only if it is spelled as that number.
-        """
-        chunks, self.as_text, self.chunks, self.table = self.chunks, True, [], KeyTable()
-        for chunk in chunks:
-            self.add(chunk)
-
-    def numbers(self):
-        """Return the ids as int64 by code, 0 for other words."""
-        return np.array([int(name) if is_integer(name) else 0 for name in self.names], dtype=np.int64)
-
-    def outside(self, most):
-        """Return the first id outside [1, most] as spelled, or None."""
-        for numbers in [self.numbers()] if self.as_text else self.chunks:
-            wrong = np.flatnonzero((numbers < 1) | (numbers > most))
-            if len(wrong):
-                return self.names[wrong[0]][:SHOWN] if self.as_text else int(numbers[wrong[0]])
-        return None
+        self.chunks, self.are_words = [], False  # are_words: even if all words spell numbers
 
     def rows(self, what, declared=None):
         """Return (rows (n,) int32, sorted ids).
 
-        declared: count of ids, which then are 1..declared; what: name of the ids in messages.
+        what: name of the ids in messages; declared: None, or (count, title of the file), and the ids are 1..count.
         """
-        codes = joined(self.chunks)
+        index, words = self._joined()
         if declared is not None:
-            rows = taken(self.numbers(), codes) if self.as_text else codes
-            return (rows - 1).astype(np.int32), np.arange(1, declared + 1)
-        if not self.as_text:
-            return factorize(codes, what)
-        names = (text_array if self.are_words else as_ids)(self.names, "the longest id")
-        known, rank = np.unique(names, return_inverse=True)
-        return taken(rank.astype(np.int32), codes), known
+            return _rows_of_declared(index, words, what, *declared)
+        if words is None:
+            return factorize(index, what)
+        ids = (text_array if self.are_words else as_ids)(words, "the longest id")
+        known, rank = np.unique(ids, return_inverse=True)
+        return taken(rank.astype(np.int32), index), known
+
+    def _joined(self):
+        """Return (ids, None) if all are whole numbers, else (index (n,), distinct words [str]); drop the blocks."""
+        if not any(isinstance(chunk, Words) for chunk in self.chunks):
+            return joined(self.chunks), None
+        parts = [chunk if isinstance(chunk, Words) else _as_words(chunk) for chunk in self.chunks]
+        self.chunks.clear()
+        return joined_words(parts)
+
+
+def _as_words(numbers):
+    """Return whole numbers as Words: such an id is spelled as Python prints it."""
+    import pyarrow
+
+    return Words(pyarrow.array(numbers).cast(pyarrow.large_string()).cast(pyarrow.large_binary()))
+
+
+def _rows_of_declared(index, words, what, count, title):
+    """Return (rows (n,) int32, ids 1..count); DataError for another id. index, words: of Column._joined."""
+    numbers = index if words is None else np.array([int(word) if is_integer(word) else 0 for word in words])
+    wrong = np.flatnonzero((numbers < 1) | (numbers > count))
+    if len(wrong):
+        first = numbers[wrong[0]] if words is None else words[wrong[0]][:SHOWN]
+        raise DataError(f"{title} declares {what}s 1 to {count:,}, but {what} {first} comes up.")
+    rows = numbers if words is None else taken(numbers, index)
+    return (rows - 1).astype(np.int32), np.arange(1, count + 1)
 
 
 def taken(values, places):
@@ -126,11 +78,6 @@ def taken(values, places):
 
     shared_out(take, range(0, len(places), PIECE))
     return out
-
-
-def keys_of(words):
-    """Return the hash keys (n,) int64 of words [str]."""
-    return Words([word.encode() for word in words]).keys
 
 
 def joined(chunks):
@@ -160,7 +107,7 @@ class RatingsBuilder:
         self.shape, place = layout.shape, Place(stream.name, layout)
         blocks = without_blank_end(stream.blocks(layout.skip, BLOCK), layout.sep, stream.name)
         in_order(
-            lambda raw: (raw, *self._by_columns(raw, layout, request.bounds)),
+            lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
             whole_rows(blocks, layout.sep),
             lambda read: self._take(*read, place, request),
             get_num_threads(),
@@ -168,28 +115,24 @@ class RatingsBuilder:
         for name, decimals in place.decimals.items():
             decimals.settle(stream.name, NUMBERS[name])
 
-    def _by_columns(self, raw, layout, bounds):
-        """Return (Block or None, codes by `Column.look_up`) of whole lines.
+    def _columns_of_words(self):
+        """Return the names of columns whose last block has words."""
+        return [name for name in IDS if (chunks := getattr(self, name).chunks) and isinstance(chunks[-1], Words)]
 
-        Called on several threads.
-        """
-        block = by_columns(raw, layout, bounds, [name for name in IDS if getattr(self, name).as_text])
-        return block, block and [getattr(self, name).look_up(block.columns[name]) for name in IDS]
-
-    def _take(self, raw, block, found, place, request):
-        """Append whole lines at a Place, with the result of `_by_columns`."""
+    def _take(self, raw, block, place, request):
+        """Append whole lines at a Place; block: None if they must be parsed line by line."""
         block = block or by_lines(raw, place, request.bounds)
         place.carry_movie(block)
         for name in block.columns.keys() & NUMBERS.keys():
             commas = block.commas.get(name)
             place.decimals[name].add(block.columns[name], commas, lambda row: place.line_of(raw, row))
-        self._add(block.columns, found, place.layout, request)
+        self._add(block.columns, place.layout, request)
         place.line += block.lines
 
-    def _add(self, columns, found, layout, request):
-        """Append a block's columns; found: codes by `Column.look_up` or None."""
-        for name, codes in zip(IDS, found or (None, None), strict=True):
-            getattr(self, name).add(columns[name], codes)
+    def _add(self, columns, layout, request):
+        """Append a block's columns."""
+        for name in IDS:
+            getattr(self, name).chunks.append(columns[name])
         numbers = {name: columns[name] for name in ("values", "weights") if name in columns}
         counts = columns.get("counts", ())
         if layout.rating < 0:
@@ -212,9 +155,9 @@ class RatingsBuilder:
             raise DataError(f"{name} holds no ratings.")
         if self.shape:
             self._check_declared(name)
-        sizes = self.shape or (None, None)
-        users, user_ids = self.users.rows("user", sizes[0])
-        items, item_ids = self.items.rows("item", sizes[1])
+        declared = [(size, name) for size in self.shape[:2]] if self.shape else (None, None)
+        users, user_ids = self.users.rows("user", declared[0])
+        items, item_ids = self.items.rows("item", declared[1])
         if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
             self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
         columns = {column: joined(chunks) for column, chunks in self.chunks.items() if chunks}
@@ -228,7 +171,3 @@ class RatingsBuilder:
                 "together wrongly."
             )
         check_declared(name, self.shape[:2], count)
-        for what, column, size in zip(("user", "item"), (self.users, self.items), self.shape, strict=False):
-            wrong = column.outside(size)
-            if wrong is not None:
-                raise DataError(f"{name} declares {what}s 1 to {size:,}, but {what} {wrong} comes up.")

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.errors import DataError
 from gpukit.io import parquet
+from gpukit.io.delimited import Words
 from gpukit.io.times import as_seconds
 from gpukit.ratings import headers
 from gpukit.ratings.clicks import values_of_pairs
@@ -51,7 +52,7 @@ def _add_ids(column, source, ids, start, what):
     if pyarrow.types.is_integer(kind):
         plain = ids.dictionary_decode() if kind != ids.type else ids
         if plain.type != pyarrow.uint64():
-            column.add(plain.cast(pyarrow.int64()).to_numpy())
+            column.chunks.append(plain.cast(pyarrow.int64()).to_numpy())
             return
         ids = plain
     if kind == pyarrow.float16():  # older pyarrow cannot encode halves
@@ -63,7 +64,9 @@ def _add_ids(column, source, ids, start, what):
         if not word or "\0" in word:
             row, lacks = start + int(np.argmax(which == at)) + 1, "a byte of 0 in its" if word else "no"
             raise DataError(f"{source.name}, row {row:,} has {lacks} {what} id. Correct or remove such rows first.")
-    column.add_words(words, which)
+    distinct = pyarrow.array([word.encode() for word in words], pyarrow.large_binary())
+    column.chunks.append(Words(pyarrow.DictionaryArray.from_arrays(which.astype(np.int32), distinct)))
+    column.are_words = True
 
 
 def _numbers(source, found, places, extras, start, lenient=False):

@@ -89,13 +89,8 @@ def _block(found, count, movies, layout, bounds):
 
 
 def _narrowed(name, column):
-    """Return a column in its stored dtype; small ids as int32.
-
-    Keys of Words are computed here.
-    """
-    if isinstance(column, Words):
-        column.keys  # noqa: B018 - hashed here, by the thread that reads the block
-    elif name in ("users", "items"):
+    """Return a column in its stored dtype; small ids as int32."""
+    if name in ("users", "items") and not isinstance(column, Words):
         is_small = not len(column) or (column.min() >= SMALL.min and column.max() <= SMALL.max)
         return column.astype(np.int32) if is_small else column
     return column.astype(TYPES[name]) if name in TYPES else column
@@ -106,7 +101,7 @@ def _is_sound(name, column, bounds):
     if column is None:
         return False
     if isinstance(column, Words):
-        return not column.is_any_empty()
+        return b"" not in column.encoded.dictionary.to_pylist()
     if name in NUMBERS and len(column) and not (-FLOAT32_MAX <= column.min() and column.max() <= FLOAT32_MAX):
         return False  # also for NaN
     if name == "values" and bounds is not None and len(column):
@@ -118,17 +113,16 @@ def _numbers(column):
     """Return (column (rows,) float64 or None for invalid words, Commas or None)."""
     if not isinstance(column, Words):
         return column, None
-    firsts, which = column.distinct()
-    words = column.text(firsts)
+    words, index = column.texts(), column.index
     spelled = [word if is_number(word) else with_point(word) for word in words]
     if None in spelled:
         return None, None
-    commas = [(row, word) for row, word in zip(firsts.tolist(), words) if "," in word]
-    summary = None
+    commas, summary = [word for word in words if "," in word], None  # words are in the order of the rows
     if commas:
+        row = int(np.argmax(index == words.index(commas[0])))
         has_points = any(float(word) % 1 for word in words if "," not in word)
-        summary = Commas(*min(commas), any(is_decimal_comma(word) for _, word in commas), has_points)
-    return np.array([float(word) for word in spelled])[which], summary
+        summary = Commas(row, commas[0], any(map(is_decimal_comma, commas)), has_points)
+    return np.array([float(word) for word in spelled])[index], summary
 
 
 def _times(column, lenient):
@@ -138,9 +132,8 @@ def _times(column, lenient):
     """
     if not isinstance(column, Words):
         return column
-    firsts, which = column.distinct()
-    times = [time_of(word, lenient) for word in column.text(firsts)]
-    return None if None in times else np.array(times, np.int64)[which]
+    times = [time_of(word, lenient) for word in column.texts()]
+    return None if None in times else np.array(times, np.int64)[column.index]
 
 
 def time_of(word, lenient):

@@ -82,7 +82,7 @@ def contents(block):
     out = {}
     for name, column in block.columns.items():
         is_words = isinstance(column, delimited.Words)
-        out[name] = column.text(np.arange(len(column))) if is_words else [str(value) for value in column.tolist()]
+        out[name] = np.array(column.texts())[column.index].tolist() if is_words else list(map(str, column.tolist()))
     return out, block.lines, block.commas
 
 
@@ -152,13 +152,13 @@ def test_lines_are_split_as_they_are_spelled(sep):
     assert found == [["a", "b", "3"], ["\u00e9", "c", "4"]]
 
 
-def test_a_word_has_the_same_key_wherever_it_stands():
+def test_words_of_several_blocks_are_numbered_together():
     rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("ab\0"), rng.integers(0, 30))) for _ in range(500)]
-    keys = delimited.Words([word.encode() for word in words]).keys
-    again = delimited.Words([b"other", *(word.encode() for word in words[::-1])]).keys[:0:-1]
-    assert np.array_equal(keys, again)
-    assert len(set(keys.tolist())) == len(set(words)) > 300
+    words = ["".join(rng.choice(list("ab\0\u00e9"), rng.integers(0, 30))) for _ in range(500)]
+    parts = [delimited.Words([word.encode() for word in words[start : start + 70]]) for start in range(0, 500, 70)]
+    index, distinct = delimited.joined_words(parts)
+    assert [distinct[at] for at in index] == words
+    assert distinct == list(dict.fromkeys(words))
 
 
 @pytest.mark.parametrize("sep", [",", ";", "::"])
