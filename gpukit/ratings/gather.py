@@ -6,7 +6,7 @@ from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
 from gpukit.io.delimited import Words, joined_words, whole_rows
-from gpukit.io.ids import factorize
+from gpukit.io.ids import factorize, take_values
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_declared, sound
@@ -17,7 +17,6 @@ from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
 IDS = ("users", "items")
-PIECE = 1 << 20  # entries per task
 BLOCK = 8 << 20  # bytes of lines that a thread parses at once
 
 
@@ -39,7 +38,7 @@ class Column:
             return factorize(index, what)
         ids = (text_array if self.are_words else as_ids)(words, "the longest id")
         known, rank = np.unique(ids, return_inverse=True)
-        return taken(rank.astype(np.int32), index), known
+        return take_values(rank.astype(np.int32), index), known
 
     def _joined(self):
         """Return (ids, None) if all are whole numbers, else (index (n,), distinct words [str]); drop the blocks."""
@@ -64,20 +63,8 @@ def _rows_of_declared(index, words, what, count, title):
     if len(wrong):
         first = numbers[wrong[0]] if words is None else words[wrong[0]][:SHOWN]
         raise DataError(f"{title} declares {what}s 1 to {count:,}, but {what} {first} comes up.")
-    rows = numbers if words is None else taken(numbers, index)
+    rows = numbers if words is None else take_values(numbers, index)
     return (rows - 1).astype(np.int32), np.arange(1, count + 1)
-
-
-def taken(values, places):
-    """Return values[places], computed on all threads."""
-    out = np.empty(len(places), values.dtype)
-
-    def take(start):
-        part = slice(start, start + PIECE)
-        np.take(values, places[part], out=out[part], mode="clip")  # other modes copy
-
-    shared_out(take, range(0, len(places), PIECE))
-    return out
 
 
 def joined(chunks):

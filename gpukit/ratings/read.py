@@ -84,11 +84,11 @@ def read_ratings(
     first = times if times or duplicates != "last" or again else MAYBE
     ratings = _read(path, replace(request, times=first))
     rule = "clicks" if are_clicks(ratings) else duplicates
-    merged = without_repeats(ratings, duplicates, in_place=True)
+    merged = without_repeats(ratings, duplicates)
     if again and merged.merged and rule != "clicks":
         del ratings, merged
         with notes.muted():
-            merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates, in_place=True)
+            merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
     merged = merged if times or merged.times is None else without_times(merged)
     return noted(merged, _name_of(path), rule)
 
