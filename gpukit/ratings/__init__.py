@@ -19,7 +19,6 @@
 | orders/                | the ratings sorted by item and by user, on a device                         |
 
 Reading is exact: ratings equal float32(float(text)), ids keep their spelling, threads do not change the result.
-Text ids are compared by a 64-bit hash (for a million ids, a collision has a probability of 3e-8).
 """
 
 from gpukit._lazy import on_demand

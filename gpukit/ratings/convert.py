@@ -15,7 +15,8 @@ from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import headers
 from gpukit.ratings.check import DTYPES, ONE, sound
-from gpukit.ratings.clicks import values_of_pairs
+from gpukit.ratings.clicks import with_values
+from gpukit.ratings.formats import Request
 from gpukit.ratings.repeats import checked
 from gpukit.ratings.table import Ratings, as_counts, without_times
 
@@ -202,36 +203,22 @@ def _from_frame(frame, columns, times):
     """Return Ratings of a pandas DataFrame; columns and times as in as_ratings."""
     if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
-    names = list(frame.columns)
-    header = headers.by_name(names) or headers.pairs_by_name(names)
-    if header:
-        headers.refuse_repeated(names, columns, "The DataFrame")
-    elif columns is None:
+    places, is_header = headers.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
+    if not is_header and columns is None:
         headers.refuse_many(frame.shape[1], "The DataFrame", "", "columns=")
-    usual = headers.Triple(0, 1, 2 if frame.shape[1] > 2 else -1)
-    places = headers.by_request(columns) if columns is not None else header or usual
-    if places.rating < 0:
-        extras = headers.extras_of_pairs(names if header else (), columns, times, "The DataFrame")
-    else:
-        extras = headers.extras_of(names, header is not None, columns, times, "The DataFrame")
-    headers.check_reach((*places, *extras), frame.shape[1], "The DataFrame")
-    users, items = (whole_column(frame.iloc[:, place], f"{one} id") for one, place in zip(("user", "item"), places))
-    check_types(users, "user")
-    check_types(items, "item")
-    users, user_ids = factorize(users, "user")
-    items, item_ids = factorize(items, "item")
-    optional = {}
-    if extras.time >= 0:
-        optional["times"] = times_of(frame.iloc[:, extras.time], times == headers.MAYBE)
-    if extras.weight >= 0:
-        optional["weights"] = _numbers(frame, extras.weight, "weight").astype(np.float32)
-    if extras.count >= 0:
-        optional["counts"] = as_counts(_numbers(frame, extras.count, "count"))
-    if places.rating < 0:
-        values, optional["counts"] = values_of_pairs(len(users), optional.get("counts", ()))
-    else:
-        values = _numbers(frame, places.rating, "rating").astype(np.float32)
-    return Ratings(users, items, values, user_ids, item_ids, **optional)
+    out, ids = {}, {}
+    for role in headers.IDS:
+        what = headers.WORDS[role]
+        words = whole_column(frame.iloc[:, places[role]], f"{what} id")
+        check_types(words, what)
+        out[role], ids[f"{what}_ids"] = factorize(words, what)
+    if "times" in places:
+        out["times"] = times_of(frame.iloc[:, places["times"]], times == headers.MAYBE)
+    for role in headers.NUMBERS:
+        if role in places:
+            numbers = _numbers(frame, places[role], headers.WORDS[role])
+            out[role] = as_counts(numbers) if role == "counts" else numbers.astype(np.float32)
+    return Ratings(**with_values(out), **ids)
 
 
 def times_of(column, lenient):

@@ -10,13 +10,13 @@ from gpukit.io.ids import factorize, take_values
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_declared, sound
-from gpukit.ratings.clicks import values_of_pairs
+from gpukit.ratings.clicks import with_values
+from gpukit.ratings.headers import IDS, NUMBERS, WORDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
-from gpukit.ratings.text import NUMBERS, Place, by_columns, by_lines
+from gpukit.ratings.text import Place, by_columns, by_lines
 from gpukit.runtime.thread_count import get_num_threads
 
 NEEDED = "Save it as csv (UTF-8) with user, item and rating."
-IDS = ("users", "items")
 BLOCK = 8 << 20  # bytes of lines that a thread parses at once
 
 
@@ -100,7 +100,7 @@ class RatingsBuilder:
             get_num_threads(),
         )
         for name, decimals in place.decimals.items():
-            decimals.settle(stream.name, NUMBERS[name])
+            decimals.settle(stream.name, WORDS[name])
 
     def _columns_of_words(self):
         """Return the names of columns whose last block has words."""
@@ -110,31 +110,23 @@ class RatingsBuilder:
         """Append whole lines at a Place; block: None if they must be parsed line by line."""
         block = block or by_lines(raw, place, request.bounds)
         place.carry_movie(block)
-        for name in block.columns.keys() & NUMBERS.keys():
+        for name in block.columns.keys() & {*NUMBERS}:
             commas = block.commas.get(name)
             place.decimals[name].add(block.columns[name], commas, lambda row: place.line_of(raw, row))
-        self._add(block.columns, place.layout, request)
+        self.add(block.columns, request.need_rating)
         place.line += block.lines
 
-    def _add(self, columns, layout, request):
-        """Append a block's columns."""
+    def add(self, columns, need_rating=True):
+        """Append {name: column (n,)} of further ratings; ids are whole numbers or Words.
+
+        Pairs without values are clicks if ratings are needed, else they get values of 0.
+        """
         for name in IDS:
             getattr(self, name).chunks.append(columns[name])
-        numbers = {name: columns[name] for name in ("values", "weights") if name in columns}
-        counts = columns.get("counts", ())
-        if layout.rating < 0:
-            rows = len(columns["users"])
-            numbers["values"] = np.zeros(rows, np.float32)
-            if request.need_rating:
-                numbers["values"], counts = values_of_pairs(rows, counts)
-        self.add_columns(**numbers, times=columns.get("times", ()), counts=counts)
-
-    def add_columns(self, values, **optional):
-        """Append the values and non-empty optional columns of further ratings."""
-        self.chunks["values"].append(values)
-        for name, column in optional.items():
-            if len(column):
-                self.chunks[name].append(as_counts(column) if name == "counts" else column)
+        columns = with_values(columns) if need_rating else {"values": np.zeros(len(columns["users"]), np.float32)}
+        for name, chunks in self.chunks.items():
+            if name in columns:
+                chunks.append(as_counts(columns[name]) if name == "counts" else columns[name])
 
     def ratings(self, name):
         """Return all ratings read, and empty the builder."""

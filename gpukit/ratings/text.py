@@ -15,10 +15,10 @@ from gpukit.io.times import MISSING, seconds_of
 from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_integer, is_number, with_point
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_counts, check_range
+from gpukit.ratings.headers import IDS, NUMBERS, WORDS
 
 MOVIE = re.compile(rb"[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
 MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
-NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers and their names in messages
 TYPES = {"values": np.float32, "weights": np.float32}  # stored types of columns read as float64
 SMALL = np.iinfo(np.int32)
 
@@ -59,7 +59,7 @@ def by_columns(raw, layout, bounds=None, words=()):
     places, movies, count = layout.places, None, count_lines(raw)
     if layout.format == "netflix":
         raw, movies = _without_movies(bytes(raw))
-    numbers, ids, times = (_those(places, names) for names in (NUMBERS, ("users", "items"), ("times",)))
+    numbers, ids, times = (_those(places, names) for names in (NUMBERS, IDS, ("times",)))
     found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(places, words))
     return None if found is None else _block(found, count, movies, layout, bounds)
 
@@ -71,7 +71,7 @@ def _those(places, names):
 def _block(found, count, movies, layout, bounds):
     """Return the Block of {position: array or Words}; None if lines need checking."""
     columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
-    for name in columns.keys() & NUMBERS.keys():
+    for name in columns.keys() & {*NUMBERS}:
         columns[name], with_comma = _numbers(columns[name])
         commas |= {name: with_comma} if with_comma else {}
     if "times" in columns:
@@ -90,7 +90,7 @@ def _block(found, count, movies, layout, bounds):
 
 def _narrowed(name, column):
     """Return a column in its stored dtype; small ids as int32."""
-    if name in ("users", "items") and not isinstance(column, Words):
+    if name in IDS and not isinstance(column, Words):
         is_small = not len(column) or (column.min() >= SMALL.min and column.max() <= SMALL.max)
         return column.astype(np.int32) if is_small else column
     return column.astype(TYPES[name]) if name in TYPES else column
@@ -263,7 +263,7 @@ def _check_word(name, word, place, number, line, bounds):
         return
     spelled = word if is_number(word) else with_point(word)
     if spelled is None:
-        raise formats.bad_rating(place.name, number, word, NUMBERS[name])
+        raise formats.bad_rating(place.name, number, word, WORDS[name])
     value = np.array([float(spelled)])
     if name == "values":
         check_range(value.astype(np.float32), bounds, lambda _: where)
