@@ -204,8 +204,8 @@ def _from_frame(frame, columns, times):
     if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
     places, is_header = headers.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
-    if not is_header and columns is None:
-        headers.refuse_many(frame.shape[1], "The DataFrame", "", "columns=")
+    if not is_header and columns is None and frame.shape[1] > headers.MOST_UNNAMED:
+        headers.refuse_unclear(frame.columns, "The DataFrame", "columns=")
     out, ids = {}, {}
     for role in headers.IDS:
         what = headers.WORDS[role]

@@ -32,7 +32,6 @@ from gpukit.io.words import (
 from gpukit.ratings import headers
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
-WIDE = 12  # columns; wider tables have one column per item
 SEPARATORS = ("\t", ",", ";", "|", " ")
 DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # first line that declares Excel's separator
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
@@ -199,7 +198,7 @@ def _delimited(lines, name, request, format):
         if not lines.skip_blank(1):
             raise NoRowsError(f"{name} names a separator and holds nothing else: no ratings.")
     sep = request.sep or (declared[1] if declared else _separator(lines.text, format))
-    words = split(lines.text, sep)
+    words, where = split(lines.text, sep), f"{name}, line {lines.number}: {shown(lines.text)}"
     need = request.need_rating
     if len(words) < 2:
         raise DataError(
@@ -211,10 +210,10 @@ def _delimited(lines, name, request, format):
     number = places.get("values", places.get("counts"))
     in_words = headers.heads(words, places) or (need and number is not None and not _is_rating(words[number]))
     has_names = is_header or (request.columns is not None and in_words)
-    if not has_names:
-        _check_first(words, places, name, lines)
-    if need and not is_header and request.columns is None:
-        headers.refuse_many(len(words), f"{name}, line {lines.number},", f": {shown(lines.text)}", "--columns")
+    if not has_names and _is_unknown_header(words, places, sep, name, lines):
+        headers.refuse_unclear(words, where)
+    if need and not is_header and request.columns is None and len(words) > headers.MOST_UNNAMED:
+        headers.refuse_unclear(words, where)
     if not lines.skip_blank(int(has_names)):
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
     return Layout(format, sep, len(words), places, *lines.start)
@@ -229,49 +228,28 @@ def _refuse_json(line, name):
         )
 
 
-def _check_first(words, places, name, lines):
-    """Raise DataError unless the first line is a rating or header."""
+def _is_unknown_header(words, places, sep, name, lines):
+    """Return True if the first line is a header with unknown names; DataError if it has a wrong rating."""
     if "values" not in places:
-        return _check_first_pair(words, places, name, lines)
+        return _heads_pairs(words, split(lines.below() or "", sep), places)
     rating = words[places["values"]]
     if _is_rating(rating):
-        return
+        return False
     if comma_error(rating) or any(word.lstrip("-").isdecimal() for word in words[:2]):
         raise bad_rating(name, lines.number, rating)
-    raise DataError(
-        f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(rating)} is "
-        f"not a number) nor a header with names that gpukit knows ({headers.unknown(words)}). {_what_helps(words)}"
-    )
+    return True
+
+
+def _heads_pairs(words, below, places):
+    """Return True for words above a line of as many words whose ids are integers."""
+    ids = [places[role] for role in headers.IDS]
+    is_alike = len(below) == len(words) and all(is_integer(below[place]) for place in ids)
+    return is_alike and not any(is_integer(words[place]) for place in ids)
 
 
 def _is_rating(word):
     """Return True for a number with a decimal point or comma."""
     return is_number(word) or with_point(word) is not None
-
-
-def _what_helps(words):
-    """Return advice on an unknown header."""
-    if len(words) > WIDE:
-        return (
-            "A table with a column for each item needs a line for each rating instead (pandas: melt); of other tables "
-            f"name the columns in order with --columns (such as {headers.columns_like(words)})."
-        )
-    return f"Name the columns in order with --columns (such as {headers.columns_like(words)})."
-
-
-def _check_first_pair(words, places, name, lines):
-    """Raise DataError for a header with unknown names above numeric pairs."""
-    below = lines.below()
-    ids = [places[role] for role in headers.IDS]
-    if below is None or any(is_integer(words[place]) for place in ids):
-        return
-    following = split(below, " " if len(words) == len(below.split()) else _separator(below, "csv"))
-    if len(following) == len(words) and all(is_integer(following[place]) for place in ids):
-        raise DataError(
-            f"{name}, line {lines.number}: {shown(lines.text)} is no pair of ids like those below it, nor a header "
-            "with names that gpukit knows (user, item, rating and the like). Name the columns in order with --columns "
-            "(such as user,item)."
-        )
 
 
 def bad_rating(name, line, text, what="rating"):

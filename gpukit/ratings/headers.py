@@ -34,7 +34,6 @@ WORDS = {"users": "user", "items": "item", "values": "rating", "times": "timesta
 WORDS |= {"counts": "count"}  # words of --columns
 IDS, TRIPLE, NUMBERS = ("users", "items"), ("users", "items", "values"), ("values", "weights", "counts")
 MOST_UNNAMED = 4  # columns: user, item, rating and time
-FEW = 8  # columns that a message lists in full
 AUTO = "auto"  # read times if present
 MAYBE = "maybe"  # as AUTO, with MISSING for invalid times: they only order the ratings of repeated pairs
 OPTIONAL_TIMES = (False, AUTO, MAYBE)
@@ -52,28 +51,30 @@ def has_ids(places):
     return all(role in places for role in IDS)
 
 
-def unknown(names):
-    """Return which roles a header lacks, in words."""
-    lacking = [WORDS[role] for role in TRIPLE if role not in find_columns(names)]
-    if len(lacking) == len(TRIPLE):
-        return "user, item, rating and the like"
-    return f"there is no {' and no '.join(lacking)} among them"
+def refuse_unclear(names, where, option="--columns"):
+    """Raise DataError for a table whose user, item and rating columns are unclear.
 
-
-def columns_like(names):
-    """Return an example of --columns for an unknown header.
-
-    The example is exact if one role is missing and one name is unknown, or if only the rating is missing (clicks).
+    names: its fields; where: name of the table, and what it shows; option: the option that names columns. The example
+    is exact if one role is missing and one name is unknown, or if only the rating is missing (clicks).
     """
     words = [next((WORDS[role] for role in ROLES if plain(name) in ROLES[role]), "-") for name in names]
     lacking = [WORDS[role] for role in TRIPLE if WORDS[role] not in words]
+    example = "user,item" if len(names) == 2 else "user,item,-,rating"
+    melted = ""
+    if {"item", "rating"} <= {*lacking} and len(names) > MOST_UNNAMED:
+        melted = " A table with a column for each item needs a line for each rating instead (pandas: melt)."
     if len(lacking) == words.count("-") == 1:
-        return ",".join(lacking[0] if word == "-" else word for word in words)
-    return ",".join(words) if lacking == ["rating"] else "user,item,-,rating"
+        words[words.index("-")] = lacking.pop()
+    if not lacking or lacking == ["rating"]:
+        example = ",".join(words)
+    raise DataError(
+        f"{where}: which columns are user, item and rating is not clear. Name them in order with {option}, - for a "
+        f"column to ignore (such as {example}; clicks have no rating).{melted}"
+    )
 
 
 def columns_of(names, request, what, is_header=False):
-    """Return ({role: position}, is_header) of a table; the positions are None where they are unclear.
+    """Return ({role: position}, is_header) of a table; DataError for a certain header without known names.
 
     names: the fields of the first line; request: formats.Request; what: names the table in messages; is_header: True if
     the names are certainly a header, as in Parquet. Without a header the columns are user, item, rating and time. Pairs
@@ -84,12 +85,12 @@ def columns_of(names, request, what, is_header=False):
     is_header = is_header or is_known
     if request.columns is not None:
         places = _requested(request.columns, need)
+    elif is_known:
+        places = known
     elif is_header:
-        places = known if is_known else None
+        refuse_unclear(names, f"{what} has the columns {', '.join(map(str, names))}")
     else:
         places = dict(zip(("users", "items", "values", "times"), range(len(names) if need else 2)))
-    if places is None:
-        return None, True
     if need and "values" not in places:
         _count_by_weight(places)
     else:
@@ -141,21 +142,6 @@ def refuse_repeated(names, columns, what):
                 f"{what} has several columns named {str(names[simple.index(name)])!r:.80}. Say which one counts with "
                 "--columns, - for the others (such as user,-,item,rating)."
             )
-
-
-def refuse_many(count, what, shows, option):
-    """Raise DataError for an unnamed table of more than MOST_UNNAMED columns.
-
-    what: name of the table; shows: one of its lines; option: the option that names columns.
-    """
-    if count > MOST_UNNAMED:
-        named = [*(WORDS[role] for role in TRIPLE), *["-"] * (count - len(TRIPLE))]
-        example = ",".join(named) if count <= FEW else "user,item,-,rating"
-        raise DataError(
-            f"{what} has {count:,} columns, and no names that say which are the user, the item and the rating{shows}. "
-            f"Name them in order with {option} (such as {example}; clicks have no rating). A line with all items of a "
-            "user, or a column for each item, needs a line for each of them instead."
-        )
 
 
 def _requested(columns, need_rating):

@@ -19,11 +19,6 @@ def read_parquet(source, request):
     """
     source = parquet.Reader(source)
     places, _ = headers.columns_of(source.names, request, source.name, is_header=True)
-    if places is None:
-        raise DataError(
-            f"{source.name} has the columns {', '.join(source.names)}: which are user, item and rating is not clear. "
-            "Name the columns in order with --columns (such as user,item,-,rating)."
-        )
     names, builder = {role: source.names[place] for role, place in places.items()}, RatingsBuilder()
     for start, batch in source.batches(dict.fromkeys(names.values())):
         columns = {role: batch[name] for role, name in names.items()}
