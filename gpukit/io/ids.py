@@ -9,12 +9,12 @@ from gpukit._jit import njit
 from gpukit._pool import shared_out
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
+from gpukit.io.numbering import are_close, ranked
 from gpukit.scheduler import by_block
 
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
 FLOATS = (float, np.floating)
-SPAN = 1 << 20  # range of ids for which a lookup table is worthwhile even for few ids
 PIECE = 1 << 20  # ids per task
 
 
@@ -133,23 +133,6 @@ def numbered(ids):
         return None
     ranks, known = ranked(used_rows(ids, high - low + 1, low), low)
     return take_values(ranks, ids, low), known
-
-
-def are_close(low, high, count):
-    """Return True if a lookup table pays for ids in a range.
-
-    low, high: the least and greatest id; count: number of ids.
-    """
-    return high - low < max(SPAN, count)
-
-
-def ranked(present, low):
-    """Return (ranks (span,) int32, known (rows,) int64 ascending ids).
-
-    present: (span,), 0 where no id is; position k is the id low + k. ranks: row of each id.
-    """
-    seen = present > 0
-    return np.cumsum(seen, dtype=np.int32) - np.int32(1), np.flatnonzero(seen) + low
 
 
 def used_rows(rows, count, low=0):

@@ -9,6 +9,7 @@ A pipe cannot be read twice: its first bytes are buffered, and input that must b
 temporary file.
 """
 
+import bz2
 import contextlib
 import gzip
 import io
@@ -26,7 +27,6 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import packed
 from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import hidden
 from gpukit.io.words import SHOWN
@@ -43,7 +43,6 @@ STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
-UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -291,6 +290,65 @@ class Peeked(io.RawIOBase):
         """Close this stream and the underlying one."""
         self.raw.close()
         super().close()
+
+
+class Unpacked(io.RawIOBase):
+    """Decompressed bytes of a file of concatenated streams and zero padding.
+
+    Python's own readers treat unknown bytes behind a stream as its end. A flipped bit at the start of the second stream
+    would silently lose the rest.
+    """
+
+    def __init__(self, file, unpacker):
+        self._file, self._new = file, unpacker
+        self._one = unpacker()
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def readinto(self, buffer):
+        """Fill a buffer; return the number of bytes, 0 at the end.
+
+        Raises EOFError, OSError or lzma.LZMAError for a truncated or invalid stream.
+        """
+        while True:
+            packed = self._rest() if self._one.eof else self._lacking()
+            if packed is None:
+                return 0
+            found = self._one.decompress(packed, len(buffer))
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
+
+    def _lacking(self):
+        """Return the next packed bytes of the current stream."""
+        packed = self._file.read(CHUNK) if self._one.needs_input else b""
+        if self._one.needs_input and not packed:
+            raise EOFError("it ends within a stream")
+        return packed
+
+    def _rest(self):
+        """Start the next stream and return its first bytes, or None."""
+        rest = self._one.unused_data or self._file.read(CHUNK)
+        while rest and not (begun := rest.lstrip(b"\0")):
+            rest = self._file.read(CHUNK)
+        if not rest:
+            return None
+        self._one = self._new()
+        return begun
+
+    def close(self):
+        """Close this stream and the underlying file."""
+        self._file.close()
+        super().close()
+
+
+UNPACKERS = {
+    "gz": gzip.open,
+    "bz2": lambda file: Unpacked(file, bz2.BZ2Decompressor),
+    "xz": lambda file: Unpacked(file, lzma.LZMADecompressor),
+}
 
 
 class Stream:

@@ -59,7 +59,7 @@ def refuse_unclear(names, where, option="--columns"):
     """
     words = [next((WORDS[role] for role in ROLES if plain(name) in ROLES[role]), "-") for name in names]
     lacking = [WORDS[role] for role in TRIPLE if WORDS[role] not in words]
-    example = "user,item" if len(names) == 2 else "user,item,-,rating"
+    example = "user,item" if len(names) == len(IDS) else "user,item,-,rating"
     melted = ""
     if {"item", "rating"} <= {*lacking} and len(names) > MOST_UNNAMED:
         melted = " A table with a column for each item needs a line for each rating instead (pandas: melt)."
@@ -151,7 +151,7 @@ def _requested(columns, need_rating):
     """
     words = [str(word).strip() for word in (columns.split(",") if isinstance(columns, str) else columns)]
     users, items, ratings = (sum(plain(word) in ROLES[role] for word in words) for role in TRIPLE)
-    if (users, items) != (1, 1) or (need_rating and ratings > 1):
+    if users != 1 or items != 1 or (need_rating and ratings > 1):
         raise ParameterError(
             f"columns must name user and item{' (and rating, if it is there)' if need_rating else ''} once each, in "
             "the file's order, with - for a column to ignore (such as user,item,-,rating); "
