@@ -32,15 +32,15 @@ def id_array(ids, what="user"):
         raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
     lacking = missing(ids)
     if lacking.any():
-        raise DataError(f"Row {int(np.argmax(lacking)) + 1} has no {what} id. Remove such rows first.")
+        raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
     return ids
 
 
 def check_types(ids, what="user"):
     """Raise DataError for values that are not ids.
 
-    These are bytes, booleans, nested lists, dicts, None and objects without text. ids: one or many, as passed by the
-    user.
+    These are bytes, booleans, nested lists, dicts and objects without text; `id_array` refuses missing ids. ids: one or
+    many, as passed by the user.
     """
     if isinstance(ids, list | tuple | set | frozenset):
         each = list(ids)
@@ -58,9 +58,6 @@ def check_types(ids, what="user"):
             f"The {what} ids must be text or whole numbers; got {one!r:.80} ({wrong[0].__name__}). Pass a list or an "
             "array of ids."
         )
-    if any(one is None for one in each):
-        row = next(row for row, one in enumerate(each) if one is None)
-        raise DataError(f"Row {row + 1:,} has no {what} id. Remove such rows first.")
 
 
 def is_no_id(kind):

@@ -152,8 +152,7 @@ class Source:
             self._refuse_strange()
             unpacker = UNPACKERS.get(self.compression)
             raw = Peeked(unpacker(io.BufferedReader(self._raw, CHUNK))) if unpacker else self._raw
-            again = None if self._file is None else lambda: (unpacker or io.BufferedReader)(self.seekable())
-            self._text = Stream(self.name, raw, plain=unpacker is None, again=again)
+            self._text = Stream(self.name, raw, plain=unpacker is None)
         yield self._text
 
     def _refuse_strange(self):
@@ -181,7 +180,7 @@ class Source:
         _check_member(info, title)
         try:
             with translated(title):
-                return Stream(title, Peeked(self.archive().open(info)), again=lambda: self.archive().open(info))
+                return Stream(title, Peeked(self.archive().open(info)))
         except (RuntimeError, ValueError) as error:  # unsupported by zipfile
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
@@ -354,12 +353,12 @@ UNPACKERS = {
 class Stream:
     """Decompressed bytes of a source, in order.
 
-    name: for messages; plain: True if the bytes are the source's own; again: function that reopens them, None for a
-    pipe; unended: True after reading a last line without a newline.
+    name: for messages; plain: True if the bytes are the source's own; unended: True after reading a last line without a
+    newline.
     """
 
-    def __init__(self, name, raw, plain=False, again=None):
-        self.name, self.raw, self.plain, self.again, self.unended = name, raw, plain, again, False
+    def __init__(self, name, raw, plain=False):
+        self.name, self.raw, self.plain, self.unended = name, raw, plain, False
 
     def head(self, size=HEAD):
         """Return the first whole lines without consuming them.
@@ -464,22 +463,9 @@ class Stream:
         """Raise DataError if a line of `length` bytes exceeds LONGEST_LINE."""
         if length > LONGEST_LINE:
             raise DataError(
-                f"{self.name}, {self._place(before)}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit for a line: "
-                "it is no text file of a table."
+                f"{self.name}, the line at byte {before + 1:,}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit "
+                "for a line: it is no text file of a table."
             )
-
-    def _place(self, before):
-        """Return the line number behind `before` bytes, for messages.
-
-        The bytes are read again. For a pipe the byte offset is returned.
-        """
-        if self.again is None:
-            return f"the line at byte {before + 1:,}"
-        number = 1
-        with translated(self.name), self.again() as raw:
-            while before > 0 and (part := raw.read(min(before, CHUNK))):
-                number, before = number + part.count(b"\n"), before - len(part)
-        return f"line {number:,}"
 
 
 def _line_end(letters):

@@ -14,7 +14,7 @@ from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import headers
-from gpukit.ratings.check import DTYPES, ONE, sound
+from gpukit.ratings.check import ONE, misshapen, sound
 from gpukit.ratings.clicks import with_values
 from gpukit.ratings.formats import Request
 from gpukit.ratings.repeats import checked
@@ -88,9 +88,9 @@ def made_of(data, columns=None, times=False):
 
 def _regular(ratings):
     """Return ratings with a table's dtypes; unchanged if correct."""
-    found = ratings.columns()
-    if ratings._state or all(_is_column(one, name) for name, one in found.items()):
+    if ratings._state or misshapen(ratings) is None:
         return ratings
+    found = ratings.columns()
     ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
     columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
     ids = {f"{one}_ids": as_array(getattr(ratings, f"{one}_ids"), f"{one}_ids") for one in ("user", "item")}
@@ -99,12 +99,6 @@ def _regular(ratings):
     users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
     items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
-
-
-def _is_column(array, name):
-    """Return True if an array has a Ratings column's dtype."""
-    is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
-    return is_plain and array.dtype in DTYPES[name]
 
 
 def as_rows(rows, size, what):

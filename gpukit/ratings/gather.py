@@ -11,7 +11,7 @@ from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_declared, sound
 from gpukit.ratings.clicks import with_values
-from gpukit.ratings.headers import IDS, NUMBERS, WORDS
+from gpukit.ratings.headers import IDS
 from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
 from gpukit.ratings.text import Place, by_columns, by_lines
 from gpukit.runtime.thread_count import get_num_threads
@@ -99,8 +99,7 @@ class RatingsBuilder:
             lambda read: self._take(*read, place, request),
             get_num_threads(),
         )
-        for name, decimals in place.decimals.items():
-            decimals.settle(stream.name, WORDS[name])
+        place.check_commas()
 
     def _columns_of_words(self):
         """Return the names of columns whose last block has words."""
@@ -110,9 +109,7 @@ class RatingsBuilder:
         """Append whole lines at a Place; block: None if they must be parsed line by line."""
         block = block or by_lines(raw, place, request.bounds)
         place.carry_movie(block)
-        for name in block.columns.keys() & {*NUMBERS}:
-            commas = block.commas.get(name)
-            place.decimals[name].add(block.columns[name], commas, lambda row: place.line_of(raw, row))
+        place.add_commas(block, raw)
         self.add(block.columns, request.need_rating)
         place.line += block.lines
 

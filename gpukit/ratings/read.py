@@ -20,7 +20,7 @@ from gpukit.ratings import copies, formats
 from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_clicks, are_pairs
 from gpukit.ratings.gather import RatingsBuilder
-from gpukit.ratings.headers import MAYBE
+from gpukit.ratings.headers import MAYBE, OPTIONAL_TIMES
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, marked, without_times
 
@@ -140,6 +140,10 @@ def _read(path, request):
             format = source.format if request.format == "auto" else request.format
             if len(paths) == 1 and format in copies.READERS:
                 ratings = copies.READERS[format](source, request)
+                if ratings.times is None and request.times not in OPTIONAL_TIMES:
+                    raise DataError(
+                        f"{source.name} has no times. Convert the ratings again with --times, or do not ask for them."
+                    )
                 if not are_pairs(ratings):
                     check_range(ratings.values, request.bounds, _row_of(source.name))
                 return ratings
