@@ -223,10 +223,10 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 def together(one, other):
     """Return the Ratings of two parts of one table."""
-    from gpukit.ratings.gather import joined
+    from gpukit.ratings.chunk_reader import concatenate
 
     parts = other.columns()
-    whole = {name: joined([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
+    whole = {name: concatenate([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
     return one.with_columns(**whole)
 
 

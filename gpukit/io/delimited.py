@@ -264,7 +264,7 @@ class Words:
         return [decoded(word) for word in self.encoded.dictionary.to_pylist()]
 
 
-def joined_words(parts):
+def concatenate_words(parts):
     """Return (index (n,) int32, distinct words [str]) of the rows of several Words."""
     import pyarrow
 

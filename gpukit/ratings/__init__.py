@@ -8,7 +8,8 @@
 | convert.py             | `as_ratings`: matrices, data frames, arrays                                 |
 | read.py                | `read_ratings`, `read_pairs`: files to Ratings, on one rank or on all       |
 | formats.py, headers.py | detect a file's format by its first bytes, and the roles of its columns     |
-| text.py -> gather.py   | blocks of lines to arrays; errors with their line; ids to codes, on threads |
+| text.py                | a block of lines to arrays; errors with their line                          |
+| chunk_reader.py        | blocks read on threads, and joined to Ratings                               |
 | repeats.py             | find and merge repeated (user, item) pairs                                  |
 | clicks.py              | implicit feedback: pairs without ratings                                    |
 | pairs.py               | pairs with separate ratings (X and y), pairs to predict                     |

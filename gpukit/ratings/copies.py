@@ -19,7 +19,6 @@ from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
-from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 if TYPE_CHECKING:
@@ -236,6 +235,3 @@ def _columns(ratings):
         if name in HEADER and not (name == "values" and are_pairs(ratings)):
             takes[HEADER[name]] = column.__getitem__
     return takes
-
-
-READERS = {"gkr": read_gkr, "npz": read_npz, "parquet": read_parquet}  # (Source, Request) -> Ratings, by format

@@ -7,7 +7,7 @@ from gpukit.io import parquet
 from gpukit.io.delimited import Words
 from gpukit.io.times import as_seconds
 from gpukit.ratings import headers
-from gpukit.ratings.gather import RatingsBuilder
+from gpukit.ratings.chunk_reader import RatingsBuilder
 from gpukit.ratings.text import TYPES
 
 

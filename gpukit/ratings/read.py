@@ -18,9 +18,10 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import check_range
+from gpukit.ratings.chunk_reader import RatingsBuilder
 from gpukit.ratings.clicks import are_clicks, are_pairs
-from gpukit.ratings.gather import RatingsBuilder
 from gpukit.ratings.headers import MAYBE, OPTIONAL_TIMES
+from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, marked, without_times
 
@@ -30,6 +31,11 @@ if TYPE_CHECKING:
     from gpukit.ratings.repeats import Rule
     from gpukit.typing import Ids, Input
 
+READERS = {
+    "gkr": copies.read_gkr,
+    "npz": copies.read_npz,
+    "parquet": read_parquet,
+}  # of binary formats; others are text
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
@@ -138,8 +144,8 @@ def _read(path, request):
     for one in paths:
         with sources.opened(one, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
-            if len(paths) == 1 and format in copies.READERS:
-                ratings = copies.READERS[format](source, request)
+            if len(paths) == 1 and format in READERS:
+                ratings = READERS[format](source, request)
                 if ratings.times is None and request.times not in OPTIONAL_TIMES:
                     raise DataError(
                         f"{source.name} has no times. Convert the ratings again with --times, or do not ask for them."

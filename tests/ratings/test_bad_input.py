@@ -36,14 +36,14 @@ def test_the_line_is_named(tmp_path, monkeypatch, line, message, before):
         (tmp_path / "bad.csv").write_text(lines, newline="")
         number = before + 1 + header.count("\n")
         for block in (1 << 20, 100):
-            monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
+            monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
             with pytest.raises(DataError, match=message) as caught:
                 read_ratings(tmp_path / "bad.csv")
             assert f"bad.csv, line {number}" in str(caught.value)
 
 
 def test_the_first_of_several_is_named(tmp_path, monkeypatch):
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", 64)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", 64)
     (tmp_path / "bad.csv").write_text(GOOD + "1,2,x\n1,2\n" + GOOD + "1,2,3,4\n")
     with pytest.raises(DataError, match="line 501:"):
         read_ratings(tmp_path / "bad.csv")
@@ -54,7 +54,7 @@ def test_the_first_of_several_is_named(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("between", range(0, 130, 13))
 def test_the_first_is_named_whatever_range_the_next_is_in(tmp_path, monkeypatch, between):
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", 64)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", 64)
     lines = GOOD.splitlines(True)
     (tmp_path / "bad.csv").write_text("".join([*lines[:200], "1,2\n", *lines[:between], "1,2,x\n", *lines[:100]]))
     with pytest.raises(DataError, match="line 201 has 2"):

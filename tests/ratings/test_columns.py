@@ -118,7 +118,7 @@ def test_times_of_text(write, text, columns, expected):
 
 
 def test_times_in_every_block(write, monkeypatch):
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", 200)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", 200)
     path = write("".join(f"{at},{at % 7},3,{at * 10}\n" for at in range(300)))
     assert read_ratings(path, times=True).times.tolist() == list(range(0, 3000, 10))
 
@@ -161,7 +161,7 @@ def test_weights_and_counts_by_request(write):
 
 
 def test_counts_with_fractions_in_a_later_block(write, monkeypatch):
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", 64)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", 64)
     path = write("".join(f"{at},1,3,{at / 2 if at > 90 else at:g}\n" for at in range(100)))
     counts = read_ratings(path, columns="user,item,rating,count").counts
     assert counts.dtype == np.float32 and counts.tolist() == [at / 2 if at > 90 else at for at in range(100)]

@@ -156,7 +156,7 @@ def test_words_of_several_blocks_are_numbered_together():
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("ab\0\u00e9"), rng.integers(0, 30))) for _ in range(500)]
     parts = [delimited.Words([word.encode() for word in words[start : start + 70]]) for start in range(0, 500, 70)]
-    index, distinct = delimited.joined_words(parts)
+    index, distinct = delimited.concatenate_words(parts)
     assert [distinct[at] for at in index] == words
     assert distinct == list(dict.fromkeys(words))
 
@@ -182,7 +182,7 @@ def test_blocks_end_where_no_quote_is_open(sep, stray):
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
     monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rng = np.random.default_rng(2)
     prefix = "u" if text_ids else ""
     lines = [
@@ -202,7 +202,7 @@ def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
 @pytest.mark.parametrize("block, smallest", [(30, 1), (200, 20), (1 << 20, 64)])
 def test_netflix_movies_carry_over_blocks(tmp_path, monkeypatch, block, smallest):
     monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rng = np.random.default_rng(3)
     text = "".join(
         f"{movie}:\n" + "".join(f"{user},{rng.integers(1, 6)},2005-01-01\n" for user in range(rng.integers(0, 30)))

@@ -5,7 +5,7 @@ import numpy as np
 from gpukit._pool import in_order, shared_out
 from gpukit.errors import DataError
 from gpukit.io.blank_lines import without_blank_end
-from gpukit.io.delimited import Words, joined_words, whole_rows
+from gpukit.io.delimited import Words, concatenate_words, whole_rows
 from gpukit.io.ids import factorize, take_values
 from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
 from gpukit.ratings import formats
@@ -31,7 +31,7 @@ class Column:
 
         what: name of the ids in messages; declared: None, or (count, title of the file), and the ids are 1..count.
         """
-        index, words = self._joined()
+        index, words = self._concatenate()
         if declared is not None:
             return _rows_of_declared(index, words, what, *declared)
         if words is None:
@@ -40,13 +40,13 @@ class Column:
         known, rank = np.unique(ids, return_inverse=True)
         return take_values(rank.astype(np.int32), index), known
 
-    def _joined(self):
+    def _concatenate(self):
         """Return (ids, None) if all are whole numbers, else (index (n,), distinct words [str]); drop the blocks."""
         if not any(isinstance(chunk, Words) for chunk in self.chunks):
-            return joined(self.chunks), None
+            return concatenate(self.chunks), None
         parts = [chunk if isinstance(chunk, Words) else _as_words(chunk) for chunk in self.chunks]
         self.chunks.clear()
-        return joined_words(parts)
+        return concatenate_words(parts)
 
 
 def _as_words(numbers):
@@ -57,7 +57,7 @@ def _as_words(numbers):
 
 
 def _rows_of_declared(index, words, what, count, title):
-    """Return (rows (n,) int32, ids 1..count); DataError for another id. index, words: of Column._joined."""
+    """Return (rows (n,) int32, ids 1..count); DataError for another id. index, words: of Column._concatenate."""
     numbers = index if words is None else np.array([int(word) if is_integer(word) else 0 for word in words])
     wrong = np.flatnonzero((numbers < 1) | (numbers > count))
     if len(wrong):
@@ -67,7 +67,7 @@ def _rows_of_declared(index, words, what, count, title):
     return (rows - 1).astype(np.int32), np.arange(1, count + 1)
 
 
-def joined(chunks):
+def concatenate(chunks):
     """Concatenate arrays to their widest dtype; empties the list to save memory."""
     stops = np.cumsum([len(chunk) for chunk in chunks])
     out = np.empty(stops[-1], dtype=np.result_type(*chunks))
@@ -136,7 +136,7 @@ class RatingsBuilder:
         items, item_ids = self.items.rows("item", declared[1])
         if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
             self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
-        columns = {column: joined(chunks) for column, chunks in self.chunks.items() if chunks}
+        columns = {column: concatenate(chunks) for column, chunks in self.chunks.items() if chunks}
         return sound(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids))
 
     def _check_declared(self, name):
