@@ -94,7 +94,8 @@ def plain_lines(raw, sep):
     has_breaks: quoted fields contain line ends. None if quotes do not enclose whole fields or a line ends in a lone
     carriage return.
     """
-    if b"\r" in raw and _matches(raw, r"\r[^\n]"):
+    letters = np.frombuffer(raw, np.uint8)
+    if b"\r" in raw and ((letters[:-1] == RETURN) & (letters[1:] != NEWLINE)).any():
         return None
     if len(sep) > 1:
         if UNUSED in raw:
@@ -137,20 +138,14 @@ class Quotes:
         is_within = (np.cumsum(is_odd) - is_odd) % 2 == 1
         before = np.where(starts > 0, letters[starts - 1], NEWLINE)
         after = letters[np.minimum(starts + sizes, len(letters) - 1)]
-        begins, ends = _is_one_of(before, sep, NEWLINE), _is_one_of(after, sep, NEWLINE, RETURN)
+        begins = (before == ord(sep)) | (before == NEWLINE)
+        ends = (after == ord(sep)) | (after == NEWLINE) | (after == RETURN)
         right = np.where(is_within, ends | ~is_odd, begins & (ends | is_odd))
         toggles = starts[is_odd]
         breaks = np.flatnonzero(letters == NEWLINE)
         hidden = np.searchsorted(toggles, breaks) % 2 == 1
         self.are_around_fields, self.have_line_ends = bool(right.all()), bool(hidden.any())
         self.end = int(breaks[~hidden][-1]) + 1 if not hidden.all() else 0
-
-
-def _is_one_of(letters, sep, *others):
-    out = letters == ord(sep)
-    for other in others:
-        out |= letters == other
-    return out
 
 
 def _kinds(raw, wanted, words, is_quoted):
@@ -184,16 +179,6 @@ def _are_as_printed(raw, sep, is_quoted):
     is_negative = before == MINUS
     begins = is_edge[np.where(is_negative, letters[places - 2], before)]
     return not (begins & (IS_DIGIT_OR_X[after] | is_negative & is_edge[after])).any()
-
-
-def _matches(raw, pattern):
-    """Return True if an RE2 pattern is in bytes; releases the GIL."""
-    import pyarrow
-    from pyarrow import compute
-
-    bounds = pyarrow.py_buffer(np.array([0, len(raw)]))
-    whole = pyarrow.Array.from_buffers(pyarrow.large_binary(), 1, [None, bounds, pyarrow.py_buffer(raw)])
-    return compute.match_substring_regex(whole, pattern)[0].as_py()
 
 
 def count_lines(raw):
