@@ -104,7 +104,7 @@ class _Lines:
 
     def __init__(self, head):
         self._mark = len(BOM) if head.startswith(BOM) else 0
-        self._lines, self._at = head[self._mark :].split(b"\n"), 0
+        self._lines, self._at = head[self._mark :].removesuffix(b"\n").split(b"\n"), 0
 
     def skip_blank(self, count=0, comment=None):
         """Go `count` lines on, and to the next line with content; return False at the end."""
@@ -115,8 +115,8 @@ class _Lines:
 
     @property
     def text(self):
-        """Text of the line."""
-        return self.below(0)
+        """Text of the line, '' at the end."""
+        return self.below(0) or ""
 
     def below(self, count=1):
         """Return the text of a later line; None beyond the end."""

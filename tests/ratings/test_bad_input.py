@@ -85,6 +85,7 @@ MATRICES = (
         (b"user,item,note\n1,2,3\n", UNCLEAR),
         (b"hello\n", "1 column"),
         (b"1:\n2:\n", "no ratings"),
+        (b"%%MatrixMarket matrix coordinate real general\n% a\n", "line 3: expected `users items ratings`"),
         (b"1:\n2,3,2005-01-01\n4,5\n", "line 3 has 2"),
         (b"1:\n5\n6\n", "without ratings"),
         (b"\xff\xfeu\0", "UTF-8"),
