@@ -55,9 +55,9 @@ def synth_ratings(output, like, scale, users, items, ratings, titles, force, see
     """
     stages = Stages()
     outputs.takes_stdout(output, as_json)
+    from gpukit.ratings import synth as generator
     from gpukit.ratings import write_ratings
     from gpukit.ratings.copies import check_copy
-    from gpukit.ratings.generated import synth as generator
 
     check_copy(output)
     outputs.check_output(output, "OUT", force=force, text=True)

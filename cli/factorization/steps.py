@@ -20,7 +20,6 @@ from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
 from gpukit.ratings.clicks import are_clicks, are_pairs
-from gpukit.ratings.handed import read_by_first
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
 REFIT = "refit"  # the stage of a second training, on all ratings
@@ -43,7 +42,7 @@ def load(ask, stages, described, times=False, team=ALONE):
 
     described(ask, Ratings): describes the data in words; times: read times even if the split does not need them; team:
     the parallel.Team whose first rank reads."""
-    from gpukit.ratings import read_ratings
+    from gpukit.ratings.read import read_by_first, read_ratings
 
     def read(path, times=False):
         given = path, ask.file_format, ask.columns, ask.duplicates, ask.sep, times
@@ -224,10 +223,10 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 def together(one, other):
     """Return the Ratings of two parts of one table."""
-    from gpukit.ratings.gather import joined
+    from gpukit.ratings.chunk_reader import concatenate
 
     parts = other.columns()
-    whole = {name: joined([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
+    whole = {name: concatenate([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
     return one.with_columns(**whole)
 
 

@@ -30,8 +30,7 @@ MOVIELENS, MOVIELENS_FILE = "MovieLens 1M", "ml-1m/ratings.dat"
 @functools.lru_cache(maxsize=1)
 def generate_split(name, scale):
     """Return (train, test) ratings generated with a shape and the paper's test fraction."""
-    from gpukit.ratings import synth_ratings
-    from gpukit.ratings.generated import synth
+    from gpukit.ratings import synth, synth_ratings
 
     shape = synth.SHAPES[name]
     return synth_ratings(name, scale, 0).split(shape.test / shape.ratings, 1)
@@ -39,7 +38,7 @@ def generate_split(name, scale):
 
 def convert_stars(name, stars):
     """Convert stars of a 1-5 scale to the scale of a shape."""
-    from gpukit.ratings.generated import synth
+    from gpukit.ratings import synth
 
     return stars * synth.SHAPES[name].unit
 

@@ -19,7 +19,7 @@ from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization.implicit.start import start_state
 from gpukit.factorization.lists.head import Head
 from gpukit.persist import load_model
-from gpukit.ratings.generated import synth
+from gpukit.ratings import synth
 
 FACTORS, NEIGHBORS = 64, 32
 SHARE = 0.5  # of Netflix's ratings, for a file of 500 MB

@@ -178,7 +178,7 @@ def neighbors(conditions):
 
 def generate_clicks(n_items):
     """Return generated ratings of n_items items, whose values do not count."""
-    from gpukit.ratings.generated import synth
+    from gpukit.ratings import synth
 
     shape = synth.resized(synth.SHAPES["ml-10m"], n_items // 2, n_items, n_items * min(CLICKS, n_items // 4))
     return synth.generate(shape)[0]

@@ -1,6 +1,6 @@
 """File formats, recognised by their first bytes, and binary copies of tables, which load at disk speed.
 
-A package that reads files has a function per format, such as `ratings/copies.READERS`.
+A package that reads files has a function per format, such as `ratings/read.READERS`.
 """
 
 from pathlib import Path

@@ -6,7 +6,6 @@ as words.
 """
 
 import contextlib
-import functools
 import re
 from typing import NamedTuple
 
@@ -18,7 +17,6 @@ from gpukit.io.words import decoded
 NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
 CASE = np.uint8(32)  # the bit in which x and X differ
 IS_DIGIT_OR_X = np.isin(np.arange(256), [*b"0123456789xX"])
-IS_BLANK = np.isin(np.arange(256), [ord(letter) for letter in BLANKS])
 UNUSED = b"\x1f"  # replaces a separator of two letters; texts do not contain it
 LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
 SPACED = re.compile(r'"(?:[^"]|"")*"|[ \t]+')  # a quoted field, or blanks between fields
@@ -60,10 +58,23 @@ def columns_of(raw, wanted, words=()):
     out, has_blanks = {}, not is_bare and any(blank.encode() in text for blank in BLANKS)
     for name, column in zip(table.column_names, table.columns, strict=True):
         array = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
-        out[int(name)] = values = Words(array) if str(array.type) == "binary" else array.to_numpy(zero_copy_only=False)
-        if isinstance(values, Words) and has_blanks and values.trim() and is_quoted:
+        if str(array.type) != "large_binary":
+            out[int(name)] = array.to_numpy(zero_copy_only=False)
+            continue
+        trimmed = _without_blanks(array) if has_blanks else array
+        if is_quoted and not trimmed.equals(array):
             return None  # blanks within quotes are kept, others are not
+        out[int(name)] = Words(trimmed)
     return out
+
+
+def _without_blanks(words):
+    """Strip blanks around words of large_binary."""
+    import pyarrow
+    from pyarrow import compute
+
+    letters = words.view(pyarrow.large_string())  # strips bytes without decoding them
+    return compute.ascii_trim(letters, characters=BLANKS).view(pyarrow.large_binary())
 
 
 def _is_bare(raw, sep):
@@ -83,7 +94,8 @@ def plain_lines(raw, sep):
     has_breaks: quoted fields contain line ends. None if quotes do not enclose whole fields or a line ends in a lone
     carriage return.
     """
-    if b"\r" in raw and _matches(raw, r"\r[^\n]"):
+    letters = np.frombuffer(raw, np.uint8)
+    if b"\r" in raw and ((letters[:-1] == RETURN) & (letters[1:] != NEWLINE)).any():
         return None
     if len(sep) > 1:
         if UNUSED in raw:
@@ -126,7 +138,8 @@ class Quotes:
         is_within = (np.cumsum(is_odd) - is_odd) % 2 == 1
         before = np.where(starts > 0, letters[starts - 1], NEWLINE)
         after = letters[np.minimum(starts + sizes, len(letters) - 1)]
-        begins, ends = _is_one_of(before, sep, NEWLINE), _is_one_of(after, sep, NEWLINE, RETURN)
+        begins = (before == ord(sep)) | (before == NEWLINE)
+        ends = (after == ord(sep)) | (after == NEWLINE) | (after == RETURN)
         right = np.where(is_within, ends | ~is_odd, begins & (ends | is_odd))
         toggles = starts[is_odd]
         breaks = np.flatnonzero(letters == NEWLINE)
@@ -135,18 +148,11 @@ class Quotes:
         self.end = int(breaks[~hidden][-1]) + 1 if not hidden.all() else 0
 
 
-def _is_one_of(letters, sep, *others):
-    out = letters == ord(sep)
-    for other in others:
-        out |= letters == other
-    return out
-
-
 def _kinds(raw, wanted, words, is_quoted):
     """Return {position: pyarrow type} of the parsed columns."""
     import pyarrow
 
-    integer, number, word = pyarrow.int64(), pyarrow.float64(), pyarrow.binary()
+    integer, number, word = pyarrow.int64(), pyarrow.float64(), pyarrow.large_binary()
     may_be_integers = not set(wanted.ids) <= set(words)
     ids = integer if may_be_integers and _are_as_printed(raw, wanted.sep, is_quoted) else word
     times = word if wanted.times and (np.frombuffer(raw, np.uint8) | CASE == ord("x")).any() else integer
@@ -173,16 +179,6 @@ def _are_as_printed(raw, sep, is_quoted):
     is_negative = before == MINUS
     begins = is_edge[np.where(is_negative, letters[places - 2], before)]
     return not (begins & (IS_DIGIT_OR_X[after] | is_negative & is_edge[after])).any()
-
-
-def _matches(raw, pattern):
-    """Return True if an RE2 pattern is in bytes; releases the GIL."""
-    import pyarrow
-    from pyarrow import compute
-
-    bounds = pyarrow.py_buffer(np.array([0, len(raw)]))
-    whole = pyarrow.Array.from_buffers(pyarrow.large_binary(), 1, [None, bounds, pyarrow.py_buffer(raw)])
-    return compute.match_substring_regex(whole, pattern)[0].as_py()
 
 
 def count_lines(raw):
@@ -215,86 +211,50 @@ def _table(text, mark, has_breaks, wanted, kinds):
             )
         except pyarrow.ArrowInvalid as error:
             found = COLUMN.match(str(error))
-            if found is None or kinds[int(found[1])] == pyarrow.binary():
+            if found is None or kinds[int(found[1])] == pyarrow.large_binary():
                 return None
-            kinds[int(found[1])] = pyarrow.binary()
+            kinds[int(found[1])] = pyarrow.large_binary()
             continue
         columns = zip(kinds, table.columns, strict=True)
         lacking = [place for place, column in columns if column.null_count and column.type == pyarrow.int64()]
         if not lacking:
             return table
-        kinds.update(dict.fromkeys(lacking, pyarrow.binary()))
+        kinds.update(dict.fromkeys(lacking, pyarrow.large_binary()))
 
 
 class Words:
-    """Words (n,) of a column as bytes: offsets into letters (uint8)."""
+    """Words (n,) of a column: distinct words as bytes, and the index of each row's word."""
 
-    def __init__(self, array):
-        """array: pyarrow's, of binary, none missing; or [bytes]."""
-        if isinstance(array, list):
-            import pyarrow
+    def __init__(self, words):
+        """words: [bytes], or a pyarrow array of large_binary or of a dictionary of it, none missing."""
+        import pyarrow
 
-            array = pyarrow.array(array, pyarrow.binary())
-        _, offsets, letters = array.buffers()
-        places = np.frombuffer(offsets, np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
-        self.letters = np.concatenate((np.frombuffer(letters or b"", np.uint8), np.zeros(8, np.uint8)))
-        self.starts, self.stops, self._array = places[:-1], places[1:], array
+        array = pyarrow.array(words, pyarrow.large_binary()) if isinstance(words, list) else words
+        self.encoded = array.dictionary_encode()
 
     def __len__(self):
-        return len(self.starts)
+        return len(self.encoded)
 
-    def trim(self):
-        """Strip blanks around words; return True if there were any."""
-        found = False
-        while (some := (self.stops > self.starts) & IS_BLANK[self.letters[self.starts]]).any():
-            self.starts, found = self.starts + some, True
-        while (some := (self.stops > self.starts) & IS_BLANK[self.letters[self.stops - 1]]).any():
-            self.stops, found = self.stops - some, True
-        self._array = None if found else self._array
-        return found
+    @property
+    def index(self):
+        """Index (n,) int32 of each row's word in `texts`."""
+        return self.encoded.indices.to_numpy()
 
-    def is_any_empty(self):
-        """Return True if a word is empty."""
-        return bool((self.starts == self.stops).any())
+    def texts(self):
+        """Return the distinct words as [str], decoded as by words.decoded."""
+        import pyarrow
 
-    @functools.cached_property
-    def keys(self):
-        """Hash of each word, (n,) int64, computed eight letters at a time."""
-        windows = np.ndarray(len(self.letters) - 7, "<u8", self.letters, strides=(1,))
-        sizes = self.stops - self.starts
-        state = _mixed(sizes.astype(np.uint64))
-        for lane in range(0, int(sizes.max(initial=0)), 8):
-            rows = slice(None) if lane == 0 else np.flatnonzero(sizes > lane)
-            taken = windows[self.starts[rows] + lane] & KEPT[np.minimum(sizes[rows] - lane, 8)]
-            state[rows] = _mixed(state[rows] ^ taken)
-        state[state == 0] = 1  # see KeyTable
-        return state.view(np.int64)
-
-    def distinct(self):
-        """Return (first positions (m,), kind of each word (n,)), kinds in any order."""
-        _, firsts, which = np.unique(self.keys, return_index=True, return_inverse=True)
-        return firsts, which
-
-    def text(self, places):
-        """Return the words at positions (m,) as [str], decoded as by words.decoded."""
-        if self._array is not None:
-            import pyarrow
-
-            with contextlib.suppress(pyarrow.ArrowInvalid):
-                return self._array.take(pyarrow.array(places)).cast(pyarrow.string()).to_pylist()
-        raw = self.letters.data
-        spans = zip(self.starts[places].tolist(), self.stops[places].tolist(), strict=True)
-        return [decoded(bytes(raw[start:stop])) for start, stop in spans]
+        with contextlib.suppress(pyarrow.ArrowInvalid):
+            return self.encoded.dictionary.cast(pyarrow.large_string()).to_pylist()
+        return [decoded(word) for word in self.encoded.dictionary.to_pylist()]
 
 
-KEPT = np.array([(1 << 8 * size) - 1 for size in range(9)], np.uint64)  # mask of the first letters of eight
+def concatenate_words(parts):
+    """Return (index (n,) int32, distinct words [str]) of the rows of several Words."""
+    import pyarrow
 
-
-def _mixed(state):
-    """Apply the 64-bit finalizer of MurmurHash3 (Appleby) to uint64 (n,)."""
-    state = (state ^ (state >> np.uint64(33))) * np.uint64(0xFF51AFD7ED558CCD)
-    state = (state ^ (state >> np.uint64(33))) * np.uint64(0xC4CEB9FE1A85EC53)
-    return state ^ (state >> np.uint64(33))
+    whole = Words(pyarrow.chunked_array([part.encoded for part in parts]).unify_dictionaries().combine_chunks())
+    return whole.index, whole.texts()
 
 
 def lines(raw, sep):

@@ -6,15 +6,16 @@ Id arrays are sorted; they are int64 if every id is an integer, else str.
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit._pool import shared_out
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
-from gpukit.io.numbering import WIDEST, are_close, ranked
+from gpukit.io.numbering import are_close, ranked
 from gpukit.scheduler import by_block
 
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
 FLOATS = (float, np.floating)
-PARTS, PART = 16, 1 << 16  # parts of the ids that are scanned in parallel; least ids of two parts each
+PIECE = 1 << 20  # ids per task
 
 
 def id_array(ids, what="user"):
@@ -31,15 +32,15 @@ def id_array(ids, what="user"):
         raise DataError(f"{what} ids are needed, one after the other; got {ids.dtype} of shape {ids.shape}.")
     lacking = missing(ids)
     if lacking.any():
-        raise DataError(f"Row {int(np.argmax(lacking)) + 1} has no {what} id. Remove such rows first.")
+        raise DataError(f"Row {int(np.argmax(lacking)) + 1:,} has no {what} id. Remove such rows first.")
     return ids
 
 
 def check_types(ids, what="user"):
     """Raise DataError for values that are not ids.
 
-    These are bytes, booleans, nested lists, dicts, None and objects without text. ids: one or many, as passed by the
-    user.
+    These are bytes, booleans, nested lists, dicts and objects without text; `id_array` refuses missing ids. ids: one or
+    many, as passed by the user.
     """
     if isinstance(ids, list | tuple | set | frozenset):
         each = list(ids)
@@ -57,9 +58,6 @@ def check_types(ids, what="user"):
             f"The {what} ids must be text or whole numbers; got {one!r:.80} ({wrong[0].__name__}). Pass a list or an "
             "array of ids."
         )
-    if any(one is None for one in each):
-        row = next(row for row, one in enumerate(each) if one is None)
-        raise DataError(f"Row {row + 1:,} has no {what} id. Remove such rows first.")
 
 
 def is_no_id(kind):
@@ -127,24 +125,35 @@ def numbered(ids):
 
     ids: (n,) int32 or int64. None if their range is too wide for a table.
     """
-    parts = min(PARTS, 1 + len(ids) // PART)
-    lows, highs = np.full(parts, WIDEST.max), np.full(parts, WIDEST.min)
-    _id_bounds(ids, lows, highs)
-    low, high = int(lows.min()), int(highs.max())
+    low, high = (int(ids.min()), int(ids.max())) if len(ids) else (0, 0)
     if not len(ids) or not are_close(low, high, len(ids)):
         return None
-    present, rows = np.zeros(high - low + 1, np.uint8), np.empty(len(ids), np.int32)
-    _mark_ids(ids, low, present)
-    ranks, known = ranked(present, low)
-    _rank_ids(ids, low, ranks, rows)
-    return rows, known
+    ranks, known = ranked(used_rows(ids, high - low + 1, low), low)
+    return take_values(ranks, ids, low), known
 
 
-def used_rows(rows, count):
-    """Return a mask (count,) of the row numbers that occur in rows (n,) int32."""
-    present = np.zeros(count, np.uint8)
-    _mark_ids(rows, 0, present)
-    return present.view(bool)
+def used_rows(rows, count, low=0):
+    """Return a mask (count,) of the row numbers low, low + 1, ... that occur in rows (n,)."""
+    present = np.zeros(count, np.bool_)
+
+    def mark(start):
+        present[np.subtract(rows[start : start + PIECE], low, dtype=np.int64)] = True
+
+    shared_out(mark, range(0, len(rows), PIECE))
+    return present
+
+
+def take_values(values, places, low=0):
+    """Return values[places - low], computed on all threads."""
+    out = np.empty(len(places), values.dtype)
+
+    def take(start):
+        part = slice(start, start + PIECE)
+        shifted = np.subtract(places[part], low, dtype=np.int64)
+        np.take(values, shifted, out=out[part], mode="clip")  # other modes copy
+
+    shared_out(take, range(0, len(places), PIECE))
+    return out
 
 
 def _beyond(ids):
@@ -290,33 +299,3 @@ def _place(keys, slots):
         while slots[at] >= 0:
             at = (at + 1) & mask
         slots[at] = code
-
-
-@by_block(lambda lows: len(lows), heavy=True)
-def _id_bounds(start, stop, ids, lows, highs):
-    """Update lows and highs (parts,) with the minimum and maximum of each part of the ids."""
-    for part in range(start, stop):
-        low, high = lows[part], highs[part]  # in registers: parts share a cache line
-        for t in range(len(ids) * part // len(lows), len(ids) * (part + 1) // len(lows)):
-            low, high = min(low, ids[t]), max(high, ids[t])
-        lows[part], highs[part] = low, high
-
-
-@by_block(lambda ids: len(ids))
-def _mark_ids(start, stop, ids, low, present):
-    """Set present[id - low] = 1 for every id.
-
-    A thread writes only missing marks: repeated writes to one cache line make cores wait.
-    """
-    for k in range(stop - start):
-        t = start + k
-        if not present[ids[t] - low]:
-            present[ids[t] - low] = 1
-
-
-@by_block(lambda ids: len(ids))
-def _rank_ids(start, stop, ids, low, ranks, rows):
-    """Compute rows[t] = ranks[id - low]."""
-    for k in range(stop - start):
-        t = start + k
-        rows[t] = ranks[ids[t] - low]

@@ -6,7 +6,6 @@ Shared by ids.py (host) and ratings/orders (GPU).
 import numpy as np
 
 SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
-WIDEST = np.iinfo(np.int64)
 
 
 def are_close(low, high, count):

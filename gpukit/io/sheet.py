@@ -318,8 +318,7 @@ def _joined(parts, is_value):
 
 def _texts(words, is_value):
     """Return Words as an array of str, NaN for missing values."""
-    firsts, which = words.distinct()
-    texts = words.text(firsts)
+    texts = words.texts()
     if is_value:
         texts = [np.nan if text in UNKNOWN else text for text in texts]
-    return np.array(texts, object)[which]
+    return np.array(texts, object)[words.index]

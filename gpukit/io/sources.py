@@ -9,6 +9,7 @@ A pipe cannot be read twice: its first bytes are buffered, and input that must b
 temporary file.
 """
 
+import bz2
 import contextlib
 import gzip
 import io
@@ -26,7 +27,6 @@ from pathlib import Path
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.io import packed
 from gpukit.io.container import FORMATS, format_of
 from gpukit.io.records import hidden
 from gpukit.io.words import SHOWN
@@ -43,7 +43,6 @@ STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip": (b"PK\x03\x04", b"PK\x05\x06")}
-UNPACKERS = {"gz": gzip.open, "bz2": packed.bzip2, "xz": packed.xz}
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
@@ -153,8 +152,7 @@ class Source:
             self._refuse_strange()
             unpacker = UNPACKERS.get(self.compression)
             raw = Peeked(unpacker(io.BufferedReader(self._raw, CHUNK))) if unpacker else self._raw
-            again = None if self._file is None else lambda: (unpacker or io.BufferedReader)(self.seekable())
-            self._text = Stream(self.name, raw, plain=unpacker is None, again=again)
+            self._text = Stream(self.name, raw, plain=unpacker is None)
         yield self._text
 
     def _refuse_strange(self):
@@ -182,7 +180,7 @@ class Source:
         _check_member(info, title)
         try:
             with translated(title):
-                return Stream(title, Peeked(self.archive().open(info)), again=lambda: self.archive().open(info))
+                return Stream(title, Peeked(self.archive().open(info)))
         except (RuntimeError, ValueError) as error:  # unsupported by zipfile
             raise DataError(f"{title} cannot be unpacked ({error}). Unpack the archive and name the file.") from error
 
@@ -293,15 +291,74 @@ class Peeked(io.RawIOBase):
         super().close()
 
 
+class Unpacked(io.RawIOBase):
+    """Decompressed bytes of a file of concatenated streams and zero padding.
+
+    Python's own readers treat unknown bytes behind a stream as its end. A flipped bit at the start of the second stream
+    would silently lose the rest.
+    """
+
+    def __init__(self, file, unpacker):
+        self._file, self._new = file, unpacker
+        self._one = unpacker()
+
+    def readable(self):
+        """Return True."""
+        return True
+
+    def readinto(self, buffer):
+        """Fill a buffer; return the number of bytes, 0 at the end.
+
+        Raises EOFError, OSError or lzma.LZMAError for a truncated or invalid stream.
+        """
+        while True:
+            packed = self._rest() if self._one.eof else self._lacking()
+            if packed is None:
+                return 0
+            found = self._one.decompress(packed, len(buffer))
+            if found:
+                buffer[: len(found)] = found
+                return len(found)
+
+    def _lacking(self):
+        """Return the next packed bytes of the current stream."""
+        packed = self._file.read(CHUNK) if self._one.needs_input else b""
+        if self._one.needs_input and not packed:
+            raise EOFError("it ends within a stream")
+        return packed
+
+    def _rest(self):
+        """Start the next stream and return its first bytes, or None."""
+        rest = self._one.unused_data or self._file.read(CHUNK)
+        while rest and not (begun := rest.lstrip(b"\0")):
+            rest = self._file.read(CHUNK)
+        if not rest:
+            return None
+        self._one = self._new()
+        return begun
+
+    def close(self):
+        """Close this stream and the underlying file."""
+        self._file.close()
+        super().close()
+
+
+UNPACKERS = {
+    "gz": gzip.open,
+    "bz2": lambda file: Unpacked(file, bz2.BZ2Decompressor),
+    "xz": lambda file: Unpacked(file, lzma.LZMADecompressor),
+}
+
+
 class Stream:
     """Decompressed bytes of a source, in order.
 
-    name: for messages; plain: True if the bytes are the source's own; again: function that reopens them, None for a
-    pipe; unended: True after reading a last line without a newline.
+    name: for messages; plain: True if the bytes are the source's own; unended: True after reading a last line without a
+    newline.
     """
 
-    def __init__(self, name, raw, plain=False, again=None):
-        self.name, self.raw, self.plain, self.again, self.unended = name, raw, plain, again, False
+    def __init__(self, name, raw, plain=False):
+        self.name, self.raw, self.plain, self.unended = name, raw, plain, False
 
     def head(self, size=HEAD):
         """Return the first whole lines without consuming them.
@@ -406,22 +463,9 @@ class Stream:
         """Raise DataError if a line of `length` bytes exceeds LONGEST_LINE."""
         if length > LONGEST_LINE:
             raise DataError(
-                f"{self.name}, {self._place(before)}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit for a line: "
-                "it is no text file of a table."
+                f"{self.name}, the line at byte {before + 1:,}, is longer than {LONGEST_LINE >> 20:,} MiB, the limit "
+                "for a line: it is no text file of a table."
             )
-
-    def _place(self, before):
-        """Return the line number behind `before` bytes, for messages.
-
-        The bytes are read again. For a pipe the byte offset is returned.
-        """
-        if self.again is None:
-            return f"the line at byte {before + 1:,}"
-        number = 1
-        with translated(self.name), self.again() as raw:
-            while before > 0 and (part := raw.read(min(before, CHUNK))):
-                number, before = number + part.count(b"\n"), before - len(part)
-        return f"line {number:,}"
 
 
 def _line_end(letters):

@@ -6,20 +6,19 @@
 |------------------------|-----------------------------------------------------------------------------|
 | table.py, check.py     | `Ratings` (triples, id maps; split, csr, csc, take, scale) and its checks   |
 | convert.py             | `as_ratings`: matrices, data frames, arrays                                 |
-| read.py                | `read_ratings`, `read_pairs`: files to Ratings                              |
+| read.py                | `read_ratings`, `read_pairs`: files to Ratings, on one rank or on all       |
 | formats.py, headers.py | detect a file's format by its first bytes, and the roles of its columns     |
-| text.py -> gather.py   | blocks of lines to arrays; errors with their line; ids to codes, on threads |
+| text.py                | a block of lines to arrays; errors with their line                          |
+| chunk_reader.py        | blocks read on threads, and joined to Ratings                               |
 | repeats.py             | find and merge repeated (user, item) pairs                                  |
 | clicks.py              | implicit feedback: pairs without ratings                                    |
 | pairs.py               | pairs with separate ratings (X and y), pairs to predict                     |
 | copies.py, parquet.py  | .gkr, .npz, .parquet and .csv copies                                        |
 | titles.py              | titles of items                                                             |
-| generated/             | synthetic ratings with the shapes of published data sets                    |
-| handed.py              | broadcast a table that one rank of a parallel.Team has read                 |
+| synth.py               | synthetic ratings with the shapes of published data sets                    |
 | orders/                | the ratings sorted by item and by user, on a device                         |
 
 Reading is exact: ratings equal float32(float(text)), ids keep their spelling, threads do not change the result.
-Text ids are compared by a 64-bit hash (for a million ids, a collision has a probability of 3e-8).
 """
 
 from gpukit._lazy import on_demand
@@ -28,9 +27,9 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from gpukit.ratings.convert import as_ratings as as_ratings
     from gpukit.ratings.copies import write_ratings as write_ratings
-    from gpukit.ratings.generated.synth import synth_ratings as synth_ratings
     from gpukit.ratings.read import read_pairs as read_pairs
     from gpukit.ratings.read import read_ratings as read_ratings
+    from gpukit.ratings.synth import synth_ratings as synth_ratings
     from gpukit.ratings.table import Ratings as Ratings
     from gpukit.ratings.titles import read_titles as read_titles
 
@@ -41,7 +40,7 @@ _HOMES = {
     "read_pairs": "read",
     "write_ratings": "copies",
     "read_titles": "titles",
-    "synth_ratings": "generated.synth",
+    "synth_ratings": "synth",
 }
 __all__ = sorted(_HOMES)
 if not TYPE_CHECKING:

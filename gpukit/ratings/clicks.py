@@ -16,12 +16,12 @@ TAIL_SHARE, TAIL_LEVELS = 0.001, 4  # least share of the values, and least diffe
 RATING_LEVELS = 11  # levels of a scale from 0 to 10, the longest rating scale
 
 
-def values_of_pairs(n, counts):
-    """Return (values (n,) float32, counts (n,)) of pairs without ratings.
-
-    counts: those read; if empty, each pair counts once.
-    """
-    return np.ones(n, np.float32), counts if len(counts) else np.ones(n, np.int32)
+def with_values(columns):
+    """Return {name: column}; pairs without ratings get values of 1, and count once if they have no counts."""
+    if "values" in columns:
+        return columns
+    n = len(columns["users"])
+    return {"counts": np.ones(n, np.int32), **columns, "values": np.ones(n, np.float32)}
 
 
 def are_clicks(ratings):

@@ -14,8 +14,9 @@ from gpukit.io.arrays import as_frame, is_frame, whole_column
 from gpukit.io.ids import check_types, factorize
 from gpukit.io.times import MISSING, as_seconds
 from gpukit.ratings import headers
-from gpukit.ratings.check import DTYPES, ONE, sound
-from gpukit.ratings.clicks import values_of_pairs
+from gpukit.ratings.check import ONE, misshapen, sound
+from gpukit.ratings.clicks import with_values
+from gpukit.ratings.formats import Request
 from gpukit.ratings.repeats import checked
 from gpukit.ratings.table import Ratings, as_counts, without_times
 
@@ -87,9 +88,9 @@ def made_of(data, columns=None, times=False):
 
 def _regular(ratings):
     """Return ratings with a table's dtypes; unchanged if correct."""
-    found = ratings.columns()
-    if ratings._state or all(_is_column(one, name) for name, one in found.items()):
+    if ratings._state or misshapen(ratings) is None:
         return ratings
+    found = ratings.columns()
     ways = {"times": as_seconds, "counts": lambda column: as_counts(as_array(column, "counts", np.float64))}
     columns = {name: ways.get(name, as_values)(plain(found[name])) for name in found if name not in ONE}
     ids = {f"{one}_ids": as_array(getattr(ratings, f"{one}_ids"), f"{one}_ids") for one in ("user", "item")}
@@ -98,12 +99,6 @@ def _regular(ratings):
     users = as_rows(plain(ratings.users), len(ids["user_ids"]), "user")
     items = as_rows(plain(ratings.items), len(ids["item_ids"]), "item")
     return Ratings(users=users, items=items, **columns, **ids)
-
-
-def _is_column(array, name):
-    """Return True if an array has a Ratings column's dtype."""
-    is_plain = isinstance(array, np.ndarray) and not isinstance(array, np.ma.MaskedArray)
-    return is_plain and array.dtype in DTYPES[name]
 
 
 def as_rows(rows, size, what):
@@ -202,36 +197,22 @@ def _from_frame(frame, columns, times):
     """Return Ratings of a pandas DataFrame; columns and times as in as_ratings."""
     if frame.shape[1] < 2:
         raise DataError(f"The DataFrame has {frame.shape[1]} column(s); user, item and rating are needed.")
-    names = list(frame.columns)
-    header = headers.by_name(names) or headers.pairs_by_name(names)
-    if header:
-        headers.refuse_repeated(names, columns, "The DataFrame")
-    elif columns is None:
-        headers.refuse_many(frame.shape[1], "The DataFrame", "", "columns=")
-    usual = headers.Triple(0, 1, 2 if frame.shape[1] > 2 else -1)
-    places = headers.by_request(columns) if columns is not None else header or usual
-    if places.rating < 0:
-        extras = headers.extras_of_pairs(names if header else (), columns, times, "The DataFrame")
-    else:
-        extras = headers.extras_of(names, header is not None, columns, times, "The DataFrame")
-    headers.check_reach((*places, *extras), frame.shape[1], "The DataFrame")
-    users, items = (whole_column(frame.iloc[:, place], f"{one} id") for one, place in zip(("user", "item"), places))
-    check_types(users, "user")
-    check_types(items, "item")
-    users, user_ids = factorize(users, "user")
-    items, item_ids = factorize(items, "item")
-    optional = {}
-    if extras.time >= 0:
-        optional["times"] = times_of(frame.iloc[:, extras.time], times == headers.MAYBE)
-    if extras.weight >= 0:
-        optional["weights"] = _numbers(frame, extras.weight, "weight").astype(np.float32)
-    if extras.count >= 0:
-        optional["counts"] = as_counts(_numbers(frame, extras.count, "count"))
-    if places.rating < 0:
-        values, optional["counts"] = values_of_pairs(len(users), optional.get("counts", ()))
-    else:
-        values = _numbers(frame, places.rating, "rating").astype(np.float32)
-    return Ratings(users, items, values, user_ids, item_ids, **optional)
+    places, is_header = headers.columns_of(list(frame.columns), Request(columns=columns, times=times), "The DataFrame")
+    if not is_header and columns is None and frame.shape[1] > headers.MOST_UNNAMED:
+        headers.refuse_unclear(frame.columns, "The DataFrame", "columns=")
+    out, ids = {}, {}
+    for role in headers.IDS:
+        what = headers.WORDS[role]
+        words = whole_column(frame.iloc[:, places[role]], f"{what} id")
+        check_types(words, what)
+        out[role], ids[f"{what}_ids"] = factorize(words, what)
+    if "times" in places:
+        out["times"] = times_of(frame.iloc[:, places["times"]], times == headers.MAYBE)
+    for role in headers.NUMBERS:
+        if role in places:
+            numbers = _numbers(frame, places[role], headers.WORDS[role])
+            out[role] = as_counts(numbers) if role == "counts" else numbers.astype(np.float32)
+    return Ratings(**with_values(out), **ids)
 
 
 def times_of(column, lenient):

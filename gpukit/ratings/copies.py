@@ -6,7 +6,7 @@ A .gkr loads at disk speed.
 from __future__ import annotations
 
 import contextlib
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,13 +14,11 @@ import numpy as np
 
 from gpukit.arrayfile import refuse_surrogates
 from gpukit.errors import DataError
-from gpukit.io import archives, container, sinks, sources, trust
+from gpukit.io import archives, container, sinks, trust
 from gpukit.io.records import check_ids
 from gpukit.ratings import check, repeats
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.convert import as_values, numbered
-from gpukit.ratings.headers import AUTO, MAYBE
-from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.table import DISTINCT, OPTIONAL, Ratings, marked
 
 if TYPE_CHECKING:
@@ -72,18 +70,10 @@ def check_copy(path):
     return container.check_copy(path, SUFFIXES)
 
 
-def _read_gkr(source, request):
-    return _with_times(read_gkr(source, times=request.times), source.name, request)
-
-
-def read_gkr(path, mmap=False, times=True):
-    """Return the Ratings of a binary copy.
-
-    mmap=True maps the arrays read-only instead of loading them; times=False leaves the times out.
-    """
-    bounds, left = {}, () if times else ("times",)
-    with sources.opened(path) as source:
-        name, (_, arrays) = source.name, container.read_arrays(source, KIND, mmap, left, bounds)
+def read_gkr(source, request):
+    """Return the Ratings of a binary copy in an open Source. request: formats.Request; times are read on request."""
+    bounds, left = {}, () if request.times else ("times",)
+    name, (_, arrays) = source.name, container.read_arrays(source, KIND, leave=left, bounds=bounds)
     lacking = {"users", "items", "values", "user_ids", "item_ids"} - set(arrays)
     beyond = set(arrays) - {one.name for one in fields(Ratings) if one.init}
     if lacking or beyond:
@@ -96,36 +86,22 @@ def read_gkr(path, mmap=False, times=True):
     return marked(ratings, DISTINCT)  # pairs were checked when the copy was written
 
 
-def _with_times(ratings, name, request):
-    """Return ratings; DataError if times are requested and missing."""
-    if request.times not in (False, AUTO, MAYBE) and ratings.times is None:
-        raise DataError(f"{name} has no times. Convert the ratings again with --times, or do not ask for them.")
-    return ratings
-
-
 def _write_gkr(ratings, file):
     arrays = {**ratings.columns(), "user_ids": ratings.user_ids, "item_ids": ratings.item_ids}
     container.write_arrays(file, KIND, arrays)
 
 
-def _read_npz(source, request):
-    return _with_times(read_npz(source, request.times), source.name, request)
+def read_npz(source, request):
+    """Return the Ratings of a scipy .npz matrix in an open Source.
 
-
-def read_npz(path, times=True):
-    """Return the Ratings of a scipy .npz matrix.
-
-    Ids, weights, counts and times are read if gpukit wrote them.
+    Ids, weights, counts and, if request (a formats.Request) has them, times are read if gpukit wrote them.
     """
-    wanted = {*PARTS, *OPTIONAL[not times :], *IDS}
-    with sources.opened(path) as source:
-        name = source.name
-        found, _ = archives.read_npz(source, wanted, lambda *declared: _check_headers(name, *declared))
+    name, wanted = source.name, {*PARTS, *OPTIONAL[not request.times :], *IDS}
+    found, _ = archives.read_npz(source, wanted, lambda *declared: _check_headers(name, *declared))
     with _refused(name):
         matrix = _matrix(found)
     plain = numbered(matrix.row, matrix.col, as_values(matrix.data), matrix.shape)
-    also = {one: array for one, array in found.items() if one in (*OPTIONAL, *IDS)}
-    ratings = Ratings(**{**plain.columns(), **{one: getattr(plain, one) for one in IDS}, **also})
+    ratings = replace(plain, **{one: array for one, array in found.items() if one in (*OPTIONAL, *IDS)})
     wrong = check.fault(ratings)
     if wrong:
         raise DataError(f"{name}: {wrong}")
@@ -259,6 +235,3 @@ def _columns(ratings):
         if name in HEADER and not (name == "values" and are_pairs(ratings)):
             takes[HEADER[name]] = column.__getitem__
     return takes
-
-
-READERS = {"gkr": _read_gkr, "npz": _read_npz, "parquet": read_parquet}  # (Source, Request) -> Ratings, by format

@@ -29,15 +29,13 @@ from gpukit.io.words import (
     shown,
     with_point,
 )
-from gpukit.ratings import headers as named
-from gpukit.ratings.headers import Extras
+from gpukit.ratings import headers
 
 FORMATS = ("auto", "csv", "tsv", "movielens", "ml-100k", "netflix", "netflix-mm", "ncf", "npz", "parquet", "gkr")
-WIDE = 12  # columns; wider tables have one column per item
 SEPARATORS = ("\t", ",", ";", "|", " ")
 DECLARED = re.compile(r"sep=([,;|\t ])", re.IGNORECASE)  # first line that declares Excel's separator
 MOVIE_LINE = re.compile(r"\s*\d+:\s*$")
-BLANKS = re.compile(rb"(?:[^\S\n]*+\n)*+")  # blank lines
+BOM = b"\xef\xbb\xbf"
 BANNER = "%%matrixmarket"  # of Matrix Market; then the supported words by position
 READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pattern"), 4: ("general",)}
 
@@ -46,28 +44,18 @@ READ = {1: ("matrix",), 2: ("coordinate",), 3: ("real", "integer", "double", "pa
 class Layout:
     """Positions of columns and of the first rating in a text file.
 
-    skip, first_line: byte offset and line of the first rating; shape: declared (M, N, ratings) or None; extras:
-    positions of optional columns; lenient: invalid times are MISSING.
+    places: {role: position} of the columns of Ratings that the file has; skip, first_line: byte offset and line of the
+    first rating; shape: declared (M, N, ratings) or None; lenient: invalid times are MISSING.
     """
 
     format: str
     sep: str
     fields: int
-    user: int
-    item: int
-    rating: int
+    places: dict
     skip: int = 0
     first_line: int = 1
     shape: tuple | None = None
-    extras: Extras = Extras()
     lenient: bool = False
-
-    @property
-    def places(self):
-        """Positions of the columns of Ratings that the file has, by name."""
-        places = {"users": self.user, "items": self.item, "values": self.rating}
-        places |= {"times": self.extras.time, "weights": self.extras.weight, "counts": self.extras.count}
-        return {name: place for name, place in places.items() if place >= 0}
 
 
 def recognise(head, name, request):
@@ -75,8 +63,7 @@ def recognise(head, name, request):
 
     head: bytes, whole lines; name: for messages; request: a `Request`. Raises DataError for a file without ratings.
     """
-    start = 3 if head.startswith(b"\xef\xbb\xbf") else 0
-    lines = _Lines(hidden(head), start)
+    lines = _Lines(hidden(head))
     if not lines.skip_blank():
         raise DataError(f"{name} is empty. Give a file with a line user,item,rating for each rating.")
     format = request.format if request.format != "auto" else _guess(lines.text, request)
@@ -86,7 +73,7 @@ def recognise(head, name, request):
         layout = _netflix(lines, name, request)
     else:
         layout = _matrix(lines, name, request) if format == "netflix-mm" else _delimited(lines, name, request, format)
-    return replace(layout, lenient=request.times == named.MAYBE)
+    return replace(layout, lenient=request.times == headers.MAYBE)
 
 
 @dataclass(frozen=True)
@@ -113,41 +100,39 @@ class Request:
 
 
 class _Lines:
-    """Cursor over the lines of a head: text, start and next offset."""
+    """Position among the lines of a head, whose quoted line ends are zero bytes."""
 
-    def __init__(self, head, start):
-        self.head, self.start = head, start
-        self._read()
+    def __init__(self, head):
+        self._mark = len(BOM) if head.startswith(BOM) else 0
+        self._lines, self._at = head[self._mark :].removesuffix(b"\n").split(b"\n"), 0
 
-    def _read(self):
-        end = self.head.find(b"\n", self.start)
-        self.next = len(self.head) if end < 0 else end + 1
-        self.text = self.head[self.start : self.next].decode("utf-8", "replace").rstrip("\r\n")
+    def skip_blank(self, count=0, comment=None):
+        """Go `count` lines on, and to the next line with content; return False at the end."""
+        self._at += count
+        while self._at < len(self._lines) and (not self.text.strip() or (comment and self.text.startswith(comment))):
+            self._at += 1
+        return self._at < len(self._lines)
 
-    def advance(self):
-        """Go to the next line."""
-        self.start = self.next
-        self._read()
+    @property
+    def text(self):
+        """Text of the line, '' at the end."""
+        return self.below(0) or ""
 
-    def below(self):
-        """Return the text of the next line, or None."""
-        if self.next >= len(self.head):
-            return None
-        end = self.head.find(b"\n", self.next)
-        return self.head[self.next : len(self.head) if end < 0 else end].decode("utf-8", "replace").rstrip("\r")
+    def below(self, count=1):
+        """Return the text of a later line; None beyond the end."""
+        lines = self._lines[self._at + count : self._at + count + 1]
+        return lines[0].decode("utf-8", "replace").rstrip("\r") if lines else None
 
-    def skip_blank(self, comment=None):
-        """Go to the next line with content; return False at the end."""
-        self.start = BLANKS.match(self.head, self.start).end()
-        self._read()
-        while self.start < len(self.head) and (not self.text.strip() or (comment and self.text.startswith(comment))):
-            self.advance()
-        return self.start < len(self.head)
+    @property
+    def start(self):
+        """Byte offset and number, from 1, of the line."""
+        before = self._lines[: self._at]
+        return self._mark + sum(map(len, before)) + len(before), self.number
 
     @property
     def number(self):
         """Line number, from 1."""
-        return self.head.count(b"\n", 0, self.start) + self.head.count(b"\0", 0, self.start) + 1
+        return self._at + 1 + sum(line.count(b"\0") for line in self._lines[: self._at])
 
 
 def _guess(line, request):
@@ -160,19 +145,25 @@ def _guess(line, request):
 
 
 def _netflix(lines, name, request):
-    first = lines.start, lines.number
-    while MOVIE_LINE.match(lines.text) or not lines.text.strip():
-        if lines.next >= len(lines.head):
+    start = lines.start
+    while MOVIE_LINE.match(lines.text):
+        if not lines.skip_blank(1):
             raise DataError(f"{name} holds `MovieID:` lines but no ratings.")
-        lines.advance()
     fields = lines.text.count(",") + 1
     if fields < 2 and request.need_rating:
         raise DataError(
             f"{name} holds pairs without ratings (line {lines.number}: {shown(lines.text)}), as Netflix's probe "
             "does. gpukit predict can read it; for training give combined_data_*.txt or mv_*.txt."
         )
-    places = (0, -1, 1 if request.need_rating else -1)
-    return Layout("netflix", ",", fields, *places, *first, extras=named.extras_at(2, fields, request.times, name))
+    places = {"users": 0, "values": 1} if request.need_rating else {"users": 0}
+    return Layout("netflix", ",", fields, _with_times(places, 2, fields, request, name), *start)
+
+
+def _with_times(places, place, fields, request, name):
+    """Return places with requested times at a position; DataError if a table of `fields` columns lacks them."""
+    if request.times and place < fields:
+        return {**places, "times": place}
+    return places if request.times in headers.OPTIONAL_TIMES else headers.refuse_times(name)
 
 
 def _matrix(lines, name, request):
@@ -188,8 +179,7 @@ def _matrix(lines, name, request):
         raise DataError(
             f"{name}, line {lines.number}: expected `users items ratings` after the % lines, found {shown(lines.text)}."
         )
-    lines.advance()
-    if not lines.skip_blank(comment="%"):
+    if not lines.skip_blank(1, comment="%"):
         raise DataError(f"{name} ends after its line of sizes: it holds no ratings.")
     fields = len(lines.text.split())
     if fields < 2:
@@ -197,19 +187,18 @@ def _matrix(lines, name, request):
             f"{name}, line {lines.number} has {fields} columns where user, item and rating are expected: "
             f"{shown(lines.text)}."
         )
-    places, shape = (0, 1, 2 if request.need_rating and fields > 2 else -1), tuple(map(int, sizes))
-    extras = named.extras_at(3, fields, request.times, name)
-    return Layout("netflix-mm", " ", fields, *places, lines.start, lines.number, shape, extras)
+    places = dict(zip(headers.TRIPLE, range(fields if request.need_rating else 2)))
+    places = _with_times(places, 3, fields, request, name)
+    return Layout("netflix-mm", " ", fields, places, *lines.start, tuple(map(int, sizes)))
 
 
 def _delimited(lines, name, request, format):
     _refuse_json(lines.text, name)
     if declared := DECLARED.fullmatch(lines.text):
-        lines.advance()
-        if not lines.skip_blank():
+        if not lines.skip_blank(1):
             raise NoRowsError(f"{name} names a separator and holds nothing else: no ratings.")
     sep = request.sep or (declared[1] if declared else _separator(lines.text, format))
-    words = split(lines.text, sep)
+    words, where = split(lines.text, sep), f"{name}, line {lines.number}: {shown(lines.text)}"
     need = request.need_rating
     if len(words) < 2:
         raise DataError(
@@ -217,18 +206,17 @@ def _delimited(lines, name, request, format):
             f"{'user, item and rating' if need else 'user and item'} are expected: {shown(lines.text)}. "
             "Name another separator with --sep, or the columns with --columns."
         )
-    places, extras, is_header = named.columns_of(words, request, name)
-    number = places.rating if places.rating >= 0 else extras.count
-    in_words = named.heads(words, places) or (need and number >= 0 and not _is_rating(words[number]))
-    if is_header or (request.columns is not None and in_words):
-        lines.advance()
-    else:
-        _check_first(words, places, name, lines)
-    if need and not is_header and request.columns is None:
-        named.refuse_many(len(words), f"{name}, line {lines.number},", f": {shown(lines.text)}", "--columns")
-    if not lines.skip_blank():
+    places, is_header = headers.columns_of(words, request, name)
+    number = places.get("values", places.get("counts"))
+    in_words = headers.heads(words, places) or (need and number is not None and not _is_rating(words[number]))
+    has_names = is_header or (request.columns is not None and in_words)
+    if not has_names and _is_unknown_header(words, places, sep, name, lines):
+        headers.refuse_unclear(words, where)
+    if need and not is_header and request.columns is None and len(words) > headers.MOST_UNNAMED:
+        headers.refuse_unclear(words, where)
+    if not lines.skip_blank(int(has_names)):
         raise NoRowsError(f"{name} holds a header and nothing else: no ratings.")
-    return Layout(format, sep, len(words), *places, lines.start, lines.number, extras=extras)
+    return Layout(format, sep, len(words), places, *lines.start)
 
 
 def _refuse_json(line, name):
@@ -240,47 +228,28 @@ def _refuse_json(line, name):
         )
 
 
-def _check_first(words, places, name, lines):
-    """Raise DataError unless the first line is a rating or header."""
-    if places.rating < 0:
-        return _check_first_pair(words, places, name, lines)
-    if _is_rating(words[places.rating]):
-        return
-    if comma_error(words[places.rating]) or any(word.lstrip("-").isdecimal() for word in words[:2]):
-        raise bad_rating(name, lines.number, words[places.rating])
-    raise DataError(
-        f"{name}, line {lines.number}: {shown(lines.text)} is neither a rating ({shown(words[places.rating])} is "
-        f"not a number) nor a header with names that gpukit knows ({named.unknown(words)}). {_what_helps(words)}"
-    )
+def _is_unknown_header(words, places, sep, name, lines):
+    """Return True if the first line is a header with unknown names; DataError if it has a wrong rating."""
+    if "values" not in places:
+        return _heads_pairs(words, split(lines.below() or "", sep), places)
+    rating = words[places["values"]]
+    if _is_rating(rating):
+        return False
+    if comma_error(rating) or any(word.lstrip("-").isdecimal() for word in words[:2]):
+        raise bad_rating(name, lines.number, rating)
+    return True
+
+
+def _heads_pairs(words, below, places):
+    """Return True for words above a line of as many words whose ids are integers."""
+    ids = [places[role] for role in headers.IDS]
+    is_alike = len(below) == len(words) and all(is_integer(below[place]) for place in ids)
+    return is_alike and not any(is_integer(words[place]) for place in ids)
 
 
 def _is_rating(word):
     """Return True for a number with a decimal point or comma."""
     return is_number(word) or with_point(word) is not None
-
-
-def _what_helps(words):
-    """Return advice on an unknown header."""
-    if len(words) > WIDE:
-        return (
-            "A table with a column for each item needs a line for each rating instead (pandas: melt); of other tables "
-            f"name the columns in order with --columns (such as {named.columns_like(words)})."
-        )
-    return f"Name the columns in order with --columns (such as {named.columns_like(words)})."
-
-
-def _check_first_pair(words, places, name, lines):
-    """Raise DataError for a header with unknown names above numeric pairs."""
-    below = lines.below()
-    if below is None or any(is_integer(words[place]) for place in places[:2]):
-        return
-    following = split(below, " " if len(words) == len(below.split()) else _separator(below, "csv"))
-    if len(following) == len(words) and all(is_integer(following[place]) for place in places[:2]):
-        raise DataError(
-            f"{name}, line {lines.number}: {shown(lines.text)} is no pair of ids like those below it, nor a header "
-            "with names that gpukit knows (user, item, rating and the like). Name the columns in order with --columns "
-            "(such as user,item)."
-        )
 
 
 def bad_rating(name, line, text, what="rating"):

@@ -11,7 +11,7 @@ from gpukit.io.ids import check_types, factorize
 from gpukit.ratings.check import sound
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.convert import made_of, times_of
-from gpukit.ratings.headers import MAYBE, by_name, time_by_name
+from gpukit.ratings.headers import IDS, MAYBE, find_columns, has_ids
 from gpukit.ratings.repeats import checked, merged_line, without_repeats
 from gpukit.ratings.table import Ratings, without_times
 
@@ -57,8 +57,8 @@ def merge_repeats(ratings, X, rule="last", timed=True, stacklevel=2):
 
 def pair_times(X):
     """Return the times (n,) int64 of pairs in a DataFrame, or None."""
-    place = time_by_name(list(X.columns)) if is_frame(X) else -1
-    return times_of(X.iloc[:, place], True) if place >= 0 else None
+    place = find_columns(X.columns).get("times") if is_frame(X) else None
+    return None if place is None else times_of(X.iloc[:, place], True)
 
 
 def numbers(y):
@@ -82,10 +82,11 @@ def is_pairs(X):
         shape = getattr(X, "shape", None)
         shape = shape if isinstance(shape, tuple) else as_array(X, "X").shape
         return len(shape) == 2 and shape[1] == 2
-    places = by_name(list(X.columns), need_rating=False)
-    if places is not None and places[2] >= 0:
-        raise DataError(f"the DataFrame has ratings ({X.columns[places[2]]!r}), and y is given too: leave one out.")
-    return places is not None or X.shape[1] == 2
+    places = find_columns(X.columns)
+    if has_ids(places) and "values" in places:
+        name = X.columns[places["values"]]
+        raise DataError(f"the DataFrame has ratings ({name!r}), and y is given too: leave one out.")
+    return has_ids(places) or X.shape[1] == 2
 
 
 def pairs_of(X):
@@ -99,8 +100,8 @@ def pairs_of(X):
         check_types(plain(X[1]), "item")
         users, items = (as_array(side, "a side of the pairs") for side in aligned(users=X[0], items=X[1]))
     elif is_frame(X) and X.shape[1] >= 2:
-        first, second, _ = by_name(list(X.columns), need_rating=False) or (0, 1, -1)
-        users, items = X.iloc[:, first].to_numpy(), X.iloc[:, second].to_numpy()
+        places = find_columns(X.columns)
+        users, items = (X.iloc[:, places[role] if has_ids(places) else at].to_numpy() for at, role in enumerate(IDS))
         check_types(users, "user")
         check_types(items, "item")
     else:

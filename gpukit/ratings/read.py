@@ -6,31 +6,40 @@ A text file is parsed in blocks of whole lines, one per core (text.py). Until al
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+import numpy as np
+
 from gpukit.errors import DataError, ParameterError
 from gpukit.io import notes, sources
 from gpukit.ratings import copies, formats
 from gpukit.ratings.check import check_range
+from gpukit.ratings.chunk_reader import RatingsBuilder
 from gpukit.ratings.clicks import are_clicks, are_pairs
-from gpukit.ratings.gather import RatingsBuilder
-from gpukit.ratings.headers import MAYBE
+from gpukit.ratings.headers import MAYBE, OPTIONAL_TIMES
+from gpukit.ratings.parquet import read_parquet
 from gpukit.ratings.repeats import RULES, merged_line, without_repeats
-from gpukit.ratings.table import without_times
+from gpukit.ratings.table import Ratings, marked, without_times
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from gpukit.ratings.repeats import Rule
-    from gpukit.ratings.table import Ratings
     from gpukit.typing import Ids, Input
 
+READERS = {
+    "gkr": copies.read_gkr,
+    "npz": copies.read_npz,
+    "parquet": read_parquet,
+}  # of binary formats; others are text
 NETFLIX_FILE = re.compile(r"(combined_data_\d+|mv_\d+)\.txt(\.gz|\.bz2|\.xz)?$")
 RATINGS_FILE = re.compile(r"(ratings?\.(dat|csv|tsv|txt)|u\.data)(\.gz|\.bz2|\.xz)?$")
 NEEDED = "a file with a line user,item,rating for each rating"
+PIECE = 256 << 20  # bytes per message to other ranks: many MPI libraries count bytes in 31 bits
 SPELLED = {"\\t": "\t", "tab": "\t", "space": " "}  # separators that are hard to type in a shell
 
 
@@ -84,11 +93,11 @@ def read_ratings(
     first = times if times or duplicates != "last" or again else MAYBE
     ratings = _read(path, replace(request, times=first))
     rule = "clicks" if are_clicks(ratings) else duplicates
-    merged = without_repeats(ratings, duplicates, in_place=True)
+    merged = without_repeats(ratings, duplicates)
     if again and merged.merged and rule != "clicks":
         del ratings, merged
         with notes.muted():
-            merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates, in_place=True)
+            merged = without_repeats(_read(again, replace(request, times=MAYBE)), duplicates)
     merged = merged if times or merged.times is None else without_times(merged)
     return noted(merged, _name_of(path), rule)
 
@@ -135,8 +144,12 @@ def _read(path, request):
     for one in paths:
         with sources.opened(one, NEEDED) as source:
             format = source.format if request.format == "auto" else request.format
-            if len(paths) == 1 and format in copies.READERS:
-                ratings = copies.READERS[format](source, request)
+            if len(paths) == 1 and format in READERS:
+                ratings = READERS[format](source, request)
+                if ratings.times is None and request.times not in OPTIONAL_TIMES:
+                    raise DataError(
+                        f"{source.name} has no times. Convert the ratings again with --times, or do not ask for them."
+                    )
                 if not are_pairs(ratings):
                     check_range(ratings.values, request.bounds, _row_of(source.name))
                 return ratings
@@ -180,3 +193,49 @@ def _wanted(names):
         return combined or netflix
     plain = [name for name in names if RATINGS_FILE.search(name) and not Path(name).name.startswith(".")]
     return plain[:1] if len(plain) == 1 else []
+
+
+def read_by_first(read, team):
+    """Return the Ratings read by rank 0 on all ranks.
+
+    read: function without arguments; its errors on rank 0 end all ranks of the Team.
+    """
+    if team.size == 1:
+        return read()
+    table = read() if team.rank == 0 else None
+    header = None
+    if table is not None:
+        arrays = {**table.columns(), "user_ids": _as_numbers(table.user_ids), "item_ids": _as_numbers(table.item_ids)}
+        texts = [name for name in ("user_ids", "item_ids") if getattr(table, name).dtype.kind == "U"]
+        header = np.frombuffer(json.dumps([list(arrays), texts, table._state]).encode(), np.uint8)
+    names, texts, state = json.loads(bytes(team.broadcast(header)))
+    got = {name: _broadcast(None if table is None else arrays[name], team) for name in names}
+    for name in texts:
+        got[name] = _as_texts(got[name])
+    return table if team.rank == 0 else marked(Ratings(**got), state)
+
+
+def _broadcast(array, team):
+    """Broadcast the array of rank 0 to all ranks, in pieces."""
+    shape = team.broadcast(None if array is None else np.array(array.shape))
+    flat, pieces = None if array is None else array.reshape(-1), []
+    first = team.broadcast(None if flat is None else flat[:0])
+    size = int(np.prod(shape))
+    step = max(1, PIECE // first.dtype.itemsize)
+    for begin in range(0, size, step):
+        pieces.append(team.broadcast(None if flat is None else flat[begin : begin + step]))
+    if array is not None:
+        return array
+    return (pieces[0] if len(pieces) == 1 else np.concatenate([first, *pieces])).reshape(shape)
+
+
+def _as_numbers(ids):
+    """Return ids as they are sent: texts as (n, characters) uint32."""
+    if ids.dtype.kind != "U":
+        return ids
+    return np.ascontiguousarray(ids).view(np.uint32).reshape(len(ids), ids.dtype.itemsize // 4)
+
+
+def _as_texts(numbers):
+    """Reverse `_as_numbers`."""
+    return numbers.view(f"U{numbers.shape[1]}").reshape(len(numbers))

@@ -1,12 +1,12 @@
 """Find, reject or merge repeated (user, item) pairs in O(n) by radix sort."""
 
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 
-from gpukit._jit import njit
 from gpukit._pool import shared_out
 from gpukit.errors import DataError, ParameterError
+from gpukit.io import trust
 from gpukit.io.times import MISSING
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
 from gpukit.ratings.check import sound
@@ -16,9 +16,7 @@ from gpukit.ratings.table import DISTINCT, as_counts, marked
 
 Rule = Literal["last", "mean", "error"]
 RULES = get_args(Rule)
-LAST, MEAN, SUM = range(3)  # merge rules of a column
 PART, PART_BITS = 1 << 16, 8  # keys per part, to fit the cache; bits of the part number
-MERGED = {"values": MEAN, "weights": MEAN, "counts": SUM, "times": LAST}  # for rule 'mean'
 
 
 def checked(ratings, repeats=True):
@@ -47,14 +45,14 @@ def merged_line(merged, left, rule):
     return f"{merged:,} of {merged + left:,} {what} repeat a pair and were merged ({how}); {left:,} are left"
 
 
-def without_repeats(ratings, rule, in_place=False):
+def without_repeats(ratings, rule):
     """Return ratings with each (user, item) pair once, at its first position.
 
     rule 'last': keep the pair's latest rating by times, or the last in input order if times are equal or missing, with
     its other columns. 'mean': mean rating (in float64), mean weight, sum of counts, latest time. 'error': DataError
     with the first repeated pair. Counts of clicks (all values equal) are summed for any rule but 'error', and created
     if missing. Returns the same object if no pair is repeated; otherwise `merged` of the result is the number of
-    removed ratings. in_place: the arrays may be overwritten.
+    removed ratings.
     """
     if rule not in RULES:
         raise ParameterError(f"duplicates must be one of {', '.join(RULES)}; got {rule!r}.")
@@ -62,53 +60,84 @@ def without_repeats(ratings, rule, in_place=False):
     if ratings._state == DISTINCT:
         return ratings
     keys, shift = packed_pairs(ratings.users, ratings.items, ratings.shape)
-    if _rise(keys) or not _has_repeats(keys, shift):  # many files are sorted
+    has_order = trust.first(np.less_equal, keys[1:], keys[:-1]) is None  # many files are sorted
+    if has_order or not _has_repeats(keys, shift):
         return marked(ratings, DISTINCT)
     keys, places = sorted_pairs(keys, ratings.shape, np.arange(len(ratings), dtype=np.uint32))
-    repeated = _first_repeat(keys, places)
-    if repeated == len(ratings):
-        return marked(ratings, DISTINCT)
+    is_repeat = np.append(False, keys[1:] == keys[:-1])
     if rule == "error":
+        repeated = int(places[is_repeat].min())
         user, item = ratings.user_ids[ratings.users[repeated]], ratings.item_ids[ratings.items[repeated]]
         raise DataError(
             f"User {user} has rated item {item} already when it comes again as rating {repeated + 1:,}. "
             "Leave one of them out, give their times, or choose where there is such an argument: duplicates='last' "
             "(--duplicates last) or 'mean'."
         )
-    columns = {name: column if in_place else column.copy() for name, column in ratings.columns().items()}
-    ways = dict.fromkeys(columns, LAST) if rule == "last" else dict(MERGED)
-    if are_clicks(ratings):
+    columns = _merged(ratings, _groups_of(places, is_repeat), rule)
+    return marked(ratings.with_columns(**columns), DISTINCT, len(ratings) - len(columns["users"]))
+
+
+class _Groups(NamedTuple):
+    """Repeated pairs: their positions, group by group in input order.
+
+    places (m,); starts, sizes (groups,): first entry of each group in places, and its number of entries.
+    """
+
+    places: np.ndarray
+    starts: np.ndarray
+    sizes: np.ndarray
+
+    def latest(self, times):
+        """Return the position of each group's latest entry: the last one without times or if one is MISSING."""
+        ends = self.starts + self.sizes - 1
+        if times is None:
+            return self.places[ends]
+        times = times[self.places]
+        is_latest = times == np.maximum.reduceat(times, self.starts).repeat(self.sizes)
+        latest = np.maximum.reduceat(np.where(is_latest, np.arange(len(times)), 0), self.starts)
+        is_timed = np.minimum.reduceat(times, self.starts) > MISSING
+        return self.places[np.where(is_timed, latest, ends)]
+
+    def totals(self, column):
+        """Return the float64 sum of each group's entries of a column."""
+        return np.bincount(np.arange(len(self.starts)).repeat(self.sizes), weights=column[self.places])
+
+
+def _groups_of(places, is_repeat):
+    """Return the _Groups of sorted pairs' positions; is_repeat (n,): the pair equals the one before."""
+    in_group = is_repeat | np.append(is_repeat[1:], False)
+    starts = np.flatnonzero(~is_repeat[in_group])
+    places = places[in_group].astype(np.int64)
+    return _Groups(places, starts, np.diff(starts, append=len(places)))
+
+
+def _merged(ratings, groups, rule):
+    """Return the columns of ratings, with each of the groups merged into its first entry."""
+    keep, first = np.ones(len(ratings), np.bool_), groups.places[groups.starts]
+    keep[groups.places] = False
+    keep[first] = True
+    rows, latest = np.searchsorted(np.flatnonzero(keep), first), groups.latest(ratings.times)
+    columns, counts_of_clicks = ratings.columns(), are_clicks(ratings)
+    if counts_of_clicks:
         columns.setdefault("counts", np.ones(len(ratings), np.int32))
-        ways["counts"] = SUM
-    if ways.get("counts") == SUM and "counts" in columns:
-        columns["counts"] = roomy(columns["counts"])
-    keep = np.ones(len(ratings), dtype=np.bool_)
-    times = columns.get("times", np.empty(0, np.int64))
-    for name in MERGED:  # times last: the other columns are merged by them
-        if name in columns:
-            _merge(keys, places, ways[name], columns[name], keep, times)
-    count = np.count_nonzero(keep)
-    for column in columns.values():
-        _close_up(keep, column)
-    columns = {name: column[:count] for name, column in columns.items()}
-    if "counts" in columns:
-        columns["counts"] = settled(columns["counts"])
-    return marked(ratings.with_columns(**columns), DISTINCT, len(ratings) - count)
+    out = {name: column[keep] for name, column in columns.items()}
+    for name in columns.keys() - {"users", "items"}:
+        if name == "counts" and (counts_of_clicks or rule == "mean"):
+            out[name] = _summed(out[name], rows, groups.totals(columns[name]))
+        elif name != "times" and rule == "mean":
+            out[name][rows] = groups.totals(columns[name]) / groups.sizes
+        else:
+            out[name][rows] = columns[name][latest]
+    return out
 
 
-def roomy(counts):
-    """Return counts (n,) in a dtype that holds their sum."""
-    limit = np.iinfo(np.int32).max if counts.dtype == np.int32 else np.finfo(np.float32).max
-    return counts if counts.sum(dtype=np.float64) <= limit else counts.astype(np.float64)
-
-
-def settled(counts):
-    """Return sums of counts (n,) in a table's dtype; DataError beyond float32."""
-    if counts.dtype != np.float64:
-        return counts
-    if counts.max(initial=0) > np.finfo(np.float32).max:
-        raise DataError(f"A pair's counts add up to {counts.max():g}, more than a count may be. Give smaller ones.")
-    return as_counts(counts)
+def _summed(counts, rows, totals):
+    """Return counts (n,) with totals at some rows; DataError beyond float32."""
+    if totals.max() > np.finfo(np.float32).max:
+        raise DataError(f"A pair's counts add up to {totals.max():g}, more than a count may be. Give smaller ones.")
+    sums = counts.astype(np.float64)
+    sums[rows] = totals
+    return sums.astype(np.float32) if counts.dtype == np.float32 else as_counts(sums)
 
 
 def _has_repeats(keys, shift):
@@ -127,60 +156,3 @@ def _has_repeats(keys, shift):
         return (own[1:] == own[:-1]).any()
 
     return any(shared_out(is_repeated, range(1 << bits)))
-
-
-@njit
-def _close_up(keep, column):
-    """Move the kept entries to the front of the column."""
-    count = 0
-    for at in range(len(keep)):
-        if keep[at]:
-            column[count] = column[at]
-            count += 1
-
-
-@njit
-def _rise(keys):
-    """Return True if keys are strictly ascending."""
-    for t in range(1, keys.size):
-        if keys[t] <= keys[t - 1]:
-            return False
-    return True
-
-
-@njit
-def _first_repeat(keys, places):
-    """Return the first repeated pair's position, else the pair count.
-
-    Positions of equal keys ascend.
-    """
-    found = np.int64(keys.size)
-    for t in range(1, keys.size):
-        if keys[t] == keys[t - 1]:
-            found = min(found, np.int64(places[t]))
-    return found
-
-
-@njit
-def _merge(keys, places, how, column, keep, times):
-    """Clear keep (n,) at repeats and merge each pair into its first position.
-
-    how: LAST, MEAN or SUM of the pair's entries in column (n,). Without times (0,), or if one of the pair's is MISSING,
-    the latest entry is the last one.
-    """
-    first, count, total, latest = np.int64(0), 0, 0.0, np.int64(0)
-    for t in range(keys.size):
-        at = np.int64(places[t])
-        if t == 0 or keys[t] != keys[t - 1]:
-            first, count, total = at, 1, np.float64(column[at])
-            latest = times[at] if times.size else latest
-            continue
-        count, total = count + 1, total + column[at]
-        keep[at] = False
-        if how == LAST:
-            if times.size == 0 or latest == MISSING or times[at] == MISSING or times[at] >= latest:
-                column[first] = column[at]
-                if times.size and latest != MISSING:
-                    latest = times[at]
-        else:
-            column[first] = total / count if how == MEAN else total

@@ -15,10 +15,10 @@ from gpukit.io.times import MISSING, seconds_of
 from gpukit.io.words import FLOAT32_MAX, decoded, is_decimal_comma, is_integer, is_number, with_point
 from gpukit.ratings import formats
 from gpukit.ratings.check import check_counts, check_range
+from gpukit.ratings.headers import IDS, NUMBERS, WORDS
 
 MOVIE = re.compile(rb"[ \t\r]*(0|-?[1-9]\d{0,17}):[ \t\r]*")
 MOVIE_LINE = re.compile(rb"^" + MOVIE.pattern + rb"\n", re.MULTILINE)
-NUMBERS = {"values": "rating", "weights": "weight", "counts": "count"}  # columns of numbers and their names in messages
 TYPES = {"values": np.float32, "weights": np.float32}  # stored types of columns read as float64
 SMALL = np.iinfo(np.int32)
 
@@ -27,7 +27,7 @@ class Block(NamedTuple):
     """Content of a block of lines.
 
     columns: {name: (rows,) array or Words}, ids as int32, int64 or Words; lines: its number of lines; commas: {name:
-    Commas} of numbers. In Netflix's files, early: rows before its first `MovieID:` line, and movie: its last one.
+    Commas} of its numbers. In Netflix's files, early: rows before its first `MovieID:` line, and movie: its last one.
     """
 
     columns: dict
@@ -38,16 +38,15 @@ class Block(NamedTuple):
 
 
 class Commas(NamedTuple):
-    """Summary of a column's numbers with commas.
+    """Summary of a column's numbers.
 
-    row, word: the first one; is_certain: one of them cannot be thousands (1,234); has_points: another number has a
-    point.
+    first: (row, word) of the first one with a comma, or None; is_certain: one of them cannot be thousands (1,234);
+    has_points: a number without a comma has a fraction.
     """
 
-    row: int
-    word: str
-    is_certain: bool
-    has_points: bool
+    first: tuple | None = None
+    is_certain: bool = False
+    has_points: bool = False
 
 
 def by_columns(raw, layout, bounds=None, words=()):
@@ -59,7 +58,7 @@ def by_columns(raw, layout, bounds=None, words=()):
     places, movies, count = layout.places, None, count_lines(raw)
     if layout.format == "netflix":
         raw, movies = _without_movies(bytes(raw))
-    numbers, ids, times = (_those(places, names) for names in (NUMBERS, ("users", "items"), ("times",)))
+    numbers, ids, times = (_those(places, names) for names in (NUMBERS, IDS, ("times",)))
     found = columns_of(raw, Wanted(layout.sep, layout.fields, ids, numbers, times), _those(places, words))
     return None if found is None else _block(found, count, movies, layout, bounds)
 
@@ -71,9 +70,8 @@ def _those(places, names):
 def _block(found, count, movies, layout, bounds):
     """Return the Block of {position: array or Words}; None if lines need checking."""
     columns, commas = {name: found[place] for name, place in layout.places.items()}, {}
-    for name in columns.keys() & NUMBERS.keys():
-        columns[name], with_comma = _numbers(columns[name])
-        commas |= {name: with_comma} if with_comma else {}
+    for name in columns.keys() & {*NUMBERS}:
+        columns[name], commas[name] = _numbers(columns[name])
     if "times" in columns:
         columns["times"] = _times(columns["times"], layout.lenient)
     if not all(_is_sound(name, column, bounds) for name, column in columns.items()):
@@ -89,13 +87,8 @@ def _block(found, count, movies, layout, bounds):
 
 
 def _narrowed(name, column):
-    """Return a column in its stored dtype; small ids as int32.
-
-    Keys of Words are computed here.
-    """
-    if isinstance(column, Words):
-        column.keys  # noqa: B018 - hashed here, by the thread that reads the block
-    elif name in ("users", "items"):
+    """Return a column in its stored dtype; small ids as int32."""
+    if name in IDS and not isinstance(column, Words):
         is_small = not len(column) or (column.min() >= SMALL.min and column.max() <= SMALL.max)
         return column.astype(np.int32) if is_small else column
     return column.astype(TYPES[name]) if name in TYPES else column
@@ -106,7 +99,7 @@ def _is_sound(name, column, bounds):
     if column is None:
         return False
     if isinstance(column, Words):
-        return not column.is_any_empty()
+        return b"" not in column.encoded.dictionary.to_pylist()
     if name in NUMBERS and len(column) and not (-FLOAT32_MAX <= column.min() and column.max() <= FLOAT32_MAX):
         return False  # also for NaN
     if name == "values" and bounds is not None and len(column):
@@ -115,20 +108,17 @@ def _is_sound(name, column, bounds):
 
 
 def _numbers(column):
-    """Return (column (rows,) float64 or None for invalid words, Commas or None)."""
+    """Return (column (rows,) float64 or None for invalid words, its Commas)."""
     if not isinstance(column, Words):
-        return column, None
-    firsts, which = column.distinct()
-    words = column.text(firsts)
+        return column, Commas(has_points=bool((column != np.floor(column)).any()))
+    words, index = column.texts(), column.index
     spelled = [word if is_number(word) else with_point(word) for word in words]
     if None in spelled:
-        return None, None
-    commas = [(row, word) for row, word in zip(firsts.tolist(), words) if "," in word]
-    summary = None
-    if commas:
-        has_points = any(float(word) % 1 for word in words if "," not in word)
-        summary = Commas(*min(commas), any(is_decimal_comma(word) for _, word in commas), has_points)
-    return np.array([float(word) for word in spelled])[which], summary
+        return None, Commas()
+    numbers, commas = np.array(spelled, np.float64), [word for word in words if "," in word]
+    first = (int(np.argmax(index == words.index(commas[0]))), commas[0]) if commas else None  # in the order of the rows
+    has_points = any(number % 1 for word, number in zip(words, numbers) if "," not in word)
+    return numbers[index], Commas(first, any(map(is_decimal_comma, commas)), has_points)
 
 
 def _times(column, lenient):
@@ -138,9 +128,8 @@ def _times(column, lenient):
     """
     if not isinstance(column, Words):
         return column
-    firsts, which = column.distinct()
-    times = [time_of(word, lenient) for word in column.text(firsts)]
-    return None if None in times else np.array(times, np.int64)[which]
+    times = [time_of(word, lenient) for word in column.texts()]
+    return None if None in times else np.array(times, np.int64)[column.index]
 
 
 def time_of(word, lenient):
@@ -159,47 +148,16 @@ def _without_movies(raw):
     return b"".join(parts[::2]), ([None, *map(int, parts[1::2])], rows)
 
 
-class Decimals:
-    """State of a column's numbers so far.
-
-    first: (line, word) of the first with a comma; is_certain: a comma is not of thousands; has_points: a number has a
-    fraction behind a point; plain: arrays of numbers without commas.
-    """
-
-    def __init__(self):
-        self.first, self.is_certain, self.has_points, self.plain = None, False, False, []
-
-    def add(self, values, commas, line_of):
-        """Add the numbers of a block and its Commas or None.
-
-        line_of: function from a row to its line.
-        """
-        if commas is None:
-            self.plain.append(values)
-            return
-        self.first = self.first or (line_of(commas.row), commas.word)
-        self.is_certain, self.has_points = self.is_certain | commas.is_certain, self.has_points | commas.has_points
-
-    def settle(self, name, what):
-        """Raise DataError for ambiguous or mixed decimal commas.
-
-        name: the file's.
-        """
-        if self.first is None:
-            return
-        if not self.is_certain or self.has_points or any((values % 1 != 0).any() for values in self.plain):
-            raise formats.bad_rating(name, *self.first, what)
-
-
 class Place:
-    """Position of the reader in a stream, with column Decimals.
+    """Position of the reader in a stream.
 
-    line: number of the next block's first line; movie: Netflix's current movie.
+    line: number of the next block's first line; movie: Netflix's current movie; commas: {name: Commas so far, whose
+    first has a line instead of a row}.
     """
 
     def __init__(self, name, layout):
         self.name, self.layout, self.line, self.movie = name, layout, layout.first_line, None
-        self.decimals = {name: Decimals() for name in NUMBERS}
+        self.commas = {name: Commas() for name in NUMBERS}
 
     def carry_movie(self, block):
         """Set the movie of rows before a block's first `MovieID:` line."""
@@ -211,6 +169,20 @@ class Place:
         if block.early:
             block.columns["items"][: block.early] = self.movie
         self.movie = self.movie if block.movie is None else block.movie
+
+    def add_commas(self, block, raw):
+        """Add the Commas of a block, whose lines are raw."""
+        for name, added in block.commas.items():
+            first, is_certain, has_points = self.commas[name]
+            if first is None and added.first is not None:
+                first = self.line_of(raw, added.first[0]), added.first[1]
+            self.commas[name] = Commas(first, is_certain or added.is_certain, has_points or added.has_points)
+
+    def check_commas(self):
+        """Raise DataError for ambiguous decimal commas, or decimal commas next to points."""
+        for name, (first, is_certain, has_points) in self.commas.items():
+            if first is not None and (has_points or not is_certain):
+                raise formats.bad_rating(self.name, *first, WORDS[name])
 
     def lines(self, raw):
         """Yield (line number, text, [bytes] of fields, movie or None) of a block."""
@@ -270,7 +242,7 @@ def _check_word(name, word, place, number, line, bounds):
         return
     spelled = word if is_number(word) else with_point(word)
     if spelled is None:
-        raise formats.bad_rating(place.name, number, word, NUMBERS[name])
+        raise formats.bad_rating(place.name, number, word, WORDS[name])
     value = np.array([float(spelled)])
     if name == "values":
         check_range(value.astype(np.float32), bounds, lambda _: where)

@@ -6,7 +6,7 @@ import lzma
 import pytest
 
 from gpukit.errors import DataError
-from gpukit.io import packed, sources
+from gpukit.io import sources
 
 TEXT = b"".join(b"%d,%d,%d\n" % (n, n * 7 % 31, n % 5) for n in range(400))
 PACK = {"bz2": bz2.compress, "xz": lzma.compress}
@@ -25,9 +25,9 @@ def written(tmp_path, kind, raw):
 
 
 @EACH
-@pytest.mark.parametrize("chunk", [1, 7, packed.CHUNK])
+@pytest.mark.parametrize("chunk", [1, 7, sources.CHUNK])
 def test_streams_one_behind_the_other(tmp_path, monkeypatch, kind, chunk):
-    monkeypatch.setattr(packed, "CHUNK", chunk)
+    monkeypatch.setattr(sources, "CHUNK", chunk)
     pack, third = PACK[kind], len(TEXT) // 3
     streams = pack(TEXT[:third]) + pack(b"") + pack(TEXT[third:])
     for raw in (pack(TEXT), streams, streams + b"\0" * 512, pack(TEXT[:third]) + b"\0" * 12 + pack(TEXT[third:])):

@@ -19,7 +19,6 @@ from gpukit.errors import DataError
 from gpukit.graphs import read_graph, synth_graph, write_graph
 from gpukit.graphs.read import read_edges
 from gpukit.ratings import read_pairs, read_ratings, read_titles, synth_ratings, write_ratings
-from gpukit.ratings.copies import read_gkr
 
 ROWS = 6000  # their text is several times the size of a pipe's buffer
 EDGES = [(at, at + 1) for at in range(11)] + [(0, 11)]
@@ -88,10 +87,6 @@ def timed(path, folder):
     return read_ratings(path, times=True)
 
 
-def mapped(path, folder):
-    return read_gkr(path, mmap=True)
-
-
 CSV = lines(lambda u, i, r: f"u{u},{i},{r}")
 LETOR = "".join(f"{row % 3} qid:{row // 7} 1:{row / 7} 2:{row} 4:{row % 5} # {row}\n" for row in range(ROWS)).encode()
 TITLES = "".join(f"{row},{1900 + row % 99},Title, the {row}\n" for row in range(ROWS)).encode()
@@ -121,7 +116,6 @@ CASES = {
     "ratings npz": matrix(),
     "ratings gkr": saved(".gkr", write_ratings, SAMPLE["ratings"]),
     "ratings parquet": saved(".parquet", write_ratings, SAMPLE["ratings"]),
-    "ratings gkr on disk": (saved(".gkr", write_ratings, SAMPLE["ratings"]), mapped),
     "ratings times": (DATED, timed),
     "pairs": PAIRS,
     "pairs gz": gzip.compress(PAIRS),

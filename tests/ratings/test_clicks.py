@@ -49,7 +49,7 @@ def test_a_header_above_pairs_whose_columns_are_named_is_no_pair(tmp_path, colum
     (tmp_path / "sales.csv").write_text("t_dat,customer_id,article_id,price\n2018-09-20,c1,a1,1\n2018-09-21,c2,a1,2\n")
     ratings = read_ratings(tmp_path / "sales.csv", columns=columns)
     assert counts(ratings) == {("c1", "a1"): 1, ("c2", "a1"): 1}
-    with pytest.raises(DataError, match="there is no rating among them.*such as -,user,item,-"):
+    with pytest.raises(DataError, match="is not clear.*such as -,user,item,-; clicks have no rating"):
         read_ratings(tmp_path / "sales.csv")
 
 

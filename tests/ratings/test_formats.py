@@ -143,7 +143,7 @@ def test_integer_ids_are_kept(write, ids):
 
 @pytest.mark.parametrize("block", [20, 1 << 20])
 def test_ids_that_turn_out_to_be_text(write, monkeypatch, block):
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rows = [
         ("12", "7", 1.0),
         ("-3", "8", 2.0),

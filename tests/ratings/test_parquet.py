@@ -116,7 +116,7 @@ def test_refused(tmp_path, rows, changes, message):
 
 def test_columns_that_are_not_clear(tmp_path):
     path = write(tmp_path / "a.parquet", a=USERS, b=ITEMS, c=STARS)
-    with pytest.raises(DataError, match="has the columns a, b, c: which are user, item and rating"):
+    with pytest.raises(DataError, match="has the columns a, b, c: which columns are user, item and rating"):
         read_ratings(path)
     assert len(read_ratings(path, columns="user,item,rating")) == 4
     with pytest.raises(DataError, match="3 column"):

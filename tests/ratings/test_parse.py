@@ -12,7 +12,6 @@ from gpukit.io import delimited
 from gpukit.io.words import decoded
 from gpukit.ratings import read_ratings, text
 from gpukit.ratings.formats import Layout
-from gpukit.ratings.headers import Extras
 from ratings import naive
 
 
@@ -58,6 +57,7 @@ ODD_IDS = [
     "1e5",
     "\x1f",
 ]
+PLACES = {"users": 0, "items": 1, "values": 2, "times": 3}
 NUMBERS = ["1", "3.5", "0", "05", ".5", "5.", "-2", "1e1", "+4", " 3", "3 ", '"3"', "12345.6789012345678"]
 ODD_NUMBERS = ["", "x", "nan", "inf", "1e400", "1e39", "3,5", '"3,5"', "1_0", "0x1", "1,234", "\x0b3", '"3" ']
 TIMES = ["0", "978300760", "2005-09-06", "1e9", "0x10", "0X1F", "1.5", "2005-09-06T10:00:00", "", "x", "12_3"]
@@ -82,7 +82,7 @@ def contents(block):
     out = {}
     for name, column in block.columns.items():
         is_words = isinstance(column, delimited.Words)
-        out[name] = column.text(np.arange(len(column))) if is_words else [str(value) for value in column.tolist()]
+        out[name] = np.array(column.texts())[column.index].tolist() if is_words else list(map(str, column.tolist()))
     return out, block.lines, block.commas
 
 
@@ -90,7 +90,7 @@ def contents(block):
 @pytest.mark.parametrize("odd", [0.0, 0.05, 0.5])
 def test_columns_are_what_they_are_line_by_line(sep, odd):
     rng = np.random.default_rng(len(sep) + ord(sep[0]))
-    layout = Layout("csv", sep, 4, 0, 1, 2, extras=Extras(time=3))
+    layout = Layout("csv", sep, 4, PLACES)
     read = compared = 0
     for _ in range(1500):
         raw = "".join(lines_of(rng, sep, odd)).encode() + b"1%b1%b1%b1\n" % ((sep.encode(),) * 3)
@@ -108,13 +108,13 @@ def test_columns_are_what_they_are_line_by_line(sep, odd):
 
 
 def test_a_time_of_nineteen_digits_next_to_a_date():
-    layout = Layout("csv", ",", 4, 0, 1, 2, extras=Extras(time=3))
+    layout = Layout("csv", ",", 4, PLACES)
     block = text.by_columns(b"1,2,3,9223372036854775807\n1,3,3,1970-01-02\n", layout)
     assert block.columns["times"].tolist() == [2**63 - 1, 86400]
 
 
 def test_a_letter_that_stands_for_two_is_none_of_a_text():
-    layout = Layout("movielens", "::", 3, 0, 1, 2)
+    layout = Layout("movielens", "::", 3, {"users": 0, "items": 1, "values": 2})
     raw = b"1::2::3\na\x1fb::3\n"
     assert text.by_columns(raw, layout) is None
     with pytest.raises(DataError, match="line 2 has 2 column"):
@@ -124,7 +124,7 @@ def test_a_letter_that_stands_for_two_is_none_of_a_text():
 @pytest.mark.parametrize("odd", [0.0, 0.2])
 def test_netflix_files_are_what_they_are_line_by_line(odd):
     rng = np.random.default_rng(5)
-    layout = Layout("netflix", ",", 3, 0, -1, 1, extras=Extras(time=2))
+    layout = Layout("netflix", ",", 3, {"users": 0, "values": 1, "times": 2})
     usual, strange = (
         ["7:", "7,3,2005-09-06", "08,4,9"],
         ['"7\n8",3,2005-09-06', "7:,", "7:,7:", "x:", " 7: ", "\r7:", "", "-5:", "07:", "7", '"7:"'],
@@ -152,13 +152,13 @@ def test_lines_are_split_as_they_are_spelled(sep):
     assert found == [["a", "b", "3"], ["\u00e9", "c", "4"]]
 
 
-def test_a_word_has_the_same_key_wherever_it_stands():
+def test_words_of_several_blocks_are_numbered_together():
     rng = np.random.default_rng(0)
-    words = ["".join(rng.choice(list("ab\0"), rng.integers(0, 30))) for _ in range(500)]
-    keys = delimited.Words([word.encode() for word in words]).keys
-    again = delimited.Words([b"other", *(word.encode() for word in words[::-1])]).keys[:0:-1]
-    assert np.array_equal(keys, again)
-    assert len(set(keys.tolist())) == len(set(words)) > 300
+    words = ["".join(rng.choice(list("ab\0\u00e9"), rng.integers(0, 30))) for _ in range(500)]
+    parts = [delimited.Words([word.encode() for word in words[start : start + 70]]) for start in range(0, 500, 70)]
+    index, distinct = delimited.concatenate_words(parts)
+    assert [distinct[at] for at in index] == words
+    assert distinct == list(dict.fromkeys(words))
 
 
 @pytest.mark.parametrize("sep", [",", ";", "::"])
@@ -182,7 +182,7 @@ def test_blocks_end_where_no_quote_is_open(sep, stray):
 @pytest.mark.parametrize("text_ids", [False, True])
 def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
     monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rng = np.random.default_rng(2)
     prefix = "u" if text_ids else ""
     lines = [
@@ -202,7 +202,7 @@ def test_any_block_and_range(tmp_path, monkeypatch, block, smallest, text_ids):
 @pytest.mark.parametrize("block, smallest", [(30, 1), (200, 20), (1 << 20, 64)])
 def test_netflix_movies_carry_over_blocks(tmp_path, monkeypatch, block, smallest):
     monkeypatch.setattr("gpukit.io.sources.FIRST", smallest)
-    monkeypatch.setattr("gpukit.ratings.gather.BLOCK", block)
+    monkeypatch.setattr("gpukit.ratings.chunk_reader.BLOCK", block)
     rng = np.random.default_rng(3)
     text = "".join(
         f"{movie}:\n" + "".join(f"{user},{rng.integers(1, 6)},2005-01-01\n" for user in range(rng.integers(0, 30)))

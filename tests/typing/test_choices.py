@@ -17,7 +17,7 @@ from gpukit.imputation.auto import methods
 from gpukit.imputation.options import METHODS
 from gpukit.ranking import scaling
 from gpukit.ranking.estimator import Scale
-from gpukit.ratings.generated import synth as ratings_synth
+from gpukit.ratings import synth as ratings_synth
 
 
 def hints_of(cls):

@@ -13,7 +13,7 @@ from gpukit.io.blank_lines import cut_blank_end
 from gpukit.io.words import as_ids, is_integer
 from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_clicks
-from gpukit.ratings.headers import COUNT, ITEM, RATING, by_name
+from gpukit.ratings.headers import COUNT, ITEM, RATING, find_columns, has_ids
 
 NEEDED = "a file with a line item,rating, or user,item,rating, for each rating"
 ONE = "new"  # the user of a file without users
@@ -54,7 +54,7 @@ def read_two(source, sep):
             raise DataError(f"{source.name}, line {number:,} lacks an item or a rating: {' '.join(words)[:80]!r}.")
     if not lines:
         raise DataError(f"{source.name} holds a header and nothing else: no ratings. Give {NEEDED}.")
-    if by_name(lines[0][1], need_rating=False):
+    if has_ids(find_columns(lines[0][1])):
         raise DataError(
             f"{source.name} names users and items and no ratings, and the model is of ratings. Give {NEEDED}."
         )

@@ -17,8 +17,7 @@ from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.solvers.ials import formulas
 from gpukit.factorization.solvers.squares.plan import is_direct
-from gpukit.ratings import read_ratings
-from gpukit.ratings.generated import synth
+from gpukit.ratings import read_ratings, synth
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
 USERS, ITEMS, CLICKS = 138_493, 26_744, 20_000_263  # of MovieLens 20M

@@ -13,7 +13,7 @@ from gpukit.bench.ratings import CLOSE, first_epoch, time_convergence
 from gpukit.bench.record import Row
 from gpukit.bench.reproduce.inputs import curve_text, printed_column, read_inputs
 from gpukit.errors import DataError
-from gpukit.ratings.generated import synth
+from gpukit.ratings import synth
 from gpukit.runtime.thread_count import limited
 
 F = K = 32

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.base.arrays import resident
 from gpukit.device import gpu_count, reported, resolve
 from gpukit.device.engine import engine
-from gpukit.io.numbering import WIDEST, are_close, ranked
+from gpukit.io.numbering import are_close, ranked
 from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
@@ -206,7 +206,8 @@ def numbered(ids, column, steps):
     None if their range is too wide for a table.
     """
     ids = ids.reshape(ids.shape[0], 1) if ids.ndim == 1 else ids
-    bounds = steps.resident(np.array([WIDEST.max, WIDEST.min]), np.int64)
+    limits = np.iinfo(np.int64)
+    bounds = steps.resident(np.array([limits.max, limits.min]), np.int64)
     steps.run("id_bounds", ids, column, bounds)
     low, high = map(int, steps.fetch(bounds))
     if not are_close(low, high, ids.shape[0]):

@@ -5,7 +5,8 @@ import pytest
 from parallel.test_team import together
 
 from gpukit.errors import DataError
-from gpukit.ratings import Ratings, handed
+from gpukit.ratings import Ratings
+from gpukit.ratings import read as reading
 from gpukit.ratings.table import DISTINCT, SOUND, marked
 
 TEXTS = np.array(["", "b" * 130, "ça"])
@@ -28,14 +29,14 @@ TABLES = [
 @pytest.mark.parametrize("sent", TABLES, ids=repr)
 @pytest.mark.parametrize("piece", [64, 1 << 20])
 def test_all_ranks_have_it(sent, piece, monkeypatch):
-    monkeypatch.setattr(handed, "PIECE", piece)
+    monkeypatch.setattr(reading, "PIECE", piece)
 
     def read():
         assert team_of_reader.pop() == 0
         return sent
 
     team_of_reader = [0]  # it is read once
-    for got in together(3, lambda team: handed.read_by_first(read, team)):
+    for got in together(3, lambda team: reading.read_by_first(read, team)):
         assert isinstance(got, Ratings), got
         assert got._state == sent._state
         for name, column in {**sent.columns(), "user_ids": sent.user_ids, "item_ids": sent.item_ids}.items():
@@ -48,6 +49,6 @@ def test_what_reading_raises_ends_all():
     def read():
         raise DataError("line 3 has no rating.")
 
-    done = together(2, lambda team: handed.read_by_first(read, team))
+    done = together(2, lambda team: reading.read_by_first(read, team))
     assert [str(error) for error in done] == ["line 3 has no rating."] * 2
     assert done[1].exit_code == DataError.exit_code

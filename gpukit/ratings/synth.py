@@ -6,7 +6,8 @@ The real data cannot be redistributed.
 
 Factors can learn the low rank. Items come in groups of ten that the same people rate. A user's taste for a group is
 independent of other users and groups, so a user's ratings of similar items agree beyond the low rank, and only
-neighbourhood models can use this. Users' and items' counts have the tails of the real data. Netflix, generated and
+neighbourhood models can use this. The result does not depend on threads: sums keep their order (fastmath off) and
+noise is made of integers. Users' and items' counts have the tails of the real data. Netflix, generated and
 (real): longest row 17,059 (17,653), median row 97 (96), longest column 237,402 (232,944), median column 644 (561).
 """
 
@@ -18,13 +19,21 @@ from typing import Literal
 import numpy as np
 
 from gpukit import random
+from gpukit._jit import njit
 from gpukit.base import check_choice, check_integer, check_real
 from gpukit.device import require_host
 from gpukit.errors import ParameterError
-from gpukit.normals import normals, shuffled_normals
-from gpukit.ratings.generated import planted
+from gpukit.normals import normal, normals, shuffled_normals
 from gpukit.ratings.table import DISTINCT, Ratings, marked
+from gpukit.scheduler import by_block
+from gpukit.streams import Keyed
 
+ACTIVITY, POPULARITY, GROUPING, NAMES, USER_BIAS, ITEM_BIAS, USER_FACTORS, ITEM_FACTORS, TASTE, NOISE, DRAWS = (
+    Keyed.RATINGS_SYNTH
+)
+
+FRIENDS = 0.5  # fraction of draws from the group of an item drawn before
+RACE = 8  # users who rate more than 1/RACE of all items are sampled over all items
 MOST = {"users": 2**31 - 1, "items": 2**31 - 1, "ratings": 2**32 - 1}  # limits of training
 RANK = 16
 GROUP = 10
@@ -112,9 +121,7 @@ def generate(shape, seed=0):
     indptr = np.concatenate(([0], np.cumsum(_counts(shape, seed))))
     weights, group, members = _catalogue(shape, seed)
     items = np.empty(shape.ratings, dtype=np.int32)
-    planted.draw_items(
-        random.key(seed, planted.DRAWS), indptr, weights, *planted.alias_table(weights), group, members, items
-    )
+    draw_items(random.key(seed, DRAWS), indptr, weights, *alias_table(weights), group, members, items)
     values, facts = _rated(shape, seed, indptr, items, weights, group, len(members))
     users = np.repeat(np.arange(shape.users, dtype=np.int32), np.diff(indptr))
     ids = (np.arange(1, size + 1, dtype=np.int64) for size in (shape.users, shape.items))
@@ -123,7 +130,7 @@ def generate(shape, seed=0):
 
 def _counts(shape, seed):
     """Return log-normal counts per user (M,) int64, >= 1, summing to shape.ratings."""
-    weights = np.exp(shape.activity * shuffled_normals(random.key(seed, planted.ACTIVITY), shape.users))
+    weights = np.exp(shape.activity * shuffled_normals(random.key(seed, ACTIVITY), shape.users))
     mean = shape.ratings / shape.users
     longest = min(shape.items, max(shape.longest * shape.items, 1.5 * mean))
     low, high = 0.0, 1e3 * longest
@@ -144,12 +151,12 @@ def _catalogue(shape, seed):
 
     weights (N,) float64, group (N,) int32, members (groups, GROUP) int32.
     """
-    popular = shuffled_normals(random.key(seed, planted.POPULARITY), shape.items)
+    popular = shuffled_normals(random.key(seed, POPULARITY), shape.items)
     weights = np.exp(shape.popularity * popular)
     for _ in range(20):  # the cap is a multiple of the mean, and lowers it
         weights = np.minimum(weights, shape.cap * weights.mean())
     weights = np.maximum(weights, 2e-3 * weights.mean())
-    jitter = normals(random.key(seed, planted.GROUPING), (shape.items, 1))[:, 0]
+    jitter = normals(random.key(seed, GROUPING), (shape.items, 1))[:, 0]
     order = np.argsort(popular + 0.3 * jitter, kind="stable")
     n_groups = -(-shape.items // GROUP)
     members = np.full(n_groups * GROUP, -1, dtype=np.int32)
@@ -164,22 +171,144 @@ def _rated(shape, seed, indptr, items, weights, group, n_groups):
     unit = np.float32(shape.unit)
     liking = np.round(np.log(weights / weights.mean()), 4).astype(np.float32)  # popular items are rated higher
     biases = (
-        unit * np.float32(0.42) * normals(random.key(seed, planted.USER_BIAS), (shape.users, 1))[:, 0],
+        unit * np.float32(0.42) * normals(random.key(seed, USER_BIAS), (shape.users, 1))[:, 0],
         unit
         * (
-            np.float32(0.38) * normals(random.key(seed, planted.ITEM_BIAS), (shape.items, 1))[:, 0]
+            np.float32(0.38) * normals(random.key(seed, ITEM_BIAS), (shape.items, 1))[:, 0]
             + np.float32(0.05) * (liking - np.float32(2.0))
         ),
     )
     strength = (1.0 / np.sqrt(np.arange(RANK) + 2.0)).astype(np.float32)
     strength *= np.float32(np.sqrt(0.30) / np.sqrt((strength.astype(np.float64) ** 2).sum())) * unit
     factors = (
-        normals(random.key(seed, planted.USER_FACTORS), (shape.users, RANK)) * strength,
-        normals(random.key(seed, planted.ITEM_FACTORS), (shape.items, RANK)),
+        normals(random.key(seed, USER_FACTORS), (shape.users, RANK)) * strength,
+        normals(random.key(seed, ITEM_FACTORS), (shape.items, RANK)),
     )
     scale = np.array([shape.mean, 0.55 * unit, 0.80 * unit, shape.lowest, shape.highest, shape.step], dtype=np.float32)
     values, squares = np.empty(len(items), dtype=np.float32), np.empty((shape.users, 3), dtype=np.float64)
-    keys = np.array([random.key(seed, planted.TASTE), random.key(seed, planted.NOISE)], dtype=np.uint32)
-    planted.rate(keys, indptr, items, group, n_groups, biases, factors, scale, values, squares)
+    keys = np.array([random.key(seed, TASTE), random.key(seed, NOISE)], dtype=np.uint32)
+    rate(keys, indptr, items, group, n_groups, biases, factors, scale, values, squares)
     errors = np.sqrt(squares.sum(axis=0) / len(values))
     return values, dict(zip(("bias_floor", "factor_floor", "noise_floor"), map(float, errors), strict=True))
+
+
+@njit
+def alias_table(weights):
+    """Build Walker's alias table: (threshold (n,) uint32, other (n,) int32).
+
+    Vose's form [IEEE TSE 17(9), 1991].
+    """
+    n = len(weights)
+    share = weights * (n / weights.sum())
+    threshold, other = np.full(n, np.uint32(0xFFFFFFFF)), np.arange(n).astype(np.int32)
+    small, large = np.flatnonzero(share < 1.0), np.flatnonzero(share >= 1.0)
+    stack, n_small, at = np.empty(n, dtype=np.int64), len(small), 0
+    stack[:n_small] = small
+    while n_small > 0 and at < len(large):
+        n_small -= 1
+        low, high = stack[n_small], large[at]
+        threshold[low] = np.uint32(share[low] * 4294967295.0)
+        other[low] = high
+        share[high] -= 1.0 - share[low]
+        if share[high] < 1.0:
+            stack[n_small] = high
+            n_small += 1
+            at += 1
+    return threshold, other
+
+
+@by_block(lambda indptr: len(indptr) - 1, fastmath=False)
+def draw_items(start, stop, key, indptr, weights, threshold, other, group, members, items):
+    """Sample distinct items of each user, popular ones more often.
+
+    items (n,) int32: filled with indptr[u+1] - indptr[u] items of user u. weights (N,) float64 and their alias table;
+    group (N,) int32 of each item; members (groups, size) int32: items of each group, -1 where a group is short.
+    """
+    for user in range(start, stop):
+        mine = items[indptr[user] : indptr[user + 1]]
+        own = random.key(np.int64(key), user)
+        if len(mine) * RACE > len(weights):
+            _race(own, weights, mine)
+        else:
+            _draw(own, threshold, other, group, members, mine)
+
+
+@njit(fastmath=False)
+def _draw(key, threshold, other, group, members, mine):
+    """Sample distinct items, by popularity or an earlier item's group.
+
+    Repeated items are drawn again.
+    """
+    taken = np.zeros((len(threshold) + 63) // 64, dtype=np.uint64)
+    count, turn = 0, 0
+    while count < len(mine):
+        item = random.below(key, turn, len(threshold))
+        if random.bits(key, turn + 1) > threshold[item]:
+            item = np.int64(other[item])
+        if count > 0 and random.uniform(key, turn + 2) < FRIENDS:
+            friends = members[group[mine[random.below(key, turn + 3, count)]]]
+            item = np.int64(friends[random.below(key, turn + 4, len(friends))])
+        turn += 5
+        if item < 0:
+            continue
+        bit = np.uint64(1) << np.uint64(item & 63)
+        if taken[item >> 6] & bit == 0:
+            taken[item >> 6] |= bit
+            mine[count] = item
+            count += 1
+
+
+@njit(fastmath=False)
+def _race(key, weights, mine):
+    """Sample the items with the smallest exponential times of rates weights[i].
+
+    This is a weighted sample without replacement [Efraimidis and Spirakis, IPL 97(5), 2006].
+    """
+    times = np.empty(len(weights), dtype=np.float64)
+    for item in range(len(weights)):
+        times[item] = -np.log((random.bits(key, item) + 1.0) * 2.0**-32) / weights[item]
+    if len(mine) == len(weights):
+        mine[:] = np.arange(len(weights))
+        return
+    last = np.partition(times, len(mine) - 1)[len(mine) - 1]
+    count = 0
+    for item in range(len(weights)):
+        if times[item] <= last and count < len(mine):
+            mine[count] = item
+            count += 1
+
+
+@by_block(lambda indptr: len(indptr) - 1, fastmath=False)
+def rate(start, stop, seed_keys, indptr, items, group, n_groups, biases, factors, scale, values, squares):
+    """Fill values (n,) float32 with ratings, rounded to the steps of the scale.
+
+    seed_keys (2,) uint32 of TASTE and NOISE; biases ((M,), (N,)) and factors ((M, F), (N, F)) float32; scale (6,)
+    float32: mean, standard deviation of tastes and of noise, lowest, highest, step. squares (M, 3) float64: sums of
+    squared errors of the biases alone, of biases and factors, and of the full model without noise.
+    """
+    for user in range(start, stop):
+        squares[user, :] = 0.0
+        for at in range(indptr[user], indptr[user + 1]):
+            item = items[at]
+            plain = scale[0] + biases[0][user] + biases[1][item]
+            low_rank = plain + _dot(factors[0][user], factors[1][item])
+            taste = normal(seed_keys[0], np.int64(user) * n_groups + group[item])
+            expected = low_rank + scale[1] * taste
+            rating = expected + scale[2] * normal(seed_keys[1], at)
+            values[at] = _clipped(np.float32(np.round(rating / scale[5]) * scale[5]), scale)
+            squares[user, 0] += np.float64(values[at] - _clipped(plain, scale)) ** 2
+            squares[user, 1] += np.float64(values[at] - _clipped(low_rank, scale)) ** 2
+            squares[user, 2] += np.float64(values[at] - _clipped(expected, scale)) ** 2
+
+
+@njit(fastmath=False)
+def _clipped(value, scale):
+    return min(max(value, scale[3]), scale[4])
+
+
+@njit(fastmath=False)
+def _dot(left, right):
+    total = np.float32(0.0)
+    for factor in range(len(left)):
+        total += left[factor] * right[factor]
+    return total

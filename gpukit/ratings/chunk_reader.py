@@ -1,0 +1,149 @@
+"""Read blocks of lines in parallel, encode ids and join columns."""
+
+import numpy as np
+
+from gpukit._pool import in_order, shared_out
+from gpukit.errors import DataError
+from gpukit.io.blank_lines import without_blank_end
+from gpukit.io.delimited import Words, concatenate_words, whole_rows
+from gpukit.io.ids import factorize, take_values
+from gpukit.io.words import SHOWN, as_ids, is_integer, text_array
+from gpukit.ratings import formats
+from gpukit.ratings.check import check_declared, sound
+from gpukit.ratings.clicks import with_values
+from gpukit.ratings.headers import IDS
+from gpukit.ratings.table import OPTIONAL, Ratings, as_counts
+from gpukit.ratings.text import Place, by_columns, by_lines
+from gpukit.runtime.thread_count import get_num_threads
+
+NEEDED = "Save it as csv (UTF-8) with user, item and rating."
+BLOCK = 8 << 20  # bytes of lines that a thread parses at once
+
+
+class Column:
+    """User or item ids of the blocks read so far: whole numbers (n,), or Words."""
+
+    def __init__(self):
+        self.chunks, self.are_words = [], False  # are_words: even if all words spell numbers
+
+    def rows(self, what, declared=None):
+        """Return (rows (n,) int32, sorted ids).
+
+        what: name of the ids in messages; declared: None, or (count, title of the file), and the ids are 1..count.
+        """
+        index, words = self._concatenate()
+        if declared is not None:
+            return _rows_of_declared(index, words, what, *declared)
+        if words is None:
+            return factorize(index, what)
+        ids = (text_array if self.are_words else as_ids)(words, "the longest id")
+        known, rank = np.unique(ids, return_inverse=True)
+        return take_values(rank.astype(np.int32), index), known
+
+    def _concatenate(self):
+        """Return (ids, None) if all are whole numbers, else (index (n,), distinct words [str]); drop the blocks."""
+        if not any(isinstance(chunk, Words) for chunk in self.chunks):
+            return concatenate(self.chunks), None
+        parts = [chunk if isinstance(chunk, Words) else _as_words(chunk) for chunk in self.chunks]
+        self.chunks.clear()
+        return concatenate_words(parts)
+
+
+def _as_words(numbers):
+    """Return whole numbers as Words: such an id is spelled as Python prints it."""
+    import pyarrow
+
+    return Words(pyarrow.array(numbers).cast(pyarrow.large_string()).cast(pyarrow.large_binary()))
+
+
+def _rows_of_declared(index, words, what, count, title):
+    """Return (rows (n,) int32, ids 1..count); DataError for another id. index, words: of Column._concatenate."""
+    numbers = index if words is None else np.array([int(word) if is_integer(word) else 0 for word in words])
+    wrong = np.flatnonzero((numbers < 1) | (numbers > count))
+    if len(wrong):
+        first = numbers[wrong[0]] if words is None else words[wrong[0]][:SHOWN]
+        raise DataError(f"{title} declares {what}s 1 to {count:,}, but {what} {first} comes up.")
+    rows = numbers if words is None else take_values(numbers, index)
+    return (rows - 1).astype(np.int32), np.arange(1, count + 1)
+
+
+def concatenate(chunks):
+    """Concatenate arrays to their widest dtype; empties the list to save memory."""
+    stops = np.cumsum([len(chunk) for chunk in chunks])
+    out = np.empty(stops[-1], dtype=np.result_type(*chunks))
+
+    def move(at):
+        out[stops[at] - len(chunks[at]) : stops[at]] = chunks[at]
+        chunks[at] = None
+
+    shared_out(move, range(len(chunks)))
+    chunks.clear()
+    return out
+
+
+class RatingsBuilder:
+    """Collect the ratings of streams and build Ratings of them."""
+
+    def __init__(self):
+        self.users, self.items, self.shape = Column(), Column(), None
+        self.chunks = {name: [] for name in ("values", *OPTIONAL)}
+
+    def read(self, stream, request):
+        """Append one text Stream; raises DataError."""
+        layout = formats.recognise(stream.text_head(NEEDED), stream.name, request)
+        self.shape, place = layout.shape, Place(stream.name, layout)
+        blocks = without_blank_end(stream.blocks(layout.skip, BLOCK), layout.sep, stream.name)
+        in_order(
+            lambda raw: (raw, by_columns(raw, layout, request.bounds, self._columns_of_words())),
+            whole_rows(blocks, layout.sep),
+            lambda read: self._take(*read, place, request),
+            get_num_threads(),
+        )
+        place.check_commas()
+
+    def _columns_of_words(self):
+        """Return the names of columns whose last block has words."""
+        return [name for name in IDS if (chunks := getattr(self, name).chunks) and isinstance(chunks[-1], Words)]
+
+    def _take(self, raw, block, place, request):
+        """Append whole lines at a Place; block: None if they must be parsed line by line."""
+        block = block or by_lines(raw, place, request.bounds)
+        place.carry_movie(block)
+        place.add_commas(block, raw)
+        self.add(block.columns, request.need_rating)
+        place.line += block.lines
+
+    def add(self, columns, need_rating=True):
+        """Append {name: column (n,)} of further ratings; ids are whole numbers or Words.
+
+        Pairs without values are clicks if ratings are needed, else they get values of 0.
+        """
+        for name in IDS:
+            getattr(self, name).chunks.append(columns[name])
+        columns = with_values(columns) if need_rating else {"values": np.zeros(len(columns["users"]), np.float32)}
+        for name, chunks in self.chunks.items():
+            if name in columns:
+                chunks.append(as_counts(columns[name]) if name == "counts" else columns[name])
+
+    def ratings(self, name):
+        """Return all ratings read, and empty the builder."""
+        if not any(map(len, self.chunks["values"])):
+            raise DataError(f"{name} holds no ratings.")
+        if self.shape:
+            self._check_declared(name)
+        declared = [(size, name) for size in self.shape[:2]] if self.shape else (None, None)
+        users, user_ids = self.users.rows("user", declared[0])
+        items, item_ids = self.items.rows("item", declared[1])
+        if any(chunk.dtype == np.float32 for chunk in self.chunks["counts"]):
+            self.chunks["counts"] = [chunk.astype(np.float32) for chunk in self.chunks["counts"]]
+        columns = {column: concatenate(chunks) for column, chunks in self.chunks.items() if chunks}
+        return sound(Ratings(users, items, **columns, user_ids=user_ids, item_ids=item_ids))
+
+    def _check_declared(self, name):
+        count = sum(map(len, self.chunks["values"]))
+        if count != self.shape[2]:
+            raise DataError(
+                f"{name} declares {self.shape[2]:,} ratings and holds {count:,}: it is cut short or put "
+                "together wrongly."
+            )
+        check_declared(name, self.shape[:2], count)

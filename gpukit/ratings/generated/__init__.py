@@ -1,1 +1,0 @@
-"""Synthetic ratings: `synth.py` generates them, `planted.py` holds their model."""
