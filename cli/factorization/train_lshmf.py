@@ -34,8 +34,8 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="auto",
     show_default=True,
     help="Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
-    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials or "
-    "sampled; auto chooses the one with the best lists.",
+    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials, "
+    "ease (weights between items) or sampled; auto chooses the one with the best lists, or a sum.",
 )
 @options.implicit
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")

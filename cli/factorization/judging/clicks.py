@@ -60,15 +60,19 @@ def remarks(run):
 
 def chosen_line(chosen):
     """Describe the settings of a training on clicks and their reason in a line."""
-    facts = [f"{chosen['solver']} ({chosen['loss']})", f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
+    facts = [f"{chosen['solver']} ({chosen['loss']})"]
+    if chosen["solver"] != "ease":
+        facts += [f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
     facts.append(f"lambda {chosen['regularization']:.3g}")
     if chosen["solver"] == "ials":
         facts.append(f"unobserved weight {chosen['unobserved_weight']:.3g}")
-    else:
+    elif chosen["solver"] == "sampled":
         facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
     facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
     if chosen["mixed"]:
         facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} mixed in")
+    if chosen.get("ease_decay"):
+        facts.append(f"{chosen['ease']:g} of ease with lambda {chosen['ease_decay']:.3g} added")
     if chosen["popular"]:
         facts.append(f"{chosen['popular']:.0%} of popularity")
     if chosen["blend"]:

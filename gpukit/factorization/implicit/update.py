@@ -1,7 +1,7 @@
 """Online updates of a fitted model with new clicks.
 
 Least squares: rows with new clicks and new rows are solved for exactly given the other side: the items, the users, and
-both again. Losses with sampled negatives: a few late epochs over all clicks.
+both again. Losses with sampled negatives: a few late epochs over all clicks. Weights between items are solved for anew.
 """
 
 import numpy as np
@@ -9,6 +9,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
+from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.prepare import training_data
@@ -50,9 +51,11 @@ def update(model, part, asked, device, progress):
         history = type(history)(*map(steps.fetch, history))
     plan = of_model(model, len(merged.ratings))
     with clock("training"):
-        learn = both if plan.mixed else solved if plan.solver == "ials" else walked
+        least_squares = solved if plan.solver == "ials" else weighted_alone
+        learn = both if plan.mixed else walked if plan.solver == "sampled" else least_squares
         prepared = PreparedClicks(model, merged.ratings, device, orders)
         state, count = learn(model._state, prepared, plan, (fresh, moving), asked)
+        state = add_item_weights(state, merged.ratings, plan)
     summary = {
         "ratings": len(part) - merged.corrected,
         "corrected": merged.corrected,
@@ -64,6 +67,15 @@ def update(model, part, asked, device, progress):
         "seconds": clock.seconds,
     }
     return Updated(state, history, start.SCALE, summary)
+
+
+def weighted_alone(state, prepared, plan, which, asked):
+    """Return (the State of a model of item weights alone, number of clicks read); arguments as `solved`."""
+    users, items = prepared.clicks.shape
+    sides = (np.zeros((users, 1), np.float32), np.zeros((users, start.KEPT), np.float32))
+    sides += (np.zeros((items, 1), np.float32), np.zeros((items, start.KEPT), np.float32))
+    grown = start.State(*sides, np.zeros((items, 2, 0), np.float32), np.zeros((items, 0), np.int32))
+    return start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
 def both(state, prepared, plan, which, asked):

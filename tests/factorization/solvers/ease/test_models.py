@@ -1,0 +1,144 @@
+"""Models of item weights from outside: lists, explanations, new users, files, updates, errors."""
+
+import numpy as np
+import pytest
+
+from factorization.implicit.planted import clicks, hits
+from factorization.solvers.ease import naive
+from gpukit import load_model
+from gpukit.errors import ModelError, ParameterError
+from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization.implicit import item_weights
+from gpukit.persist import load_arrays, save_arrays
+from gpukit.ratings import Ratings
+
+RIDGE = 4.0
+ROUNDED = 2e-3  # of a sum of weights with 8 bits of precision
+
+
+def fitted(kind=LSHMF, **parameters):
+    """Return a model of item weights of the planted clicks."""
+    return kind(**{"solver": "ease", "regularization": RIDGE, "device": "cpu", **parameters}).fit(clicks()[0])
+
+
+def dense(table):
+    """Return X (M, N) of Ratings."""
+    X = np.zeros(table.shape)
+    X[table.users, table.items] = 1
+    return X
+
+
+def exact_scores(table, decay=RIDGE):
+    """Return (X, scores (M, N) of the oracle)."""
+    X = dense(table)
+    B = naive.weights(X, decay)
+    return X, np.stack([naive.scores(X, B, user) for user in range(len(X))])
+
+
+@pytest.mark.parametrize("kind", [LSHMF, MatrixFactorization])
+def test_lists_are_those_of_the_oracle(kind):
+    train, held_out = clicks()
+    model, (X, scores) = fitted(kind), exact_scores(train)
+    items, found = model.recommend(n=5)
+    expected = np.sort(np.where(X > 0, -np.inf, scores), axis=1)[:, ::-1][:, :5]
+    np.testing.assert_allclose(found, expected, atol=ROUNDED)
+    pairs = np.repeat(train.user_ids, 5), items.ravel()
+    np.testing.assert_allclose(model.pair_scores(pairs), found.ravel(), rtol=1e-6)
+    assert hits(items, held_out) > 0.5
+    assert model.chosen_["solver"] == "ease" and model.chosen_["ease"] == 1.0 and model.chosen_["n_epochs"] == 0
+
+
+def test_scores_of_pairs_in_any_order_and_of_unknown_ids():
+    train, _ = clicks()
+    model, (_, scores) = fitted(), exact_scores(train)
+    rng = np.random.default_rng(3)
+    users, items = rng.integers(0, 120, 400), rng.integers(0, 60, 400)
+    found = model.predict((train.user_ids[users], train.item_ids[items]))
+    np.testing.assert_allclose(found, scores[users, items], atol=ROUNDED)
+    strange = model.predict(([-1, 7, -1], [3, 99, 99]), unknown="baseline")
+    assert np.abs(strange).max() < 1e-3
+    most = train.item_ids[np.argmax(np.bincount(train.items))]
+    assert model.recommend([-1], n=1, unknown="popular")[0][0, 0] == most
+
+
+def test_an_explanation_adds_up_to_the_score():
+    train, _ = clicks()
+    model = fitted()
+    user, item = train.user_ids[8], model.recommend([train.user_ids[8]], n=1)[0][0, 0]
+    found = model.explain(user, item)
+    assert found.prediction == pytest.approx(float(model.predict(([user], [item]))[0]), abs=1e-6)
+    clicked = sorted(train.item_ids[train.items[train.users == 8]].tolist())
+    assert sorted(one.item for one in found.rated) == clicked and found.factors == 0.0
+    parts = sum(one.share for one in found.rated) + found.item_bias
+    assert parts == pytest.approx(found.total) and abs(found.rated[0].share) > abs(found.rated[-1].share)
+
+
+def test_a_new_user_with_the_same_clicks_gets_the_same_list():
+    train, _ = clicks()
+    model = fitted()
+    mine = train.item_ids[train.items[train.users == 3]].tolist()
+    _, items, scores = model.recommend_for(mine, n=4)
+    expected = model.recommend([train.user_ids[3]], n=4)
+    assert np.array_equal(items, expected[0])
+    np.testing.assert_allclose(scores, expected[1], atol=1e-6)
+
+
+def test_a_file_gives_the_same_answers(tmp_path):
+    model, path = fitted(), tmp_path / "a.gpukit"
+    model.save(path)
+    loaded = load_model(path)
+    assert np.array_equal(loaded._state.item_weights, model._state.item_weights)
+    for one, other in zip(loaded.recommend(n=6), model.recommend(n=6)):
+        assert np.array_equal(one, other)
+    header, arrays = load_arrays(path)
+    halves = arrays["state.item_weights"]
+    assert halves.dtype == np.uint16 and halves.nbytes == 2 * 60 * 60
+    infinite = halves.copy()
+    infinite[2, 3] = 0x7F80
+    for wrong in (infinite, halves[:-1], halves.astype(np.float32), halves[0]):
+        save_arrays(path, header, arrays | {"state.item_weights": wrong})
+        with pytest.raises(ModelError, match="item_weights"):
+            load_model(path)
+
+
+def test_an_update_is_a_new_solution():
+    train, _ = clicks()
+    later = np.arange(len(train)) % 5 == 0
+    first = LSHMF(solver="ease", regularization=RIDGE, device="cpu").fit(train.take(~later))
+    more = train.take(later)
+    first.partial_fit((more.user_ids[more.users], more.item_ids[more.items]))
+    rows = np.searchsorted(train.item_ids, first.item_ids_)
+    whole = fitted()._state.item_weights[np.ix_(rows, rows)]
+    np.testing.assert_allclose(first._state.item_weights, whole, atol=ROUNDED)
+    new = first.recommend_for([0, 4], n=3)[1]
+    first.partial_fit(([1_000, 1_000], [0, 4]))
+    assert np.array_equal(first.recommend([1_000], n=3)[0], new) and first.updates_[-1]["users"] == 1
+
+
+def test_the_regularization_is_chosen_and_grows_with_the_clicks():
+    train, _ = clicks()
+    model = LSHMF(solver="ease", device="cpu").fit(train)
+    tried = {row["regularization"]: row["ndcg"] for row in model.trials_ if row["predictor"] == "ease"}
+    best = max(tried, key=tried.get)
+    assert len(tried) >= 5 and best <= model.chosen_["regularization"] <= 1.25 * best
+    ridge = item_weights.Ridge(None, 10_000)
+    trial = type("Trial", (), {"candidate": type("Plan", (), {"regularization": 100.0})})
+    assert ridge._replace(trial=trial).at(40_000) == 200.0
+
+
+@pytest.mark.parametrize("name", ["n_factors", "n_epochs", "learning_rate"])
+def test_options_without_a_meaning(name):
+    with pytest.raises(ParameterError, match=f"{name}=3 means nothing to solver='ease'"):
+        fitted(**{name: 3})
+
+
+def test_too_little_memory_is_told_before_the_solution(monkeypatch):
+    monkeypatch.setattr(item_weights.weights, "memory_of", lambda n_items: 1 << 60)
+    with pytest.raises(MemoryError, match="Solving for the weights between 60 items needs 1073741824.00 GiB"):
+        fitted()
+
+
+def test_ratings_are_refused():
+    table = Ratings(*(np.int32([0, 0, 1, 1]), np.int32([0, 1, 0, 1]), np.float32([1, 2, 3, 5])), *[np.arange(2)] * 2)
+    with pytest.raises(Exception, match="solver='ease'"):
+        LSHMF(solver="ease", device="cpu").fit(table)
