@@ -104,7 +104,8 @@ def train_lshmf(ctx, **values):
     weights each rating.
 
     Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with settings that rank
-    held-out clicks of each user best, and the final table compares them with popularity and item kNN.
+    held-out clicks of each user best, and the final table compares them with popularity, item kNN and
+    EASE.
 
     The errors belong to a model trained without the held-out ratings. The saved model is then trained again on all of
     RATINGS with the same settings; --no-refit saves the first one.

@@ -164,7 +164,7 @@ class Answering(Recommending):
         X : pairs as predict takes them; all ratings count as clicks. Pairs that cannot be judged (unknown users or
             items, known clicks) are excluded and counted.
         k : length of the lists, or several lengths
-        baselines : whether to add popularity and item kNN
+        baselines : whether to add popularity, item kNN and EASE
         given : Ratings of users, known or not, whose lists are then made from these and judged (recommend_for)
         by : ranking of the lists, as in recommend
 

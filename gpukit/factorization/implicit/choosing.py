@@ -131,7 +131,8 @@ def choose(estimator, clicks, settings, device, progress):
     if goal.open:
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
         second = len(contest.clicks) if has_second else 0
-        ridge = choose_ridge(contests, settings) if is_affordable(clicks, best.candidate) else None
+        has_weights = free == set(OPEN) and is_affordable(clicks, best.candidate)
+        ridge = choose_ridge(contests, settings) if has_weights else None
         best = choose_addition(last, base.candidate, best.candidate, second, ridge and ridge.at(len(last.clicks)))
         best = best._replace(candidate=with_ridge(best.candidate, ridge, len(clicks)))
     rows = baseline_rows(unseen)

@@ -6,13 +6,14 @@ import numpy as np
 
 from gpukit.device import require_host
 from gpukit.factorization.model.state import round_weights
+from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import weights
+from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.budget import LITTLE
 
-FIRST, COARSE, FINE = 100.0, 3.0, 3.0**0.5  # first regularization that is tried; factors of the steps of the search
+COARSE, FINE = 3.0, 3.0**0.5  # factors of the steps of the search
 MOST_STEPS = 4
 MOST_TRIALS = 8  # of a search, about
-GROWTH = 0.5  # of the best regularization with the number of clicks, as a power: MovieLens 1M 0.45 to 0.6, ego-Facebook
 
 
 def matrix_of(clicks):
@@ -52,7 +53,7 @@ class Ridge(NamedTuple):
 
     def at(self, n_clicks):
         """Return the regularization for n_clicks."""
-        return float(f"{self.trial.candidate.regularization * (n_clicks / self.count) ** GROWTH:.2g}")
+        return float(f"{self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH:.2g}")
 
 
 def choose_ridge(contests, plan):
@@ -92,7 +93,7 @@ class Search:
 
         The search ends with the Budget.
         """
-        self.measure(FIRST)
+        self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
         for factor in (1.0 / COARSE, COARSE):
             for _ in range(MOST_STEPS):
                 if self.contest.budget.is_spent:
