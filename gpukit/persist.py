@@ -143,8 +143,9 @@ class Arrays(dict):
 
 
 def spread(prefix, arrays):
-    """{prefix.field: array} of a named tuple of arrays, without fields that are None; see Arrays.gathered."""
-    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items() if array is not None}
+    """{prefix.field: array} of a named tuple of arrays, without empty ones that have a default; see Arrays.gathered."""
+    fields, defaults = arrays._asdict().items(), arrays._field_defaults
+    return {f"{prefix}.{name}": array for name, array in fields if array.size or name not in defaults}
 
 
 def lasting(estimator):

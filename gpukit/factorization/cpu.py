@@ -61,9 +61,8 @@ class DeviceModel:
             neighborhood = states.pack_neighborhood(self.neighbors, None, np.empty(0), layout)
         self.layout, self.walk, self.history, self.spread = layout, walk, history, True
         self.near, *others = neighborhood
-        self.parameters, self.item_weights = Parameters(*sides, *others), None
-        if state is not None:
-            self.item_weights = state.item_weights
+        self.parameters = Parameters(*sides, *others)
+        self.item_weights = states.NO_WEIGHTS if state is None else state.item_weights
 
     def codes(self, query, count):
         """Return (count, K) uint8 lines of neighbor_codes for an arrays.Query."""
@@ -112,7 +111,7 @@ class DeviceModel:
         """Return the predictions (n,) float32 in z for the result of `ask`."""
         predicted = np.empty(len(asked.major), np.float32)
         predict_pairs(asked, self.parameters, predicted)
-        if self.item_weights is not None:
+        if self.item_weights.size:
             predicted += pair_sums(self, *layouts.major_first(self.walk, asked.major, asked.minor))
         return predicted
 
@@ -156,7 +155,7 @@ class DeviceModel:
         keys = np.empty((len(users), self.item_rows), np.uint32)
         of_items = self.near, self.history.levels, by_item, self.layout.n_factors
         score_rows(users, tables, *of_items, worth, hide, keys)
-        if self.item_weights is not None:
+        if self.item_weights.size:
             self.weighted(users, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)

@@ -124,8 +124,8 @@ class DeviceModel:
         self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
-        self.item_weights = None
-        if state is not None and state.item_weights is not None:
+        self.item_weights = states.NO_WEIGHTS
+        if state is not None and state.item_weights.size:
             self.item_weights = to_device(state.item_weights)
         self.vector = has_quad_additions()
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
@@ -227,7 +227,7 @@ class DeviceModel:
     def predict(self, asked):
         """Return the predictions (n,) float32 in z for the result of `ask`."""
         predicted = self.predicted(asked).copy_to_host()
-        if self.item_weights is not None:
+        if self.item_weights.size:
             sides = (side.copy_to_host() for side in (asked.major, asked.minor))
             predicted += pair_sums(self, *layouts.major_first(self.walk, *sides))
         return predicted
@@ -291,7 +291,7 @@ class DeviceModel:
         grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), SCORE_BLOCKS)), groups
         of_items = self.near, self.levels, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
-        if self.item_weights is not None:
+        if self.item_weights.size:
             self.add_weights(users, keys)
         rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
         return rows, scores_of_keys(best)

@@ -163,7 +163,7 @@ def with_item_weights(rated, model, user_row, item_row):
     Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`.
     """
     weights, history = model._state.item_weights, model._rated
-    if weights is None or item_row == len(model.item_ids_):
+    if not weights.size or item_row == len(model.item_ids_):
         return rated
     clicked = history.items[slice(*history.indptr[user_row : user_row + 2])]
     found = {one.item: one for one in rated}

@@ -30,7 +30,7 @@ def scorer(model):
     def scores(given):
         near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
         found = taste(given, near) + bias + near
-        if state.item_weights is not None:
+        if state.item_weights.size:
             found += state.item_weights[given.items].sum(axis=0, dtype=np.float64)
         return found
 

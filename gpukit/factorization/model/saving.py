@@ -196,7 +196,7 @@ def packed(model):
     """Return (facts, arrays) of a fitted model."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
-    if model._state.item_weights is not None:
+    if model._state.item_weights.size:
         arrays[WEIGHTS] = upper_halves(model._state.item_weights)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
     if hasattr(model, "_head"):
@@ -216,7 +216,7 @@ def unpack(model, facts, arrays):
     if len(standard) != len(Scale._fields):
         raise DataError(f"'standard' in its header has {len(standard)} numbers, not {len(Scale._fields)}.")
     scale, state, rated = Scale(*standard), arrays.gathered(State, STATE), arrays.gathered(History, HISTORY)
-    if state.item_weights is not None:
+    if WEIGHTS in arrays:
         trust.check_array(WEIGHTS, state.item_weights, np.uint16, (None, None))
         state = state._replace(item_weights=from_upper_halves(state.item_weights))
     ids = {name: arrays[name] for name in ("user_ids", "item_ids")}

@@ -13,6 +13,7 @@ from gpukit.random import key
 from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
 
+NO_WEIGHTS = np.empty((0, 0), np.float32)
 KEPT = 3  # bias, sum of squared errors, baseline bias
 
 
@@ -21,7 +22,7 @@ class State(NamedTuple):
 
     user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
     likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
-    item_weights (N, N) float32, or None: a user's score of item j also has the sum of the weights (i, j) of the user's
+    item_weights (N, N) float32, or (0, 0): a user's score of item j also has the sum of the weights (i, j) of the user's
     items i (solvers/ease). Only the upper half of their bits is used, as files keep no more.
     """
 
@@ -31,7 +32,7 @@ class State(NamedTuple):
     item_extras: np.ndarray
     influence: np.ndarray
     neighbors: np.ndarray
-    item_weights: np.ndarray | None = None
+    item_weights: np.ndarray = NO_WEIGHTS
 
 
 @by_block(lambda out: out.shape[0])
