@@ -42,7 +42,8 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
 def show_table(run):
     """Print the closing table of steps.Done."""
     model = run.model
-    learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
+    epochs = f"{len(model.history_)} epochs, " if model.history_ else ""
+    learned = f"{epochs}{model.rating_counts()[0].sum():,} clicks"
     title = f"{type(model).__name__} on {model.device_}, {learned}"
     if run.table is None:
         report.echo(f"{title}.")

@@ -123,6 +123,8 @@ def choose(estimator, clicks, settings, device, progress):
     contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
     if goal.solver == "ease":
         return choose_ease(contests, settings, len(clicks))
+    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings)
+    ridge = choose_ridge(contests, settings) if has_weights else None
     if goal.solver == "sampled":
         best = contest.run(settings)
     else:
@@ -131,8 +133,6 @@ def choose(estimator, clicks, settings, device, progress):
     if goal.open:
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
         second = len(contest.clicks) if has_second else 0
-        has_weights = free == set(OPEN) and is_affordable(clicks, best.candidate)
-        ridge = choose_ridge(contests, settings) if has_weights else None
         best = choose_addition(last, base.candidate, best.candidate, second, ridge and ridge.at(len(last.clicks)))
         best = best._replace(candidate=with_ridge(best.candidate, ridge, len(clicks)))
     rows = baseline_rows(unseen)
@@ -306,10 +306,12 @@ def trial_work(contest, plan):
     return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
 
 
-def is_affordable(clicks, plan):
+def is_affordable(clicks, settings):
     """Return True if item weights of all clicks need at most the work of a training, and half of the main memory."""
-    work = units(plan, len(clicks), clicks.shape) * plan.epochs
-    return weights.work_of(clicks.shape, len(clicks)) <= work and 2 * weights.memory_of(clicks.shape[1]) <= available_memory()
+    plan = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], clicks.shape))
+    work = units(plan, len(clicks), clicks.shape) * EPOCHS[1]
+    is_quick = weights.work_of(clicks.shape, len(clicks)) <= work
+    return is_quick and 2 * weights.memory_of(clicks.shape[1]) <= available_memory()
 
 
 def with_ridge(plan, ridge, n_clicks):
@@ -372,15 +374,16 @@ class Additions:
     def add_item_weights(self, best, ridge):
         """Return the best Trial of shares of item weights, or `best` if it is better.
 
-        The more users, the more they add; a sample has few.
+        Item weights alone are taken if they are better than the best sum. The more users, the more they add; a sample
+        has few.
         """
         unit, trials = mix.deviation(self.base) / self.evaluator.deviation_of_weights(ridge), []
         for ratio in WEIGHTED:
             changes = {"ease": round_digits(ratio * unit), "ease_decay": ridge}
             trials.append(self.measure("ials and ease", self.base, best, **changes))
         changes = {"solver": "ease", "n_factors": 1, "epochs": 0, "popular": 0.0, "ease": 1.0, "regularization": ridge}
-        trials.append(self.measure("ease", without_factors(self.base), **changes))
-        weighted = best_of(trials)
+        alone, weighted = self.measure("ease", without_factors(self.base), **changes), best_of(trials)
+        weighted = alone if alone.is_better(weighted) else weighted
         return best if best.is_better(weighted) else weighted
 
     def add_second(self, best, second):

@@ -9,7 +9,7 @@ from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import weights
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.budget import LITTLE
+from gpukit.model_selection.budget import TRAININGS
 
 COARSE, FINE = 3.0, 3.0**0.5  # factors of the steps of the search
 MOST_STEPS = 4
@@ -57,13 +57,13 @@ class Ridge(NamedTuple):
 
 
 def choose_ridge(contests, plan):
-    """Return the Ridge of the first Contest whose search costs little; None if none does.
+    """Return the Ridge of the first Contest whose search costs at most a training; None if none does.
 
     contests: the largest samples first; plan: settings.Settings.
     """
     for contest in contests:
         search = Search(contest, plan)
-        if MOST_TRIALS * search.work <= min(LITTLE, contest.budget.left):
+        if MOST_TRIALS * search.work <= contest.budget.limit / TRAININGS:
             return Ridge(search.run(), len(contest.clicks))
     return None
 
