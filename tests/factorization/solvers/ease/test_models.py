@@ -8,7 +8,7 @@ from factorization.solvers.ease import naive
 from gpukit import load_model
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.implicit import item_weights
+from gpukit.factorization.implicit import begin, item_weights
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
 
@@ -142,3 +142,35 @@ def test_ratings_are_refused():
     table = Ratings(*(np.int32([0, 0, 1, 1]), np.int32([0, 1, 0, 1]), np.float32([1, 2, 3, 5])), *[np.arange(2)] * 2)
     with pytest.raises(Exception, match="solver='ease'"):
         LSHMF(solver="ease", device="cpu").fit(table)
+
+
+def test_item_weights_in_addition_to_factors(tmp_path, monkeypatch):
+    """The score is the sum, in lists, for new users, in files and in explanations; an update keeps both parts."""
+    train, _ = clicks()
+    share, decay = 0.5, 9.0
+    choose = begin.choose
+
+    def forced(*given):
+        found = choose(*given)
+        return found._replace(settings=found.settings._replace(ease=share, ease_decay=decay))
+
+    plain = LSHMF(solver="ials", n_factors=5, n_epochs=4, device="cpu")
+    alone = plain.fit(train).predict((train.user_ids, train.item_ids[np.arange(120) % 60]))
+    monkeypatch.setattr(begin, "choose", forced)
+    model = LSHMF(solver="ials", n_factors=5, n_epochs=4, device="cpu").fit(train)
+    _, scores = exact_scores(train, decay)
+    users, items = np.arange(120), np.arange(120) % 60
+    found = model.predict((train.user_ids, train.item_ids[items]))
+    np.testing.assert_allclose(found, alone + share * scores[users, items], atol=ROUNDED)
+    model.save(tmp_path / "a")
+    loaded, user = load_model(tmp_path / "a"), train.user_ids[5]
+    assert np.array_equal(loaded.recommend(n=4)[0], model.recommend(n=4)[0])
+    item = model.recommend([user], n=1)[0][0, 0]
+    parts = loaded.explain(user, item)
+    assert sum(one.share for one in parts.rated) + parts.factors + parts.item_bias == pytest.approx(parts.total)
+    assert parts.prediction == pytest.approx(float(model.predict(([user], [item]))[0]), abs=1e-5)
+    mine = train.item_ids[train.items[train.users == 5]].tolist()
+    folded = dict(zip(*(column[0] for column in loaded.recommend_for(mine, n=48)[1:])))
+    assert folded[item] == pytest.approx(parts.prediction, abs=0.02)
+    loaded.partial_fit(([user, 10_000], [int(item), 3]))
+    assert loaded._state.item_weights.any() and loaded.recommend([10_000], n=2)[0].shape == (1, 2)
