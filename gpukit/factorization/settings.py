@@ -120,7 +120,9 @@ def check_factors(solver, estimator):
     """Raise ParameterError for numbers of factors or epochs if the solver has none."""
     for name in ("n_factors", "n_epochs"):
         if solver == "ease" and (value := getattr(estimator, name)) is not None:
-            raise ParameterError(f"{name}={value!r} means nothing to solver='ease', which has no factors and no epochs.")
+            raise ParameterError(
+                f"{name}={value!r} means nothing to solver='ease', which has no factors and no epochs."
+            )
 
 
 def weights_of(estimator, standard):

@@ -26,8 +26,8 @@ def read_line(path, clicks, ratings):
 def closing_table(model, test, positive_from=None, split="random", seed=0):
     """Return the judging.Report of a model's lists on the clicks of a test.
 
-    It includes popularity, item kNN and EASE. None without a test, or if the test cannot be evaluated. split: 'users' if the
-    test's users are new to the model.
+    It includes popularity, item kNN and EASE. None without a test, or if the test cannot be evaluated. split: 'users'
+    if the test's users are new to the model.
     """
     if test is None:
         return None

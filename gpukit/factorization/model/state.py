@@ -22,8 +22,8 @@ class State(NamedTuple):
 
     user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
     likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
-    item_weights (N, N) float32, or (0, 0): a user's score of item j also has the sum of the weights (i, j) of the user's
-    items i (solvers/ease). Only the upper half of their bits is used, as files keep no more.
+    item_weights (N, N) float32, or (0, 0): a user's score of item j also has the sum of the weights (i, j) over the
+    user's items i (solvers/ease). Only the upper half of their bits is used, as files keep no more.
     """
 
     user_factors: np.ndarray

@@ -33,7 +33,7 @@ def test_lists_of_other_users():
     train, _ = clicks()
     known = clicks_of(train.users, train.items, train.shape)
     other = Clicks(np.int64([0, 2, 2]), np.int32([0, 4]))
-    (_, lists), = baseline.Ease(known, 60, other).lists(np.arange(2), 3)
+    ((_, lists),) = baseline.Ease(known, 60, other).lists(np.arange(2), 3)
     assert not set(lists[0]) & {0, 4} and set(lists[0] % 4) == {0}
 
 
