@@ -39,7 +39,7 @@ DRAWS, DECIDED = (
 RECENCY = 2.0
 POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
 WEIGHTED = 0.25, 0.5  # the same, of item weights
-GROWTH = 0.3  # of the scores of the second model with the number of clicks, as a power: of 25,000 to 80,000 clicks
+GROWTH = 0.3  # of the scores of additions with the number of clicks, as a power: of 25,000 to 80,000 clicks
 ADDITIONS = ("popular", "ease", "ease_decay")
 OPEN = ("n_factors", "n_epochs", *AXES)
 
@@ -134,7 +134,7 @@ def choose(estimator, clicks, settings, device, progress):
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
         second = len(contest.clicks) if has_second else 0
         best = choose_addition(last, base.candidate, best.candidate, second, ridge and ridge.at(len(last.clicks)))
-        best = best._replace(candidate=with_ridge(best.candidate, ridge, len(clicks)))
+        best = best._replace(candidate=with_ridge(best.candidate, ridge, len(last.clicks), len(clicks)))
     rows = baseline_rows(unseen)
     final = final_settings(best.candidate, settings, settings.patience or "n_epochs" in free)
     return Choice(final, contest.rows + rows, reason(best, unseen, rows))
@@ -314,15 +314,18 @@ def is_affordable(clicks, settings):
     return is_quick and 2 * weights.memory_of(clicks.shape[1]) <= available_memory()
 
 
-def with_ridge(plan, ridge, n_clicks):
-    """Return settings.Settings with the regularization of item weights for n_clicks, if it has item weights.
+def with_ridge(plan, ridge, before, n_clicks):
+    """Return settings.Settings with its item weights, if any, for n_clicks.
 
-    ridge: item_weights.Ridge or None.
+    The regularization grows with the number of clicks, and so does the share of item weights next to factors. ridge:
+    item_weights.Ridge or None; before: clicks for which the share was chosen.
     """
     if not plan.ease:
         return plan
-    name = "regularization" if plan.solver == "ease" else "ease_decay"
-    return plan._replace(**{name: ridge.at(n_clicks)})
+    if plan.solver == "ease":
+        return plan._replace(regularization=ridge.at(n_clicks))
+    share = round_digits(plan.ease * (n_clicks / before) ** GROWTH)
+    return plan._replace(ease=share, ease_decay=ridge.at(n_clicks))
 
 
 def choose_addition(contest, plan, leader, second, ridge=None):

@@ -62,13 +62,13 @@ def choose_ridge(contests, plan):
     contests: the largest samples first; plan: settings.Settings.
     """
     for contest in contests:
-        search = Search(contest, plan)
+        search = RidgeSearch(contest, plan)
         if MOST_TRIALS * search.work <= contest.budget.limit / TRAININGS:
             return Ridge(search.run(), len(contest.clicks))
     return None
 
 
-class Search:
+class RidgeSearch:
     """Search for the regularization of item weights on the held-out clicks of a Contest.
 
     contest: choosing.Contest; trials whose draws have the same users are averaged. plan: settings.Settings.

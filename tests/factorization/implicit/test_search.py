@@ -291,6 +291,8 @@ def test_item_weights_alone_only_if_they_are_better(monkeypatch):
 
 def test_regularization_of_item_weights_for_all_clicks():
     ridge = type("Ridge", (), {"at": staticmethod(lambda n_clicks: float(n_clicks))})
-    assert choosing.with_ridge(plan(ease=0.0), None, 5).ease_decay == 0.0
-    assert choosing.with_ridge(plan(ease=0.3, ease_decay=1.0), ridge, 5).ease_decay == 5.0
-    assert choosing.with_ridge(plan(ease=1.0, solver="ease"), ridge, 5).regularization == 5.0
+    assert choosing.with_ridge(plan(ease=0.0), None, 5, 50).ease_decay == 0.0
+    added = choosing.with_ridge(plan(ease=0.3, ease_decay=1.0), ridge, 5, 50)
+    assert added.ease_decay == 50.0 and added.ease == choosing.round_digits(0.3 * 10**choosing.GROWTH)
+    alone = choosing.with_ridge(plan(ease=1.0, solver="ease"), ridge, 5, 50)
+    assert (alone.regularization, alone.ease) == (50.0, 1.0)
