@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.device import available_memory
+from gpukit.device import available_memory, free_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
@@ -108,8 +108,8 @@ def choose(estimator, clicks, settings, device, progress):
     """
     goal = goal_of(estimator, "implicit")
     free = {name for name in OPEN if getattr(estimator, name) is None}
-    if goal.solver == "ease":
-        free -= set(OPEN) - {"regularization"}
+    if goal.solver == "ease" and estimator.regularization is not None:
+        return Choice(settings._replace(patience=0, n_neighbors=0), [], "named")
     if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
         return Choice(settings, [], "named")
     sample = draw_sample(clicks, settings.seed, hold_out.LARGE, hold_out.FEW)
@@ -123,7 +123,7 @@ def choose(estimator, clicks, settings, device, progress):
     contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
     if goal.solver == "ease":
         return choose_ease(contests, settings, len(clicks))
-    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings)
+    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings, device)
     ridge = choose_ridge(contests, settings) if has_weights else None
     if goal.solver == "sampled":
         best = contest.run(settings)
@@ -306,12 +306,13 @@ def trial_work(contest, plan):
     return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
 
 
-def is_affordable(clicks, settings):
-    """Return True if item weights of all clicks need at most the work of a training, and half of the main memory."""
+def is_affordable(clicks, settings, device):
+    """Return True if item weights of all clicks need at most the work of a training, and half of the free memory."""
     plan = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], clicks.shape))
     work = units(plan, len(clicks), clicks.shape) * EPOCHS[1]
     is_quick = weights.work_of(clicks.shape, len(clicks)) <= work
-    return is_quick and 2 * weights.memory_of(clicks.shape[1]) <= available_memory()
+    fits, free = 2 * weights.memory_of(clicks.shape[1]) <= available_memory(), free_memory(device)
+    return is_quick and fits and (free is None or 2 * weights.memory_served(clicks.shape[1]) <= free)
 
 
 def with_ridge(plan, ridge, before, n_clicks):

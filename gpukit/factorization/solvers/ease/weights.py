@@ -45,6 +45,11 @@ def memory_of(n_items):
     return 4 * COPIES * n_items**2
 
 
+def memory_served(n_items):
+    """Return the bytes of the device's memory that weights need while lists are made."""
+    return 4 * n_items**2
+
+
 def solve_weights(X, ridge):
     """Return B (N, N) float32 with a diagonal of 0; ridge: lambda."""
     if uses_users(X.shape, X.nnz):

@@ -7,8 +7,8 @@ from factorization.implicit.planted import clicks, hits
 from factorization.solvers.ease import naive
 from gpukit import load_model
 from gpukit.errors import ModelError, ParameterError
-from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.implicit import begin, item_weights
+from gpukit.factorization import LSHMF, Filters, MatrixFactorization
+from gpukit.factorization.implicit import begin, choosing, item_weights
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
 
@@ -136,6 +136,35 @@ def test_too_little_memory_is_told_before_the_solution(monkeypatch):
     monkeypatch.setattr(item_weights.weights, "memory_of", lambda n_items: 1 << 60)
     with pytest.raises(MemoryError, match="Solving for the weights between 60 items needs 1073741824.00 GiB"):
         fitted()
+
+
+def test_similar_items_without_factors_are_those_with_the_largest_weights():
+    train, _ = clicks()
+    model = fitted()
+    items, scores = model.similar_items(8, n=3, by="factors")
+    row = naive.weights(dense(train), RIDGE)[8]
+    np.testing.assert_allclose(scores, np.sort(row)[::-1][:3], atol=ROUNDED)
+    assert (items % 4 == 0).all() and 8 not in items
+    lists = model.recommend(n=4, filters=Filters(diversity=0.5))[0]
+    assert not np.equal(lists, None).any()
+
+
+def test_a_named_regularization_is_kept():
+    model = fitted(early_stopping=2)
+    assert model.chosen_["regularization"] == RIDGE and model.chosen_["why"] == "named" and not model.trials_
+    assert model.chosen_["n_neighbors"] == 0
+
+
+def test_memory_of_the_device_limits_the_choice(monkeypatch):
+    """Half of the free memory of a GPU has to suffice for the weights."""
+    train, _ = clicks()
+    settings = LSHMF(device="cpu").check(len(train), "implicit")
+    for free, expected in ((None, True), (2 * 4 * 60**2, True), (2 * 4 * 60**2 - 1, False)):
+        monkeypatch.setattr(choosing, "free_memory", lambda device, free=free: free)
+        assert choosing.is_affordable(train, settings, None) == expected
+    monkeypatch.setattr(choosing, "available_memory", lambda: 2 * 12 * 60**2 - 1)
+    monkeypatch.setattr(choosing, "free_memory", lambda device: None)
+    assert not choosing.is_affordable(train, settings, None)
 
 
 def test_ratings_are_refused():
