@@ -6,11 +6,14 @@ import pytest
 from factorization.implicit.planted import clicks, hits
 from factorization.solvers.ease import naive
 from gpukit import load_model
+from gpukit.device import cpu
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
-from gpukit.factorization.implicit import begin, choosing, item_weights
+from gpukit.factorization import cpu as cpu_steps
+from gpukit.factorization.implicit import begin, blend, choosing, item_weights
 from gpukit.persist import load_arrays, save_arrays
 from gpukit.ratings import Ratings
+from gpukit.ratings.orders.order import order_ratings
 
 RIDGE = 4.0
 ROUNDED = 2e-3  # of a sum of weights with 8 bits of precision
@@ -48,7 +51,9 @@ def test_lists_are_those_of_the_oracle(kind):
     assert model.chosen_["solver"] == "ease" and model.chosen_["ease"] == 1.0 and model.chosen_["n_epochs"] == 0
 
 
-def test_scores_of_pairs_in_any_order_and_of_unknown_ids():
+def test_scores_of_pairs_in_any_order_and_of_unknown_ids(monkeypatch):
+    """In tiles of seven users."""
+    monkeypatch.setattr(cpu_steps, "TABLE_BYTES", 7 * 5 * 60)
     train, _ = clicks()
     model, (_, scores) = fitted(), exact_scores(train)
     rng = np.random.default_rng(3)
@@ -71,6 +76,22 @@ def test_an_explanation_adds_up_to_the_score():
     assert sorted(one.item for one in found.rated) == clicked and found.factors == 0.0
     parts = sum(one.share for one in found.rated) + found.item_bias
     assert parts == pytest.approx(found.total) and abs(found.rated[0].share) > abs(found.rated[-1].share)
+
+
+def test_a_neighbour_with_a_weight_is_explained_once():
+    train, _ = clicks()
+    model = LSHMF(solver="ials", n_factors=4, n_epochs=2, regularization=0.01, unobserved_weight=0.3, device="cpu")
+    model.fit(train)
+    state = blend.joined(model._state, *blend.alike(order_ratings(train, cpu()), 6, cpu()), 0.3)
+    state = state._replace(item_weights=fitted()._state.item_weights)
+    model.set_fitted(state, model._rated, model._scale, model.user_ids_, model.item_ids_)
+    user = train.user_ids[8]
+    for item in model.recommend([user], n=5)[0][0]:
+        found = model.explain(user, item)
+        names = [one.item for one in found.rated]
+        assert len(set(names)) == len(names) == np.count_nonzero(train.users == 8)
+        assert sum(one.share for one in found.rated) + found.factors + found.item_bias == pytest.approx(found.total)
+        assert found.total == pytest.approx(float(model.predict(([user], [item]))[0]), abs=1e-5)
 
 
 def test_a_new_user_with_the_same_clicks_gets_the_same_list():
