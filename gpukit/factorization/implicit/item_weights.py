@@ -11,9 +11,9 @@ from gpukit.factorization.solvers.ease import weights
 from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.budget import TRAININGS
 
-COARSE, FINE = 3.0, 3.0**0.5  # factors of the steps of the search
+STEP = 3.0  # factor of a step of the search
 MOST_STEPS = 4
-MOST_TRIALS = 8  # of a search, about
+MOST_TRIALS = 6  # of a search, about
 
 
 def matrix_of(clicks):
@@ -89,21 +89,22 @@ class RidgeSearch:
         return sum(weights.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
 
     def run(self):
-        """Return the best Trial: of steps by COARSE as long as the mean rises, then of a step by FINE either way.
+        """Return the best Trial of steps by STEP while the mean rises, and of one between the best and a neighbour.
 
         The search ends with the Budget.
         """
         self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
-        for factor in (1.0 / COARSE, COARSE):
+        for factor in (1.0 / STEP, STEP):
             for _ in range(MOST_STEPS):
                 if self.contest.budget.is_spent:
                     return self.best
                 start = self.best.candidate.regularization
                 if self.measure(start * factor) is not self.best:
                     break
-        start = self.best.candidate.regularization
-        for factor in (1.0 / FINE, FINE):
-            self.measure(start * factor)
+        best, tried = self.best.candidate.regularization, sorted(self.trials)
+        place = tried.index(best)
+        neighbors = tried[max(0, place - 1) : place] + tried[place + 1 : place + 2]
+        self.measure((best * max(neighbors, key=lambda decay: self.trials[decay].mean)) ** 0.5)
         return self.best
 
     def measure(self, decay):
