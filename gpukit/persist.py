@@ -137,13 +137,15 @@ class Arrays(dict):
         raise ModelError(f"{self.path} lacks {name!r}: it is damaged. Train again, or copy the file again.")
 
     def gathered(self, kind, prefix):
-        """The named tuple of class kind whose arrays stand under a prefix."""
-        return kind(**{name: self[f"{prefix}.{name}"] for name in kind._fields})
+        """The named tuple of class kind whose arrays stand under a prefix; fields with a default may be missing."""
+        names = [name for name in kind._fields if name not in kind._field_defaults or f"{prefix}.{name}" in self]
+        return kind(**{name: self[f"{prefix}.{name}"] for name in names})
 
 
 def spread(prefix, arrays):
-    """{prefix.field: array} of a named tuple of arrays; see Arrays.gathered."""
-    return {f"{prefix}.{name}": array for name, array in arrays._asdict().items()}
+    """{prefix.field: array} of a named tuple of arrays, without empty ones that have a default; see Arrays.gathered."""
+    fields, defaults = arrays._asdict().items(), arrays._field_defaults
+    return {f"{prefix}.{name}": array for name, array in fields if array.size or name not in defaults}
 
 
 def lasting(estimator):

@@ -34,8 +34,8 @@ AT_LEAST_1 = click.IntRange(min=1)
     default="auto",
     show_default=True,
     help="Solver for ratings: stochastic gradient descent (sgd: CULSH-MF, without neighbours CUSGD++); without "
-    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials or "
-    "sampled; auto chooses the one with the best lists.",
+    "neighbours also batch-Hogwild (hogwild, cuSGD's) or alternating least squares (als, cuALS's). Clicks: ials, "
+    "ease (weights between items) or sampled; auto chooses the one with the best lists, or a sum.",
 )
 @options.implicit
 @click.option("--lsh-p", type=AT_LEAST_1, default=3, show_default=True, help="Hashings that make up one bucket code.")
@@ -104,7 +104,8 @@ def train_lshmf(ctx, **values):
     weights each rating.
 
     Files without ratings, or with equal ratings, are clicks. Then the model learns lists, with settings that rank
-    held-out clicks of each user best, and the final table compares them with popularity and item kNN.
+    held-out clicks of each user best, and the final table compares them with popularity, item kNN and
+    EASE.
 
     The errors belong to a model trained without the held-out ratings. The saved model is then trained again on all of
     RATINGS with the same settings; --no-refit saves the first one.

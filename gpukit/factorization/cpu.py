@@ -7,6 +7,8 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.ease.scores import pair_sums
+from gpukit.factorization.solvers.ease.twins import add_weights
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
@@ -60,6 +62,7 @@ class DeviceModel:
         self.layout, self.walk, self.history, self.spread = layout, walk, history, True
         self.near, *others = neighborhood
         self.parameters = Parameters(*sides, *others)
+        self.item_weights = states.NO_WEIGHTS if state is None else state.item_weights
 
     def codes(self, query, count):
         """Return (count, K) uint8 lines of neighbor_codes for an arrays.Query."""
@@ -108,7 +111,14 @@ class DeviceModel:
         """Return the predictions (n,) float32 in z for the result of `ask`."""
         predicted = np.empty(len(asked.major), np.float32)
         predict_pairs(asked, self.parameters, predicted)
+        if self.item_weights.size:
+            predicted += pair_sums(self, *layouts.major_first(self.walk, asked.major, asked.minor))
         return predicted
+
+    def weighted(self, users, keys):
+        """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
+        add_weights(users, self.history, self.item_weights, keys)
+        return keys
 
     def truth(self, values):
         """Return ratings (n,) float32 in the form that `errors` takes."""
@@ -145,6 +155,8 @@ class DeviceModel:
         keys = np.empty((len(users), self.item_rows), np.uint32)
         of_items = self.near, self.history.levels, by_item, self.layout.n_factors
         score_rows(users, tables, *of_items, worth, hide, keys)
+        if self.item_weights.size:
+            self.weighted(users, keys)
         rows, best = selection.smallest(keys, n)
         return rows, selection.scores(best)
 

@@ -238,11 +238,11 @@ class MatrixFactorization(Factorization):
     feedback : 'explicit' (ratings), 'implicit' (clicks) or 'auto': clicks if all ratings are equal, as those of pairs
         are
     positive_from : ratings, or counts, from here on are clicks; the others are ignored
-    loss : for clicks, 'squared' (solver 'ials', over all pairs), 'cross-entropy' (the paper's) or 'bpr' (both of solver
-        'sampled')
+    loss : for clicks, 'squared' (solvers 'ials', over all pairs, and 'ease'), 'cross-entropy' (the paper's) or 'bpr'
+        (both of solver 'sampled')
     solver : 'sgd' (CUSGD++, the choice of 'auto' for ratings), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als'
         (alternating least squares, the same on every run). n_epochs, learning_rate and regularization are the solver's
-        own by default. For clicks 'ials' or 'sampled'.
+        own by default. For clicks 'ials', 'ease' (weights between items) or 'sampled'.
     n_negatives : of sampled: items drawn for each click
     unobserved_weight : of ials: weight of a pair without a click; a click has weight 1
     row_solver : of ials: solver of a row, 'cholesky' (exact), 'gradients' (a few steps of conjugate gradients),
@@ -347,7 +347,7 @@ class LSHMF(Factorization):
     lsh_psi : exponent of Psi(r) = r**psi (1, 2 or 4)
     search : 'hamming', 'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group)
     hash : 'simlsh', 'minhash' or 'projection' (RP_cos); see gpukit.neighbors.SimLSH
-    solver : 'auto', 'sgd', for clicks also 'ials' or 'sampled'
+    solver : 'auto', 'sgd', for clicks also 'ials', 'ease' or 'sampled'
     feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver, rates, learning_rate, regularization,
         validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state : as
         in MatrixFactorization

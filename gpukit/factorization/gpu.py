@@ -17,6 +17,8 @@ from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import training_data
+from gpukit.factorization.solvers.ease.kernels import add_weights
+from gpukit.factorization.solvers.ease.scores import pair_sums
 from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import allocate_table
@@ -35,6 +37,7 @@ TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
 FEW = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
 FEW_BLOCKS = 1 << 14
 SCORE_BLOCKS = 48  # for 32 users; measured
+MOST_LINES = 65535  # limit of the second dimension of a grid
 layout = layouts.gpu_layout
 
 
@@ -121,6 +124,9 @@ class DeviceModel:
         self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
+        self.item_weights = states.NO_WEIGHTS
+        if state is not None and state.item_weights.size:
+            self.item_weights = to_device(state.item_weights)
         self.vector = has_quad_additions()
         shape, half = (layout.lanes, layout.factors, layout.near), layout.minor.half
         self.sgd_epoch = make_sgd_epoch(*shape, half, self.vector)
@@ -220,7 +226,22 @@ class DeviceModel:
 
     def predict(self, asked):
         """Return the predictions (n,) float32 in z for the result of `ask`."""
-        return self.predicted(asked).copy_to_host()
+        predicted = self.predicted(asked).copy_to_host()
+        if self.item_weights.size:
+            sides = (side.copy_to_host() for side in (asked.major, asked.minor))
+            predicted += pair_sums(self, *layouts.major_first(self.walk, *sides))
+        return predicted
+
+    def weighted(self, users, keys):
+        """Add the weights of the users' items to scores, keys (b, N) uint32; return the keys on the host."""
+        keys = to_device(keys)
+        self.add_weights(to_device(users), keys)
+        return keys.copy_to_host()
+
+    def add_weights(self, users, keys):
+        """Add the weights of the users' items to scores in keys (b, N), on the device."""
+        grid = -(-self.item_rows // BLOCK), min(users.size, MOST_LINES)
+        launch(add_weights, grid, BLOCK, users, self.rated(), self.item_weights, keys)
 
     def predicted(self, asked):
         """Return the predictions of `predict` on the device."""
@@ -270,6 +291,8 @@ class DeviceModel:
         grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), SCORE_BLOCKS)), groups
         of_items = self.near, self.levels, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
+        if self.item_weights.size:
+            self.add_weights(users, keys)
         rows, best = (array.copy_to_host() for array in selection.smallest(keys, n))
         return rows, scores_of_keys(best)
 

@@ -8,8 +8,8 @@ from gpukit.factorization.solvers import LOSSES_OF, SOLVERS
 
 Feedback = Literal["auto", "explicit", "implicit"]
 Loss = Literal["auto", "squared", "cross-entropy", "bpr"]
-Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "sampled"]
-NeighborSolver = Literal["auto", "sgd", "ials", "sampled"]  # solvers that train neighbourhoods
+Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "ease", "sampled"]
+NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers that train neighbourhoods
 RowSolver = Literal["auto", "cholesky", "gradients", "blocks"]  # of ials: solvers.ials.plan.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
 LARGEST = 1e38
@@ -76,8 +76,8 @@ def of_clicks(solver, loss):
     """Return (loss, solver) for clicks with defaults filled in; raise ParameterError for an inconsistent pair."""
     if solver in SOLVERS:
         raise ParameterError(
-            f"solver={solver!r} learns ratings, and these are clicks: 'ials' and 'sampled' learn those ('auto' takes "
-            "the better). Name feedback='explicit' if they are ratings after all."
+            f"solver={solver!r} learns ratings, and these are clicks: 'ials', 'ease' and 'sampled' learn those ('auto' "
+            "takes the best). Name feedback='explicit' if they are ratings after all."
         )
     if solver == "auto":
         solver = next((name for name, losses in LOSSES_OF.items() if loss in losses), "ials")

@@ -26,7 +26,8 @@ class Settings(NamedTuple):
     kept. feedback: 'explicit' or 'implicit'. For 'implicit': loss; n_negatives sampled for a click; unobserved_weight
     alpha0 of every pair; exponent nu of the scale of the regularization; counted: frequent clicks have more weight;
     recency: additional weight of the latest clicks; blend: share of a neighbourhood's score; popular: share of
-    popularity; mixed: weight of a second model's score; row_solver: of ials.
+    popularity; mixed: weight of a second model's score; ease: weight of the score of item weights, whose regularization
+    is ease_decay; row_solver: of ials.
     """
 
     epochs: int
@@ -53,6 +54,8 @@ class Settings(NamedTuple):
     blend: float = 0.0
     popular: float = 0.0
     mixed: float = 0.0
+    ease: float = 0.0
+    ease_decay: float = 0.0
     share: float = 1.0
     row_solver: str = "auto"
 
@@ -62,9 +65,14 @@ class Settings(NamedTuple):
         return max(0.0, 1.0 - self.blend - self.popular)
 
     @property
+    def item_decay(self):
+        """Regularization lambda of the item weights."""
+        return self.regularization if self.solver == "ease" else self.ease_decay
+
+    @property
     def learned_neighbors(self):
         """Number of neighbours in training; `ials` adds its neighbours after training."""
-        return 0 if self.solver == "ials" else self.n_neighbors
+        return 0 if self.solver in ("ials", "ease") else self.n_neighbors
 
     def epoch_rates(self, epoch):
         """Return the formulas.Rates of an epoch."""
@@ -81,7 +89,9 @@ def check(estimator, n_ratings=0, feedback=None):
     out of bounds.
     """
     goal = goal_of(estimator, feedback)
+    check_factors(goal.solver, estimator)
     usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
+    usual_factors = 1 if goal.solver == "ease" else usual_factors
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
     check_precision(solver, check_choice("precision", estimator.precision, PRECISIONS), estimator.deterministic)
@@ -94,15 +104,25 @@ def check(estimator, n_ratings=0, feedback=None):
         check_rate(solver, estimator.learning_rate, standard["learning_rate"]),
         check_real("regularization", known(estimator.regularization, standard["regularization"]), 0.0),
         standard["annealing"],
-        bool(getattr(estimator, "biases", True)) and solver != "ials",
+        bool(getattr(estimator, "biases", True)) and solver not in ("ials", "ease"),
         check_integer("early_stopping", estimator.early_stopping, 0),
         check_integer("random_state", known(estimator.random_state, 0), 0, 2**63 - 1),
         factors,
         feedback=goal.feedback,
         loss=goal.loss,
+        ease=float(solver == "ease"),
         row_solver=check_choice("row_solver", estimator.row_solver, ROW_SOLVERS),
         **weights_of(estimator, standard),
     )
+
+
+def check_factors(solver, estimator):
+    """Raise ParameterError for numbers of factors or epochs if the solver has none."""
+    for name in ("n_factors", "n_epochs"):
+        if solver == "ease" and (value := getattr(estimator, name)) is not None:
+            raise ParameterError(
+                f"{name}={value!r} means nothing to solver='ease', which has no factors and no epochs."
+            )
 
 
 def weights_of(estimator, standard):

@@ -13,6 +13,7 @@ CHUNKS = "factorization/solvers/sgd/test_chunk_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/solvers/sgd/test_batch_kernels.py::test_"
 RACES = "factorization/solvers/hogwild/test_kernels.py::test_"
+EASE = "factorization/solvers/ease/test_kernels.py::test_"
 IALS = "factorization/solvers/ials/test_kernels.py::test_"
 FEW = "rows_of_few_clicks"
 SQUARES = "factorization/solvers/squares/test_kernels.py::test_"
@@ -95,6 +96,7 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
+    "factorization.solvers.ease.kernels.add_weights": f"{EASE}add_weights[33-grid1-64]",
     "factorization.solvers.ials.blocks_kernels.errors_of_pieces": f"{IALS}what_clicks_lack[True]",
     "factorization.solvers.ials.blocks_kernels.take_columns": f"{IALS}a_block[32-36]",
     "factorization.solvers.ials.blocks_kernels.add_columns": f"{IALS}a_block[32-36]",

@@ -26,8 +26,8 @@ def read_line(path, clicks, ratings):
 def closing_table(model, test, positive_from=None, split="random", seed=0):
     """Return the judging.Report of a model's lists on the clicks of a test.
 
-    It includes popularity and item kNN. None without a test, or if the test cannot be evaluated. split: 'users' if the
-    test's users are new to the model.
+    It includes popularity, item kNN and EASE. None without a test, or if the test cannot be evaluated. split: 'users'
+    if the test's users are new to the model.
     """
     if test is None:
         return None
@@ -42,7 +42,8 @@ def closing_table(model, test, positive_from=None, split="random", seed=0):
 def show_table(run):
     """Print the closing table of steps.Done."""
     model = run.model
-    learned = f"{len(model.history_)} epochs, {model.rating_counts()[0].sum():,} clicks"
+    epochs = f"{len(model.history_)} epochs, " if model.history_ else ""
+    learned = f"{epochs}{model.rating_counts()[0].sum():,} clicks"
     title = f"{type(model).__name__} on {model.device_}, {learned}"
     if run.table is None:
         report.echo(f"{title}.")
@@ -60,15 +61,19 @@ def remarks(run):
 
 def chosen_line(chosen):
     """Describe the settings of a training on clicks and their reason in a line."""
-    facts = [f"{chosen['solver']} ({chosen['loss']})", f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
+    facts = [f"{chosen['solver']} ({chosen['loss']})"]
+    if chosen["solver"] != "ease":
+        facts += [f"F={chosen['n_factors']}", f"{chosen['n_epochs']} epochs"]
     facts.append(f"lambda {chosen['regularization']:.3g}")
     if chosen["solver"] == "ials":
         facts.append(f"unobserved weight {chosen['unobserved_weight']:.3g}")
-    else:
+    elif chosen["solver"] == "sampled":
         facts.append(f"{chosen['n_negatives']} negatives, K={chosen['n_neighbors']}")
     facts += ["weighed by counts"] * chosen["counted"] + ["the latest weighing more"] * (chosen["recency"] > 0)
     if chosen["mixed"]:
         facts.append(f"{chosen['mixed']:g} of cross-entropy with K={chosen['n_neighbors']} mixed in")
+    if chosen.get("ease_decay"):
+        facts.append(f"{chosen['ease']:g} of ease with lambda {chosen['ease_decay']:.3g} added")
     if chosen["popular"]:
         facts.append(f"{chosen['popular']:.0%} of popularity")
     if chosen["blend"]:

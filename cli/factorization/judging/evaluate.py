@@ -35,7 +35,7 @@ from gpukit.factorization.lists.recommending import BY
 @click.option("--given", metavar="FILE", help="Judge these users, whom MODEL need not know, by lists made from FILE.")
 @click.option("--positive-from", type=float, metavar="RATING", help="In lists, only what is rated so or better counts.")
 @click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="What ranks, as in recommend.")
-@click.option("--no-baselines", is_flag=True, help="Leave popularity and item kNN out.")
+@click.option("--no-baselines", is_flag=True, help="Leave popularity, item kNN and EASE out.")
 @options.table_file
 @options.duplicates
 @options.shared

@@ -44,8 +44,8 @@ class Answering(Recommending):
 
         There are at most n, best first. by: 'evidence', by common raters, their ratings and the factors, damped if few
         rated both (answers/similarity.py); items without a common rater are excluded. 'factors': by the cosine of the
-        factors. with_evidence: two more arrays (m,) int64, the number of common raters and of ratings of each item.
-        Raises DataError for an unknown item.
+        factors, or by the weights from this item if the model has no factors. with_evidence: two more arrays (m,)
+        int64, the number of common raters and of ratings of each item. Raises DataError for an unknown item.
         """
         return self._similar("item", self._row_of(item, "item"), n, by, with_evidence)
 
@@ -167,7 +167,7 @@ class Answering(Recommending):
         X : pairs as predict takes them; all ratings count as clicks. Pairs that cannot be judged (unknown users or
             items, known clicks) are excluded and counted.
         k : length of the lists, or several lengths
-        baselines : whether to add popularity and item kNN
+        baselines : whether to add popularity, item kNN and EASE
         given : Ratings of users, known or not, whose lists are then made from these and judged (recommend_for)
         by : ranking of the lists, as in recommend
 
@@ -212,6 +212,8 @@ class Answering(Recommending):
             factors = getattr(self._state, f"{what}_factors")
             lengths = self._prepare(f"{what} lengths", lambda: np.linalg.norm(factors, axis=1))
             scores = similarity.cosines(row, factors, lengths=lengths)
+            if what == "item" and self.chosen_.get("solver") == "ease":
+                scores = self._state.item_weights[row].copy()
         scores = np.where(scores == 0 if by == "factors" else common == 0, np.float32(np.nan), scores)
         scores[row] = np.nan
         return scores, common

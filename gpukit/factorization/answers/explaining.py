@@ -11,7 +11,8 @@ class Rated(NamedTuple):
     """A rated item that adds to a score.
 
     For a predicted rating it is a neighbour: its id, the user's rating, the rating that biases alone predict, the
-    weight w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction. For a list score: its id, the
+    weight w_jk / sqrt(|R|), and the share (rating - expected) * weight of the prediction. Weights between items, of
+    clicks, are added to it. For a list score: its id, the
     user's rating, None, the weight of the rating in the training of lists, and its share of the score.
     """
 
@@ -149,10 +150,27 @@ def rating_terms(model, user_row, item_row):
     rows = rows_of_pair(user_row, item_row, model._state, history)
     bases = model._state.item_extras[rows.near, BASE].astype(np.float64)
     rated, unrated, n_unrated = neighbours(rows, bases, history, scale, model.item_ids_)
+    rated = with_item_weights(rated, model, user_row, item_row)
     parts = parts_of(rows, scale)
     total = sum(parts.values()) + sum(one.share for one in rated) + unrated
     prediction = float(np.clip(np.float32(total), np.float32(scale.low), np.float32(scale.high)))
     return prediction, total, *parts.values(), rated, unrated, n_unrated
+
+
+def with_item_weights(rated, model, user_row, item_row):
+    """Return (Rated, ...) with the weights of the user's clicked items added, the largest share first.
+
+    Clicks have no expected value, so that the weights of an item in both are added. rated: those of `neighbours`.
+    """
+    weights, history = model._state.item_weights, model._rated
+    if not weights.size or item_row == len(model.item_ids_):
+        return rated
+    clicked = history.items[slice(*history.indptr[user_row : user_row + 2])]
+    found = {one.item: one for one in rated}
+    for item, weight in zip(model.item_ids_[clicked].tolist(), weights[clicked, item_row].tolist()):
+        other = found.get(item, Rated(item, 1.0, 0.0, 0.0, 0.0))
+        found[item] = other._replace(weight=other.weight + weight, share=other.share + weight)
+    return tuple(sorted(found.values(), key=lambda one: -abs(one.share)))
 
 
 def as_read(z, scale):

@@ -1,4 +1,4 @@
-"""Evaluation of lists, compared with popularity, item kNN and other models.
+"""Evaluation of lists, compared with popularity, item kNN, EASE and other models.
 
 All are judged on the same users and clicks.
 """

@@ -10,6 +10,7 @@ from gpukit.evaluation.lists.clicks import clicks_in_rows, clicks_of
 from gpukit.evaluation.splits import before_last
 from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.factorization.serve import in_rows_of
+from gpukit.factorization.solvers.ease.baseline import Ease
 from gpukit.neighbors.item_knn import ItemKNN
 from gpukit.ratings import Ratings
 from gpukit.ratings.pairs import pairs_of
@@ -70,10 +71,11 @@ class Lister:
         return self.model.recommend_batches(users, n, by=self.by, unknown="popular")
 
     def baselines(self):
-        """Return (Popularity, ItemKNN) trained on the clicks of the model."""
+        """Return (Popularity, ItemKNN, Ease) trained on the clicks of the model; without Ease for too many items."""
         n_items = len(self.item_ids)
         near = ItemKNN(self.learned, n_items, self.known, device=resolve(self.model.device))
-        return Popularity(self.learned, n_items, self.known), near
+        plain = Popularity(self.learned, n_items, self.known), near
+        return (*plain, Ease(self.learned, n_items, self.known)) if Ease.is_affordable(self.learned, n_items) else plain
 
 
 class Newcomers(Lister):

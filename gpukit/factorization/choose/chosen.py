@@ -21,7 +21,10 @@ OF_CLICKS = {
     "blend": float,
     "popular": float,
     "mixed": float,
+    "ease": float,
+    "ease_decay": float,
 }
+LATER = {"ease": 0.0, "ease_decay": 0.0}  # not in files of earlier versions
 KEPT = {
     "n_factors": int,
     "n_neighbors": int,
@@ -66,7 +69,7 @@ class Choice(NamedTuple):
         estimator: name of its class.
         """
         settings = self.settings
-        trained = settings.epochs > 0
+        trained = settings.epochs > 0 or settings.solver == "ease"
         clicks = {"feedback": "implicit", **of_clicks(settings)} if settings.feedback == "implicit" else {}
         return {
             "predictor": estimator if trained else BIASES,
@@ -103,7 +106,7 @@ def kept_choice(kept, settings, n_epochs):
     entries that are not valid.
     """
     kinds = {**KEPT, **(OF_CLICKS if settings.feedback == "implicit" else {}), "trials": list, "why": str}
-    facts = {name: persist.entry_of(kept, name, kind) for name, kind in kinds.items()}
+    facts = {name: persist.entry_of({**LATER, **kept}, name, kind) for name, kind in kinds.items()}
     trials, why = facts.pop("trials"), facts.pop("why")
     damping, trend = facts["damping"], facts["trend"] = tuple(facts["damping"]), tuple(facts["trend"])
     bounds = {"n_factors": (1, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS), "epochs": (0, None)}
@@ -132,7 +135,7 @@ def check_told(told, feedback, n_factors):
     if beyond := sorted(set(told) - {*kinds, "trend"}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
     trend = persist.entry_of({"trend": [], **told}, "trend", list)
-    facts = {name: persist.entry_of(told, name, kind) for name, kind in kinds.items()}
+    facts = {name: persist.entry_of({**LATER, **told}, name, kind) for name, kind in kinds.items()}
     try:
         for name, limits in {"n_factors": (0, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS)}.items():
             check_integer(name, facts[name], *limits)
@@ -165,7 +168,7 @@ def check_clicks(facts):
         check_choice("solver", facts["solver"], tuple(LOSSES_OF))
         check_choice("loss", facts["loss"], LOSSES_OF[facts["solver"]])
         check_integer("n_negatives", facts["n_negatives"], 0, MOST_NEGATIVES)
-        for name in ("unobserved_weight", "exponent", "recency", "mixed"):
+        for name in ("unobserved_weight", "exponent", "recency", "mixed", "ease", "ease_decay"):
             check_real(name, facts[name], 0.0)
         for name in ("blend", "popular"):
             check_real(name, facts[name], 0.0, 1.0)

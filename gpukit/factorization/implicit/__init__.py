@@ -5,6 +5,7 @@
     begin.py     preparation before the first epoch                 choosing.py  model selection
     prepared.py  clicks on a device, trainings over them            blend.py     item neighbourhoods, added to factors
     start.py     the State at the start of training                 mix.py       two models as one
+    item_weights.py  weights between items, added to factors
     fold.py      fold-in of a new user by a list of clicks          update.py    online updates of a fitted model
 
 A model of clicks is a State like any other: mean 0, deviation 1, no bounds, baseline biases 0, each user's clicks as

@@ -8,6 +8,7 @@ from gpukit.factorization import run as runs
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.choosing import choose
+from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.model import check, saving
 from gpukit.factorization.shared.parts import chosen
@@ -108,6 +109,7 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
             with clock("training"):
                 second_course = second(prepared, estimator, plan, progress, resumed.second if resumed else None)
                 state = mix.joined(state, second_course.trained(solved, checkpoints, progress), plan.mixed)
+        state = add_item_weights(state, clicks, plan)
         return start.with_popularity(state, prepared.counts[1], plan.popular)
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

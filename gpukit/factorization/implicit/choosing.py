@@ -10,15 +10,19 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.device import available_memory, free_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import clicks_of
 from gpukit.factorization.choose.chosen import Choice
 from gpukit.factorization.implicit import hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import DEPTH, Evaluator, make_trial, measure_lists, units
+from gpukit.factorization.implicit.item_weights import choose_ridge
+from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.objective import goal_of
+from gpukit.factorization.solvers.ease import weights
 from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import simplest_of
+from gpukit.model_selection.trial import best_of, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
 SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it
@@ -34,7 +38,9 @@ DRAWS, DECIDED = (
 )  # draws of held-out clicks for the search; standard errors of a difference that one draw decides
 RECENCY = 2.0
 POPULAR, MIXED = 0.1, 0.5  # root mean square of an addition, relative to that of the scores
-GROWTH = 0.3  # of the scores of the second model with the number of clicks, as a power: of 25,000 to 80,000 clicks
+WEIGHTED = 0.25, 0.5  # the same, of item weights
+GROWTH = 0.3  # of the scores of additions with the number of clicks, as a power: of 25,000 to 80,000 clicks
+ADDITIONS = ("popular", "ease", "ease_decay")
 OPEN = ("n_factors", "n_epochs", *AXES)
 
 
@@ -102,6 +108,8 @@ def choose(estimator, clicks, settings, device, progress):
     """
     goal = goal_of(estimator, "implicit")
     free = {name for name in OPEN if getattr(estimator, name) is None}
+    if goal.solver == "ease" and estimator.regularization is not None:
+        return Choice(settings._replace(patience=0, n_neighbors=0), [], "named")
     if not goal.open and not settings.patience and (goal.solver == "sampled" or not free):
         return Choice(settings, [], "named")
     sample = draw_sample(clicks, settings.seed, hold_out.LARGE, hold_out.FEW)
@@ -111,18 +119,36 @@ def choose(estimator, clicks, settings, device, progress):
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
     small = draw_sample(sample, settings.seed, hold_out.SMALL, hold_out.FEW)
     unseen = Evaluator(estimator, *hold_out.hold_out(small, settings.seed, DRAWS), device, contest.budget)
+    larger, last = enlarge_contest(contest, large, settings, device), contest._replace(evaluators=[unseen])
+    contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
+    if goal.solver == "ease":
+        return choose_ease(contests, settings, len(clicks))
+    has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings, device)
+    ridge = choose_ridge(contests, settings) if has_weights else None
     if goal.solver == "sampled":
         best = contest.run(settings)
     else:
         base = search_settings(contest, settings._replace(solver="ials", loss="squared", biases=False))
-        best = add_factors(*enlarge_sample(contest, large, base, settings, device))
+        best = add_factors(larger, base if larger is contest else search_again(larger, base.candidate))
     if goal.open:
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
         second = len(contest.clicks) if has_second else 0
-        best = choose_addition(contest._replace(evaluators=[unseen]), base.candidate, best.candidate, second)
+        best = choose_addition(last, base.candidate, best.candidate, second, ridge and ridge.at(len(last.clicks)))
+        best = best._replace(candidate=with_ridge(best.candidate, ridge, len(last.clicks), len(clicks)))
     rows = baseline_rows(unseen)
     final = final_settings(best.candidate, settings, settings.patience or "n_epochs" in free)
     return Choice(final, contest.rows + rows, reason(best, unseen, rows))
+
+
+def choose_ease(contests, settings, n_clicks):
+    """Return the Choice of the regularization of item weights for n_clicks; contests: see choose_ridge."""
+    final, evaluator = settings._replace(patience=0, n_neighbors=0), contests[-1].evaluators[0]
+    ridge = choose_ridge(contests, settings)
+    if ridge is None:
+        return Choice(final, [], f"{contests[-1].clicks.shape[1]:,} items are too many to choose on")
+    rows = baseline_rows(evaluator)
+    final = final._replace(regularization=ridge.at(n_clicks))
+    return Choice(final, contests[-1].rows + rows, reason(ridge.trial, evaluator, rows))
 
 
 def make_contest(estimator, free, sample, settings, device, progress, draws=DRAWS):
@@ -136,23 +162,27 @@ def make_contest(estimator, free, sample, settings, device, progress, draws=DRAW
     return Contest(estimator, free, evaluators, settings.patience, {}, [], progress)
 
 
-def enlarge_sample(contest, large, best, settings, device):
-    """Return (Contest, its best Trial) on a larger sample.
-
-    Without many more clicks those of the smaller sample are returned. The more users, the less regularization; with
-    twice the number it changes by less than a step.
-    """
+def enlarge_contest(contest, large, settings, device):
+    """Return the Contest of a larger sample, Ratings; without many more clicks the smaller Contest."""
     if len(large) <= 2 * hold_out.SAMPLE:
-        return contest, best
+        return contest
     larger = make_contest(contest.estimator, contest.free, large, settings, device, contest.progress, 1)
-    larger = larger._replace(rows=contest.rows)
-    return larger, add_epochs(larger, follow_steps(larger, COARSE, larger.run(best.candidate)))
+    return larger._replace(rows=contest.rows)
+
+
+def search_again(contest, plan):
+    """Return the best Trial on a larger sample, from settings.Settings.
+
+    The more users, the less regularization; with twice the number it changes by less than a step.
+    """
+    return add_epochs(contest, follow_steps(contest, COARSE, contest.run(plan)))
 
 
 def final_settings(plan, settings, has_epochs):
     """Return settings.Settings of the final training. has_epochs: whether its epochs are those of `plan`."""
+    has_epochs = has_epochs or plan.solver == "ease"
     plan = plan._replace(patience=0, epochs=plan.epochs if has_epochs else settings.epochs)
-    return plan if plan.solver != "ials" or plan.mixed else plan._replace(n_neighbors=0)
+    return plan if plan.solver == "sampled" or plan.mixed else plan._replace(n_neighbors=0)
 
 
 def search_settings(contest, settings):
@@ -276,10 +306,33 @@ def trial_work(contest, plan):
     return units(plan, len(contest.clicks), contest.clicks.shape) * plan.epochs
 
 
-def choose_addition(contest, plan, leader, second):
-    """Return the Trial of `leader` with the best addition to its scores.
+def is_affordable(clicks, settings, device):
+    """Return True if item weights of all clicks need at most the work of a training, and half of the free memory."""
+    plan = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], clicks.shape))
+    work = units(plan, len(clicks), clicks.shape) * EPOCHS[1]
+    is_quick = weights.work_of(clicks.shape, len(clicks)) <= work
+    fits, free = 2 * weights.memory_of(clicks.shape[1]) <= available_memory(), free_memory(device)
+    return is_quick and fits and (free is None or 2 * weights.memory_served(clicks.shape[1]) <= free)
 
-    It may have no addition, or be popularity alone.
+
+def with_ridge(plan, ridge, before, n_clicks):
+    """Return settings.Settings with its item weights, if any, for n_clicks.
+
+    The regularization grows with the number of clicks, and so does the share of item weights next to factors. ridge:
+    item_weights.Ridge or None; before: clicks for which the share was chosen.
+    """
+    if not plan.ease:
+        return plan
+    if plan.solver == "ease":
+        return plan._replace(regularization=ridge.at(n_clicks))
+    share = round_digits(plan.ease * (n_clicks / before) ** GROWTH)
+    return plan._replace(ease=share, ease_decay=ridge.at(n_clicks))
+
+
+def choose_addition(contest, plan, leader, second, ridge=None):
+    """Return the Trial of `leader` with the best additions to its scores.
+
+    It may have no addition, or be popularity or item weights alone.
 
     Parameters
     ----------
@@ -287,25 +340,70 @@ def choose_addition(contest, plan, leader, second):
     plan : settings.Settings that are trained there
     leader : settings.Settings of the final training
     second : int, clicks for which the weight of a model with sampled negatives is chosen; 0: none is added
+    ridge : float, regularization of item weights for the clicks of the Contest; None: none are added
     """
-    evaluator, clicks = contest.evaluators[0], contest.clicks
-    *_, base = evaluator.train(plan)
-
-    def try_addition(predictor, states=base, **changes):
-        values = evaluator.measure_with_additions(plan._replace(**changes), states)
-        trial = contest.report(plan._replace(**changes), values, [], predictor)
-        return trial._replace(candidate=leader._replace(**changes))
-
-    ratio = POPULAR * mix.deviation(base) / start.deviation(np.bincount(clicks.items))
-    popular = try_addition("ials and popularity", popular=round_digits(ratio / (1.0 + ratio)))
-    best = simplest_of([try_addition("popularity alone", popular=1.0), try_addition("ials"), popular])
-    partner = mix.partner(contest.estimator, plan, len(clicks), clicks.shape)
-    if not second or best.candidate.popular == 1.0 or trial_work(contest, partner) > contest.budget.left:
+    additions = Additions(contest, plan, leader)
+    best = additions.add_popularity()
+    if best.candidate.popular == 1.0:
         return best
-    *_, other = evaluator.train(partner)
-    ratio = MIXED * mix.deviation(base) / mix.deviation(other) * (len(clicks) / second) ** GROWTH
-    mixed = try_addition("ials and sampled", (base, other), mixed=round_digits(ratio))
-    return best if best.is_better(mixed) else mixed  # the more clicks, the more it adds; a sample has few
+    if ridge is not None:
+        best = additions.add_item_weights(best, ridge)
+    return additions.add_second(best, second) if second and best.candidate.solver != "ease" else best
+
+
+class Additions:
+    """Additions to the scores of a model that is trained on the first draw of a Contest.
+
+    plan, leader: see choose_addition.
+    """
+
+    def __init__(self, contest, plan, leader):
+        self.contest, self.plan, self.leader, self.evaluator = contest, plan, leader, contest.evaluators[0]
+        *_, self.base = self.evaluator.train(plan)
+
+    def measure(self, predictor, state, best=None, **changes):
+        """Return the Trial of a State with changes of settings, and with the additions of `best`, a Trial or None."""
+        before = {name: getattr(best.candidate, name) for name in ADDITIONS} if best else {}
+        plan, leader = (settings._replace(**{**before, **changes}) for settings in (self.plan, self.leader))
+        trial = self.contest.report(plan, self.evaluator.measure_with_additions(plan, state), [], predictor)
+        return trial._replace(candidate=leader)
+
+    def add_popularity(self):
+        """Return the Trial of popularity alone, of the model, or of their sum."""
+        ratio = POPULAR * mix.deviation(self.base) / start.deviation(np.bincount(self.contest.clicks.items))
+        popular = self.measure("ials and popularity", self.base, popular=round_digits(ratio / (1.0 + ratio)))
+        alone = self.measure("popularity alone", self.base, popular=1.0)
+        return simplest_of([alone, self.measure("ials", self.base), popular])
+
+    def add_item_weights(self, best, ridge):
+        """Return the best Trial of shares of item weights, or `best` if it is better.
+
+        Item weights alone are taken if they are better than the best sum. The more users, the more they add; a sample
+        has few.
+        """
+        unit, trials = mix.deviation(self.base) / self.evaluator.deviation_of_weights(ridge), []
+        for ratio in WEIGHTED:
+            changes = {"ease": round_digits(ratio * unit), "ease_decay": ridge}
+            trials.append(self.measure("ials and ease", self.base, best, **changes))
+        changes = {"solver": "ease", "n_factors": 1, "epochs": 0, "popular": 0.0, "ease": 1.0, "regularization": ridge}
+        alone, weighted = self.measure("ease", without_factors(self.base), **changes), best_of(trials)
+        weighted = alone if alone.is_better(weighted) else weighted
+        return best if best.is_better(weighted) else weighted
+
+    def add_second(self, best, second):
+        """Return the Trial of a model with sampled negatives in addition, or `best` if it is better.
+
+        The more clicks, the more it adds; a sample has few. second: clicks for which its weight is chosen.
+        """
+        clicks = self.contest.clicks
+        partner = mix.partner(self.contest.estimator, self.plan, len(clicks), clicks.shape)
+        if trial_work(self.contest, partner) > self.contest.budget.left:
+            return best
+        *_, other = self.evaluator.train(partner)
+        ratio = MIXED * mix.deviation(self.base) / mix.deviation(other) * (len(clicks) / second) ** GROWTH
+        changes = {"mixed": round_digits(ratio), "popular": 0.0}
+        mixed = self.measure("ials and sampled", (self.base, other), best, **changes)
+        return best if best.is_better(mixed) else mixed
 
 
 def baseline_rows(evaluator):

@@ -4,13 +4,14 @@ import numpy as np
 
 from gpukit.evaluation.lists.measures import measured
 from gpukit.factorization.implicit import mix, start
+from gpukit.factorization.implicit.item_weights import matrix_of, solve, with_share
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.model_selection.trial import Trial
 
 DEPTH, SHOWN = 20, 10  # length of the lists that are judged, of those that are reported
 RANKED = 12  # units of work to rank a pair; a unit is a multiplication of training
 REPORTED = ("solver", "loss", "n_factors", "n_neighbors", "regularization", "unobserved_weight")
-ADDED = ("counted", "recency", "blend", "popular", "mixed")
+ADDED = ("counted", "recency", "blend", "popular", "mixed", "ease", "ease_decay")
 
 
 def measure_lists(lists, judges):
@@ -51,7 +52,7 @@ class Evaluator:
 
     def __init__(self, estimator, clicks, judges, device, budget):
         self.prepared, self.judges, self.near = PreparedClicks(estimator, clicks, device), judges, {}
-        self.users, self.budget, self.states = np.unique(judges.users), budget, {}
+        self.users, self.budget, self.states, self.weights = np.unique(judges.users), budget, {}, {}
 
     def measure(self, session):
         """Return the measures of a session's lists."""
@@ -62,6 +63,17 @@ class Evaluator:
             lists.append(np.where(np.isnan(scores), -1, rows))
         self.budget.spend(RANKED * len(self.users) * session.item_rows)
         return measure_lists(np.concatenate(lists), self.judges)
+
+    def measure_scores(self, scores):
+        """Return the measures of lists by scores (users, N) float32, which are changed; known clicks are left out."""
+        clicks, lines = self.prepared.clicks, np.arange(len(self.users))[:, None]
+        is_judged = np.isin(clicks.users, self.users)
+        scores[np.searchsorted(self.users, clicks.users[is_judged]), clicks.items[is_judged]] = -np.inf
+        depth = min(DEPTH, scores.shape[1])
+        best = np.argpartition(-scores, depth - 1, axis=1)[:, :depth]
+        best = best[lines, np.argsort(-scores[lines, best], axis=1, kind="stable")]
+        self.budget.spend(RANKED * scores.size)
+        return measure_lists(np.where(np.isneginf(scores[lines, best]), -1, best), self.judges)
 
     def train(self, plan, patience=0):
         """Return (measures, epochs, curve, State) of settings.Settings.
@@ -95,6 +107,17 @@ class Evaluator:
             self.near[plan.learned_neighbors] = self.prepared.neighbors(plan)
         return self.near[plan.learned_neighbors]
 
+    def item_weights(self, decay):
+        """Return the weights (N, N) float32 between items for a regularization; the last ones are kept."""
+        if decay not in self.weights:
+            self.weights = {decay: solve(self.prepared.clicks, decay)}
+        return self.weights[decay]
+
+    def deviation_of_weights(self, decay):
+        """Return the root mean square of the judged users' scores by item weights."""
+        scores = matrix_of(self.prepared.clicks)[self.users] @ self.item_weights(decay)
+        return float(np.sqrt(np.mean(scores**2, dtype=np.float64)))
+
     def measure_with_additions(self, plan, state):
         """Return the measures of a trained State with the additions of settings.Settings.
 
@@ -104,6 +127,8 @@ class Evaluator:
             state = mix.joined(*state, plan.mixed)
         elif plan.popular:
             state = start.with_popularity(state, self.prepared.counts[1], plan.popular)
+        if plan.ease:
+            state = with_share(state, self.item_weights(plan.item_decay), plan.ease)
         steps = self.prepared.steps
         layout = steps.layout(state.user_factors.shape[1], state.neighbors.shape[1])
         history = self.prepared.ready(plan, "users", False).history

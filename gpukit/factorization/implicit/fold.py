@@ -25,14 +25,28 @@ def scorer(model):
     """
     state, plan = model._state, of_model(model, len(model._rated.items))
     bias = state.item_extras[:, BIAS].astype(np.float64)
-    taste = by_both(state, plan) if plan.mixed else by_squares(state, plan) if plan.solver == "ials" else None
-    taste = taste or by_chances(state, plan, bias)
+    taste = taste_of(state, plan, bias)
 
     def scores(given):
         near = neighborhood(state, given, 0.0, slice(None)) + np.zeros(len(bias))
-        return taste(given, near) + bias + near
+        found = taste(given, near) + bias + near
+        if state.item_weights.size:
+            found += state.item_weights[given.items].sum(axis=0, dtype=np.float64)
+        return found
 
     return scores
+
+
+def taste_of(state, plan, bias):
+    """Return the scoring function of the factors; its arguments are a fold.UserRatings and the neighbourhood's scores.
+
+    bias (N,) float64: of the items.
+    """
+    if plan.solver == "ease":
+        return lambda given, near: 0.0
+    if plan.mixed:
+        return by_both(state, plan)
+    return by_squares(state, plan) if plan.solver == "ials" else by_chances(state, plan, bias)
 
 
 def by_both(state, plan):

@@ -1,7 +1,7 @@
 """Online updates of a fitted model with new clicks.
 
 Least squares: rows with new clicks and new rows are solved for exactly given the other side: the items, the users, and
-both again. Losses with sampled negatives: a few late epochs over all clicks.
+both again. Losses with sampled negatives: a few late epochs over all clicks. Weights between items are solved for anew.
 """
 
 import numpy as np
@@ -10,6 +10,7 @@ from gpukit import device as devices
 from gpukit.device import cpu
 from gpukit.factorization.implicit import mix, start
 from gpukit.factorization.implicit.blend import blended
+from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.online import all_rows, merge, update_log
@@ -57,13 +58,24 @@ def update_clicks(model, clicks, options, progress):
             orders = order_ratings(clicks, device)
         plan = of_model(model, len(clicks))
         with clock("training"):
-            learn = both if plan.mixed else solved if plan.solver == "ials" else walked
+            least_squares = solved if plan.solver == "ials" else weighted_alone
+            learn = both if plan.mixed else walked if plan.solver == "sampled" else least_squares
             prepared = PreparedClicks(model, clicks, device, orders)
             state, count = learn(model._state, prepared, plan, (fresh, moving), options)
+            state = add_item_weights(state, clicks, plan)
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
     entry = update_log.new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
     model.set_fitted(state, stored.download(), start.SCALE, *ids)
+
+
+def weighted_alone(state, prepared, plan, which, asked):
+    """Return (the State of a model of item weights alone, number of clicks read); arguments as `solved`."""
+    users, items = prepared.clicks.shape
+    sides = (np.zeros((users, 1), np.float32), np.zeros((users, start.KEPT), np.float32))
+    sides += (np.zeros((items, 1), np.float32), np.zeros((items, start.KEPT), np.float32))
+    grown = start.State(*sides, np.zeros((items, 2, 0), np.float32), np.zeros((items, 0), np.int32))
+    return start.ranked_for_strangers(grown, prepared.counts[1], plan.popular), len(prepared.clicks)
 
 
 def both(state, prepared, plan, which, asked):

@@ -37,6 +37,9 @@ def check_state(state, shape, sizes, what="state"):
     for name, wanted in zip(state._fields, shapes):
         trust.check_array(f"{what}.{name}", getattr(state, name), np.float32, wanted)
         trust.check_finite(f"{what}.{name}", getattr(state, name), LARGEST)
+    if state.item_weights.size:
+        trust.check_array(f"{what}.item_weights", state.item_weights, np.float32, (items, items))
+        trust.check_finite(f"{what}.item_weights", state.item_weights, LARGEST)
     trust.check_array(f"{what}.neighbors", state.neighbors, np.int32, (items, k))
     trust.check_range(f"{what}.neighbors", state.neighbors, 0, items)
 

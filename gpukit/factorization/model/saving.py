@@ -12,13 +12,13 @@ from gpukit.factorization.arrays import History, Scale
 from gpukit.factorization.choose.chosen import check_told, kept_choice
 from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
-from gpukit.factorization.model.state import State
+from gpukit.factorization.model.state import State, from_upper_halves, upper_halves
 from gpukit.factorization.objective import FEEDBACK
 from gpukit.factorization.online import update_log
 from gpukit.io import trust
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
-BEFORE, SEEN = "before", "seen"
+BEFORE, SEEN, WEIGHTS = "before", "seen", f"{STATE}.item_weights"
 FACTS = {
     "history": list,
     "timings": dict,
@@ -196,6 +196,8 @@ def packed(model):
     """Return (facts, arrays) of a fitted model."""
     facts = {name: getattr(model, f"{name}_") for name in FACTS if hasattr(model, f"{name}_")}
     arrays = persist.spread(STATE, model._state) | persist.spread(HISTORY, model._rated)
+    if model._state.item_weights.size:
+        arrays[WEIGHTS] = upper_halves(model._state.item_weights)
     ids = {"user_ids": model.user_ids_, "item_ids": model.item_ids_}
     if hasattr(model, "_head"):
         arrays |= persist.spread(HEAD, model._head)
@@ -214,6 +216,9 @@ def unpack(model, facts, arrays):
     if len(standard) != len(Scale._fields):
         raise DataError(f"'standard' in its header has {len(standard)} numbers, not {len(Scale._fields)}.")
     scale, state, rated = Scale(*standard), arrays.gathered(State, STATE), arrays.gathered(History, HISTORY)
+    if WEIGHTS in arrays:
+        trust.check_array(WEIGHTS, state.item_weights, np.uint16, (None, None))
+        state = state._replace(item_weights=from_upper_halves(state.item_weights))
     ids = {name: arrays[name] for name in ("user_ids", "item_ids")}
     for name, column in ids.items():
         trust.check_ids(name, column)

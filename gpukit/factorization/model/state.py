@@ -13,6 +13,7 @@ from gpukit.random import key
 from gpukit.scheduler import by_block
 from gpukit.streams import Keyed
 
+NO_WEIGHTS = np.empty((0, 0), np.float32)
 KEPT = 3  # bias, sum of squared errors, baseline bias
 
 
@@ -21,6 +22,8 @@ class State(NamedTuple):
 
     user_factors U (M, F), user_extras (M, 3): b_i, s_i, baseline b_i; item_factors V (N, F), item_extras (N, 3)
     likewise; influence (N, 2, K): w and c of Eq. (1); neighbors (N, K) int32 item rows. K is 0 without neighbourhoods.
+    item_weights (N, N) float32, or (0, 0): a user's score of item j also has the sum of the weights (i, j) over the
+    user's items i (solvers/ease). Only the upper half of their bits is used, as files keep no more.
     """
 
     user_factors: np.ndarray
@@ -29,6 +32,7 @@ class State(NamedTuple):
     item_extras: np.ndarray
     influence: np.ndarray
     neighbors: np.ndarray
+    item_weights: np.ndarray = NO_WEIGHTS
 
 
 @by_block(lambda out: out.shape[0])
@@ -41,6 +45,22 @@ def start_factors(start, stop, seed_key, out):
     for row in range(start, stop):
         for f in range(n):
             out[row, f] = first_factor(seed_key, np.uint64(row * n + f))
+
+
+def round_weights(weights):
+    """Return weights float32 rounded to the upper half of their bits (bfloat16)."""
+    bits = weights.view(np.uint32)
+    return ((bits + np.uint32(0x8000)) & np.uint32(0xFFFF0000)).view(np.float32)
+
+
+def upper_halves(weights):
+    """Return the upper halves (uint16) of rounded weights."""
+    return (weights.view(np.uint32) >> np.uint32(16)).astype(np.uint16)
+
+
+def from_upper_halves(halves):
+    """Return the weights of `upper_halves`."""
+    return (halves.astype(np.uint32) << np.uint32(16)).view(np.float32)
 
 
 class Beginning(NamedTuple):

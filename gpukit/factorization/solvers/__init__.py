@@ -3,8 +3,8 @@
 sgd      the papers' CUSGD++ and CULSH-MF        hogwild   batch-Hogwild, as in cuMF_SGD
 als      alternating least squares, as in cuALS
 
-For clicks: ials, alternating least squares over all pairs (squared loss); sampled, gradient steps over clicks and
-sampled negatives (cross-entropy and bpr losses).
+For clicks: ials, alternating least squares over all pairs (squared loss); ease, weights between items by least squares;
+sampled, gradient steps over clicks and sampled negatives (cross-entropy and bpr losses).
 
 Each solver's `training.py` has arrange(task), which prepares whatever does not need the parameters, and
 begin(session, task, arranged). begin returns an object whose epoch(number) makes one pass over the ratings and
@@ -18,7 +18,11 @@ import importlib
 from typing import NamedTuple
 
 SOLVERS = ("sgd", "hogwild", "als")
-LOSSES_OF = {"ials": ("squared",), "sampled": ("cross-entropy", "bpr")}  # solvers of clicks; the default loss first
+LOSSES_OF = {  # solvers of clicks; the default loss first
+    "ials": ("squared",),
+    "ease": ("squared",),
+    "sampled": ("cross-entropy", "bpr"),
+}
 
 
 class Whole:

@@ -40,6 +40,8 @@ IALS = {
     "unobserved_weight": 0.3,
     "exponent": 1.0,
 }
+# ease. lambda of MovieLens 1M at a million clicks; the best value grows with the root of the number of clicks.
+EASE_DECAY, EASE_GROWTH = 500.0, 0.5
 
 
 def decades(n_ratings):
@@ -145,10 +147,17 @@ def als_usual(kind, n_ratings):
     return {"epochs": ALS_EPOCHS, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
 
 
+def ease_usual(kind, n_ratings):
+    """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings clicks; there are no epochs."""
+    regularization = float(f"{EASE_DECAY * 10 ** (EASE_GROWTH * decades(n_ratings)):.2g}")
+    return {"epochs": 0, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
+
+
 USUAL = {
     "sgd": sgd_usual,
     "sampled": sampled_usual,
     "als": als_usual,
     "hogwild": lambda kind, n_ratings: dict(HOGWILD),
     "ials": lambda kind, n_ratings: dict(IALS),
+    "ease": ease_usual,
 }

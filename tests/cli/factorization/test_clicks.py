@@ -114,7 +114,7 @@ def test_clicks_are_held_out(verb, files):
 def test_json(verb, files):
     report = json.loads(verb("train-lshmf", files / "clicks.csv", "--json", *QUICK).out)
     assert report["feedback"] == "implicit" and report["chosen"]["unobserved_weight"] == 0.3
-    assert {"popularity", "item kNN", "LSHMF"} == {row["predictor"] for row in report["results"]}
+    assert {"popularity", "item kNN", "EASE", "LSHMF"} == {row["predictor"] for row in report["results"]}
 
 
 def test_ratings_from_a_threshold_on(verb, files):

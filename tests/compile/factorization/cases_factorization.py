@@ -12,6 +12,7 @@ from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query
 from gpukit.factorization.kernels import codes, scores
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.shared import kernels as shared
+from gpukit.factorization.solvers.ease.kernels import add_weights
 from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd.formulas import Rates
@@ -36,6 +37,7 @@ SCORES = (
     "int64, float32[::1], boolean, uint32[:, ::1]",
 )
 TABLES = "int32[::1]", HISTORY, RATED_BY
+ADD_WEIGHTS = "int32[::1]", HISTORY, "float32[:, ::1], uint32[:, ::1]"
 CODES = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1], uint8[:, ::1]"
 LOOKED_UP = HISTORY, QUERY, "int32[:, ::1], uint32[:, ::1]"
 TAKEN = "float32[:, ::1], int32[::1], float32[:, ::1], float32[:, ::1]"
@@ -221,6 +223,7 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     LARGEST,
     Case("factorization.score_rows", scores.score_rows, SCORES, registers=80),
     Case("factorization.fill_tables", scores.fill_tables, TABLES, registers=40),
+    Case("factorization.add_weights", add_weights, ADD_WEIGHTS, registers=56),
     Case("factorization.neighbor_codes", codes.neighbor_codes, CODES, registers=56),
     Case("factorization.look_up_codes", codes.look_up_codes, LOOKED_UP, registers=56),
     Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),

@@ -45,7 +45,7 @@ def later(model, test):
 @pytest.mark.slow
 def test_a_model_is_judged_by_what_recommend_gives(model, halves):
     found, clicks = model.evaluate_lists(halves[1], K), later(model, halves[1])
-    assert [one.predictor for one in found.judged] == ["LSHMF", "popularity", "item kNN"]
+    assert [one.predictor for one in found.judged] == ["LSHMF", "popularity", "item kNN", "EASE"]
     assert found.users.tolist() == sorted(clicks)
     for k in K:
         for user, ids in zip(found.users.tolist(), model.recommend(found.users, k)[0].tolist()):
@@ -171,7 +171,7 @@ def test_new_users_are_judged_by_what_is_given(model, halves):
         expected = naive.list_metrics(lists[users == user][0].tolist(), set(there), 5)
         assert {name: values[place] for name, values in found.judged[0].values[5].items()} == pytest.approx(expected)
     assert found.left_out.unknown_users == found.left_out.known == 0
-    assert [one.predictor for one in found.judged[1:]] == ["popularity", "item kNN"]
+    assert [one.predictor for one in found.judged[1:]] == ["popularity", "item kNN", "EASE"]
 
 
 def test_what_is_given_of_new_users(halves):

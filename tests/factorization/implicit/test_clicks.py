@@ -130,7 +130,7 @@ def test_data_that_do_not_fit():
         make(solver="ials").fit(ratings)
     with pytest.raises(ParameterError, match="learns ratings, and these are clicks"):
         make(solver="sgd").fit(train)
-    with pytest.raises(ParameterError, match="'auto', 'sgd', 'ials', 'sampled'"):
+    with pytest.raises(ParameterError, match="'auto', 'sgd', 'ials', 'ease', 'sampled'"):
         make(LSHMF, solver="als").fit(ratings)
 
 

@@ -256,3 +256,43 @@ def test_every_candidate_is_reported():
     choosing.add_factors(contest, choosing.search_settings(contest, plan()))
     assert len(contest.rows) == len(contest.evaluators[0].asked)
     assert all(row["users"] == len(USERS) for row in contest.rows)
+
+
+def weighted(worth, monkeypatch, size=0.5):
+    """Return the chosen settings for prescribed scores, if item weights may be added; size: of their scores."""
+    monkeypatch.setattr(choosing, "without_factors", lambda state: state)
+    monkeypatch.setattr(choosing.mix, "deviation", lambda state: 1.0)
+    contest = contest_of(lambda one: 0.1 * (one.popular < 1) + worth(one))
+    contest.clicks.items = np.array([0, 0, 1, 1])
+    contest.evaluators[0].deviation_of_weights = lambda decay: size
+    base = plan(n_factors=64)
+    return choosing.choose_addition(contest, base, base._replace(n_factors=256), 0, 70.0).candidate
+
+
+def test_item_weights_are_added_unless_they_are_worse(monkeypatch):
+    """Of two shares the one with the higher mean; the size of an addition is relative to that of the scores."""
+    for size in (0.5, 2.0):
+        added = weighted(lambda one: 0.01 * one.ease * (one.solver == "ials"), monkeypatch, size)
+        assert added.ease == choosing.round_digits(choosing.WEIGHTED[-1] / size)
+        assert (added.solver, added.ease_decay, added.n_factors) == ("ials", 70.0, 256)
+    assert weighted(lambda one: -LUCKY * (0 < one.ease < 0.6), monkeypatch).ease > 0
+    assert weighted(lambda one: -0.01 * (one.ease > 0), monkeypatch).ease == 0.0
+    kept = weighted(lambda one: 0.1 * (0 < one.popular < 1) + 0.1 * (0 < one.ease < 0.6), monkeypatch)
+    assert kept.popular > 0 and kept.ease == 0.5
+
+
+def test_item_weights_alone_only_if_they_are_better(monkeypatch):
+    alone = weighted(lambda one: 0.01 * (one.solver == "ease"), monkeypatch)
+    assert (alone.solver, alone.ease, alone.epochs, alone.n_factors) == ("ease", 1.0, 0, 1)
+    assert alone.regularization == 70.0 and alone.ease_decay == alone.popular == 0.0
+    assert choosing.final_settings(alone, plan(epochs=12), False).epochs == 0
+    assert weighted(lambda one: LUCKY * (one.solver == "ease"), monkeypatch).solver == "ials"
+
+
+def test_regularization_of_item_weights_for_all_clicks():
+    ridge = type("Ridge", (), {"at": staticmethod(lambda n_clicks: float(n_clicks))})
+    assert choosing.with_ridge(plan(ease=0.0), None, 5, 50).ease_decay == 0.0
+    added = choosing.with_ridge(plan(ease=0.3, ease_decay=1.0), ridge, 5, 50)
+    assert added.ease_decay == 50.0 and added.ease == choosing.round_digits(0.3 * 10**choosing.GROWTH)
+    alone = choosing.with_ridge(plan(ease=1.0, solver="ease"), ridge, 5, 50)
+    assert (alone.regularization, alone.ease) == (50.0, 1.0)

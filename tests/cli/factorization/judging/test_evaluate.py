@@ -65,7 +65,7 @@ def test_lists(verb, data):
     for k in (5, 10):
         for got, row in zip(found["lists"]["results"][str(k)], report.rows(k)):
             assert {**got, "predictor": ""} == pytest.approx({**row, "predictor": ""})
-    assert [row["predictor"] for row in found["lists"]["results"]["5"]][1:] == ["popularity", "item kNN"]
+    assert [row["predictor"] for row in found["lists"]["results"]["5"]][1:] == ["popularity", "item kNN", "EASE"]
     shown = verb("evaluate", data / "one", data / "test.csv", "--lists")
     assert "all items ranked, k = 10" in shown.out and "Best by NDCG@10: " in shown.err and "item kNN" in shown.out
 

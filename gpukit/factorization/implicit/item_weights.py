@@ -1,0 +1,120 @@
+"""Weights between items (solvers/ease): their part of a State, and the choice of their regularization."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.device import require_host
+from gpukit.factorization.model.state import round_weights
+from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers.ease import weights
+from gpukit.factorization.solvers.rates import EASE_GROWTH
+from gpukit.model_selection.budget import TRAININGS
+
+STEP = 3.0  # factor of a step of the search
+MOST_STEPS = 4
+MOST_TRIALS = 6  # of a search, about
+
+
+def matrix_of(clicks):
+    """Return Ratings as a scipy.sparse.csr_array of ones (M, N)."""
+    from scipy.sparse import csr_array
+
+    indptr, items, _ = clicks.csr()
+    return csr_array((np.ones(len(items), np.float32), items, indptr), clicks.shape)
+
+
+def solve(clicks, decay):
+    """Return weights (N, N) float32 between the items of Ratings; decay: regularization."""
+    n_items = clicks.shape[1]
+    require_host(weights.memory_of(n_items), f"Solving for the weights between {n_items:,} items")
+    return weights.solve_weights(matrix_of(clicks), decay)
+
+
+def with_share(state, solved, share):
+    """Return the State with a share of weights (N, N) in its score."""
+    return state._replace(item_weights=solved * np.float32(share))
+
+
+def add_item_weights(state, clicks, plan):
+    """Return the State with the item weights of settings.Settings, if it has any; clicks: Ratings to learn."""
+    if not plan.ease:
+        return state
+    solved = solve(clicks, plan.item_decay)
+    solved *= np.float32(plan.ease)
+    return state._replace(item_weights=round_weights(solved))
+
+
+class Ridge(NamedTuple):
+    """Regularization of item weights that was chosen: its Trial, and the number of training clicks of that."""
+
+    trial: object
+    count: int
+
+    def at(self, n_clicks):
+        """Return the regularization for n_clicks."""
+        return float(f"{self.trial.candidate.regularization * (n_clicks / self.count) ** EASE_GROWTH:.2g}")
+
+
+def choose_ridge(contests, plan):
+    """Return the Ridge of the first Contest whose search costs at most a training; None if none does.
+
+    contests: the largest samples first; plan: settings.Settings.
+    """
+    for contest in contests:
+        search = RidgeSearch(contest, plan)
+        if MOST_TRIALS * search.work <= contest.budget.limit / TRAININGS:
+            return Ridge(search.run(), len(contest.clicks))
+    return None
+
+
+class RidgeSearch:
+    """Search for the regularization of item weights on the held-out clicks of a Contest.
+
+    contest: choosing.Contest; trials whose draws have the same users are averaged. plan: settings.Settings.
+    """
+
+    def __init__(self, contest, plan):
+        self.contest, self.plan, self.trials = contest, plan, {}
+        self.matrices = [matrix_of(evaluator.prepared.clicks) for evaluator in contest.evaluators]
+
+    @property
+    def best(self):
+        """The Trial with the highest mean."""
+        return max(self.trials.values(), key=lambda trial: trial.mean)
+
+    @property
+    def work(self):
+        """Work of a trial, in multiplications of training."""
+        return sum(weights.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
+
+    def run(self):
+        """Return the best Trial of steps by STEP while the mean rises, and of one between the best and a neighbour.
+
+        The search ends with the Budget.
+        """
+        self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
+        for factor in (1.0 / STEP, STEP):
+            for _ in range(MOST_STEPS):
+                if self.contest.budget.is_spent:
+                    return self.best
+                start = self.best.candidate.regularization
+                if self.measure(start * factor) is not self.best:
+                    break
+        best, tried = self.best.candidate.regularization, sorted(self.trials)
+        place = tried.index(best)
+        neighbors = tried[max(0, place - 1) : place] + tried[place + 1 : place + 2]
+        self.measure((best * max(neighbors, key=lambda decay: self.trials[decay].mean)) ** 0.5)
+        return self.best
+
+    def measure(self, decay):
+        """Return the Trial of a regularization."""
+        decay = float(f"{decay:.2g}")
+        if decay not in self.trials:
+            measures = []
+            for evaluator, matrix in zip(self.contest.evaluators, self.matrices):
+                measures.append(evaluator.measure_scores(weights.solve_scores(matrix, evaluator.users, decay)))
+            self.contest.budget.spend(self.work)
+            plan = self.plan._replace(solver="ease", loss="squared", regularization=decay, ease=1.0)
+            self.trials[decay] = self.contest.report(plan, np.mean(measures, axis=0), [], "ease")
+        return self.trials[decay]

@@ -1,0 +1,62 @@
+"""EASE as a baseline of lists: its default regularization, on the CPU."""
+
+import numpy as np
+
+from gpukit.device import available_memory
+from gpukit.evaluation.lists.baselines import Popularity
+from gpukit.evaluation.lists.clicks import Clicks
+from gpukit.factorization.solvers import usual
+from gpukit.factorization.solvers.ease import weights
+
+MOST_WORK = 4e9  # of the solution, in multiplications of training: about 8,000 items
+TILE = 1 << 22  # scores at once
+
+
+class Ease(Popularity):
+    """Recommend the items with the highest positive scores of EASE; others by popularity."""
+
+    name = "EASE"
+
+    def __init__(self, learned, n_items, known=None):
+        """Arguments as Popularity."""
+        super().__init__(learned, n_items, known)
+        decay = usual("ease", "adaptive", len(learned.items))["regularization"]
+        self.weights = weights.solve_weights(matrix_of(learned, n_items), decay)
+        self.clicked = matrix_of(self.known, n_items)
+
+    @staticmethod
+    def is_affordable(learned: Clicks, n_items):
+        """Return True if the solution takes a few seconds and half of the main memory at most."""
+        work = weights.work_of((len(learned.indptr) - 1, n_items), len(learned.items))
+        return work <= MOST_WORK and 2 * weights.memory_of(n_items) <= available_memory()
+
+    def pair_scores(self, rows, items):
+        """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""
+        out, step = np.empty(items.shape, np.float32), max(1, TILE // self.n_items)
+        for first in range(0, len(rows), step):
+            tile = slice(first, first + step)
+            out[tile] = np.take_along_axis(self.clicked[rows[tile]] @ self.weights, items[tile], 1)
+        return out
+
+    def best(self, rows, n):
+        """Return the items (b, n) int32 with the best positive scores, -1 after the last."""
+        lists, step = np.empty((len(rows), n), np.int32), max(1, TILE // self.n_items)
+        for first in range(0, len(rows), step):
+            tile = slice(first, first + step)
+            mine = self.clicked[rows[tile]]
+            scores = mine @ self.weights
+            scores[np.repeat(np.arange(len(scores)), np.diff(mine.indptr)), mine.indices] = -np.inf
+            best = np.argpartition(-scores, n - 1, axis=1)[:, :n]
+            values = np.take_along_axis(scores, best, 1)
+            order = np.argsort(-values, axis=1, kind="stable")
+            best, values = (np.take_along_axis(part, order, 1) for part in (best, values))
+            lists[tile] = np.where(values > 0, best, -1)
+        return lists
+
+
+def matrix_of(clicks, n_items):
+    """Return Clicks as a scipy.sparse.csr_array of ones (M, N)."""
+    from scipy.sparse import csr_array
+
+    ones = np.ones(len(clicks.items), np.float32)
+    return csr_array((ones, clicks.items, clicks.indptr), (len(clicks.indptr) - 1, n_items))

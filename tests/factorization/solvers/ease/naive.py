@@ -1,0 +1,24 @@
+"""Oracle of EASE: one ridge regression per item on all other items, float64, plain loops."""
+
+import numpy as np
+
+
+def weights(X, ridge):
+    """Return B (N, N): column j minimizes |x_j - X b|^2 + ridge |b|^2 with b_j = 0 (Steck 2019, Eq. 3)."""
+    X = np.asarray(X, float)
+    n_items = X.shape[1]
+    B = np.zeros((n_items, n_items))
+    for j in range(n_items):
+        others = [i for i in range(n_items) if i != j]
+        A = np.array([[sum(X[:, i] * X[:, k]) + ridge * (i == k) for k in others] for i in others])
+        B[others, j] = np.linalg.solve(A, np.array([sum(X[:, i] * X[:, j]) for i in others]))
+    return B
+
+
+def scores(X, B, user):
+    """Return the scores (N,) of a user: the sum of the rows of B of the clicked items."""
+    out = np.zeros(len(B))
+    for i in range(len(B)):
+        if X[user, i]:
+            out += B[i]
+    return out
