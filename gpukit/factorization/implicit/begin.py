@@ -109,7 +109,7 @@ def prepare(estimator, clicks, held_out, device, checked, progress, resume_from,
             with clock("training"):
                 second_course = second(prepared, estimator, plan, progress, resumed.second if resumed else None)
                 state = mix.joined(state, second_course.trained(solved, checkpoints, progress), plan.mixed)
-        state = add_item_weights(state, clicks, plan)
+        state = add_item_weights(state, clicks, plan, device)
         return start.with_popularity(state, prepared.counts[1], plan.popular)
 
     return runs.Run(session, training, plan, clock, start.SCALE, *first, clicks, None, device, choice, complete)

@@ -110,7 +110,7 @@ class Evaluator:
     def item_weights(self, decay):
         """Return the weights (N, N) float32 between items for a regularization; the last ones are kept."""
         if decay not in self.weights:
-            self.weights = {decay: solve(self.prepared.clicks, decay)}
+            self.weights = {decay: solve(self.prepared.clicks, decay, self.prepared.device)}
         return self.weights[decay]
 
     def deviation_of_weights(self, decay):

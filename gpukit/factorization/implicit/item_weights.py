@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.device import require_host
 from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
-from gpukit.factorization.solvers.ease import weights
+from gpukit.factorization.solvers.ease import gpu, weights
 from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.budget import TRAININGS
 
@@ -24,11 +24,15 @@ def matrix_of(clicks):
     return csr_array((np.ones(len(items), np.float32), items, indptr), clicks.shape)
 
 
-def solve(clicks, decay):
-    """Return weights (N, N) float32 between the items of Ratings; decay: regularization."""
-    n_items = clicks.shape[1]
-    require_host(weights.memory_of(n_items), f"Solving for the weights between {n_items:,} items")
-    return weights.solve_weights(matrix_of(clicks), decay)
+def solve(clicks, decay, device):
+    """Return weights (N, N) float32 between the items of Ratings; decay: regularization; device: a Device."""
+    n_items, matrix, solved = clicks.shape[1], matrix_of(clicks), None
+    if device.is_cuda:
+        solved = gpu.solve_weights(matrix, decay, device)
+    if solved is None:
+        require_host(weights.memory_of(n_items), f"Solving for the weights between {n_items:,} items")
+        solved = weights.solve_weights(matrix, decay)
+    return solved
 
 
 def with_share(state, solved, share):
@@ -36,11 +40,11 @@ def with_share(state, solved, share):
     return state._replace(item_weights=solved * np.float32(share))
 
 
-def add_item_weights(state, clicks, plan):
+def add_item_weights(state, clicks, plan, device):
     """Return the State with the item weights of settings.Settings, if it has any; clicks: Ratings to learn."""
     if not plan.ease:
         return state
-    solved = solve(clicks, plan.item_decay)
+    solved = solve(clicks, plan.item_decay, device)
     solved *= np.float32(plan.ease)
     return state._replace(item_weights=round_weights(solved))
 

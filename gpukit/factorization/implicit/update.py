@@ -62,7 +62,7 @@ def update_clicks(model, clicks, options, progress):
             learn = both if plan.mixed else walked if plan.solver == "sampled" else least_squares
             prepared = PreparedClicks(model, clicks, device, orders)
             state, count = learn(model._state, prepared, plan, (fresh, moving), options)
-            state = add_item_weights(state, clicks, plan)
+            state = add_item_weights(state, clicks, plan, device)
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
     entry = update_log.new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]

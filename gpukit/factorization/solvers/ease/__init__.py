@@ -7,6 +7,7 @@ that the user has clicked, so a new user needs no training.
 
 weights.py     B, and scores without B, by the inverse of the smaller side
 baseline.py    EASE as a baseline of lists, with its default regularization
+gpu.py         B by cuBLAS and cuSOLVER
 training.py    the interface of a solver: there are no epochs
 kernels.py     the sums of a user's rows of B, added to scores, with their twin in twins.py
 scores.py      the same sums for single pairs, for either device
