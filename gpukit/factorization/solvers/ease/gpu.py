@@ -57,7 +57,5 @@ def gram_of(X, cupy):
         dense.fill(0)
         dense[lines, items[starts[0] : starts[-1]]] = 1
         handle = device.get_cublas_handle()
-        cublas.gemmEx(
-            handle, cublas.CUBLAS_OP_N, cublas.CUBLAS_OP_T, *shape, scale, *half, *half, scale, *single, *rule
-        )
+        cublas.gemmEx(handle, *transposed, *shape, scale, *half, *half, scale, *single, *rule)
     return gram
