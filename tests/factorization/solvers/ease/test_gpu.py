@@ -18,7 +18,7 @@ def clicks(shape, count, seed=0):
     return csr_array((np.ones(count, np.float32), np.divmod(cells, shape[1])), shape)
 
 
-@pytest.mark.parametrize("shape, count", [((1, 1), 1), ((40, 7), 90), ((7, 40), 90), ((120, 40), 1500)])
+@pytest.mark.parametrize("shape, count", [((1, 2), 2), ((40, 7), 90), ((7, 40), 90), ((120, 40), 1500)])
 @pytest.mark.parametrize("block", [1 << 28, 1 << 10])
 def test_weights_are_those_of_the_definition(monkeypatch, shape, count, block):
     monkeypatch.setattr(gpu, "BLOCK", block)
