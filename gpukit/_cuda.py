@@ -19,7 +19,7 @@ __all__ = [
     "device",
     "intrinsic",
     "kernel",
-    "kernel_maker",
+    "factory",
     "overload",
     "targets",
     "types",
@@ -68,7 +68,7 @@ def kernel(function=None, **options):
     return made
 
 
-def kernel_maker(function):
+def factory(function):
     """Cache a function of constants that returns a kernel, or a tuple of kernels, and name them by the call."""
 
     @functools.cache
@@ -82,7 +82,7 @@ def kernel_maker(function):
 
 
 def name_of_call(maker, constants, index=None):
-    """Return the call of a kernel_maker as text, with an index if it returns several kernels.
+    """Return the call of a factory as text, with an index if it returns several kernels.
 
     constants: numbers, booleans and types of numpy.
     """

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel, kernel_maker
+from gpukit._cuda import cuda, factory, kernel
 from gpukit.factorization.solvers.sgd import formulas
 from gpukit.primitives.rows import load_scalars, partial_dot
 from gpukit.primitives.warp import group_max, group_sum
@@ -10,7 +10,7 @@ from gpukit.primitives.warp import group_max, group_sum
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 
 
-@kernel_maker
+@factory
 def make_paper_epoch(lanes, factors):
     """Return paper_epoch for `lanes` threads a rating with `factors` factors each; the paper has 32 lanes."""
 

@@ -7,7 +7,7 @@ more                 a block: quicksort (quicksort.py), the stack of open pieces
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.sorting.formulas import LAST
 from gpukit.sorting.quicksort import UNREAD, other_buffer, partition, pick_pivot, push, sort_piece
 from gpukit.sorting.warp_sort import ENTRIES, I32, U32, U64, make_entry, place_of, slot_of, sort_warp
@@ -37,7 +37,7 @@ def sort_small(values, begin, size, lanes, key, place, keys, places, order, pack
             order[U64(begin + U64(i))] = I32(places[slot_of(U32(first + i))])
 
 
-@kernel_maker
+@factory
 def make_argsort(packed, block_size):
     """argsort_segments for float32 keys (packed) or float64 keys, in blocks of block_size threads, a multiple of 32."""
     capacity, warps = block_size * ENTRIES, block_size // 32

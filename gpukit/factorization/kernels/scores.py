@@ -6,7 +6,7 @@ without a rating by any of them costs one look-up for all 32.
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels.influence import Near, lane_of, load_extra, load_words, terms_of_item, unpack
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
@@ -162,7 +162,7 @@ def place_of(done, group, count):
     return min(place, U64(U64(count) - U64(1))), place < U64(count)
 
 
-@kernel_maker
+@factory
 def make_predict_pairs(lanes, factors, near, half):
     """Return predict_pairs for `lanes` threads a pair.
 

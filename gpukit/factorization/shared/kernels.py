@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel, kernel_maker
+from gpukit._cuda import cuda, factory, kernel
 from gpukit.factorization.model.layout import EXTRA, SQUARES
 from gpukit.factorization.solvers.sgd.formulas import change_weight
 from gpukit.primitives.block import block_sum
@@ -27,7 +27,7 @@ def key_blocks(starts, others, where, blocks, rows, keys):
             keys[U64(where[U64(t)])] = U64(I64(blocks[U64(others[U64(t)])]) * I64(rows) + row)
 
 
-@kernel_maker
+@factory
 def make_take_changes(half):
     """Return take_changes for factors in float16 (half, two in each float32) or float32."""
 
@@ -60,7 +60,7 @@ def make_take_changes(half):
     return take_changes
 
 
-@kernel_maker
+@factory
 def make_add_changes(half, vector):
     """Return add_changes for rows as in make_take_changes; vector: additions in quads (compute capability 9.0)."""
 

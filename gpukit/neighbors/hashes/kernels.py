@@ -7,7 +7,7 @@ another's.
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.neighbors.formulas import bit_length, full_add
 from gpukit.neighbors.hashes.formulas import (
     ALL_BITS,
@@ -110,7 +110,7 @@ def add_slots(partials, totals, first, last, place, total):
     return whole_weight
 
 
-@kernel_maker
+@factory
 def make_hash_columns(block_size, slices):
     """Return hash_columns for blocks of block_size threads and sums of `slices` bits."""
 
@@ -154,7 +154,7 @@ def make_hash_columns(block_size, slices):
     return hash_columns
 
 
-@kernel_maker
+@factory
 def make_join_chunks(block_size, slices):
     """Return join_chunks for blocks of block_size threads and sums of `slices` bits."""
 
@@ -182,7 +182,7 @@ def make_join_chunks(block_size, slices):
     return join_chunks
 
 
-@kernel_maker
+@factory
 def make_add_chunks(block_size, slices):
     """Return add_chunks for blocks of block_size threads and sums of `slices` bits."""
 

@@ -7,7 +7,7 @@ is written side by side.
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.primitives.group.formulas import digit, first_of_row
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
@@ -117,7 +117,7 @@ def scan_digits(counts, totals):
         totals[row] = carried
 
 
-@kernel_maker
+@factory
 def make_scatter_digits(paired):
     """scatter_digits for keys alone, or (paired) for keys that each take a number with them."""
     spare = TILE if paired else 1

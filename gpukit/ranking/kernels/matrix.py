@@ -5,7 +5,7 @@ twins/matrix.py has them for the CPU.
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel, kernel_maker
+from gpukit._cuda import cuda, factory, kernel
 from gpukit.primitives.warp import group_sum
 from gpukit.primitives.wide import leave_policy
 from gpukit.ranking.kernels.rows import THREADS, add_row, clear, flush, row_dot, stage_vector
@@ -15,7 +15,7 @@ I32 = np.int32
 U32 = np.uint32
 
 
-@kernel_maker
+@factory
 def make_document_scores(lanes, quads):
     """Return document_scores for `lanes` threads per row with `quads` groups of four numbers each."""
     room = lanes * 4 * quads
@@ -48,7 +48,7 @@ def make_document_scores(lanes, quads):
     return document_scores
 
 
-@kernel_maker
+@factory
 def make_transposed_product(lanes, quads):
     """Return transposed_product for `lanes` threads per row with `quads` groups of four numbers each."""
     width = 4 * quads
@@ -140,7 +140,7 @@ def pad_rows(X, out):
             out[row, column] = 0
 
 
-@kernel_maker
+@factory
 def make_add_rows(width, height):
     """Return add_rows for blocks of (width, height) threads, height a power of two; tall blocks for many rows."""
     half = height // 2

@@ -7,7 +7,7 @@ the query's u, prefix sums and z are in shared memory (the last three in a works
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.primitives.block import block_prefix, block_sum
 from gpukit.primitives.warp import group_sum
 from gpukit.primitives.wide import keep_policy, leave_policy
@@ -122,7 +122,7 @@ def _held_pair_sums(margin, size, weight, slots, held, space, sums, z, parts):
     return share
 
 
-@kernel_maker
+@factory
 def make_pair_product(lanes, quads, slots, capacity, exact):
     """Return pair_product for `lanes` threads per row, `quads` groups of four each, and slots + 1 children per node.
 
@@ -204,7 +204,7 @@ def make_pair_product(lanes, quads, slots, capacity, exact):
     return pair_product
 
 
-@kernel_maker
+@factory
 def make_pair_sums(capacity):
     """Return pair_sums for queries of at most `capacity` documents; 0: of any length, through the workspace."""
     size_of_space = 3 * capacity + 1

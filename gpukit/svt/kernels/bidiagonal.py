@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.primitives.warp import group_max, group_sum
 from gpukit.svt.formulas import ONE, ZERO, binary_scale, reflection
 
@@ -163,7 +163,7 @@ def renew(B, pitch, k, q, group, groups, lane, lanes, count, w, v, w1, v1, facto
                     s[e] += first * r[e]
 
 
-@kernel_maker
+@factory
 def make_bidiagonalize(real, lanes, count, pitch, warps, shared):
     """Return bidiagonalize for slices of type real.
 

@@ -6,7 +6,7 @@ B (q, p) is a slice or its transpose, whichever is tall. Order: bidiagonalize, c
 import numpy as np
 
 import gpukit.primitives.roots_cuda  # noqa: F401  (inverse_root becomes one instruction)
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.primitives.warp import group_sum
 from gpukit.svt import formulas
 from gpukit.svt.formulas import ZERO, tolerances, weight
@@ -16,7 +16,7 @@ FULL = U32(0xFFFFFFFF)
 BLOCK = 256  # threads of multiply
 
 
-@kernel_maker
+@factory
 def make_chase(real, threads):
     """Return chase for numbers of type real, in blocks of `threads`."""
     share = real(tolerances(np.dtype(real).itemsize)[0])
@@ -107,7 +107,7 @@ def turn_twice(Q, turns, at, then, lo, hi, end, lane):
                 Q[place] = value
 
 
-@kernel_maker
+@factory
 def make_rotate(real):
     """Return rotate for numbers of type real."""
 
@@ -147,7 +147,7 @@ def make_rotate(real):
     return rotate
 
 
-@kernel_maker
+@factory
 def make_arrange(real):
     """Return arrange for numbers of type real."""
     share = real(tolerances(np.dtype(real).itemsize)[1])
@@ -219,7 +219,7 @@ def fetch_vectors(V, seats, begin, count, p, vectors, threads):
         vectors[U32(U32(t * U32(p + U32(1))) + j)] = V[U32(seats[U32(begin + t)]), j]
 
 
-@kernel_maker
+@factory
 def make_multiply(real, rows_own, own, step):
     """Return multiply for numbers of type real.
 

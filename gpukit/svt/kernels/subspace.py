@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, kernel, kernel_maker
+from gpukit._cuda import cuda, factory, kernel
 
 U32 = np.uint32
 
@@ -14,7 +14,7 @@ def threads_for(k):
     return 64 if k <= 16 else 128 if k <= 48 else 256
 
 
-@kernel_maker
+@factory
 def make_whiten(real):
     """Return whiten for numbers of type real."""
     eps = real(np.finfo(real).eps)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels.influence import lane_of, load_extra
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.prepare.formulas import half_width
@@ -41,7 +41,7 @@ def _sample(samples, t):
     return U32(samples.major[U64(t)]), U32(samples.minor[U64(t)]), samples.values[U64(t)]
 
 
-@kernel_maker
+@factory
 def make_hogwild_epoch(lanes, factors, vector):
     """Return hogwild_epoch for `lanes` threads per rating, each with `factors` factors (a multiple of 4).
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.model.layout import EXTRA
 from gpukit.factorization.solvers.ials.descent_kernels import THREADS
 from gpukit.factorization.solvers.ials.formulas import rows_of_block
@@ -18,7 +18,7 @@ from gpukit.primitives.wide import pick4
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 
 
-@kernel_maker
+@factory
 def make_errors_of_pieces(lanes, count):
     """Return errors_of_pieces for rows of lanes x count factors, with a group of lanes for each click."""
     groups = OF_PIECE // lanes
@@ -98,7 +98,7 @@ def _load(owners, first, rows, width, table, own):
         own[U32(at)] = table[U64(owners[o, 0]), U32(U32(at) - U32(r * U32(width)))]
 
 
-@kernel_maker
+@factory
 def make_targets_of_block(width, size, quads, tile_rows):
     """Return targets_of_block for `size` of `width` factors; quads, tile_rows: see squares.plan.Shape of `size`."""
     rows, across = rows_of_block(width), min(size, THREADS)

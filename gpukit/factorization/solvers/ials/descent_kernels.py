@@ -6,7 +6,7 @@ clicks is small compared with it, so three steps are about as close as eight wit
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.solvers.ials.formulas import rows_of_block
 from gpukit.factorization.solvers.squares.formulas import F32, ZERO, quotient
 from gpukit.primitives.warp import group_sum
@@ -120,7 +120,7 @@ def _turn(row, at, width, own, out, ways, rests, begins):
         rests[row] = rest
 
 
-@kernel_maker
+@factory
 def make_descent(width):
     """Return (begin_descent, descend) for rows of `width` factors, including padding."""
     tile = Tile(width)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.solvers.ials.descent_kernels import THREADS, Tile, multiply
 from gpukit.factorization.solvers.ials.formulas import STAGED
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
@@ -47,7 +47,7 @@ def _finish(i, j, first, count, weights, target, tile):
             tile[TILE * (target % TILE) + b] = ONE if U32(U32(TILE) * j + U32(b)) < count else ZERO
 
 
-@kernel_maker
+@factory
 def make_grams_of_few(quads, tile_rows, tiles, threads):
     """Return grams_of_few for a squares.plan.Shape of up to 4 quads clicks; threads: its `whole`."""
     slots, pitch = TILE * tile_rows, TILE * tile_rows + 4
@@ -101,7 +101,7 @@ def _combine(line, minor, decay, spectrum, found, table, at, own):
         own[U32(at + U32(f))] = F32(total / F32(spectrum[U32(f)] + decay))
 
 
-@kernel_maker
+@factory
 def make_turns(width):
     """Return (turn_rows, rows_of_few) for rows of `width` factors, including padding."""
     tile = Tile(width)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.solvers.squares.formulas import F32, ZERO
 from gpukit.primitives.rows import partial_dot
 from gpukit.primitives.warp import group_sum
@@ -28,7 +28,7 @@ def _coefficient(weights, t, inside, dot, goal):
     return F32(weights[min(t, U64(weights.size - 1))] * F32(dot - goal)) if inside else ZERO
 
 
-@kernel_maker
+@factory
 def make_products_of_pieces(lanes, count):
     """Return products_of_pieces for rows of lanes x count factors (layout.Layout), with a group of lanes for each
     click."""

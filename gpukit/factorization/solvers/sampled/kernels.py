@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels.influence import UNRATED, Near, lane_of, load_extra, set_scales, terms
 from gpukit.factorization.model.layout import BIAS, NO_NEIGHBOR, SQUARES
 from gpukit.factorization.solvers.sampled.formulas import NOBODY, TRIES, drawn, error_of, examples_of
@@ -189,7 +189,7 @@ def _learn_around(parameters, row, error, squares, rates, me, held, around):
     add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
 
 
-@kernel_maker
+@factory
 def make_sampled_epoch(lanes, factors, near, vector):
     """Return sampled_epoch for `lanes` threads per example, each with `factors` factors and `near` neighbours.
 

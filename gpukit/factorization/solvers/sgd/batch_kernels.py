@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels.influence import (
     Near,
     load_extra,
@@ -153,7 +153,7 @@ def _study(batch, rating, slot, own, extra, rates, seen, me, held, around):
             _learn_influence(own, Error(error, explicit, implicit, ONE), rates, me, held, around)
 
 
-@kernel_maker
+@factory
 def make_walk_major(lanes, factors, near, warps):
     """Return walk_major for teams of `warps` warps and `lanes` threads per rating.
 
@@ -255,7 +255,7 @@ def _study_found(found, own, rates, me, held):
         learn(own, error, rates, me, held)
 
 
-@kernel_maker
+@factory
 def make_walk_minor(lanes, factors, warps):
     """Return walk_minor for teams of `warps` warps, `lanes` threads per rating, each with `factors` factors.
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels.influence import (
     Near,
     lane_of,
@@ -234,7 +234,7 @@ def end(parameters, row, change, me, held, around):
         add_difference(parameters.influence, row, size, me, me.near, around.c, held.c_before)
 
 
-@kernel_maker
+@factory
 def make_sgd_epoch(lanes, factors, near, half, vector):
     """Return sgd_epoch for `lanes` threads per rating, each with `factors` factors and `near` neighbours.
 
@@ -297,7 +297,7 @@ def make_sgd_epoch(lanes, factors, near, half, vector):
     return sgd_epoch
 
 
-@kernel_maker
+@factory
 def make_grow_rows(lanes, factors, half, vector):
     """Return grow_rows for `lanes` threads per rating with `factors` factors; half, vector: see make_sgd_epoch."""
 

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, inverse_pivot, weight_at
 from gpukit.factorization.solvers.squares.plan import TILE, registers_of
@@ -140,7 +140,7 @@ def _show(tile, i, panel, at, tile_rows):
         put4(panel, place, tile[32 + c], tile[40 + c], tile[48 + c], tile[56 + c])
 
 
-@kernel_maker
+@factory
 def make_solve_by_cholesky(quads, tile_rows, tiles, threads):
     """Return solve_by_cholesky for a plan.Shape of at most plan.DIRECT_TILES tiles per side; threads: its `whole`."""
     size, square, bias = TILE * tile_rows, SQUARE, 4 * quads

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO, quotient, weight_at
 from gpukit.factorization.solvers.squares.plan import TILE
@@ -172,7 +172,7 @@ def _store(sizes, table, row, at_bias, x):
         table[row, at_bias] = x[sizes.bias]
 
 
-@kernel_maker
+@factory
 def make_solve_by_gradients(quads, tile_rows, tiles):
     """Return solve_by_gradients for a plan.Shape."""
     bias, size, each = 4 * quads, TILE * tile_rows, TILE

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.model.layout import BIAS, EXTRA
 from gpukit.factorization.solvers.squares.formulas import F32, ONE, ZERO
 from gpukit.factorization.solvers.squares.plan import TILE
@@ -43,7 +43,7 @@ def _stage(first, count, batch, shape, stage):
         stage[U32(row + place_of(U32(bias + U32(1)), tile_rows))] = root * F32(value - other)
 
 
-@kernel_maker
+@factory
 def make_gram_of_pieces(quads, tile_rows, tiles, threads, slices, groups, staged):
     """Return gram_of_pieces for a plan.Shape."""
     pitch = TILE * tile_rows + 4

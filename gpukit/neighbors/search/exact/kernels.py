@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit._cuda import cuda, device, kernel, kernel_maker
+from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.neighbors.formulas import NOBODY
 from gpukit.neighbors.search.exact.formulas import cosine_key, packing, pair_key, wide
 from gpukit.primitives.search import lower_bound
@@ -158,7 +158,7 @@ def list_items(count, totals, query, row, view, sums, starts, begins, entries, s
             entries[begins[U64(row)] + I64(first + before)] = U64(U64(key) << U64(32)) | U64(item)
 
 
-@kernel_maker
+@factory
 def make_list_pairs(block_size, per_thread, ratings):
     """Return list_pairs for blocks of block_size threads (a multiple of 32) and tiles of block_size * per_thread items.
 
