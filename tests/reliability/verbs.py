@@ -37,6 +37,7 @@ CASES = {
     "ranksvm --scores": Case("s.txt", (*RANK, "--test", "{in}/d.txt", "--scores", "{out}")),
     "ranksvm --plot": Case("p.svg", (*RANK, "--plot", "{out}")),
     "rank --output": Case("s.txt", ("rank", "{in}/rank.gpukit", "{in}/d.txt", "--output", "{out}")),
+    "rank --per-query": Case("q.csv", ("rank", "{in}/rank.gpukit", "{in}/d.txt", "--per-query", "{out}")),
     "impute --output": Case("o.npz", (*IMPUTE, "--output", "{out}")),
     "impute --plot": Case("p.png", (*IMPUTE, "--plot", "{out}")),
     "impute --save-model": Case("m.gpukit", (*IMPUTE, "--save-model", "{out}")),

@@ -64,7 +64,7 @@ def test_choices(name, parameter, values):
 def test_tables_have_the_same_names():
     """Names that are both in a Literal and in a table of what they stand for."""
     assert objective.ALL_SOLVERS == ("auto", *SOLVERS, *LOSSES_OF)
-    assert objective.LOSSES == ("auto", *sum(LOSSES_OF.values(), ()))
+    assert objective.LOSSES == ("auto", *dict.fromkeys(sum(LOSSES_OF.values(), ())))
     assert get_args(Scale) == ("auto", *scaling.KINDS)
     assert set(METHODS) == set(methods.BY_NAME)
     for module, function in ((ratings_synth, ratings_synth.synth_ratings), (letor_synth, letor_synth.synth_letor)):

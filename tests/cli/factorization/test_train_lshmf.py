@@ -270,6 +270,8 @@ def test_cuda_without_a_gpu(refused, ratings_file, monkeypatch):
 def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
     monkeypatch.setattr("gpukit.device.place.gpu_count", lambda: 1)
     monkeypatch.setattr("gpukit.device.place.gpu", lambda index: Device("cuda", index, "Small GPU", (9, 0)))
+    monkeypatch.setattr("gpukit.cli.factorization.train_lshmf.capability_of", lambda device: (9, 0))
+    monkeypatch.setattr("gpukit.compilation.helpers.begin", lambda *jobs, **rules: 0)
     monkeypatch.setattr("gpukit.device.memory.free_memory", lambda device: 3 << 20)
     model = tmp_path / "m"
     result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", model, "--quiet", "--neighbors", 5)
