@@ -57,7 +57,7 @@ def choose_settings(inputs, settings, weights, group, team, choose=True, validat
     explicit C. weights, group, team: as in run.Run; all ranks get the choice of rank 0. validation: path.ValidationSet
     or None; metric: path.RankingMetric.
     """
-    scales = SCALES if settings.scale == "auto" else (settings.scale,)
+    scales = list_scales(settings)
     simplest = settings._replace(C=1.0 if settings.C == "auto" else settings.C, scale=scales[0])
     if not choose or settings.C != "auto" or isinstance(inputs.X, Resident):
         return simplest
@@ -72,6 +72,13 @@ def choose_settings(inputs, settings, weights, group, team, choose=True, validat
     if choice is None:
         return simplest
     return simplest._replace(C=choice.facts["C"], scale=choice.facts["scale"], chosen=choice)
+
+
+def list_scales(settings):
+    """Return the candidates for the scale, the simplest first."""
+    if settings.scale != "auto":
+        return (settings.scale,)
+    return SCALES if settings.features == "linear" else ("deviation",)
 
 
 def choose_validation(validation, eval_sets, metric):
@@ -109,7 +116,9 @@ def choose_on_folds(inputs, settings, scales, weights, group, metric):
     sample = draw_sample(inputs, weights, group)
     if sample is None:
         return None
-    is_narrow = sample.X.shape[1] <= len(sample.y)  # else eigenvectors cost more than the steps they save
+    is_narrow = (
+        sample.X.shape[1] <= len(sample.y) or settings.features != "linear"
+    )  # else eigenvectors cost more than the steps they save
     settings = settings._replace(solver="auto", device="cpu", precondition=settings.precondition and is_narrow)
     trials, finalists, paths, budget = {}, [], dict.fromkeys(scales), Budget(WORK)
     for train, held_out in split_folds(sample):
