@@ -52,7 +52,7 @@ def build(ask):
 
 def device_of(ask):
     """Return the device: the CPU for features that are not linear."""
-    return ask.device if ask.features == "linear" else "cpu"
+    return ask.device if ask.features in ("linear", "auto") else "cpu"
 
 
 def run(ask, job, stages, team):

@@ -177,7 +177,8 @@ def settings(one):
 
 def named(trial):
     """Describe C and scale of a trial."""
-    return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}"
+    kind = trial.get("features", "linear")  # missing in files of earlier versions
+    return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}{'' if kind == 'linear' else f', {kind} features'}"
 
 
 def rows_by_part(one):

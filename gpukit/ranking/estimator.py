@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
 
 Scale = Literal["auto", "none", "minmax", "deviation", "query"]
-Features = Literal["linear", "thresholds", "fourier"]
+Features = Literal["auto", "linear", "thresholds", "fourier"]
 
 
 class Settings(NamedTuple):
@@ -67,9 +67,10 @@ class RankSVM(Estimator):
     precondition : bool
         True: conjugate gradients with the covariance within queries (up to 1024 features). False, or more features:
         with its diagonal.
-    features : {'linear', 'thresholds', 'fourier'}
+    features : {'linear', 'thresholds', 'fourier', 'auto'}
         'thresholds': also indicators of eight quantiles of each feature. 'fourier': also random Fourier features
-        (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns.
+        (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
+        and 'linear' with an explicit C or a requested GPU.
 
     Attributes
     ----------
@@ -96,8 +97,8 @@ class RankSVM(Estimator):
     timings_ : dict
         Seconds: choose, prepare, precondition, training, compiling.
     chosen_, trials_
-        If C was 'auto': C, scale, the metric's name, its held-out value for them and for C = 1, the gain of the best
-        trial and its standard error; and a dict per trial.
+        If C was 'auto': features, scale, C, the metric's name, its held-out value for them and for C = 1, the gain of
+        the best trial and its standard error; and a dict per trial.
     evals_result_ : dict
         {"validation_0": {metric: value}, ...} of eval_set.
     path_, metric_

@@ -227,6 +227,15 @@ def test_a_path_of_c(kind):
     assert model.path_[0]["validation"]["pa"] == pytest.approx(alone.score(other.X, other.y, other.qid))
 
 
+def test_indicators_that_are_constant_within_all_queries_are_dropped():
+    """The feature varies in the first query alone, below all of its thresholds."""
+    X, offsets = np.repeat(np.arange(9.0), 9)[:, None], np.arange(0, 82, 9)
+    X[:9, 0] = -np.arange(9)
+    assert feature_map.fit_thresholds(X, offsets).values.tolist() == []
+    X[9, 0] = 1.5  # in the second query, whose other documents are at the threshold 1
+    assert feature_map.fit_thresholds(X, offsets).values.tolist() == [1.0]
+
+
 def test_linear_models_have_no_map():
     at = awkward((20, 25))
     read = inputs.read(at.X, at.y, at.qid, None)

@@ -194,6 +194,19 @@ def test_features_beyond_a_line(verb, letor_folder, tmp_path, features):
     assert f"C = 0.01, {features} features\n" in verb("ranksvm", *words, *CPU).out
 
 
+def test_chosen_features_are_reported(verb, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.zeros(400), np.repeat(np.arange(40), 10), rng.normal(size=(400, 2))])
+    rows[:, 0] = np.digitize(-np.abs(rows[:, 2]), [-1.0, -0.5, -0.2])
+    np.savetxt(tmp_path / "t.csv", rows, delimiter=",", header="label,qid,a,b", comments="")
+    result = verb("ranksvm", tmp_path / "t.csv", "--features", "auto", *CPU)
+    kind = as_json(verb, tmp_path / "t.csv", "--features", "auto")["folds"][0]["feature_map"]
+    assert kind != "linear" and f"features to deviation 1, {kind} features (on 40 held-out queries" in result.err, (
+        result
+    )
+    assert "with C = 1, features as they are; the best of" in result.err
+
+
 def test_labels_of_a_total_order_have_no_ndcg(verb, tmp_path):
     train = tmp_path / "train.txt"
     train.write_text("".join(f"{place} qid:1 1:{place % 7} 2:{place}\n" for place in range(60)))
