@@ -37,6 +37,7 @@ SCALES = ("none", "deviation")  # candidates for the scale "auto"
 FEATURES = ("linear", "thresholds", "fourier")  # candidates for the features "auto"
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 WORK = 2e7  # Budget for the evaluation of all candidates: stored features times passes over them
+MOST_STEPS = 100  # of a value of C with a feature map, Newton and CG, after which no larger one is tried
 MAP_WORK = 2e8  # the same for the candidates of a feature map, in expanded features
 TRIAL = {"eps": 1e-2, "max_iter": 50, "loose": True}  # settings of all trainings
 
@@ -214,17 +215,19 @@ def try_paths(inputs, weights, group, settings, paths, validation, budget):
 def try_path(trained, values, validation, budget):
     """Return [Trial] of values of C on a run.Run, each trained from the weights of the previous one.
 
-    None: a path, which ends after the best value. Without a map, 1 comes first. With one, large C take many steps: if
-    the budget is spent, the path also ends after a value that is not better for certain.
+    None: a path, which ends after the best value. Without a map, 1 comes first. With one, large C take many steps: the
+    path also ends after MOST_STEPS, or if the budget is spent and a value is not better for certain.
     """
-    trials, w, first = [], None, 0 if trained.map else 1
+    trials, w, steps, first = [], None, 0, 0 if trained.map else 1
     for C in make_path(trained.session)[1 - first :] if values is None else values:
         is_flat = trained.map and len(trials) > 1 and not trials[-1].is_better(best_of(trials[:-1]))
-        if values is None and (has_passed_best(trials[first:]) or (is_flat and budget.is_spent)):
+        is_costly = trained.map and steps > MOST_STEPS or is_flat and budget.is_spent
+        if values is None and (has_passed_best(trials[first:]) or is_costly):
             break
         result = trained.train(C, w)
         w = result.w
-        budget.spend(sum(trained.steps(result).values()) * stored_values(trained.problem.X))
+        steps = sum(trained.steps(result).values())
+        budget.spend(steps * stored_values(trained.problem.X))
         scores, weights = validation.evaluate_queries(w)
         candidate = Candidate(trained.settings.features, trained.settings.scale, C)
         trials.append(Trial(candidate, scores, candidate._asdict(), weights))

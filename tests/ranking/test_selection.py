@@ -350,13 +350,17 @@ def test_a_search_ends_where_it_is_behind():
 
 def test_a_costly_path_ends_where_it_is_flat():
     """Budget(0) is spent after the first value; the third is not better than the second."""
-    values, steps = {0: 1.0, 1: 2.0, 2: 2.0, 3: 3.0}, lambda result: {"newton": 1, "cg": 1}
+    values, steps = {0: 1.0, 1: 2.0, 2: 2.0, 3: 3.0}, lambda result: {"newton": 1, "cg": cg[result.w]}
     run = SimpleNamespace(
         session=None, settings=SimpleNamespace(features="fourier", scale="none"), steps=steps, map=True
     )
     run.problem, run.train = SimpleNamespace(X=np.zeros((3, 2))), lambda C, w: SimpleNamespace(w=C)
     held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(9, values[w]), np.ones(9)))
-    for limit, expected in ((0, [0, 1, 2]), (1e6, [0, 1, 2, 3])):
+    for limit, cg, expected in (  # noqa: B007
+        (0, [1, 1, 1, 1], [0, 1, 2]),
+        (1e6, [1, 1, 1, 1], [0, 1, 2, 3]),
+        (1e6, [1, 100, 1, 1], [0, 1]),
+    ):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(selection, "make_path", lambda session: [1.0, 0, 1, 2, 3])
             tried = selection.try_path(run, None, held_out, Budget(limit))
