@@ -45,6 +45,14 @@ NAMING = options.Naming({"eps": "--eps"})
     help="Features as they are, to 0..1 by the training set's ranges, to deviation 1 within its queries, or to "
     "0..1 in each query; auto: chosen with C, none where C is named or --c-grid chooses it.",
 )
+@click.option(
+    "--features",
+    type=click.Choice(["auto", "linear", "thresholds", "fourier"]),
+    default="linear",
+    show_default=True,
+    help="Scores that are linear in the features, or also in indicators of their quantiles, or in random Fourier "
+    "features; the last two on the CPU. auto: chosen with C.",
+)
 @options.null
 @click.option(
     "--eps",

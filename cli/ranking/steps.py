@@ -47,7 +47,12 @@ def build(ask):
     """Return the unfitted estimator of the options."""
     from gpukit.ranking import RankSVM
 
-    return RankSVM(C=ask.c, solver=ask.solver, eps=ask.eps, scale=ask.scale, device=ask.device)
+    return RankSVM(C=ask.c, solver=ask.solver, eps=ask.eps, scale=ask.scale, device=ask.device, features=ask.features)
+
+
+def device_of(ask):
+    """Return the device: the CPU for features that are not linear."""
+    return ask.device if ask.features in ("linear", "auto") else "cpu"
 
 
 def run(ask, job, stages, team):
@@ -59,7 +64,7 @@ def run(ask, job, stages, team):
     with report.warnings_told(silent) as of_reading:
         parts = load(ask, job)
     stages.done("reading")
-    capability = choose_device(ask.solver, ask.device, stored_values(parts["train"].X)).capability
+    capability = choose_device(ask.solver, device_of(ask), stored_values(parts["train"].X)).capability
     report.compile_ahead(ask, team, "documents", capability=capability)
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts

@@ -131,7 +131,10 @@ def title(ask, done):
         ", ".join(dict.fromkeys(getattr(one.model, name) for one in done)) for name in ("device_", "solver_")
     )
     C = f"C = {given(ask, done)}" if ask.grid is None else f"C of {len(ask.grid)} by {ask.metric} on the validation set"
-    yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}"
+    maps = "".join(
+        f", {kind} features" for kind in dict.fromkeys(map_of(one.model) for one in done) if kind != "linear"
+    )
+    yield f"RankSVM on {devices}, solver {solvers}, eps {ask.eps:g}, {C}{maps}"
     if len(done) > 1:
         whole = "" if ask.grid is None else "; Newton, CG, sec: for all C together"
         yield f"Test sets of {len(done)} folds, NDCG: {ask.ndcg}{whole}"
@@ -141,6 +144,11 @@ def title(ask, done):
         f"{chosen}{steps['newton']} Newton and {steps['cg']} CG steps, {done[0].seconds:.3f} s of training, "
         f"NDCG: {ask.ndcg}"
     )
+
+
+def map_of(model):
+    """Return the name of the feature map of a model."""
+    return getattr(model.feature_map_, "kind", "linear")
 
 
 def given(ask, done):
@@ -169,7 +177,8 @@ def settings(one):
 
 def named(trial):
     """Describe C and scale of a trial."""
-    return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}"
+    kind = trial.get("features", "linear")  # missing in files of earlier versions
+    return f"C = {spelled(trial['C'])}, {SCALED[trial['scale']]}{'' if kind == 'linear' else f', {kind} features'}"
 
 
 def rows_by_part(one):
@@ -274,6 +283,7 @@ def fold_result(one):
         "solver": model.solver_,
         "C": model.C_,
         "scale": model.scaling_.kind,
+        "feature_map": map_of(model),
         "chosen": getattr(model, "chosen_", None),
         "trials": getattr(model, "trials_", None),
         **one.steps,

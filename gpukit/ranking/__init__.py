@@ -1,4 +1,4 @@
-"""Linear RankSVM with L2 loss over all preference pairs, without a list of the pairs.
+"""RankSVM with L2 loss over all preference pairs, without a list of the pairs; linear, or with a feature map.
 
 Paper: Jin and Lin, "Efficient Parallel Algorithms for Linear RankSVM on GPU", NPC 2014,
 doi:10.1007/978-3-662-44917-2_16: the objective is Eq. (1), gradient and Hessian-vector product Eqs. (6)-(8), TRON
@@ -8,6 +8,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
 
     estimator.py   RankSVM                                   inputs.py, scaling.py   input validation; scaling
     run.py         a training set on its device, for any C   serve.py, saving.py     scores and ranks; model files
+    feature_map.py nonlinear functions of the features, by blocks of documents
     problem.py     queries, level tree, weights              level_tree.py           the level tree
     arrays.py      named tuples of arrays for kernels and twins
     pair_sums.py   a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py

@@ -3,7 +3,8 @@
 import numpy as np
 
 from gpukit.ranking.arrays import Csr
-from gpukit.ranking.scaling import scatter, sparse_gram, sparse_gram_diagonal
+from gpukit.ranking.feature_map import Expanded
+from gpukit.ranking.scaling import inverse, scatter, sparse_gram, sparse_gram_diagonal
 from gpukit.ranking.solvers.counting import dcm, ost
 from gpukit.ranking.twins.gram import pair_pulls, query_means, weighted_gram
 from gpukit.ranking.twins.level_tree import search_plane, start_planes
@@ -51,7 +52,9 @@ def total(array):
 
 
 def matrix(X):
-    """Return the Matrix of X, dense or sparse."""
+    """Return the Matrix of X, dense, sparse or a feature_map.Expanded."""
+    if isinstance(X, Expanded):
+        return Blocks(X)
     return Sparse(X) if hasattr(X, "indptr") else Dense(X)
 
 
@@ -114,23 +117,11 @@ class Dense:
         return scatter(self.X, offsets, pulls, np.ones(self.X.shape[1]))
 
 
-class Sparse:
-    """Products with a sparse X, stored by rows and by columns."""
+class TwoPasses:
+    """Products of a matrix that computes X v for all documents before X'z."""
 
-    def __init__(self, X):
-        self.host = X.tocsr()
-        self.X, self.T = rows_of(self.host), rows_of(X.T.tocsr())
-        self.u, self.z = np.empty(X.shape[0]), np.zeros(X.shape[0])  # z stays 0 for documents without pairs
-
-    def scores(self, v, out):
-        """out = X v."""
-        csr_product(self.X, v, out)
-
-    def transposed(self, z):
-        """Return X'z (n,)."""
-        out = np.empty(len(self.T.indptr) - 1)
-        csr_product(self.T, z, out)
-        return out
+    def __init__(self, documents):
+        self.u, self.z = np.empty(documents), np.zeros(documents)  # z stays 0 for documents without pairs
 
     def product(self, over, partners, room):
         """See steps.Matrix."""
@@ -143,6 +134,25 @@ class Sparse:
 
         return product
 
+
+class Sparse(TwoPasses):
+    """Products with a sparse X, stored by rows and by columns."""
+
+    def __init__(self, X):
+        super().__init__(X.shape[0])
+        self.host = X.tocsr()
+        self.X, self.T = rows_of(self.host), rows_of(X.T.tocsr())
+
+    def scores(self, v, out):
+        """out = X v."""
+        csr_product(self.X, v, out)
+
+    def transposed(self, z):
+        """Return X'z (n,)."""
+        out = np.empty(len(self.T.indptr) - 1)
+        csr_product(self.T, z, out)
+        return out
+
     def gram(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram."""
         return sparse_gram(self.host, offsets, query, pulls)
@@ -150,6 +160,60 @@ class Sparse:
     def gram_diagonal(self, offsets, query, pulls):
         """See pair_sums.PairSums.gram_diagonal."""
         return sparse_gram_diagonal(self.host, offsets, pulls)
+
+
+class Blocks(TwoPasses):
+    """Products with a feature_map.Expanded, by blocks of documents."""
+
+    def __init__(self, X):
+        super().__init__(X.shape[0])
+        self.X, self.slices = X, [rows for run in X.runs for rows in run]
+
+    def scores(self, v, out):
+        """out = X v."""
+
+        def fill(rows):
+            out[rows] = self.X.block(rows) @ v
+
+        self.X.each(fill, self.slices)
+
+    def transposed(self, z):
+        """Return X'z (n,)."""
+        return np.sum(self.X.each(lambda rows: z[rows] @ self.X.block(rows), self.slices), axis=0)
+
+    def gram(self, offsets, query, pulls):
+        """See pair_sums.PairSums.gram."""
+        return self._centred(query, pulls, lambda left, right: left.T @ right)
+
+    def gram_diagonal(self, offsets, query, pulls):
+        """See pair_sums.PairSums.gram_diagonal."""
+        products = self._centred(query, pulls, lambda left, right: np.einsum("ij,ij->j", left, right))
+        return np.maximum(products, 0.0)
+
+    def _centred(self, query, pulls, multiply):
+        """Return the sum of multiply(pulls times X, X) for X less the weighted means of the queries.
+
+        Features are shifted by those of the query's first document, so that a constant gives exactly 0.
+        """
+
+        def add(share):
+            return sum(products(run) for run in share)
+
+        def products(run):
+            total, sums, weight, first = 0.0, 0.0, 0.0, None
+            for rows in run:
+                starts, local = np.unique(query[rows], return_index=True, return_inverse=True)[1:]
+                block = self.X.block(rows)
+                first = block[starts] if first is None else first
+                block = block - first[local]
+                weighted = block * pulls[rows, None]
+                total = total + multiply(weighted, block)
+                sums = sums + np.add.reduceat(weighted, starts)
+                weight = weight + np.add.reduceat(pulls[rows], starts)
+            return total - multiply(sums * inverse(weight)[:, None], sums)
+
+        runs = self.X.runs
+        return sum(self.X.each(add, [runs[first::SHARES] for first in range(min(SHARES, len(runs)))]))
 
 
 def rows_of(X):

@@ -17,12 +17,14 @@ if TYPE_CHECKING:
 
     from gpukit.evaluation.ranking import NdcgKind, Ties
     from gpukit.parallel import Team
+    from gpukit.ranking.feature_map import Fourier, Thresholds
     from gpukit.ranking.path import RankingMetric
     from gpukit.ranking.scaling import Scaling
     from gpukit.ranking.solvers.choose import Solver
     from gpukit.typing import ArrayLike, DeviceLike, DocumentsLike, Float64, Ids, Int32, Int64, Path, Progress
 
 Scale = Literal["auto", "none", "minmax", "deviation", "query"]
+Features = Literal["auto", "linear", "thresholds", "fourier"]
 
 
 class Settings(NamedTuple):
@@ -35,6 +37,7 @@ class Settings(NamedTuple):
     scale: str
     device: object
     precondition: bool
+    features: str
     chosen: object = None  # selection.Choice if C was "auto"
     loose: bool = False  # for trials, whose minimum is not certified
 
@@ -64,14 +67,20 @@ class RankSVM(Estimator):
     precondition : bool
         True: conjugate gradients with the covariance within queries (up to 1024 features). False, or more features:
         with its diagonal.
+    features : {'linear', 'thresholds', 'fourier', 'auto'}
+        'thresholds': also indicators of eight quantiles of each feature. 'fourier': also random Fourier features
+        (gpukit.ranking.feature_map). Both run on the CPU; a sparse X has at most 4096 columns. 'auto': chosen with C,
+        and 'linear' with an explicit C or a requested GPU.
 
     Attributes
     ----------
     coef_ : (n,) float64
-        Weights of the scaled features. A sparse X of more than 2^20 columns is trained on the columns with entries:
-        coef_ and columns_ (k,) int64 are of these.
+        Weights of the scaled features, then those of the map. A sparse X of more than 2^20 columns is trained on the
+        columns with entries: coef_ and columns_ (k,) int64 are of these.
     C_, solver_, device_, scaling_
         The values in use.
+    feature_map_ : feature_map.Thresholds, feature_map.Fourier or None
+        None if features is 'linear'.
     objective_, gradient_norm_
         f and ||gradient||.
     n_pairs_, n_queries_, n_features_in_, feature_names_in_
@@ -88,8 +97,8 @@ class RankSVM(Estimator):
     timings_ : dict
         Seconds: choose, prepare, precondition, training, compiling.
     chosen_, trials_
-        If C was 'auto': C, scale, the metric's name, its held-out value for them and for C = 1, the gain of the best
-        trial and its standard error; and a dict per trial.
+        If C was 'auto': features, scale, C, the metric's name, its held-out value for them and for C = 1, the gain of
+        the best trial and its standard error; and a dict per trial.
     evals_result_ : dict
         {"validation_0": {metric: value}, ...} of eval_set.
     path_, metric_
@@ -108,6 +117,7 @@ class RankSVM(Estimator):
     solver_: str
     device_: str
     scaling_: Scaling
+    feature_map_: Thresholds | Fourier | None
     objective_: float
     gradient_norm_: float
     n_pairs_: int
@@ -142,6 +152,7 @@ class RankSVM(Estimator):
         scale: Scale = "auto",
         device: DeviceLike = "auto",
         precondition: bool = True,
+        features: Features = "linear",
     ) -> None:
         self.C = C
         self.solver = solver
@@ -150,6 +161,7 @@ class RankSVM(Estimator):
         self.scale = scale
         self.device = device
         self.precondition = precondition
+        self.features = features
 
     def check(self):
         """Return the parameters as Settings; raise ParameterError for an invalid one, before reading data."""
@@ -162,6 +174,7 @@ class RankSVM(Estimator):
             check_choice("scale", self.scale, get_args(Scale)),
             self.device,
             bool(self.precondition),
+            choose.check_features(self.features, self.device, get_args(Features)),
         )
 
     def fit(
@@ -302,7 +315,8 @@ class RankSVM(Estimator):
         self.n_iter_, self.n_cg_ = run.steps(result).values()
         self.n_pairs_, self.n_queries_ = run.n_pairs, run.n_queries
         self.solver_, self.device_, self.scaling_ = run.solver, str(run.device), run.scaling
-        self.n_features_in_, self.timings_ = len(result.w), dict(run.clock.seconds)
+        self.feature_map_ = run.map
+        self.n_features_in_, self.timings_ = run.n_features, dict(run.clock.seconds)
         for name in ("feature_names_in_", "columns_", "path_", "metric_", "chosen_", "trials_", "evals_result_"):
             vars(self).pop(name, None)
         if run.settings.chosen is not None:

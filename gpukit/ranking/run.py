@@ -8,14 +8,14 @@ from gpukit import device as devices
 from gpukit.device.engine import engine
 from gpukit.parallel import ALONE
 from gpukit.parallel.devices import check_distinct_gpus
-from gpukit.ranking import scaling
+from gpukit.ranking import feature_map, scaling
 from gpukit.ranking.inputs import placed, query_weights
 from gpukit.ranking.pair_sums import make_pair_sums
 from gpukit.ranking.problem import make_problem
 from gpukit.ranking.shared import SharedPairSums, own_part
 from gpukit.ranking.solvers.choose import choose_device, choose_solver, stored_values
 from gpukit.ranking.solvers.hard_margins import find_minimum
-from gpukit.ranking.solvers.objective import WIDEST, Objective, Preconditioner, Size
+from gpukit.ranking.solvers.objective import WIDEST, WIDEST_MAP, Objective, Preconditioner, Size
 from gpukit.timing import Clock
 
 FAR = 10.0  # features on a GPU are assumed to be at most this number of deviations from 0
@@ -35,33 +35,42 @@ class Run:
         devices.require_host(VECTORS * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
         self.settings, self.unit_norm, self.team = settings, None, team
         self.clock = Clock({"choose": settings.chosen.seconds} if settings.chosen else {})
-        self.names = inputs.names
+        self.names, self.n_features = inputs.names, count
         stored = stored_values(inputs.X)
-        self.device = choose_device(settings.solver, settings.device, stored)
-        preconditioned = settings.precondition and inputs.X.shape[1] <= WIDEST
+        is_mapped = settings.features != "linear"
+        self.device = choose_device(settings.solver, "cpu" if is_mapped else settings.device, stored)
         check_distinct_gpus(team, self.device)
         with self.stage("prepare"):
             queries = inputs.queries
             stays = settings.scale == "none" and queries.rows is None and team.size == 1
             X = queries.ordered(placed(inputs.X, self.device, stays))
+            X = feature_map.to_dense(X, settings.features, self.names) if is_mapped else X
             on_host = isinstance(X, np.ndarray) or hasattr(X, "indptr")
             self.constant = scaling.constant_features(X, queries.offsets) if on_host else np.zeros(0, np.int64)
             self.scaling = scaling.fit(settings.scale, X, queries.offsets)
+            scaled = self.scaling.apply(X, queries.offsets) if is_mapped else X
+            self.map = feature_map.fit(settings.features, scaled, queries.offsets)
+            n = feature_map.width(self.map, count)
+            preconditioned = settings.precondition and n <= (WIDEST_MAP if is_mapped else WIDEST)
             y, weights = queries.ordered(inputs.y), query_weights(weights, queries, group)
             whole = make_problem(X, y, queries.offsets, weights)
             self.n_pairs, self.n_queries = whole.n_pairs, len(whole.weights)
             self.solver = choose_solver(settings.solver, self.device, whole.tree.planes, preconditioned)
-            self.problem, n = self._scaled(own_part(whole, y, team)), X.shape[1]
+            self.problem = self._scaled(own_part(whole, y, team))
             pairs, largest = whole.weighted_pairs, self._largest(X, on_host)
-            del whole, X  # the unscaled data are not kept
+            del whole, X, scaled  # the unscaled data are not kept
             self.session = self._session(n)
         with self.stage("precondition"):
             self.preconditioner = None if team.rank else self._preconditioner(preconditioned)
             self.size = None if team.rank else self._size(pairs, largest)
 
     def _scaled(self, problem):
-        """A Problem with its features scaled; None stays None."""
-        return problem and problem._replace(X=self.scaling.apply(problem.X, problem.tree.offsets))
+        """A Problem with its features scaled and mapped; None stays None."""
+        if problem is None:
+            return None
+        offsets = problem.tree.offsets
+        X = self.scaling.apply(problem.X, offsets)
+        return problem._replace(X=X if self.map is None else feature_map.Expanded(X, self.map, offsets))
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
@@ -73,12 +82,13 @@ class Run:
         return Size(pairs, largest, spread, self.constant)
 
     def _largest(self, X, on_host):
-        """Return the largest magnitude of each scaled feature, (n,); None if X is on a GPU."""
+        """Return the largest magnitude of each scaled and mapped feature, (n,); None if X is on a GPU."""
         if not on_host or self.scaling.kind == "query":
-            return np.ones(X.shape[1]) if on_host else None
+            return np.ones(feature_map.width(self.map, X.shape[1])) if on_host else None
         low, high = scaling.ranges(X)
         shift, factor = (self.scaling.low, self.scaling.factor) if self.scaling.kind != "none" else (0.0, 1.0)
-        return np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor
+        largest = np.maximum(np.abs(low - shift), np.abs(high - shift)) * factor
+        return np.append(largest, np.ones(feature_map.width(self.map, len(largest)) - len(largest)))
 
     def _session(self, n):
         """Return the session of the problem on this device; for a team, of the rank's part, with n features."""

@@ -6,6 +6,8 @@ from gpukit import persist
 from gpukit.base import check_choice
 from gpukit.errors import DataError
 from gpukit.io import trust
+from gpukit.ranking.feature_map import KINDS as MAPS
+from gpukit.ranking.feature_map import width
 from gpukit.ranking.scaling import FITTED, KINDS, Scaling
 
 NUMBER = int | float
@@ -36,6 +38,9 @@ def packed(model):
     names = getattr(model, "feature_names_in_", None)
     facts = {"kept": kept, "scale": model.scaling_.kind, "feature_names": None if names is None else names.tolist()}
     ranges = {} if model.scaling_.low is None else {"low": model.scaling_.low, "factor": model.scaling_.factor}
+    if model.feature_map_ is not None:
+        facts["features"], facts["n_features"] = model.feature_map_.kind, model.n_features_in_
+        ranges |= {f"map_{name}": array for name, array in model.feature_map_._asdict().items()}
     if hasattr(model, "columns_"):
         facts["n_features"], ranges["columns"] = model.n_features_in_, model.columns_
     return facts, {"coef": model.coef_, **ranges}
@@ -43,11 +48,12 @@ def packed(model):
 
 def unpack(model, facts, arrays):
     """Restore a RankSVM from the results of `packed`; DataError for invalid ones."""
-    size = arrays["coef"].size
+    weights = arrays["coef"].size
+    model.feature_map_, size = _map(facts, arrays, weights)
     kind = check_choice("scale in its header", facts.get("scale"), KINDS)
     names = ("coef", "low", "factor") if kind in FITTED else ("coef",)
     for name in names:
-        trust.check_array(name, arrays[name], np.float64, (size,))
+        trust.check_array(name, arrays[name], np.float64, (weights if name == "coef" else size,))
         trust.check_finite(name, arrays[name])
     kept = _kept(persist.entry_of(facts, "kept", dict))
     columns = _names(persist.entry_of(facts, "feature_names", list | None), size)
@@ -60,6 +66,21 @@ def unpack(model, facts, arrays):
         setattr(model, f"{name}_", value)
     if columns is not None:
         model.feature_names_in_ = columns
+
+
+def _map(facts, arrays, weights):
+    """Return (the validated map of a model with this number of weights or None, its number of features)."""
+    if "features" not in facts:
+        return None, weights
+    kind, size = (
+        check_choice("features in its header", facts["features"], MAPS),
+        persist.entry_of(facts, "n_features", int),
+    )
+    found = MAPS[kind](*(arrays[f"map_{name}"] for name in MAPS[kind]._fields))
+    found.check(size)
+    if size < 1 or width(found, size) != weights:
+        raise DataError(f"it has {weights:,} weights for {size:,} features and {found.extra:,} of their {kind}.")
+    return found, size
 
 
 def _kept(kept):
@@ -98,6 +119,11 @@ def _names(names, size):
 
 def save_text(path, model):
     """Write the weights as text, see RankSVM.save_text. Numbers are read back exactly."""
+    if model.feature_map_ is not None:
+        raise DataError(
+            f"A model with features={model.feature_map_.kind!r} has no text of one weight per feature. Use save(), or "
+            "train with features='linear'."
+        )
     names = getattr(model, "feature_names_in_", None)
     lines = [f"# linear RankSVM of gpukit; C={model.C_!r}; score = sum of weight * feature, higher is better\n"]
     if model.scaling_.kind == "query":

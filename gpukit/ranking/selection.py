@@ -1,4 +1,4 @@
-"""Choice of C and of the scale 'auto' on queries held out of the training set.
+"""Choice of C, and of the scale and features 'auto', on queries held out of the training set.
 
 The candidates are paths of C, with unchanged features and with features of deviation 1. The simplest is C = 1 with
 unchanged features. They are trained on four fifths of the queries and evaluated by the pairs (or another metric) of the
@@ -7,6 +7,9 @@ evaluated on the others, so that choosing costs less than ten trainings on a lar
 better by more than one standard error. All is computed on the CPU, so that the choice is the same on every device.
 
 With a validation set the paths are trained on the whole training set, and the best there is chosen.
+
+Features 'auto' are linear, unless the best candidate with a feature map is better than the linear choice by more than
+one standard error.
 """
 
 import contextlib
@@ -25,13 +28,17 @@ from gpukit.model_selection.trial import Trial, best_of, has_passed_best, list_f
 from gpukit.ranking import run
 from gpukit.ranking.hold_out import draw_sample, split_folds
 from gpukit.ranking.path import RankingMetric, ValidationSet, read_set
+from gpukit.ranking.solvers import choose
 from gpukit.ranking.solvers.choose import stored_values
 from gpukit.timing import work_clock
 
 PAIRS = RankingMetric("pa")
 SCALES = ("none", "deviation")  # candidates for the scale "auto"
+FEATURES = ("linear", "thresholds", "fourier")  # candidates for the features "auto"
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 WORK = 2e7  # Budget for the evaluation of all candidates: stored features times passes over them
+MOST_STEPS = 100  # of a value of C with a feature map, Newton and CG, after which no larger one is tried
+MAP_WORK = 2e8  # the same for the candidates of a feature map, in expanded features
 TRIAL = {"eps": 1e-2, "max_iter": 50, "loose": True}  # settings of all trainings
 
 
@@ -44,34 +51,56 @@ class Choice(NamedTuple):
 
 
 class Candidate(NamedTuple):
-    """A scale of the features, and C."""
+    """Features, their scale, and C."""
 
+    features: str
     scale: str
     C: float
 
 
-def choose_settings(inputs, settings, weights, group, team, choose=True, validation=None, metric=PAIRS):
+class Search(NamedTuple):
+    """Trials of one kind of features: the finalists, which have all held-out units, and all of them."""
+
+    finalists: list
+    trials: list
+
+
+def choose_settings(inputs, settings, weights, group, team, is_open=True, validation=None, metric=PAIRS):
     """Return estimator.Settings with "auto" replaced by choices for inputs.Inputs.
 
-    C is 1 if choose is False, X stays on a GPU, or nothing can be held out; the scale "auto" is then "none", as for an
+    C is 1 if is_open is False, X stays on a GPU, or nothing can be held out; the scale "auto" is then "none", as for an
     explicit C. weights, group, team: as in run.Run; all ranks get the choice of rank 0. validation: path.ValidationSet
     or None; metric: path.RankingMetric.
     """
-    scales = SCALES if settings.scale == "auto" else (settings.scale,)
-    simplest = settings._replace(C=1.0 if settings.C == "auto" else settings.C, scale=scales[0])
-    if not choose or settings.C != "auto" or isinstance(inputs.X, Resident):
+    first = settings._replace(features=list_features(settings)[0])
+    simplest = first._replace(C=1.0 if settings.C == "auto" else settings.C, scale=list_scales(first)[0])
+    if not is_open or settings.C != "auto" or isinstance(inputs.X, Resident):
         return simplest
     choice, begun = None, work_clock()
     if not team.rank:
-        search = simplest._replace(**TRIAL)
+        search = settings._replace(C=1.0, **TRIAL)
         if validation is not None:
-            choice = choose_on_validation(inputs, search, scales, weights, group, validation)
+            choice = choose_on_validation(inputs, search, weights, group, validation)
         else:
-            choice = choose_on_folds(inputs, search, scales, weights, group, metric)
+            choice = choose_on_folds(inputs, search, weights, group, metric)
     choice = broadcast_choice(choice and choice._replace(seconds=work_clock() - begun), team)
     if choice is None:
         return simplest
-    return simplest._replace(C=choice.facts["C"], scale=choice.facts["scale"], chosen=choice)
+    return simplest._replace(**{name: choice.facts[name] for name in Candidate._fields}, chosen=choice)
+
+
+def list_features(settings):
+    """Return the candidates for the features, the simplest first."""
+    if settings.features != "auto":
+        return (settings.features,)
+    return ("linear",) if choose.is_cuda(settings.device) else FEATURES
+
+
+def list_scales(settings):
+    """Return the candidates for the scale, the simplest first."""
+    if settings.scale != "auto":
+        return (settings.scale,)
+    return SCALES if settings.features == "linear" else ("deviation",)
 
 
 def choose_validation(validation, eval_sets, metric):
@@ -96,34 +125,69 @@ def broadcast_choice(choice, team):
     return fields and Choice(*fields)
 
 
-def choose_on_validation(inputs, settings, scales, weights, group, validation):
+def choose_on_validation(inputs, settings, weights, group, validation):
     """Return the Choice of candidates trained on all of inputs.Inputs; None if there are none."""
-    trials = try_paths(inputs, weights, group, settings, dict.fromkeys(scales), validation, Budget(WORK))
+    kinds = list_features(settings)
+    found = [search_once(inputs, settings._replace(features=kind), weights, group, validation) for kind in kinds]
     queries = len(validation.offsets) - 1
-    return make_choice(trials, trials, validation.metric, queries, "validation") if trials else None
+    return make_choice(found, validation.metric, queries, "validation") if found[0].finalists else None
 
 
-def choose_on_folds(inputs, settings, scales, weights, group, metric):
+def search_once(inputs, settings, weights, group, validation):
+    """Return the Search of one kind of features on a validation set."""
+    paths = dict.fromkeys(list_scales(settings))
+    trials = try_paths(inputs, weights, group, settings, paths, validation, make_budget(settings))
+    return Search(trials, trials)
+
+
+def choose_on_folds(inputs, settings, weights, group, metric):
     """Return the Choice of candidates trained on folds of a sample; None if there are none or nothing is held out."""
     check_metric(inputs, metric)
     sample = draw_sample(inputs, weights, group)
     if sample is None:
         return None
-    is_narrow = sample.X.shape[1] <= len(sample.y)  # else eigenvectors cost more than the steps they save
-    settings = settings._replace(solver="auto", device="cpu", precondition=settings.precondition and is_narrow)
-    trials, finalists, paths, budget = {}, [], dict.fromkeys(scales), Budget(WORK)
+    settings, found = settings._replace(solver="auto", device="cpu"), []
+    for kind in list_features(settings):
+        # with more features than documents, eigenvectors cost more than the steps they save
+        full = settings.precondition and (kind != "linear" or sample.X.shape[1] <= len(sample.y))
+        rival = choose_trial(found, "folds") if found else None
+        found.append(search_folds(sample, settings._replace(features=kind, precondition=full), metric, rival))
+        if not found[0].finalists:
+            return None
+    return make_choice(found, metric, len(sample.starts), sample.unit)
+
+
+def search_folds(sample, settings, metric, rival=None):
+    """Return the Search of one kind of features on the folds of a Sample.
+
+    It ends without finalists as soon as the best is not better than the Trial `rival` on the folds so far.
+    """
+    trials, finalists, paths, budget = {}, [], dict.fromkeys(list_scales(settings)), make_budget(settings)
     for train, held_out in split_folds(sample):
         validation = ValidationSet(held_out.inputs, metric, held_out.weights)
         results = try_paths(train.inputs, train.weights, None, settings, paths, validation, budget)
         if not results:
-            return None
+            return Search([], list(trials.values()))
         finalists = [trials[trial.candidate].extend(trial) if trials else trial for trial in results]
         trials |= {trial.candidate: trial for trial in finalists}
+        if rival is not None and is_behind(best_of(finalists), rival):
+            return Search([], list(trials.values()))
         if budget.is_spent:
             finalists = list_finalists(finalists)
         by_scale = groupby((trial.candidate for trial in finalists), attrgetter("scale"))
         paths = {scale: [candidate.C for candidate in candidates] for scale, candidates in by_scale}
-    return make_choice(finalists, trials.values(), metric, len(sample.starts), sample.unit) if finalists else None
+    return Search(finalists, list(trials.values()))
+
+
+def make_budget(settings):
+    """Return the Budget of a Search."""
+    return Budget(WORK if settings.features == "linear" else MAP_WORK)
+
+
+def is_behind(trial, rival):
+    """Return True if a Trial is not better than the first units of another one."""
+    units = len(trial.scores)
+    return trial.mean <= rival._replace(scores=rival.scores[:units], weights=rival.weights[:units]).mean
 
 
 def check_metric(inputs, metric):
@@ -151,17 +215,21 @@ def try_paths(inputs, weights, group, settings, paths, validation, budget):
 def try_path(trained, values, validation, budget):
     """Return [Trial] of values of C on a run.Run, each trained from the weights of the previous one.
 
-    None: 1 and a path, which ends after the best value.
+    None: a path, which ends after the best value. Without a map, 1 comes first. With one, large C take many steps: the
+    path also ends after MOST_STEPS, or if the budget is spent and a value is not better for certain.
     """
-    trials, w = [], None
-    for C in make_path(trained.session) if values is None else values:
-        if values is None and has_passed_best(trials[1:]):
+    trials, w, steps, first = [], None, 0, 0 if trained.map else 1
+    for C in make_path(trained.session)[1 - first :] if values is None else values:
+        is_flat = trained.map and len(trials) > 1 and not trials[-1].is_better(best_of(trials[:-1]))
+        is_costly = trained.map and steps > MOST_STEPS or is_flat and budget.is_spent
+        if values is None and (has_passed_best(trials[first:]) or is_costly):
             break
         result = trained.train(C, w)
         w = result.w
-        budget.spend(sum(trained.steps(result).values()) * stored_values(trained.problem.X))
+        steps = sum(trained.steps(result).values())
+        budget.spend(steps * stored_values(trained.problem.X))
         scores, weights = validation.evaluate_queries(w)
-        candidate = Candidate(trained.settings.scale, C)
+        candidate = Candidate(trained.settings.features, trained.settings.scale, C)
         trials.append(Trial(candidate, scores, candidate._asdict(), weights))
     return trials
 
@@ -178,23 +246,33 @@ def make_path(session):
     return [1.0, *(STEPS / curvature).tolist()] if curvature else []
 
 
-def make_choice(finalists, trials, metric, n_queries, held_out):
-    """Return the Choice between the simplest and the best of finalists; trials: all that are reported.
+def choose_trial(found, held_out):
+    """Return the Trial that is chosen of [Search], the simplest features first.
 
-    On a validation set the best is chosen.
+    On a validation set the best of the first Search is the rival of the others, else the simplest one that is not
+    worse. The others have to be better by more than one standard error.
     """
-    best = best_of(finalists)
-    chosen = best if held_out == "validation" else simplest_of(list_finalists(finalists))
-    gain, error = best.gain(finalists[0])
+    chosen = best_of(found[0].finalists)
+    if held_out != "validation":
+        chosen = simplest_of(list_finalists(found[0].finalists))
+    rivals = [best_of(search.finalists) for search in found[1:] if search.finalists]
+    return best_of([chosen, *(trial for trial in rivals if trial.is_better(chosen))])
+
+
+def make_choice(found, metric, n_queries, held_out):
+    """Return the Choice of [Search], the simplest features first; gain and error are those over the first candidate."""
+    usual, chosen = found[0].finalists[0], choose_trial(found, held_out)
+    best = max((best_of(search.finalists) for search in found if search.finalists), key=lambda trial: trial.mean)
+    gain, error = best.gain(usual)
     facts = {
-        "C": chosen.candidate.C,
-        "scale": chosen.candidate.scale,
+        **chosen.candidate._asdict(),
         "metric": metric.name,
         metric.name: chosen.mean,
-        f"usual_{metric.name}": finalists[0].mean,
+        f"usual_{metric.name}": usual.mean,
         "gain": gain,
         "error": error,
         "queries": n_queries,
         "held_out": held_out,
     }
+    trials = [trial for search in found for trial in search.trials]
     return Choice(facts, [{**trial.row, metric.name: trial.mean} for trial in trials], 0.0)

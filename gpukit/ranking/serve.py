@@ -10,6 +10,7 @@ from gpukit.documents.table import Documents
 from gpukit.documents.tables import places_of, taken
 from gpukit.errors import DataError
 from gpukit.evaluation import ranking
+from gpukit.ranking import cpu, feature_map
 from gpukit.ranking.arrays import Csr
 from gpukit.ranking.inputs import (
     Occurring,
@@ -29,7 +30,7 @@ def predict(model, X, qid=None, group=None):
     """See RankSVM.predict."""
     X, qid = aligned(X=checked(X), qid=qid)
     queries = known_queries(model, X, qid, group)
-    may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_")
+    may_stay = model.scaling_.kind == "none" and not hasattr(model, "columns_") and model.feature_map_ is None
     matrix = of_model(model, *features(X, may_stay))
     if isinstance(matrix, Resident):
         return finite(scores_there(matrix, model.coef_))
@@ -50,8 +51,16 @@ def known_queries(model, X, qid, group):
 
 
 def scores(model, X, offsets):
-    """Return the scaled X times coef_: (l,) float64; DataError for a score that is not finite."""
-    return finite(product(model.scaling_.apply(X, offsets), model.coef_) + model.scaling_.missing(X, model.coef_))
+    """Return the scaled and mapped X times coef_: (l,) float64; DataError for a score that is not finite."""
+    found = product(prepared(model.scaling_, model.feature_map_, X, offsets), model.coef_)
+    return finite(found + (0.0 if model.feature_map_ else model.scaling_.missing(X, model.coef_)))
+
+
+def prepared(scaling, map, X, offsets):
+    """Return X (l, n) scaled; with a map of feature_map, an Expanded."""
+    if map is None:
+        return scaling.apply(X, offsets)
+    return feature_map.Expanded(scaling.apply(feature_map.to_dense(X, map.kind), offsets), map)
 
 
 def finite(scores):
@@ -77,7 +86,9 @@ def scores_there(X, w):
 def product(X, w):
     """Return X w in float64, (l,)."""
     out = np.empty(X.shape[0])
-    if hasattr(X, "indptr"):
+    if isinstance(X, feature_map.Expanded):
+        cpu.matrix(X).scores(w, out)
+    elif hasattr(X, "indptr"):
         csr_product(Csr(X.indptr, X.indices, X.data), w, out)
     else:
         document_scores(X, w, out)

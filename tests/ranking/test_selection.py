@@ -9,6 +9,7 @@ import scipy.sparse
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
 from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.trial import Trial
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
 from gpukit.ranking import RankSVM, hold_out, inputs, selection
@@ -168,7 +169,9 @@ def test_a_path_ends_after_its_best(peak, expected, monkeypatch):
     starts = []
     train = lambda C, w: starts.append(w) or SimpleNamespace(w=C)  # noqa: E731
     steps = lambda result: {"newton": 2, "cg": 5}  # noqa: E731
-    run = SimpleNamespace(session=None, settings=SimpleNamespace(scale="none"), train=train, steps=steps)
+    run = SimpleNamespace(
+        session=None, settings=SimpleNamespace(features="linear", scale="none"), train=train, steps=steps, map=None
+    )
     run.problem, budget = SimpleNamespace(X=np.zeros((3, 2))), Budget(1e6)
     held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(20, -abs(np.log10(w) - peak)), np.ones(20)))
     tried = [trial.candidate.C for trial in selection.try_path(run, None, held_out, budget)]
@@ -275,3 +278,90 @@ def test_a_metric_that_labels_do_not_define():
     X, y, qid = make_graded(queries=30)
     with pytest.raises(DataError, match="C cannot be chosen by ndcg@10: label -1 is not a grade"):
         RankSVM(device="cpu").fit(X, np.where(np.arange(len(y)) == 0, -1.0, y), qid, metric="ndcg@10")
+
+
+# --- features
+
+
+def make_bent(queries=40, size=10, seed=0):
+    """Return (X, y, qid) whose relevance is highest in the middle of the first feature."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(queries * size, 3))
+    return X, np.digitize(-np.abs(X[:, 0]), [-1.0, -0.5, -0.2]).astype(float), np.repeat(np.arange(queries), size)
+
+
+def test_a_map_is_chosen_where_it_is_better():
+    X, y, qid = make_bent()
+    Z, labels, others = make_bent(seed=1)
+    found, linear = RankSVM(features="auto").fit(X, y, qid), RankSVM().fit(X, y, qid)
+    assert found.chosen_["features"] == found.feature_map_.kind != "linear"
+    assert {trial["features"] for trial in found.trials_} == {"linear", "thresholds", "fourier"}
+    assert found.score(Z, labels, others) > linear.score(Z, labels, others) + 0.3
+    assert linear.feature_map_ is None and {trial["features"] for trial in linear.trials_} == {"linear"}
+    np.testing.assert_array_equal(found.coef_, RankSVM(found.C_, features=found.feature_map_.kind).fit(X, y, qid).coef_)
+
+
+def test_a_map_is_chosen_on_the_validation_set():
+    X, y, qid = make_bent()
+    Z, labels, others = make_bent(seed=1)
+    found = RankSVM(features="auto").fit(X, y, qid, eval_set=[(Z, labels)], eval_qid=[others])
+    assert found.chosen_["held_out"] == "validation" and found.feature_map_ is not None
+    assert found.chosen_["pa"] == pytest.approx(found.score(Z, labels, others), abs=0.01)
+
+
+@pytest.mark.parametrize("on_validation", [False, True])
+def test_a_linear_relevance_keeps_the_linear_model(on_validation):
+    X, y, qid = make_graded(queries=40, features=4, seed=3)
+    Z, labels, others = make_graded(queries=40, features=4, seed=4)
+    sets = {"eval_set": [(Z, labels)], "eval_qid": [others]} if on_validation else {}
+    found, linear = RankSVM(features="auto").fit(X, y, qid, **sets), RankSVM().fit(X, y, qid, **sets)
+    assert found.feature_map_ is None and found.C_ == linear.C_
+    np.testing.assert_array_equal(found.coef_, linear.coef_)
+
+
+def test_features_stay_linear_with_an_explicit_C_or_a_gpu():
+    X, y, qid = make_bent()
+    assert RankSVM(0.1, features="auto").fit(X, y, qid).feature_map_ is None
+    settings = RankSVM(features="auto", device="cuda").check()
+    assert selection.list_features(settings) == ("linear",)
+    assert selection.list_features(settings._replace(device="auto")) == selection.FEATURES
+
+
+def trial_of(kind, *scores):
+    return Trial(selection.Candidate(kind, "none", 1.0), np.array(scores), {}, np.ones(len(scores)))
+
+
+@pytest.mark.parametrize(
+    ("scores", "chosen"),
+    [((1.0, 1.0, 1.0, 3.0), "linear"), ((1.5, 1.4, 1.6, 1.5), "fourier"), ((0.0, 1.0, 1.0, 1.0), "linear")],
+)
+@pytest.mark.parametrize("held_out", ["queries", "validation"])
+def test_a_map_must_be_better_for_certain(scores, chosen, held_out):
+    linear, other = ([trial_of("linear", 1.0, 1.0, 1.0, 1.0)], [trial_of("fourier", *scores)])
+    found = [selection.Search(trials, trials) for trials in (linear, other)]
+    assert selection.choose_trial([*found, selection.Search([], linear)], held_out).candidate.features == chosen
+
+
+def test_a_search_ends_where_it_is_behind():
+    rival = trial_of("linear", 1.0, 0.0, 5.0)
+    assert selection.is_behind(trial_of("fourier", 0.5, 0.5), rival)
+    assert not selection.is_behind(trial_of("fourier", 0.6, 0.5), rival)
+
+
+def test_a_costly_path_ends_where_it_is_flat():
+    """Budget(0) is spent after the first value; the third is not better than the second."""
+    values, steps = {0: 1.0, 1: 2.0, 2: 2.0, 3: 3.0}, lambda result: {"newton": 1, "cg": cg[result.w]}
+    run = SimpleNamespace(
+        session=None, settings=SimpleNamespace(features="fourier", scale="none"), steps=steps, map=True
+    )
+    run.problem, run.train = SimpleNamespace(X=np.zeros((3, 2))), lambda C, w: SimpleNamespace(w=C)
+    held_out = SimpleNamespace(evaluate_queries=lambda w: (np.full(9, values[w]), np.ones(9)))
+    for limit, cg, expected in (  # noqa: B007
+        (0, [1, 1, 1, 1], [0, 1, 2]),
+        (1e6, [1, 1, 1, 1], [0, 1, 2, 3]),
+        (1e6, [1, 100, 1, 1], [0, 1]),
+    ):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(selection, "make_path", lambda session: [1.0, 0, 1, 2, 3])
+            tried = selection.try_path(run, None, held_out, Budget(limit))
+        assert [trial.candidate.C for trial in tried] == expected

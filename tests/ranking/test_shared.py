@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from parallel.test_team import together
 
-from gpukit.ranking import RankSVM
+from gpukit.ranking import RankSVM, feature_map
 from gpukit.ranking.shared import own_queries
 
 
@@ -42,6 +42,19 @@ def test_features_are_scaled_by_all_queries(scale):
         2, lambda team: RankSVM(device="cpu", scale=scale).fit(X, y, qid, query_weight=weights, team=team)
     ):
         np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize("features", ["thresholds", "fourier", "auto"])
+def test_maps_are_fitted_on_all_queries(features, monkeypatch):
+    monkeypatch.setattr(feature_map, "WAVES", 20)
+    X, y, qid = documents(15, seed=6)
+    y = np.digitize(-np.abs(X[:, 0]), [-1.0, -0.5, -0.2])
+    alone = RankSVM(features=features).fit(X, y, qid)
+    for model in together(2, lambda team: RankSVM(features=features).fit(X, y, qid, team=team)):
+        np.testing.assert_allclose(model.coef_, alone.coef_, rtol=1e-6, atol=1e-9)
+        for array, expected in zip(model.feature_map_, alone.feature_map_, strict=True):
+            np.testing.assert_array_equal(array, expected)
+        assert model.chosen_ == alone.chosen_ and alone.feature_map_ is not None
 
 
 def test_a_rank_may_have_no_pairs():

@@ -16,12 +16,27 @@ DEEP = 6  # planes of a level tree; on the CPU, more cost more than they save in
 def check(solver, device):
     """Raise ParameterError for an unknown solver, or one that the requested device does not have."""
     check_choice("solver", solver, SOLVERS)
-    kind = device.kind if isinstance(device, devices.Device) else str(device).partition(":")[0]
-    if solver in CPU_ONLY and kind == "cuda":
+    if solver in CPU_ONLY and is_cuda(device):
         raise ParameterError(
             f"solver {solver!r} runs on the CPU alone. Use device='cpu' (--device cpu), or solver "
             "'scan' or 'p-swx' on a GPU."
         )
+
+
+def check_features(features, device, choices):
+    """Return features; ParameterError if they are not one of choices, or if a GPU is requested that lacks them."""
+    check_choice("features", features, choices)
+    if features not in ("linear", "auto") and is_cuda(device):
+        raise ParameterError(
+            f"features={features!r} runs on the CPU alone. Use device='cpu' (--device cpu), or features='linear' "
+            "(--features linear)."
+        )
+    return features
+
+
+def is_cuda(device):
+    """Return True if a GPU is requested."""
+    return (device.kind if isinstance(device, devices.Device) else str(device).partition(":")[0]) == "cuda"
 
 
 def choose_device(solver, device, stored):

@@ -12,6 +12,7 @@ from evaluation import naive
 from gpukit.cli import options
 from gpukit.documents import read_letor
 from gpukit.persist import load_model
+from gpukit.ranking import RankSVM
 
 
 def as_json(verb, *arguments):
@@ -178,6 +179,32 @@ def test_a_test_set_with_fewer_features(verb, letor_folder, tmp_path):
     test.write_text("1 qid:1 1:0.5 2:1\n0 qid:1 1:0.2\n")
     fold = as_json(verb, letor_folder / "Fold1/train.txt", "--test", test)["folds"][0]
     assert fold["features"] == 46 and fold["sizes"]["test"] == {"documents": 2, "queries": 1}
+
+
+@pytest.mark.parametrize("features", ["thresholds", "fourier"])
+def test_features_beyond_a_line(verb, letor_folder, tmp_path, features):
+    words = letor_folder, "--fold", 1, "--c", 0.01, "--features", features
+    fold = as_json(verb, *words, "--model", tmp_path / "m", "--scores", tmp_path / "s")["folds"][0]
+    model, (test,) = load_model(tmp_path / "m"), letor_folder.glob("Fold1/test.txt")
+    expected = RankSVM(0.01, features=features).fit(read_letor(letor_folder / "Fold1/train.txt"))
+    assert fold["feature_map"] == features and len(model.coef_) > fold["features"] == model.n_features_in_
+    scores = verb("rank", tmp_path / "m", test).out.split()
+    assert scores == (tmp_path / "s").read_text().split()
+    np.testing.assert_array_equal(np.array(scores, float), expected.predict(read_letor(test)))
+    assert f"C = 0.01, {features} features\n" in verb("ranksvm", *words, *CPU).out
+
+
+def test_chosen_features_are_reported(verb, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = np.column_stack([np.zeros(400), np.repeat(np.arange(40), 10), rng.normal(size=(400, 2))])
+    rows[:, 0] = np.digitize(-np.abs(rows[:, 2]), [-1.0, -0.5, -0.2])
+    np.savetxt(tmp_path / "t.csv", rows, delimiter=",", header="label,qid,a,b", comments="")
+    result = verb("ranksvm", tmp_path / "t.csv", "--features", "auto", *CPU)
+    kind = as_json(verb, tmp_path / "t.csv", "--features", "auto")["folds"][0]["feature_map"]
+    assert kind != "linear" and f"features to deviation 1, {kind} features (on 40 held-out queries" in result.err, (
+        result
+    )
+    assert "with C = 1, features as they are; the best of" in result.err
 
 
 def test_labels_of_a_total_order_have_no_ndcg(verb, tmp_path):

@@ -441,6 +441,7 @@ def test_conventions():
             "scale": "minmax",
             "device": "cpu",
             "precondition": False,
+            "features": "linear",
         }
     )
     assert model.set_params(C=2.0).C == 2.0 and repr(RankSVM(C=3.0)) == "RankSVM(C=3.0)"

@@ -1,0 +1,193 @@
+"""Feature maps: the scaled features followed by nonlinear functions of them, computed by blocks of documents.
+
+    thresholds   1 where a feature is above a quantile of the training set, else 0: a sum of step functions of single
+                 features. Equal quantiles count once, and columns that are constant within every query are dropped
+    fourier      cos(x'W + b), random Fourier features of a Gaussian kernel, which contain interactions. W is normal
+                 divided by the deviation of the feature within queries and by the bandwidth
+
+Source: Rahimi and Recht, "Random features for large-scale kernel machines", NIPS 2007.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit._pool import alone, shared_out
+from gpukit.errors import DataError
+from gpukit.io import trust
+from gpukit.ranking.scaling import constant_features, dense_spread, inverse
+from gpukit.streams import Numpy
+
+QUANTILES = 8  # per feature
+WAVES = 1000  # random Fourier features
+BANDWIDTH = 2.0  # of the kernel, in median distances between documents of a query
+SPARSE = 4096  # columns up to which a sparse X is made dense
+BLOCK = 1 << 18  # numbers of a block of expanded features: 2 MiB
+KEPT = 1 << 25  # numbers up to which expanded blocks are stored: 256 MiB
+
+
+class Thresholds(NamedTuple):
+    """Columns (k,) int64 of the features that are compared with values (k,) float64."""
+
+    columns: np.ndarray
+    values: np.ndarray
+
+    kind = "thresholds"
+
+    @property
+    def extra(self):
+        """The number of features in addition to the scaled ones."""
+        return len(self.values)
+
+    def fill(self, X, out):
+        """Set out (l, extra) for X (l, n)."""
+        np.greater(X[:, self.columns], self.values, out=out, casting="unsafe")
+
+    def check(self, n):
+        """Raise DataError if the arrays do not fit n features."""
+        trust.check_array("map_columns", self.columns, np.int64, self.columns.shape[:1])
+        trust.check_array("map_values", self.values, np.float64, self.columns.shape)
+        trust.check_finite("map_values", self.values)
+        if len(self.columns) and not 0 <= self.columns.min() <= self.columns.max() < n:
+            raise DataError(f"its map_columns are not all from 0 to {n - 1:,}.")
+
+
+class Fourier(NamedTuple):
+    """W: directions (n, k) float64; b: phases (k,) float64."""
+
+    directions: np.ndarray
+    phases: np.ndarray
+
+    kind = "fourier"
+
+    @property
+    def extra(self):
+        """The number of features in addition to the scaled ones."""
+        return len(self.phases)
+
+    def fill(self, X, out):
+        """Set out (l, extra) for X (l, n)."""
+        np.matmul(X, self.directions, out=out)
+        out += self.phases
+        np.cos(out, out=out)
+
+    def check(self, n):
+        """Raise DataError if the arrays do not fit n features."""
+        trust.check_array("map_phases", self.phases, np.float64, self.phases.shape[:1])
+        trust.check_array("map_directions", self.directions, np.float64, (n, len(self.phases)))
+        for name in ("directions", "phases"):
+            trust.check_finite(f"map_{name}", getattr(self, name))
+
+
+KINDS = {"thresholds": Thresholds, "fourier": Fourier}
+
+
+def fit(kind, X, offsets):
+    """Return the map of a kind for scaled X (l, n) of queries offsets (m + 1,); None if kind is 'linear'."""
+    if kind == "linear":
+        return None
+    return fit_thresholds(X, offsets) if kind == "thresholds" else fit_fourier(X, offsets)
+
+
+def fit_thresholds(X, offsets):
+    """Return Thresholds at quantiles of the columns of X that differ within a query."""
+    places = X.shape[0] * np.arange(1, QUANTILES + 1) // (QUANTILES + 1)
+    varying = np.setdiff1d(np.arange(X.shape[1]), constant_features(X, offsets))
+    cuts = shared_out(lambda column: np.unique(np.sort(X[:, column])[places]), varying)
+    columns = np.repeat(varying, [len(values) for values in cuts]).astype(np.int64)
+    whole = Thresholds(columns, np.concatenate([*cuts, np.zeros(0)]).astype(np.float64))
+    constant = constant_features(Expanded(X, whole), offsets) - X.shape[1]
+    differing = np.delete(np.arange(whole.extra), constant[constant >= 0])
+    return Thresholds(*(array[differing] for array in whole))
+
+
+def fit_fourier(X, offsets):
+    """Return Fourier with a bandwidth from the distances of the documents of X from their query's mean."""
+    factor = inverse(dense_spread(X, offsets)[1])
+    bandwidth = BANDWIDTH * np.sqrt(2.0) * median_distance(X, offsets, factor)
+    extra = WAVES if bandwidth > 0.0 else 0
+    draw = np.random.default_rng([0, Numpy.FOURIER_FEATURES.start])
+    directions = draw.standard_normal((X.shape[1], extra)) * (factor / (bandwidth or 1.0))[:, None]
+    return Fourier(directions, draw.uniform(0.0, 2.0 * np.pi, extra))
+
+
+def median_distance(X, offsets, factor):
+    """Return the median distance of documents from the mean of their query, without documents that are at it."""
+    distances = np.zeros(X.shape[0])
+    for t in range(len(offsets) - 1):
+        rows = slice(offsets[t], offsets[t + 1])
+        away = (X[rows] - X[offsets[t]]) * factor
+        away -= away.mean(axis=0)
+        distances[rows] = np.sqrt(np.einsum("ij,ij->i", away, away))
+    apart = distances[distances > 0.0]
+    return float(np.median(apart)) if len(apart) else 0.0
+
+
+class Expanded:
+    """X (l, n), dense and scaled, with the features of a map; a block at a time is in memory.
+
+    offsets (m + 1,): of the queries, whose documents stay together in a block, or None. Blocks are stored if all of
+    them are small.
+    """
+
+    dtype = np.dtype(np.float64)
+
+    def __init__(self, X, map, offsets=None):
+        self.X, self.map, self.shape = X, map, (X.shape[0], width(map, X.shape[1]))
+        self.size = self.shape[0] * self.shape[1]
+        self.runs = make_runs(X.shape[0] if offsets is None else offsets, max(1, BLOCK // self.shape[1]))
+        self.stored = {} if self.size <= KEPT else None
+
+    def __getitem__(self, rows):
+        """Return the expanded features of a slice of documents, (rows, width) float64."""
+        X = self.X[rows].astype(np.float64)
+        out = np.empty((len(X), self.shape[1]))
+        out[:, : X.shape[1]] = X
+        if self.map.extra:
+            self.map.fill(X, out[:, X.shape[1] :])
+        return out
+
+    def block(self, rows):
+        """Return the features of a slice of `runs`, which the caller does not change."""
+        if self.stored is None:
+            return self[rows]
+        if rows.start not in self.stored:
+            self.stored[rows.start] = self[rows]
+        return self.stored[rows.start]
+
+    def each(self, function, runs):
+        """Return [function(run)] of runs, on all cores; the results do not depend on their number."""
+        with alone():
+            return shared_out(function, runs)
+
+
+def make_runs(offsets, most):
+    """Return [[slices]]: documents of whole queries in one slice, or of one long query in several.
+
+    offsets (m + 1,), or the number of documents without queries; most: documents of a slice.
+    """
+    if np.ndim(offsets) == 0:
+        return [[slice(first, min(first + most, offsets))] for first in range(0, offsets, most)]
+    offsets, runs, first = np.asarray(offsets, np.int64), [], 0
+    while first < len(offsets) - 1:
+        last = max(first + 1, int(np.searchsorted(offsets, offsets[first] + most, "right")) - 1)
+        begin, end = int(offsets[first]), int(offsets[last])
+        runs.append([slice(at, min(at + most, end)) for at in range(begin, end, most)])
+        first = last
+    return runs
+
+
+def width(map, n):
+    """Return the number of weights for n features."""
+    return n if map is None else n + map.extra
+
+
+def to_dense(X, name, names=None):
+    """Return X, dense if it was sparse; DataError if it has more than SPARSE columns. names: an inputs.Occurring."""
+    n = getattr(names, "n_features", X.shape[1])
+    if n > SPARSE and hasattr(X, "indptr"):
+        raise DataError(
+            f"features={name!r} needs a dense X, and this sparse one has {n:,} columns, more than {SPARSE:,}. Use "
+            "features='linear' (--features linear), or fewer columns."
+        )
+    return np.ascontiguousarray(X.toarray()) if hasattr(X, "indptr") else X

@@ -1,0 +1,244 @@
+"""Feature maps: equal to an expansion of everything at once, in training, saved models and predictions."""
+
+import numpy as np
+import pytest
+import scipy.sparse
+from scipy.optimize import minimize
+
+from gpukit import persist
+from gpukit.errors import DataError, ModelError, ParameterError
+from gpukit.parallel import ALONE
+from gpukit.ranking import RankSVM, cpu, feature_map, inputs, problem, run
+from gpukit.ranking.pair_sums import make_pair_sums
+from ranking import data, naive
+
+MAPS = ("thresholds", "fourier")
+
+
+def awkward(lengths, seed=0, n=5):
+    """Return a data.Set with ties, a feature that is constant, and one that is constant within every query."""
+    at = data.make(lengths, n=n, seed=seed)
+    X = np.round(at.X, 1)
+    X[:, 1], X[:, 2] = 7.5, np.repeat(np.arange(len(lengths)), lengths)
+    return at._replace(X=X)
+
+
+def spread(X, offsets):
+    """Return the deviation of each column within queries."""
+    away = [X[a:b] - X[a:b].mean(axis=0) for a, b in zip(offsets[:-1], offsets[1:])]
+    return np.sqrt(np.square(np.concatenate(away)).mean(axis=0))
+
+
+def expanded(model, X, offsets, trained_on=None):
+    """Return the features of a fitted model in float64, all at once, with scale 'deviation' of trained_on."""
+    T = X if trained_on is None else trained_on
+    deviation = spread(T, offsets)
+    deviation[deviation < 1e-9] = np.inf
+    Z = (X - T.min(axis=0)) / deviation
+    if model.feature_map_.kind == "thresholds":
+        return np.hstack([Z, *(np.asarray(columns) for columns in indicators(X, T, deviation, offsets))])
+    return np.hstack([Z, np.cos(Z @ model.feature_map_.directions + model.feature_map_.phases)])
+
+
+def indicators(X, T, deviation, offsets):
+    """Yield the columns (l, 1) X > q for eight quantiles q of T, without those constant within every query."""
+    for f in np.flatnonzero(np.isfinite(deviation)):
+        ordered = np.sort(T[:, f])
+        for q in sorted({ordered[len(T) * k // 9] for k in range(1, 9)}):
+            if spread((T[:, [f]] > q).astype(float), offsets)[0] > 0:
+                yield (X[:, [f]] > q).astype(float)
+
+
+def minimum(Z, y, offsets, C):
+    """Return w of the minimum of Eq. (1), by a dense Newton method over explicit pairs."""
+
+    def objective(w):
+        point = naive.objective(w, Z, y, offsets, C)
+        return point.f, point.gradient
+
+    w = minimize(objective, np.zeros(Z.shape[1]), jac=True, method="L-BFGS-B", options={"maxiter": 2000}).x
+    for _ in range(30):
+        point = naive.objective(w, Z, y, offsets, C)
+        hessian = np.column_stack([point.hessian_vector(e) for e in np.eye(len(w))])
+        w = w - np.linalg.solve(hessian, point.gradient)
+    assert np.linalg.norm(naive.objective(w, Z, y, offsets, C).gradient) < 1e-8
+    return w
+
+
+@pytest.fixture(params=[1, 64, 1 << 18])
+def block(request, monkeypatch):
+    """Blocks of one document, of some, and of all."""
+    monkeypatch.setattr(feature_map, "BLOCK", request.param)
+    monkeypatch.setattr(feature_map, "WAVES", 13)
+    monkeypatch.setattr(feature_map, "KEPT", 0 if request.param == 64 else 1 << 25)
+
+
+@pytest.mark.parametrize("lengths", [(40,), (12, 1, 30, 7, 33, 2)])
+@pytest.mark.parametrize("kind", MAPS)
+def test_minimum_of_all_features_at_once(kind, lengths, block):
+    at = awkward(lengths)
+    model = RankSVM(0.1, features=kind, scale="deviation", eps=1e-9).fit(at.X, at.y, at.qid)
+    Z = expanded(model, at.X, at.offsets)
+    assert model.coef_.shape == (Z.shape[1],) and model.n_features_in_ == 5
+    expected = minimum(Z, at.y, at.offsets, 0.1)
+    np.testing.assert_allclose(model.coef_, expected, atol=1e-6)
+    np.testing.assert_allclose(model.predict(at.X), Z @ expected, atol=1e-6)
+    other = awkward(lengths, seed=4).X[:9]
+    np.testing.assert_allclose(model.predict(other), expanded(model, other, at.offsets, at.X) @ expected, atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_products_and_gram_by_blocks(kind, block):
+    at, rng = awkward((3, 1, 90, 2, 17)), np.random.default_rng(1)
+    session, Z = session_of(at, kind)
+    v, z, out = rng.normal(size=Z.shape[1]), rng.normal(size=len(Z)), np.empty(len(Z))
+    session.matrix.scores(v, out)
+    np.testing.assert_allclose(out, Z @ v, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(session.matrix.transposed(z), Z.T @ z, rtol=1e-12, atol=1e-12)
+    pulls = np.array([np.sum(at.y[at.qid == q] != y) for y, q in zip(at.y, at.qid)], float)
+    expected = sum(covariance(Z[at.qid == q], pulls[at.qid == q]) for q in np.unique(at.qid))
+    np.testing.assert_allclose(session.gram(), expected, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(session.gram_diagonal(), expected.diagonal(), rtol=1e-11, atol=1e-11)
+
+
+def session_of(at, kind):
+    """Return (PairSums, expanded X)."""
+    X = feature_map.Expanded(at.X, feature_map.fit(kind, at.X, at.offsets), at.offsets)
+    return make_pair_sums(problem.make_problem(X, at.y, at.offsets), "scan", cpu), X[:]
+
+
+def covariance(Z, pulls):
+    """Return the weighted covariance of the documents of one query."""
+    if not pulls.any():
+        return np.zeros((Z.shape[1], Z.shape[1]))
+    away = Z - pulls @ Z / pulls.sum()
+    return away.T @ (away * pulls[:, None])
+
+
+def test_runs_hold_whole_queries_or_a_part_of_one():
+    runs = feature_map.make_runs(np.array([0, 2, 3, 10, 11, 13]), 4)
+    assert runs == [[slice(0, 3)], [slice(3, 7), slice(7, 10)], [slice(10, 13)]]
+    assert feature_map.make_runs(5, 2) == [[slice(0, 2)], [slice(2, 4)], [slice(4, 5)]]
+    assert feature_map.make_runs(0, 2) == []
+
+
+def test_large_sets_are_not_stored(monkeypatch):
+    at = awkward((30, 30))
+    whole = feature_map.fit("thresholds", at.X, at.offsets)
+    assert feature_map.Expanded(at.X, whole).stored is not None
+    monkeypatch.setattr(feature_map, "KEPT", 60 * (5 + whole.extra) - 1)
+    assert feature_map.Expanded(at.X, whole).stored is None
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_saved_and_loaded(kind, tmp_path):
+    at = awkward((20, 25))
+    model = RankSVM(0.1, features=kind).fit(at.X, at.y, at.qid)
+    model.save(tmp_path / "m")
+    back = RankSVM.load(tmp_path / "m")
+    assert back.features == kind and back.n_features_in_ == 5 and model.scaling_.kind == "deviation"
+    np.testing.assert_array_equal(back.predict(at.X), model.predict(at.X))
+    np.testing.assert_array_equal(back.rank(at.X, at.qid), model.rank(at.X, at.qid))
+    with pytest.raises(DataError, match="no text of one weight per feature"):
+        back.save_text(tmp_path / "t")
+
+
+FAULTS = {
+    "thresholds": [
+        ("map_columns", lambda a: a + 4, "map_columns are not all from 0 to 4"),
+        ("map_columns", lambda a: a - 1, "map_columns are not all from 0 to 4"),
+        ("map_columns", lambda a: a[1:], "map_values"),
+        ("map_values", lambda a: a * np.nan, "map_values"),
+        ("map_values", lambda a: a.astype(np.float32), "map_values"),
+        ("coef", lambda a: a[1:], "weights for 5 features"),
+    ],
+    "fourier": [
+        ("map_directions", lambda a: a[1:], "map_directions"),
+        ("map_directions", lambda a: a + np.inf, "map_directions"),
+        ("map_phases", lambda a: a * np.nan, "map_phases"),
+        ("map_phases", lambda a: a[1:], "map_directions"),
+        ("low", lambda a: a[1:], "low"),
+    ],
+}
+
+
+@pytest.mark.parametrize(("kind", "at"), [(kind, at) for kind in MAPS for at in range(len(FAULTS[kind]))])
+def test_damaged_maps_are_refused(kind, at, tmp_path):
+    name, damage, message = FAULTS[kind][at]
+    documents = awkward((20, 25))
+    RankSVM(0.1, features=kind).fit(documents.X, documents.y, documents.qid).save(tmp_path / "m")
+    header, arrays = persist.load_arrays(tmp_path / "m")
+    persist.save_arrays(tmp_path / "bad", header, {**arrays, name: damage(arrays[name])})
+    with pytest.raises(ModelError, match=message):
+        RankSVM.load(tmp_path / "bad")
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_sparse_features(kind):
+    at = awkward((20, 25, 8))
+    X, model = scipy.sparse.csr_array(at.X), RankSVM(0.1, features=kind)
+    of_dense = model.fit(at.X, at.y, at.qid).predict(at.X)
+    np.testing.assert_array_equal(model.predict(X), of_dense)
+    np.testing.assert_array_equal(model.fit(X, at.y, at.qid).predict(at.X), of_dense)
+
+
+def test_wide_sparse_features_are_refused():
+    at = awkward((20, 25))
+    for width in (4097, 2_000_000):
+        X = scipy.sparse.csr_array((np.ones(45), (np.arange(45), np.arange(45) % 9)), shape=(45, width))
+        with pytest.raises(DataError, match=f"this sparse one has {width:,} columns.*features='linear'"):
+            RankSVM(0.1, features="thresholds").fit(X, at.y, at.qid)
+
+
+def test_bad_parameters():
+    at = awkward((20, 25))
+    with pytest.raises(ParameterError, match="features.*'square'"):
+        RankSVM(features="square").fit(at.X, at.y, at.qid)
+    with pytest.raises(ParameterError, match="'fourier' runs on the CPU alone.*features='linear'"):
+        RankSVM(features="fourier", device="cuda").check()
+    at.X[3, 4] = np.nan
+    with pytest.raises(DataError, match=r"X\[3, 4\] is NaN"):
+        RankSVM(features="fourier").fit(at.X, at.y, at.qid)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_constant_features_give_zero_weights(kind):
+    at = awkward((20, 25))
+    with pytest.warns(UserWarning, match="no feature differs within a query"):
+        model = RankSVM(0.1, features=kind).fit(at.X[:, 1:3], at.y, at.qid)
+    assert not model.coef_.any() and model.feature_map_.extra == 0
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_order_of_documents_does_not_matter(kind):
+    at, order = awkward((20, 25, 30)), np.random.default_rng(0).permutation(75)
+    model = RankSVM(0.1, features=kind, eps=1e-9).fit(at.X, at.y, at.qid)
+    other = RankSVM(0.1, features=kind, eps=1e-9).fit(*at.taken(order))
+    np.testing.assert_allclose(other.predict(at.X), model.predict(at.X), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", MAPS)
+def test_a_path_of_c(kind):
+    at, other = awkward((20, 25)), awkward((22, 9), seed=3)
+    model = RankSVM(features=kind).fit_path(
+        (at.X, at.y, at.qid), (other.X, other.y, other.qid), grid="0.1", metric="pa"
+    )
+    alone = RankSVM(0.1, features=kind).fit(at.X, at.y, at.qid)
+    assert model.path_[0]["validation"]["pa"] == pytest.approx(alone.score(other.X, other.y, other.qid))
+
+
+def test_indicators_that_are_constant_within_all_queries_are_dropped():
+    """The feature varies in the first query alone, below all of its thresholds."""
+    X, offsets = np.repeat(np.arange(9.0), 9)[:, None], np.arange(0, 82, 9)
+    X[:9, 0] = -np.arange(9)
+    assert feature_map.fit_thresholds(X, offsets).values.tolist() == []
+    X[9, 0] = 1.5  # in the second query, whose other documents are at the threshold 1
+    assert feature_map.fit_thresholds(X, offsets).values.tolist() == [1.0]
+
+
+def test_linear_models_have_no_map():
+    at = awkward((20, 25))
+    read = inputs.read(at.X, at.y, at.qid, None)
+    made = run.Run(read, RankSVM(0.1).check()._replace(scale="none"), None, None, ALONE)
+    assert made.map is None and isinstance(made.problem.X, np.ndarray)
+    assert RankSVM(0.1).fit(at.X, at.y, at.qid).feature_map_ is None
