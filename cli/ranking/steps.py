@@ -39,8 +39,8 @@ class Trained(NamedTuple):
 
     @property
     def seconds(self):
-        """Return the seconds of training, without reading and validation."""
-        return sum(seconds for stage, seconds in self.model.timings_.items() if stage != COMPILING)
+        """Return the seconds of training, without reading, choosing and validation."""
+        return sum(seconds for stage, seconds in self.model.timings_.items() if stage not in (COMPILING, "choose"))
 
 
 def build(ask):
