@@ -84,7 +84,7 @@ def _convert_documents(source, output, stages, null, quiet):
 
     check_copy(output)
     stages.done("starting")
-    with report.warnings_told(quiet):
+    with report.collect_warnings(quiet):
         documents = read_letor(source, null=null)
         stages.done("reading")
         write_letor(documents, output)

@@ -100,7 +100,7 @@ def read_notes():
 
 
 @contextlib.contextmanager
-def warnings_told(quiet=False, spoken=str):
+def collect_warnings(quiet=False, spoken=str):
     """Collect the texts of UserWarnings, each once; print them unless quiet.
 
     spoken: a function that rewrites a text for the command line.

@@ -173,7 +173,7 @@ def read_model(path, cls):
     header, arrays = load_arrays(path)
     if header.get("class") != cls.__name__:
         raise ModelError(f"{path} holds a {_shown(header.get('class'))}, not a {cls.__name__}.")
-    with damage_told(path):
+    with report_damage(path):
         parameters, facts = (entry_of(header, name, dict) for name in ("parameters", "facts"))
         model = cls().set_params(**parameters)
         model.check()
@@ -201,8 +201,8 @@ def check_seconds(timings):
 
 
 @contextlib.contextmanager
-def damage_told(path):
-    """What a file says and cannot be becomes a ModelError that names the file."""
+def report_damage(path):
+    """Raise a ModelError that names the file in place of errors about its content."""
     try:
         yield
     except ModelError:

@@ -191,7 +191,7 @@ def fit(ctx, ask, train, test, stages, team=ALONE):
     """Return (fitted estimator, warning texts). Ctrl-C keeps the checkpoint and reports it."""
     model = build(ask)
     quiet, judges = ask.quiet or ask.as_json, None if ask.early_stop else test  # the test set must not stop it
-    with report.warnings_told(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
+    with report.collect_warnings(quiet, spoken) as messages, report.Progress(ask.quiet) as progress, options_named():
         try:
             kept = {"checkpoint": ask.checkpoint, "resume": ask.resume}
             model.fit(train, validation=judges, progress=progress, **kept, team=team)
@@ -211,7 +211,7 @@ def refits(ask):
 def refit(ctx, ask, model, ratings, stages, team=ALONE):
     """Return a model trained on all Ratings with a fitted model's settings."""
     kept = {"checkpoint": ask.checkpoint, "resume": ask.resume, "team": team}
-    with report.warnings_told(True, spoken), report.Progress(ask.quiet) as progress, options_named():
+    with report.collect_warnings(True, spoken), report.Progress(ask.quiet) as progress, options_named():
         try:
             saved = model.refit(ratings, progress=progress, **kept)
         except KeyboardInterrupt as stop:

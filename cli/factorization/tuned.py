@@ -49,7 +49,7 @@ class Done(NamedTuple):
 
 def run(ctx, ask, train, test, stages):
     """Return the Done of training ratings and test ratings (or None)."""
-    with report.warnings_told(ask.quiet or ask.as_json, spoken) as messages:
+    with report.collect_warnings(ask.quiet or ask.as_json, spoken) as messages:
         found = search(ctx, ask, train)
         stages.done("tuning")
         tested = finish(ask, found, train, test, stages)

@@ -167,7 +167,7 @@ def load(ask, edges=None):
     """Return the GraphTensor of the options; edges: a Graph that replaces the file."""
     names = ("tensor", "slice_shape", "layout", "columns", "distances", "times")
     edges = ask.edges if edges is None else edges
-    with report.warnings_told(ask.quiet or ask.as_json):
+    with report.collect_warnings(ask.quiet or ask.as_json):
         ask.places = None if ask.coordinates is None else read_coordinates(ask.coordinates)
         arguments = {name: getattr(ask, name) for name in names}
         data = read_graph(ask.path, edges=edges, neighbors=ask.nearest, coordinates=ask.places, **arguments)
@@ -227,7 +227,7 @@ def take_sample(ask, data):
 def fit(ask, data, stages, team):
     """Return (fitted GraphImputer, warning texts)."""
     model = build(ask)
-    with report.warnings_told(ask.quiet or ask.as_json) as warnings, report.Progress(ask.quiet) as progress:
+    with report.collect_warnings(ask.quiet or ask.as_json) as warnings, report.Progress(ask.quiet) as progress:
         model.fit(data, progress=progress, team=team)
     hidden = model.trials_ or model.holdout_history_ is not None
     stages.done("choosing" if hidden else "preparing", stretches(model.stages_))

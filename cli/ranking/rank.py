@@ -53,7 +53,7 @@ def rank(**values):
         raise ParameterError("--against reads FILE for each model, and standard input is read once. Name a file.")
     ask.metrics = ask.metrics or ask.show is not None
     ask.show = steps.more_metrics(ask.show)
-    with report.warnings_told(ask.quiet):
+    with report.collect_warnings(ask.quiet):
         documents, scores = scores_of(ask, ask.model, stages)
         others = None if ask.against is None else scores_of(ask, ask.against, stages)[1]
     if ask.output is not None or not (ask.as_json or judges(ask)):

@@ -61,7 +61,7 @@ def run(ask, job, stages, team):
     The first rank of a parallel.Team writes; all ranks train.
     """
     silent = ask.quiet or ask.as_json
-    with report.warnings_told(silent) as of_reading:
+    with report.collect_warnings(silent) as of_reading:
         parts = load(ask, job)
     stages.done("reading")
     capability = choose_device(ask.solver, device_of(ask), stored_values(parts["train"].X)).capability
@@ -69,7 +69,7 @@ def run(ask, job, stages, team):
     model, told = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
     constant = "" if team.rank else constant_features(parts["train"], model)
-    with report.warnings_told(silent) as of_scores:
+    with report.collect_warnings(silent) as of_scores:
         scores = {part: model.predict(documents) for part, documents in parts.items()}
     told = list(dict.fromkeys([*of_reading, *told, *of_scores]))
     metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
@@ -96,7 +96,7 @@ def constant_features(documents, model):
 def fit(ask, job, parts, stages, team):
     """Return (fitted RankSVM, warning texts); C given or chosen on validation data."""
     model = build(ask)
-    with report.warnings_told(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+    with report.collect_warnings(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
             chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None

@@ -151,7 +151,7 @@ class Estimator:
         from gpukit import persist
 
         model, facts, arrays = persist.read_model(path, cls)
-        with persist.damage_told(path):
+        with persist.report_damage(path):
             model._unpack(facts, arrays)
         return model
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from gpukit.factorization.implicit.hold_out import Judges
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
-from gpukit.factorization.implicit.weights import tell_order
+from gpukit.factorization.implicit.weights import times_differ
 from gpukit.factorization.settings import check
 
 DRAWS = 3  # of a held-out click a user, each with a seed of its own
@@ -35,8 +35,8 @@ def choose(learner, clicks, device, tried):
 
 def one_held_out(clicks, seed):
     """Return (the other clicks, Judges) of a click of each user with two or more: the last, or one drawn at random."""
-    train, test = clicks.split(seed=seed, by="user-last" if tell_order(clicks) else "user-one")
-    return train, Judges(test.users, test.items, tell_order(clicks))
+    train, test = clicks.split(seed=seed, by="user-last" if times_differ(clicks) else "user-one")
+    return train, Judges(test.users, test.items, times_differ(clicks))
 
 
 def curve(prepared, judges, plan):

@@ -125,17 +125,17 @@ def kept_choice(kept, settings, n_epochs):
     return Choice(settings._replace(**facts), trials, why)
 
 
-def check_told(told, feedback, n_factors):
+def check_facts(stored, feedback, n_factors):
     """Raise DataError unless a dict from a file is a valid `Choice.facts`.
 
     Updates depend on it. feedback: kind of feedback; n_factors: of the model.
     """
     implicit = feedback == "implicit"
     kinds = {**TOLD, **({"feedback": str, **OF_CLICKS} if implicit else {})}
-    if beyond := sorted(set(told) - {*kinds, "trend"}):
+    if beyond := sorted(set(stored) - {*kinds, "trend"}):
         raise DataError(f"{beyond[0]!r:.80} is nothing that is chosen for a training.")
-    trend = persist.entry_of({"trend": [], **told}, "trend", list)
-    facts = {name: persist.entry_of({**LATER, **told}, name, kind) for name, kind in kinds.items()}
+    trend = persist.entry_of({"trend": [], **stored}, "trend", list)
+    facts = {name: persist.entry_of({**LATER, **stored}, name, kind) for name, kind in kinds.items()}
     try:
         for name, limits in {"n_factors": (0, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS)}.items():
             check_integer(name, facts[name], *limits)

@@ -262,7 +262,7 @@ def click_weights(clicks):
     """Yield changes of settings: weights of clicks by their counts or times, if these are known."""
     if clicks.counts is not None and np.ptp(clicks.counts) > 0:
         yield {"counted": True}
-    if hold_out.tell_order(clicks):
+    if hold_out.times_differ(clicks):
         yield {"recency": RECENCY}
 
 

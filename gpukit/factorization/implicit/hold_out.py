@@ -5,7 +5,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.evaluation.splits import before_last
-from gpukit.factorization.implicit.weights import tell_order
+from gpukit.factorization.implicit.weights import times_differ
 from gpukit.streams import Numpy
 
 SHARE = 0.2  # of a user's clicks, rounded: one of three, but none of two
@@ -24,12 +24,12 @@ class Judges(NamedTuple):
 
 def hold_out_draws(clicks, seed, draws):
     """Return a list of (training clicks, Judges): one by time if clicks have times, else `draws` at random."""
-    return [hold_out(clicks, seed, draw) for draw in range(1 if tell_order(clicks) else draws)]
+    return [hold_out(clicks, seed, draw) for draw in range(1 if times_differ(clicks) else draws)]
 
 
 def hold_out(clicks, seed, draw):
     """Return (training clicks, Judges): by time if clicks have times, else at random; draw: number of the draw."""
-    if tell_order(clicks):
+    if times_differ(clicks):
         return hold_out_last(clicks, clicks.ranks_in_time("user-time"), True)
     return hold_out_last(clicks, clicks.ranks_by_chance([seed, Numpy.CLICK_JUDGES[0], draw]), False)
 

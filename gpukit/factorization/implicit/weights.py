@@ -31,7 +31,7 @@ def places_from_last(clicks):
     return size - 1 - rank
 
 
-def tell_order(clicks):
+def times_differ(clicks):
     """Return True if times order most clicks of the users."""
     if clicks.times is None:
         return False

@@ -9,7 +9,7 @@ import numpy as np
 from gpukit import persist
 from gpukit.errors import DataError, ModelError
 from gpukit.factorization.arrays import History, Scale
-from gpukit.factorization.choose.chosen import check_told, kept_choice
+from gpukit.factorization.choose.chosen import check_facts, kept_choice
 from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State, from_upper_halves, upper_halves
@@ -106,7 +106,7 @@ def parts_of(path):
     mine = {name: array for name, array in arrays.items() if not name.startswith(f"{BEFORE}.")}
     parts = [Part({name: fact for name, fact in header.items() if name != BEFORE}, mine)]
     if BEFORE in header:
-        with persist.damage_told(path):
+        with persist.report_damage(path):
             earlier = persist.entry_of(header, BEFORE, dict)
         arrays = {name.removeprefix(f"{BEFORE}."): arrays[name] for name in arrays.keys() - mine.keys()}
         parts.append(Part(earlier, arrays))
@@ -134,7 +134,7 @@ def load_checkpoint(path, estimator, data, shape, settings):
         raise ModelError(
             f"{path} is not a checkpoint of a {type(estimator).__name__}. Leave --resume out to begin anew."
         )
-    with persist.damage_told(path):
+    with persist.report_damage(path):
         _check_parameters(path, persist.entry_of(header, "parameters", dict), persist.lasting(estimator))
         if persist.entry_of(header, "data", int) != data:
             raise ModelError(
@@ -228,7 +228,7 @@ def unpack(model, facts, arrays):
     check.check_state(state, shape, sizes)
     check.check_history(rated, shape)
     kept = {"feedback": "explicit", **kept_facts(persist.entry_of(facts, "kept", dict))}
-    check_told(kept["chosen"], kept["feedback"], sizes[0])
+    check_facts(kept["chosen"], kept["feedback"], sizes[0])
     for name, value in kept.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
