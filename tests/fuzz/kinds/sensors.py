@@ -70,9 +70,11 @@ def place_samples(*texts):
 
 
 def coordinate_samples():
-    """With names, without names, without labels."""
+    """Degrees, positions, positions without labels."""
     return place_samples(
-        "id,lat,lon\na,10,20\nb,11,21\nc,10.5,19\nd,0,0\n", "a,1,2\nb,3,4\nc,5,6\n", "x,y\n1,2\n2000,3\n4,5\n"
+        "id,lat,lon\na,10,20\nb,11,21\nc,10.5,19\nd,0,0\n",
+        "label,x,y\na,1,2\nb,3,4\nc,5,6\n",
+        "x,y\n1,2\n2000,3\n4,5\n",
     )
 
 
