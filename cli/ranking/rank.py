@@ -48,18 +48,18 @@ def rank(**values):
     given = [path for path in (ask.model, ask.file, ask.against) if path is not None]
     outputs.check_output(ask.output, "--output", given, ask.force, text=True)
     outputs.check_output(ask.per_query, "--per-query", given, ask.force, text=True)
-    outputs.takes_stdout(ask.output, ask.as_json)
+    if outputs.takes_stdout(ask.output, ask.as_json) + outputs.takes_stdout(ask.per_query, ask.as_json) == 2:
+        raise ParameterError("--output and --per-query both go to standard output. Name a file for one of them.")
     if ask.against is not None and ask.file == "-":
-        raise ParameterError("--against reads FILE for each model, and standard input is read once. Name a file.")
+        raise ParameterError("--against may read FILE for each model, and standard input is read once. Name a file.")
     ask.metrics = ask.metrics or ask.show is not None
     ask.show = steps.more_metrics(ask.show)
     with report.collect_warnings(ask.quiet):
-        documents, scores = scores_of(ask, ask.model, stages)
-        others = None if ask.against is None else scores_of(ask, ask.against, stages)[1]
+        documents, scores, *others = scores_of(ask, stages)
     if ask.output is not None or not (ask.as_json or judges(ask)):
         steps.write_scores(scores, ask.output)
         stages.done("writing")
-    judged = judge(ask, documents, scores, others)
+    judged = judge(ask, documents, scores, *others)
     stages.done("evaluating")
     show(ask, documents, scores, judged, stages)
 
@@ -69,18 +69,25 @@ def judges(ask):
     return ask.against is not None or ask.per_query is not None
 
 
-def scores_of(ask, path, stages):
-    """Return (Documents, scores (l,)) of the file, with the features of a model."""
+def scores_of(ask, stages):
+    """Return (Documents, scores (l,) of the model, and those of the other one, if any).
+
+    The file is read again for a model with other features.
+    """
     from gpukit.documents.read import read_like
 
-    fitted, _ = models.open_model(path, "cpu", stages, models.RANKING)
-    names = getattr(fitted, "feature_names_in_", None)
-    width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
-    documents = read_like(ask.file, ask.null, names, width)
-    stages.done("reading")
-    scores = fitted.predict(documents)
-    stages.done("predicting")
-    return documents, scores
+    features, documents, scores = None, None, []
+    for path in filter(None, (ask.model, ask.against)):
+        fitted, _ = models.open_model(path, "cpu", stages, models.RANKING)
+        names = getattr(fitted, "feature_names_in_", None)
+        width = None if hasattr(fitted, "columns_") else fitted.n_features_in_
+        own = None if names is None else names.tolist(), width
+        if own != features:
+            features, documents = own, read_like(ask.file, ask.null, names, width)
+            stages.done("reading")
+        scores.append(fitted.predict(documents))
+        stages.done("predicting")
+    return documents, *scores
 
 
 class Judged(NamedTuple):
@@ -90,24 +97,27 @@ class Judged(NamedTuple):
     comparison: list
 
 
-def judge(ask, documents, scores, others):
+def judge(ask, documents, scores, others=None):
     """Return Judged; write the file of the queries. others: scores of the other model, or None."""
     if not (ask.metrics or judges(ask)):
         return Judged(None, [])
     metrics = steps.evaluate(ask, documents, scores)
+    if not judges(ask):
+        return Judged(metrics, [])
     names = [name for name in columns(ask) if name not in metrics.reasons]
-    ours = {name: by_query(ask, documents, scores, name) for name in names}
-    theirs = {} if others is None else {name: by_query(ask, documents, others, name) for name in names}
+    ours = by_query(ask, documents, scores, names)
+    theirs = {} if others is None else by_query(ask, documents, others, names)
     if ask.per_query is not None:
         write_queries(ask.per_query, documents, ours, theirs)
     return Judged(metrics, [compare(name, *ours[name], theirs[name][0]) for name in theirs])
 
 
-def by_query(ask, documents, scores, name):
-    """Return (values (m,), weights (m,)) of a metric, whose weighted mean it is; ties are averaged."""
+def by_query(ask, documents, scores, names):
+    """Return {metric: (values (m,), weights (m,))}, whose weighted means are those of steps.evaluate."""
     from gpukit.evaluation.ranking import values_by_query
 
-    return values_by_query(name, documents.y, scores, documents.offsets, ask.ndcg, ask.relevant)
+    rules = {"ndcg": ask.ndcg, "relevant": ask.relevant, "ties": ask.ties, "tied": 0.0}
+    return values_by_query(names, documents.y, scores, documents.offsets, **rules)
 
 
 def write_queries(path, documents, ours, theirs):

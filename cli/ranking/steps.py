@@ -66,12 +66,12 @@ def run(ask, job, stages, team):
     stages.done("reading")
     capability = choose_device(ask.solver, device_of(ask), stored_values(parts["train"].X)).capability
     report.compile_ahead(ask, team, "documents", capability=capability)
-    model, told = fit(ask, job, parts, stages, team)
+    model, messages = fit(ask, job, parts, stages, team)
     parts = {} if team.rank else parts
     constant = "" if team.rank else constant_features(parts["train"], model)
     with report.collect_warnings(silent) as of_scores:
         scores = {part: model.predict(documents) for part, documents in parts.items()}
-    told = list(dict.fromkeys([*of_reading, *told, *of_scores]))
+    messages = list(dict.fromkeys([*of_reading, *messages, *of_scores]))
     metrics = {part: evaluate(ask, documents, scores[part]) for part, documents in parts.items()}
     stages.done("evaluating")
     if job.model is not None and not team.rank:
@@ -80,7 +80,7 @@ def run(ask, job, stages, team):
         write_scores(scores["test"], job.scores)
     stages.done("writing")
     sizes = {part: (len(documents.y), len(documents.qids), short(documents)) for part, documents in parts.items()}
-    return Trained(job, model, sizes, metrics, told, constant)
+    return Trained(job, model, sizes, metrics, messages, constant)
 
 
 def constant_features(documents, model):
@@ -96,7 +96,7 @@ def constant_features(documents, model):
 def fit(ask, job, parts, stages, team):
     """Return (fitted RankSVM, warning texts); C given or chosen on validation data."""
     model = build(ask)
-    with report.collect_warnings(ask.quiet or ask.as_json) as told, report.Progress(ask.quiet) as progress:
+    with report.collect_warnings(ask.quiet or ask.as_json) as messages, report.Progress(ask.quiet) as progress:
         tell = follow(progress, job.name, ask.metric)
         if ask.grid is None:
             chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
@@ -117,7 +117,7 @@ def fit(ask, job, parts, stages, team):
     named = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
     rest = "preparing" if ask.grid is None else "validating"
     stages.done(rest, {name: model.timings_[stage] for stage, name in named.items() if stage in model.timings_})
-    return model, told
+    return model, messages
 
 
 def validation_of(ask, job, parts):

@@ -30,7 +30,7 @@ NAMES = {
 SHOWN = 20  # maximum column names in a message, and letters of one
 
 NUMBERED = b"gpukit.numbered"  # metadata of a file with unnamed features f1 to fn
-NO_VALUE = "feature's value (choose what it stands for with --null)"
+NO_VALUE = "feature's value (choose its meaning with --null)"
 
 
 class Columns:

@@ -157,25 +157,31 @@ def pair_counts(y, scores, offsets):
     return _judged(y, scores, offsets, order, (), 1.0, "standard")[1]
 
 
-def values_by_query(metric, y, scores, offsets, ndcg="letor", relevant=1.0):
-    """Return (values (m,), weights (m,)) of a metric of `evaluate`.
+def values_by_query(names, y, scores, offsets, ndcg="letor", relevant=1.0, ties="average", tied=0.5):
+    """Return {metric: (values (m,), weights (m,))} of metrics of `evaluate`.
 
-    The metric is their weighted mean over the queries. y, scores, offsets: as in evaluate, already checked. Ties are
-    averaged; in pairwise accuracy they count half.
+    A metric is the weighted mean of its values over the queries. y, scores, offsets: as in evaluate, already checked.
+    tied: value of a pair of equal scores in pa.
     """
-    kind, k = parse_metric(metric)
-    offsets = np.asarray(offsets, np.int64)
-    sizes, order = np.diff(offsets), segmented_argsort(-scores, offsets, device="cpu")
-    if kind in ("p", "mrr", "err"):
-        return _tops(y, scores, offsets, order, [metric], relevant)[metric], (sizes > 0).astype(np.float64)
-    table, pairs = _judged(y, scores, offsets, order, (k or 1,), relevant, ndcg)
-    total, right, tied = pairs.T.astype(np.float64)
-    if kind in ("pa", "pa_ties"):
-        right += tied * (0.5 if kind == "pa" else 1.0)
-        return np.divide(right, total, out=np.zeros(len(total)), where=total > 0), total
-    values = table[:, ("ndcg", "mean_ndcg", "map", "tau").index(kind)]
-    counted = total > 0 if kind == "tau" else ~np.isnan(values) | (ndcg != "skip-blank")
-    return np.nan_to_num(values), (counted & (sizes > 0)).astype(np.float64)
+    offsets, parsed = np.asarray(offsets, np.int64), {name: parse_metric(name) for name in names}
+    cuts = list(dict.fromkeys(k for kind, k in parsed.values() if kind == "ndcg"))
+    order, average = segmented_argsort(-scores, offsets, device="cpu"), ties == "average"
+    table, pairs = _judged(y, scores, offsets, order, cuts, relevant, ndcg, average)
+    found = dict(zip([*(f"ndcg@{k}" for k in cuts), "mean_ndcg", "map", "tau"], table.T))
+    tops = [name for name, (kind, _) in parsed.items() if kind in ("p", "err", "mrr")]
+    found |= _tops(y, scores, offsets, order, tops, relevant, average)
+    total, right, equal = pairs.T.astype(np.float64)
+    for name, value in (("pa", tied), ("pa_ties", 1.0)):
+        found[name] = np.divide(right + value * equal, total, out=np.zeros(len(total)), where=total > 0)
+    return {name: (np.nan_to_num(found[name]), _weights_of(name, found[name], total, offsets, ndcg)) for name in names}
+
+
+def _weights_of(name, values, pairs, offsets, ndcg):
+    """Return the weights (m,) of a metric's values; pairs (m,): numbers of preference pairs."""
+    if name in ("pa", "pa_ties"):
+        return pairs
+    counted = pairs > 0 if name == "tau" else ~np.isnan(values) | (ndcg != "skip-blank")
+    return (counted & (np.diff(offsets) > 0)).astype(np.float64)
 
 
 def _judged(y, scores, offsets, order, cuts, relevant, ndcg, average=True):

@@ -127,7 +127,7 @@ class ValidationSet:
         """Return (values (m,), weights (m,)) of the queries, whose weighted mean is the metric; ties are averaged."""
         scores = serve.finite(serve.product(self.X, w))
         metric, ndcg, relevant, _ = self.metric
-        values, counts = values_by_query(metric, self.y, scores, self.offsets, ndcg, relevant)
+        values, counts = values_by_query([metric], self.y, scores, self.offsets, ndcg, relevant)[metric]
         return values, counts if self.weights is None else counts * self.weights
 
 

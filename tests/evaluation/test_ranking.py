@@ -88,15 +88,17 @@ def test_metrics_of_the_first_documents(name):
         assert metric in found.reasons or found[metric] == pytest.approx(expected, rel=1e-12, abs=1e-15), metric
 
 
+@pytest.mark.parametrize("ties, tied", [("average", 0.5), ("file", 0.0)])
 @pytest.mark.parametrize("metric", [*TOPS, *WHOLE])
-def test_values_of_queries_have_the_metric_as_their_mean(metric):
+def test_values_of_queries_have_the_metric_as_their_mean(metric, ties, tied):
     rng = np.random.default_rng(3)
     offsets = np.array([0, 4, 4, 5, 12, 40])
     y, scores = rng.integers(0, 3, 40).astype(float), np.round(rng.normal(size=40), 1)
-    values, weights = values_by_query(metric, y, scores, offsets, "standard", 2)
-    expected = evaluate(y, scores, offsets, ndcg="standard", relevant=2, more=[metric])
-    ties = 0.5 * (expected["pa_ties"] - expected["pa"]) if metric == "pa" else 0.0
-    assert np.average(values, weights=weights) == pytest.approx(expected[metric] + ties, rel=1e-12)
+    rules = {"ndcg": "standard", "relevant": 2, "ties": ties}
+    values, weights = values_by_query([metric, "map"], y, scores, offsets, tied=tied, **rules)[metric]
+    expected = evaluate(y, scores, offsets, **rules, more=[metric])
+    more = tied * (expected["pa_ties"] - expected["pa"]) if metric == "pa" else 0.0
+    assert np.average(values, weights=weights) == pytest.approx(expected[metric] + more, rel=1e-12)
 
 
 def test_undefined_metrics_of_the_first_documents():

@@ -72,9 +72,8 @@ def shrink_factors(state, fresh, known, share):
 def learn(merged, counts, state, plan, report, replay, share):
     """Train all rows of a DeviceState; return ratings times epochs.
 
-    merged: (Ratings, (n,) bool of the changed ones), of which a share of the others is replayed; counts: ratings of
-    each row ((M,), (N,)), before and after; report: see new_rows.learn; replay: plan.Replay; share: of
-    retrain.fit_share.
+    merged: (Ratings, (n,) bool of the changed ones); a share of the unchanged ones is replayed; counts: ratings of each
+    row ((M,), (N,)), before and after; report: see new_rows.learn; replay: plan.Replay; share: of retrain.fit_share.
     """
     if not plan.epochs:
         state.set_parameters(without_factors(state.parameters()))
