@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 import time
+from types import SimpleNamespace
 
 import numba
 import numpy as np
@@ -15,6 +16,7 @@ from gpukit.compilation import helpers, signatures
 from gpukit.compilation.helpers import Helpers
 from gpukit.compilation.signatures import Task
 from gpukit.errors import GpukitError
+from gpukit.sorting.kernels import make_argsort
 
 TASKS = [Task("m", name, "int64") for name in "abcd"]
 HOLD = "import sys, time\nprint(flush=True)\nfor line in sys.stdin: time.sleep(600)"
@@ -313,3 +315,11 @@ def test_a_kernel_for_this_gpu_is_found_by_it(own_cache):
     hits = kernel._cache_hits.total()
     kernel[1, 32](out)
     assert out.copy_to_host().tolist() == list(range(32)) and kernel._cache_hits.total() == hits + 1
+
+
+@pytest.mark.parametrize("kernel, name", [(KERNEL.dispatcher, "number_threads"), (make_argsort(True, 128), None)])
+def test_a_kernel_is_claimed_before_it_is_compiled(monkeypatch, kernel, name):
+    claimed = []
+    monkeypatch.setattr(helpers._jit, "helpers", SimpleNamespace(claim=claimed.append))
+    monkeypatch.setattr("numba.cuda.dispatcher.CUDADispatcher.compile", lambda self, types: list(claimed))
+    assert kernel.compile(()) == claimed == [(kernel.py_func.__module__, name or "make_argsort(True,128)")]

@@ -2,12 +2,13 @@
 
 import os
 import re
+from types import SimpleNamespace
 
 import pytest
 from support import SIMULATED
 
 from gpukit import device
-from gpukit.device import Device
+from gpukit.device import Device, capability_of
 from gpukit.errors import DeviceError, DeviceMemoryError, ParameterError
 
 GPU = Device("cuda", 1, "NVIDIA H200", (9, 0))
@@ -200,3 +201,12 @@ def test_a_process_forked_after_a_gpu_was_used_is_an_error(monkeypatch):
     monkeypatch.setitem(place._first_used_in, "process", os.getppid())
     with pytest.raises(DeviceError, match="forked from one that uses a GPU .*'spawn'"):
         place.gpu(0)
+
+
+def test_the_compute_capability_is_known_before_the_gpu_is_used(two_gpus, monkeypatch):
+    assert capability_of("cpu") is None and capability_of(device.cpu()) is None and capability_of(GPU) == (9, 0)
+    gpus = [SimpleNamespace(compute_capability=(7, 5)), SimpleNamespace(compute_capability=(9, 0))]
+    monkeypatch.setattr("gpukit._cuda.cuda", SimpleNamespace(gpus=gpus))
+    assert capability_of("auto") == capability_of("cuda") == (7, 5) and capability_of("cuda:1") == (9, 0)
+    with pytest.raises(DeviceError, match="only 2"):
+        capability_of("cuda:2")

@@ -1,6 +1,9 @@
 """Initialization of the driver and the GPU in a thread."""
 
+import contextlib
+import sys
 import threading
+from types import SimpleNamespace
 
 import pytest
 
@@ -42,6 +45,22 @@ def test_a_missing_device_is_an_error_at_once(monkeypatch):
         warm_up.start_warm_up("cuda:1")
     with pytest.raises(ParameterError, match="must be auto"):
         warm_up.start_warm_up("gpu")
+
+
+@pytest.mark.parametrize("products, loaded", [(False, []), (True, [3])])
+def test_cupy_is_loaded_for_products_alone(monkeypatch, products, loaded):
+    devices = []
+
+    class Cupy:
+        float32 = "f"
+        cuda = SimpleNamespace(Device=lambda index: devices.append(index) or contextlib.nullcontext())
+        zeros = staticmethod(lambda *_: SimpleNamespace(__matmul__=None))
+
+    monkeypatch.setitem(sys.modules, "cupy", Cupy)
+    monkeypatch.setattr(warm_up, "gpu", lambda index: None)
+    monkeypatch.setattr("gpukit.device.upload.current_ring", lambda: None)
+    warm_up.initialize_gpu(3, products)
+    assert devices == loaded
 
 
 @pytest.mark.parametrize("spec, is_started", [("auto", True), ("cuda:1", True), ("cpu", False)])

@@ -105,7 +105,7 @@ def test_more_metrics_are_shown_by_name(verb, ranking_model, test_file):
 
 
 def test_queries_are_compared_with_another_model(verb, ranking_model, other_model, test_file, tmp_path):
-    """By scipy's randomization of signs, and the means of the files of queries."""
+    """By scipy's randomization of signs, and the means of the file of queries."""
     words = "rank", ranking_model, test_file, "--against", other_model, "--show", "mrr", "--ndcg", "standard"
     table = tmp_path / "queries.csv"
     found = json.loads(verb(*words, "--per-query", table, "--json").out)
@@ -137,6 +137,38 @@ def test_queries_are_compared_with_another_model(verb, ranking_model, other_mode
     assert text.out.startswith("Metrics of both models; ")
 
 
+@pytest.mark.parametrize("ties", ["average", "file"])
+def test_the_comparison_shows_the_metrics_of_the_table(verb, ranking_model, test_file, tmp_path, ties):
+    """For a model with many ties, too."""
+    flat, train = tmp_path / "flat.gpukit", tmp_path / "flat.txt"
+    train.write_text("1 qid:1 40:1 46:0\n0 qid:1 46:0\n")
+    assert verb("ranksvm", train, "--c", 1, "--model", flat, "--quiet", *CPU).code == 0
+    rounded = tmp_path / "rounded.txt"
+    documents = read_letor(test_file)
+    write_letor(documents._replace(X=np.round(documents.X)), rounded)
+    found = json.loads(verb("rank", flat, rounded, "--against", ranking_model, "--ties", ties, "--json").out)
+    assert found["tied"]["pairs"] > 10 and found["metrics"]["pa"] < found["metrics"]["pa_ties"]
+    for row in found["comparison"]:
+        assert row["model"] == pytest.approx(found["metrics"][row["metric"]], rel=1e-12), row
+
+
+def test_a_file_is_read_again_for_other_features_alone(
+    verb, ranking_model, other_model, test_file, tmp_path, monkeypatch
+):
+    from gpukit.documents import read
+
+    reads, read_like = [], read.read_like
+    monkeypatch.setattr(read, "read_like", lambda *given: reads.append(given) or read_like(*given))
+    verb("rank", ranking_model, test_file, "--against", other_model)
+    assert len(reads) == 1
+    narrow, train = tmp_path / "narrow.gpukit", tmp_path / "narrow.txt"
+    train.write_text("1 qid:1 1:1\n0 qid:1 2:1\n")
+    assert verb("ranksvm", train, "--c", 1, "--model", narrow, "--quiet", *CPU).code == 0
+    few = tmp_path / "few.txt"
+    few.write_text("1 qid:1 1:1 2:0.5\n0 qid:1 2:1\n")
+    assert verb("rank", narrow, few, "--against", ranking_model).code == 0 and len(reads) == 3
+
+
 def test_the_same_model_does_not_differ(verb, ranking_model, test_file):
     rows = json.loads(verb("rank", ranking_model, test_file, "--against", ranking_model, "--json").out)["comparison"]
     assert len(rows) >= 8 and all(row["difference"] == row["low"] == row["high"] == 0 and row["p"] == 1 for row in rows)
@@ -153,6 +185,8 @@ def test_metrics_that_are_unknown_and_files_that_cannot_be_compared(
         assert "is unknown. Use pa, pa_ties" in refused(*rank, "--show", names)
     assert "holds a LSHMF" in refused(*rank, "--against", model_file)
     assert "would overwrite" in refused(*rank, "--per-query", test_file)
+    assert "both go to standard output" in refused(*rank, "--per-query", "-", "--output", "-")
+    assert "--json prints on standard output" in refused(*rank, "--per-query", "-", "--json")
     other = tmp_path / "other.gpukit"
     other.write_bytes(ranking_model.read_bytes())
     assert "would overwrite" in refused(*rank, "--against", other, "--per-query", other, "--force")

@@ -54,6 +54,15 @@ def test_a_folder_gives_a_line_a_fold_and_the_mean(verb, letor_folder):
     assert max(map(len, result.out.split("Seconds:")[0].splitlines())) <= 110
 
 
+def test_seconds_of_training_are_without_the_choice():
+    from types import SimpleNamespace
+
+    from gpukit.cli.ranking.steps import Trained
+
+    timings = {"choose": 9.0, "compiling": 5.0, "prepare": 0.25, "training": 1.0}
+    assert Trained(None, SimpleNamespace(timings_=timings), {}, {}, [], "").seconds == 1.25
+
+
 def test_the_table_keeps_to_110_columns(capsys):
     from types import SimpleNamespace
 
