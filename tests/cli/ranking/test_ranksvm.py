@@ -249,7 +249,6 @@ def test_a_device_takes_what_all_folds_write(verb, letor_folder, option, tmp_pat
     assert [path.name for path in tmp_path.iterdir()] == ["null"]
 
 
-@pytest.mark.slow
 def test_a_grid_has_a_table_and_a_remark_at_its_edge(verb, letor_folder):
     """C is chosen by a metric at a rank of its own, which the tables show."""
     words = "ranksvm", letor_folder, "--c-grid", "2^-12,1", "--metric", "ndcg@2", "--ndcg", "standard", *CPU
@@ -269,6 +268,7 @@ def test_a_grid_has_a_table_and_a_remark_at_its_edge(verb, letor_folder):
     assert result.err.count("of the grid. Extend --c-grid to ") == len(folds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("more", [(), ("--c-grid", "2^-4:2^0")])
 def test_the_picture(verb, letor_folder, tmp_path, more):
     picture = tmp_path / "curve.png"

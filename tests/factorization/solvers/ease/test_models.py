@@ -6,7 +6,7 @@ import pytest
 from factorization.implicit.planted import clicks, hits
 from factorization.solvers.ease import naive
 from gpukit import load_model
-from gpukit.device import cpu
+from gpukit.device import Device, cpu
 from gpukit.errors import ModelError, ParameterError
 from gpukit.factorization import LSHMF, Filters, MatrixFactorization
 from gpukit.factorization import cpu as cpu_steps
@@ -242,3 +242,16 @@ def test_the_search_follows_the_mean_and_ends_between_the_best_two(monkeypatch):
     spent = item_weights.RidgeSearch(contest, settings)
     spent.run()
     assert len(spent.trials) == 1
+
+
+def test_a_gpu_solves_for_weights_unless_it_cannot(monkeypatch):
+    """The GPU is replaced; what it cannot solve is left to the CPU."""
+    table, given = clicks()[0], []
+    n_items = table.shape[1]
+    gpu, solved = Device("cuda", 0, "GPU", (9, 0)), np.full((n_items, n_items), 7.0, np.float32)
+    monkeypatch.setattr(item_weights.gpu, "solve_weights", lambda *arguments: given.append(arguments[1:]) or solved)
+    assert item_weights.solve(table, RIDGE, gpu) is solved and given == [(RIDGE, gpu)]
+    expected = item_weights.solve(table, RIDGE, cpu())
+    assert len(given) == 1 and expected.shape == solved.shape and (expected != solved).all()
+    monkeypatch.setattr(item_weights.gpu, "solve_weights", lambda *arguments: None)
+    assert np.array_equal(item_weights.solve(table, RIDGE, gpu), expected)
