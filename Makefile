@@ -74,7 +74,7 @@ docs: $(STAMP)
 	$(PY) docs/build.py
 
 site: $(STAMP)
-	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(PY) -m mkdocs build --strict
 
 lint: $(STAMP)
 	$(PY) -m ruff check .

@@ -10,7 +10,7 @@ import pytest
 
 @pytest.mark.slow
 def test_the_site_is_built_without_a_warning(root, tmp_path):
-    command = sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", tmp_path
+    command = sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", tmp_path
     done = subprocess.run(command, cwd=root, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
     pages = {path.relative_to(root / "docs").with_suffix(".html") for path in (root / "docs").rglob("*.md")}

@@ -230,6 +230,16 @@ class MatrixFactorization(Factorization):
 
     Training is stochastic gradient descent over the users' rows.
 
+    n_factors, n_epochs and regularization that are None are chosen from the data. They are 32, 13 and more with the
+    ratings (rates.default_epochs), and the default of the rates, if there are more than 200,000 ratings, 100 or more a
+    user and item, and factors improve the predictions on a sample. Otherwise some candidates, damped biases among them,
+    are tried on held-out parts of the ratings, and the best is trained on all of them (gpukit.factorization.choose). A
+    parameter that is set is kept; if any of them is set, the model has factors. n_factors is limited by the number of
+    users and of items (UserWarning).
+
+    For clicks, open parameters, and solver and loss if both are 'auto', are chosen on a held-out click of each user
+    (gpukit.factorization.implicit). A prediction is then a score that ranks items for a user, without bounds.
+
     Parameters
     ----------
     n_factors : F, 1 to 1024
@@ -260,16 +270,6 @@ class MatrixFactorization(Factorization):
         from five million ratings on: faster, with the same accuracy)
     device : 'auto', 'cpu', 'cuda', 'cuda:N'
     random_state : integer seed
-
-    n_factors, n_epochs and regularization that are None are chosen from the data. They are 32, 13 and more with the
-    ratings (rates.default_epochs), and the default of the rates, if there are more than 200,000 ratings, 100 or more a
-    user and item, and factors improve the predictions on a sample. Otherwise some candidates, damped biases among them,
-    are tried on held-out parts of the ratings, and the best is trained on all of them (gpukit.factorization.choose). A
-    parameter that is set is kept; if any of them is set, the model has factors. n_factors is limited by the number of
-    users and of items (UserWarning).
-
-    For clicks, open parameters, and solver and loss if both are 'auto', are chosen on a held-out click of each user
-    (gpukit.factorization.implicit). A prediction is then a score that ranks items for a user, without bounds.
 
     Attributes
     ----------

@@ -27,6 +27,8 @@ class Ratings:
     A table made by hand is validated once, on first use (`gpukit.ratings.repeats.checked`). Do not change its arrays
     afterwards. An explicit rating of 0 is a rating.
 
+    `merged` is the number of ratings that reading removed or summed because their pair is repeated.
+
     Parameters
     ----------
     users, items : (n,) int32
@@ -41,8 +43,6 @@ class Ratings:
         Weights of the ratings, >= 0.
     counts : (n,) int32 or float32 or None
         Number of purchases, plays, ..., >= 0.
-
-    `merged` is the number of ratings that reading removed or summed because their pair is repeated.
     """
 
     users: np.ndarray
