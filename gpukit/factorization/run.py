@@ -171,9 +171,11 @@ def run(session, training, plan, judge, checkpoints, history, start, progress):
     state = judge.best_state or session.state()
     state = states.shrunk(state, plan.share) if plan.epochs else states.without_factors(state)
     if not (np.isfinite(state.user_factors).all() and np.isfinite(state.item_factors).all()):
+        given, remedy = ("learning_rate", "a smaller learning_rate, or deterministic=True")
+        if plan.learning_rate is None:  # least squares
+            given, remedy = ("regularization", "a larger regularization")
         raise GpukitError(
-            f"Training diverged (learning_rate={plan.learning_rate}): the factors are no longer finite. "
-            "Use a smaller learning_rate, or deterministic=True."
+            f"Training diverged ({given}={getattr(plan, given)}): the factors are no longer finite. Use {remedy}."
         )
     return state
 

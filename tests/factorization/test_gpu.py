@@ -43,6 +43,18 @@ def test_the_estimators_on_a_gpu(model, precision, tmp_path, monkeypatch):
         assert (ids == expected[0]).mean() > 0.99
 
 
+@pytest.mark.parametrize("n_factors", [4, 64, 192])
+def test_a_pair_without_other_clicks_vanishes(n_factors):
+    """Its two rows shrink each other in each epoch, to numbers whose squares are subnormal in single precision."""
+    users, items = np.repeat(np.arange(420), 5), np.random.default_rng(0).integers(0, 400, 2100)
+    clicks = np.append(users, 420), np.append(items, 400)
+    given = {"solver": "ials", "feedback": "implicit", "n_factors": n_factors, "n_epochs": 24}
+    given |= {"regularization": 0.1, "unobserved_weight": 0.1}
+    fitted = [MatrixFactorization(**given, device=device).fit(clicks) for device in ("cpu", "cuda")]
+    assert np.abs(fitted[0].user_factors_[420]).max() < 1e-19 < np.abs(fitted[0].user_factors_[0]).max()
+    np.testing.assert_allclose(fitted[1].predict(clicks), fitted[0].predict(clicks), atol=1e-4)
+
+
 def device_arrays():
     """Return {library: function that copies a numpy array to the GPU} of installed libraries."""
     found = {"numba": cuda.to_device}

@@ -16,6 +16,7 @@ from gpukit._jit import njit
 
 F32 = np.float32
 ONE, ZERO = F32(1.0), F32(0.0)
+TINY = np.finfo(F32).tiny  # the smallest normal number; a GPU's reciprocal of a smaller one is infinite
 LEFT = F32(4 * 2.0**-23)  # share of the original diagonal below which a pivot is rounding
 
 
@@ -30,7 +31,7 @@ def weight_at(number, bias, decay, damping):
 @njit
 def inverse_pivot(pivot, square):
     """Return 1 / sqrt(pivot) of Cholesky's elimination; 0, which sets the unknown to 0, if the pivot is rounding."""
-    if pivot > F32(LEFT * square):
+    if pivot > F32(LEFT * square) and pivot >= TINY:
         return F32(ONE / F32(math.sqrt(pivot)))
     return ZERO
 
@@ -43,5 +44,5 @@ def over_pivot(pivot, whole):
 
 @njit
 def quotient(above, below):
-    """Return above / below; 0 if below is not positive."""
-    return F32(above / below) if below > ZERO else ZERO
+    """Return above / below; 0 if below is not a positive normal number."""
+    return F32(above / below) if below >= TINY else ZERO

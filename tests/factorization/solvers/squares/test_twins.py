@@ -154,3 +154,5 @@ def test_formulas():
     assert inverse_pivot(np.float32(4), np.float32(9)) == 0.5
     assert inverse_pivot(np.float32(1e-8), np.float32(1)) == inverse_pivot(np.float32(-1), np.float32(0)) == 0
     assert quotient(np.float32(3), np.float32(2)) == 1.5 and quotient(np.float32(3), np.float32(0)) == 0
+    subnormal = np.float32(1e-39)  # a GPU's reciprocal of it is infinite
+    assert quotient(subnormal, subnormal) == inverse_pivot(subnormal, np.float32(0)) == 0
