@@ -236,6 +236,54 @@ class Serving(Estimator):
                 squares, sizes = squares + found[0], sizes + found[1]
         return {"rmse": float(np.sqrt(squares / len(pairs))), "mae": sizes / len(pairs)}
 
+    def evaluate_sequentially(self, X: RatingsLike, y: ArrayLike | None = None) -> list[dict]:
+        """Predict each rating of a user from the earlier ones, and learn it then, as a service does.
+
+        Users may be unknown to the model. Their parameters follow from the ratings so far with the items' parameters
+        fixed, as in recommend_for; the model is not changed.
+
+        Parameters
+        ----------
+        X, y : ratings as in fit; by their times if X is Ratings with times, else in the given order
+
+        Returns
+        -------
+        list of dict, for all ratings and for ratings with 0, 1 to 4, ... earlier ones of the same user
+            Keys: earlier, ratings (number), rmse and mae of the model, biases_rmse and biases_mae of the mean with
+            damped biases of user and item, that of the user from the same ratings.
+
+        Raises
+        ------
+        DataError
+            For data without ratings, ratings outside the scale, and for a model of clicks.
+        """
+        return self._sequential(X, y)[1]
+
+    def _sequential(self, X, y=None):
+        """Return (answers.sequential.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
+        from gpukit.factorization.answers import fold_in, sequential
+        from gpukit.factorization.online.inputs import check_ratings
+        from gpukit.ratings.pairs import merge_repeats, table_of
+        from gpukit.ratings.repeats import checked
+
+        self._check_fitted()
+        if self.feedback_ == "implicit":
+            raise DataError(
+                "A model of clicks predicts no ratings, so ratings cannot be predicted one after the other."
+            )
+        table = table_of(X, y)
+        ratings = checked(merge_repeats(table, table, stacklevel=3))  # which keeps the times
+        if not len(ratings):
+            raise DataError("There are no ratings to judge by: 0 rows.")
+        check_ratings(ratings, self._scale)
+        users, items = rows_or_unknown(ratings.user_ids, self.user_ids_), self._rows_of(ratings.item_ids, "item")
+        is_new = users == len(self.user_ids_)
+        users[is_new] += np.arange(is_new.sum(), dtype=np.int32)
+        prior = self._prepare("prior", lambda: fold_in.prior_of(self))
+        rows = users[ratings.users], items[ratings.items]
+        found = sequential.predict_sequentially(self, ratings, *rows, prior)
+        return found, found.rows(ratings.values), ratings
+
     def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
         """Return the negative RMSE on X, or on y of X.
 

@@ -33,6 +33,11 @@ from gpukit.factorization.lists.recommending import BY
 )
 @click.option("--against", metavar="MODEL", help="Another model: is the difference more than chance?")
 @click.option("--given", metavar="FILE", help="Judge these users, whom MODEL need not know, by lists made from FILE.")
+@click.option(
+    "--sequential",
+    is_flag=True,
+    help="Predict each rating from the user's earlier ones, new users included, and learn it then.",
+)
 @click.option("--positive-from", type=float, metavar="RATING", help="In lists, only what is rated so or better counts.")
 @click.option("--by", type=click.Choice(BY), default=BY[0], show_default=True, help="What ranks, as in recommend.")
 @click.option("--no-baselines", is_flag=True, help="Leave popularity, item kNN and EASE out.")
@@ -51,6 +56,7 @@ def evaluate(ctx, **values):
     \b
     gpukit evaluate my.gpukit later.csv
     gpukit evaluate my.gpukit later.csv --lists -k 10 -k 50 --against other.gpukit
+    gpukit evaluate my.gpukit later.csv --sequential
     gpukit evaluate my.gpukit later.csv --lists --gpus 2
     gpukit evaluate ncf.gpukit ml-1m.test.rating --protocol ncf ml-1m.test.negative
     """
@@ -82,8 +88,10 @@ def run(ask, stages, team):
 
 
 def check(ask):
-    """Raise for list options without --lists, and for a protocol with --given."""
+    """Raise for list options without --lists, for --sequential with it, and for a protocol with --given."""
     if ask.of_lists:
+        if ask.sequential:
+            raise ParameterError("--sequential is about predicted ratings, and lists are judged here: leave it out.")
         if ask.given and ask.protocol:
             raise ParameterError("--protocol ncf is for users of MODEL, not for those of --given: leave one out.")
         return

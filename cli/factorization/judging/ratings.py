@@ -7,6 +7,14 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.serve import in_rows_of
 
 COLUMNS = {"predictor": "", "test_rmse": "test RMSE", "test_mae": "MAE"}
+SEQUENTIAL = {
+    "earlier": "earlier ratings of the user",
+    "ratings": "ratings",
+    "rmse": "RMSE",
+    "mae": "MAE",
+    "biases_rmse": "RMSE of biases",
+    "biases_mae": "MAE of biases",
+}
 
 
 def judged(ask, fitted, other, stages, team):
@@ -22,10 +30,13 @@ def judged(ask, fitted, other, stages, team):
     from gpukit.factorization.online.inputs import check_ratings
     from gpukit.ratings import read_ratings
 
-    test = read_ratings(ask.test, ask.file_format, ask.columns, ask.duplicates, ask.sep)
+    layout = ask.file_format, ask.columns, ask.duplicates, ask.sep
+    test = read_ratings(ask.test, *layout, times="auto" if ask.sequential else False)
     stages.done("reading")
     if not len(test):
         raise DataError(f"{ask.test} holds no ratings to judge by.")
+    if ask.sequential:
+        return judged_sequentially(ask, fitted, other, test, stages)
     check_ratings(test, fitted._scale)
     rows = closing_table(fitted, None, test)
     pairs = in_rows_of(test, fitted.user_ids_, fitted.item_ids_)
@@ -39,6 +50,17 @@ def judged(ask, fitted, other, stages, team):
     return found
 
 
+def judged_sequentially(ask, fitted, other, test, stages):
+    """Return {rows, ratings, by times or not, differences} of the test's ratings, one after the other."""
+    found, rows, test = fitted._sequential(test)
+    differences = []
+    if other is not None:
+        errors = [(one.predicted - test.values) ** 2 for one in (found, other._sequential(test)[0])]
+        differences = [difference.of_ratings(test.users, errors, ask)]
+    stages.done("evaluating")
+    return {"rows": rows, "ratings": len(test), "by_time": test.times is not None, "differences": differences}
+
+
 def known(fitted, pairs):
     """Return ((name, rows, known ids)) for users and items."""
     return (("users", pairs.users, fitted.user_ids_), ("items", pairs.items, fitted.item_ids_))
@@ -46,6 +68,12 @@ def known(fitted, pairs):
 
 def show(ask, found):
     """Print the table and the remarks."""
+    if ask.sequential:
+        report.print_table(found["rows"], SEQUENTIAL, f"{ask.model} on {ask.test}, each rating before it is learned")
+        if not found["by_time"]:
+            report.remark(f"{ask.test} has no times: a user's ratings are in the order of the file.", ask.quiet)
+        difference.show(found["differences"], ask)
+        return
     report.print_table(found["rows"], COLUMNS, f"{ask.model} on {found['ratings']:,} ratings of {ask.test}")
     difference.show(found["differences"], ask)
     if any(found["unknown"].values()):
@@ -59,4 +87,4 @@ def show(ask, found):
 
 def result(ask, found):
     """Return the --json output."""
-    return {"judged": "ratings", **found}
+    return {"judged": "ratings in sequence" if ask.sequential else "ratings", **found}

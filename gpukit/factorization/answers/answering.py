@@ -9,7 +9,6 @@ import numpy as np
 from gpukit._pool import shared_out
 from gpukit.base import check_choice, check_integer
 from gpukit.errors import DataError
-from gpukit.factorization import settings
 from gpukit.factorization.answers import explaining, exporting
 from gpukit.factorization.lists.recommending import BY as RANKED_BY
 from gpukit.factorization.lists.recommending import Recommending
@@ -284,8 +283,8 @@ class Answering(Recommending):
             return self._prepare("scorer", lambda: scorer(self))
         from gpukit.factorization.answers import fold_in
 
-        decay, state = settings.of_model(self, len(self._rated.items)).regularization, self._state
-        return lambda ratings: fold_in.predict_scores(state, ratings, fold_in.fit_user(state, ratings, decay))
+        state, prior = self._state, self._prepare("prior", lambda: fold_in.prior_of(self))
+        return lambda ratings: fold_in.predict_scores(state, ratings, fold_in.fit_user(state, ratings, prior))
 
 
 def _best(scores, n):

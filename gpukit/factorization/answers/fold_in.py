@@ -1,12 +1,13 @@
-"""Fold-in of a new user: bias and factors by ridge regression on the items' parameters, which stay fixed.
+"""Fold-in of a new user: bias and factors by Bayesian regression on the items' parameters, which stay fixed.
 
-Computed on the host, in float64. With the items fixed, Eq. (2) in the user's b and u is least squares with a ridge. For
-n ratings z_j,
+Computed on the host, in float64. For n ratings z_j of a user with bias b and factors u, minimize
 
-    minimize  sum_j (z_j - b_j - t_j - b - u v_j)^2 + (n lambda_b + damping) b^2 + n lambda |u|^2
+    sum_j (z_j - b_j - t_j - b - u v_j)^2 + damping b^2 + noise u' S^-1 u
 
-where t_j are the neighbourhood's terms of Eq. (1) from these ratings. The step of every rating shrinks the user's
-parameters, hence the factor n; the damping is that of the baseline.
+where t_j are the neighbourhood's terms of Eq. (1) from these ratings, S is the mean of u u' over the users of the
+training, and the noise is the mean squared error there. So a user with few ratings is much like the others, and one
+with many is not. This is the most probable u if users' factors are normal with covariance S (Bishop, Pattern
+Recognition and Machine Learning, 2006, 3.3). The damping is that of the baseline.
 """
 
 from typing import NamedTuple
@@ -17,7 +18,6 @@ from gpukit.errors import DataError
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.online.inputs import check_near, locate
-from gpukit.factorization.solvers.rates import BIAS_DECAY
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins.influence import row_products
 from gpukit.io.ids import check_types, rows_of
@@ -25,7 +25,8 @@ from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import merge_repeats, table_of
 
-LEAST = 1e-6  # of the ridge, for fewer ratings than factors
+SAMPLE = 100_000  # ratings that measure the noise
+LEAST = 1e-6  # of the noise, for users that the model fits exactly
 
 
 class UserRatings(NamedTuple):
@@ -43,18 +44,44 @@ class UserParameters(NamedTuple):
     factors: np.ndarray
 
 
-def fit_user(state, ratings, decay):
-    """Return the UserParameters of a user of a state.State from UserRatings; decay: regularization of the training."""
+class Prior(NamedTuple):
+    """Users of the training: root (F, F) float64 with root root' = S, and the noise; see the module."""
+
+    root: np.ndarray
+    noise: float
+
+
+def prior_of(model):
+    """Return the Prior of a fitted model of ratings."""
+    history, state = model._rated, model._state
+    counts = np.diff(history.indptr)[: len(state.user_factors)]
+    users = state.user_factors[counts > 0].astype(np.float64)
+    spectrum, basis = np.linalg.eigh(users.T @ users / max(len(users), 1))
+    asked = np.unique(np.linspace(0, len(history.items) - 1, SAMPLE).astype(np.int64))
+    rows = np.searchsorted(history.indptr, asked, side="right") - 1
+    found = model._z_of((model.user_ids_[rows], model.item_ids_[history.items[asked]]))
+    errors = history.levels[history.codes[asked]].astype(np.float64) - found
+    return Prior(basis * np.sqrt(np.maximum(spectrum, 0)), max(float(np.mean(errors**2)), LEAST))
+
+
+def features_of(factors, prior):
+    """Return (n, 1 + F) float64: the features of a user's bias and factors for rows of item factors (n, F).
+
+    In their units every coefficient has the weight `noise` in the minimum.
+    """
+    bias = np.full(len(factors), np.sqrt(prior.noise / DAMPING))
+    return np.column_stack((bias, factors.astype(np.float64) @ prior.root))
+
+
+def fit_user(state, ratings, prior):
+    """Return the UserParameters of a user of a state.State from UserRatings; prior: Prior."""
     extras = state.item_extras[ratings.items].astype(np.float64)
     base = float((ratings.z - extras[:, BASE]).sum() / (len(ratings.z) + DAMPING))
-    if not len(ratings.z):
-        return UserParameters(0.0, 0.0, np.zeros(state.user_factors.shape[1]))
     target = ratings.z - extras[:, BIAS] - neighborhood(state, ratings, base, ratings.items)
-    design = np.column_stack((np.ones(len(target)), state.item_factors[ratings.items].astype(np.float64)))
-    ridge = np.full(design.shape[1], max(decay, LEAST) * len(target))
-    ridge[0] = BIAS_DECAY * len(target) + DAMPING
-    solution = solve_symmetric(design.T @ design + np.diag(ridge), (design.T @ target)[:, None])[:, 0]
-    return UserParameters(float(solution[0]), base, solution[1:])
+    design = features_of(state.item_factors[ratings.items], prior)
+    precision = design.T @ design + prior.noise * np.eye(design.shape[1])
+    solution = solve_symmetric(precision, (design.T @ target)[:, None])[:, 0]
+    return UserParameters(float(np.sqrt(prior.noise / DAMPING) * solution[0]), base, prior.root @ solution[1:])
 
 
 def predict_scores(state, ratings, user, items=slice(None)):

@@ -1,8 +1,10 @@
 """The final table against plain loops."""
 
+import json
+
 import numpy as np
 import pytest
-from cli_support import planted
+from cli_support import CPU, planted, write_rows
 from factorization.inputs import bias_predictor
 
 from gpukit.cli.factorization.table import closing_table, count_unknown
@@ -69,3 +71,27 @@ def test_without_a_test_set(train):
 def test_unknown_means_without_a_training_rating(train, test):
     assert count_unknown(train, test) == (1, 2)
     assert count_unknown(train.take(train.users != 0), test) == (3, 2)  # user 100 keeps its id and has no rating
+
+
+def test_ratings_in_sequence(verb, refused, model_file, tmp_path):
+    """By time if there are times; the table, the JSON, the comparison of two models, and what is refused."""
+    rows = [(900, f"a{i:02d}", 1 + i % 5, 60 - i) for i in range(30)] + [(100, "zz", 4, 5)]
+    timed, plain = tmp_path / "timed.csv", tmp_path / "plain.csv"
+    timed.write_text("user,item,rating,timestamp\n" + "".join(",".join(map(str, row)) + "\n" for row in rows))
+    write_rows(plain, [row[:3] for row in rows])
+    result = verb("evaluate", model_file, timed, "--sequential", *CPU)
+    assert "RMSE of biases" in result.out and "no times" not in result.err
+    assert "has no times" in verb("evaluate", model_file, plain, "--sequential", *CPU).err
+    reports = [
+        json.loads(verb("evaluate", model_file, path, "--sequential", "--json", *CPU).out) for path in (timed, plain)
+    ]
+    backwards = write_rows(tmp_path / "back.csv", [row[:3] for row in rows[29::-1]] + [rows[30][:3]])
+    same = json.loads(verb("evaluate", model_file, backwards, "--sequential", "--json", *CPU).out)
+    assert reports[0]["rows"] == same["rows"] and reports[0]["rows"] != reports[1]["rows"]
+    assert reports[0]["rows"][0]["ratings"] == 31 and reports[0]["judged"] == "ratings in sequence"
+    copy = tmp_path / "copy.gpukit"
+    copy.write_bytes(model_file.read_bytes())
+    against = verb("evaluate", model_file, timed, "--sequential", "--against", copy, "--json", *CPU)
+    (difference,) = json.loads(against.out)["differences"]
+    assert difference["mean"] == 0 and difference["users"] == 2
+    assert "leave it out" in refused("evaluate", model_file, timed, "--sequential", "--lists")

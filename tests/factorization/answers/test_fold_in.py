@@ -8,7 +8,6 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import fold_in
 from gpukit.factorization.baseline import DAMPING
-from gpukit.factorization.solvers.rates import BIAS_DECAY
 
 
 @pytest.fixture(scope="module", params=[MatrixFactorization, LSHMF])
@@ -30,24 +29,48 @@ def term(state, given, base, item):
 
 
 @pytest.mark.parametrize("items", [[3], [0, 5, 7, 11, 39], list(range(30))])
-def test_taste_is_the_ridge_solution(fitted, items):
-    state, decay = fitted._state, 0.07
+def test_taste_is_the_most_probable_one(fitted, items):
+    state, rng = fitted._state, np.random.default_rng(1)
+    prior = fold_in.Prior(rng.normal(size=(4, 4)), 0.3)
     given = fold_in.UserRatings(np.array(items), np.random.default_rng(0).normal(size=len(items)))
-    taste = fold_in.fit_user(state, given, decay)
-    n, base = len(items), (given.z - state.item_extras[items, 2]).sum() / (len(items) + DAMPING)
+    taste = fold_in.fit_user(state, given, prior)
+    base = (given.z - state.item_extras[items, 2]).sum() / (len(items) + DAMPING)
     assert taste.base == pytest.approx(base)
     rows, wanted = [], []
     for item, z in zip(items, given.z):
         rows.append([1.0, *state.item_factors[item].tolist()])
         wanted.append(z - float(state.item_extras[item, 0]) - term(state, given, base, item))
-    ridge = [n * BIAS_DECAY + DAMPING, *[n * decay] * 4]
-    design = np.vstack((rows, np.diag(np.sqrt(ridge))))
+    spread = np.sqrt(0.3) * np.linalg.inv(prior.root)  # whose square is noise S^-1
+    weights = np.block([[np.full((1, 1), DAMPING**0.5), np.zeros((1, 4))], [np.zeros((4, 1)), spread]])
+    design = np.vstack((rows, weights))
     expected = np.linalg.lstsq(design, np.append(wanted, np.zeros(5)), rcond=None)[0]
     np.testing.assert_allclose([taste.bias, *taste.factors], expected, rtol=1e-8, atol=1e-10)
     scores = fold_in.predict_scores(state, given, taste)
     for item in (0, 17, 39):
         own = expected @ [1.0, *state.item_factors[item].tolist()] + float(state.item_extras[item, 0])
         assert scores[item] == pytest.approx(own + term(state, given, base, item), abs=1e-9)
+
+
+def test_the_prior_is_that_of_the_users(fitted):
+    """Their mean product of factors, and the mean squared error of all ratings."""
+    state, prior = fitted._state, fold_in.prior_of(fitted)
+    expected = sum(np.outer(row, row) for row in state.user_factors.astype(float)) / 200
+    np.testing.assert_allclose(prior.root @ prior.root.T, expected, rtol=1e-9, atol=1e-12)
+    ratings = planted(200, 40, 0.4)
+    pairs = ratings.user_ids[ratings.users], ratings.item_ids[ratings.items]
+    scores = fitted.pair_scores(pairs, by="rating").astype(float)
+    noise = np.mean((ratings.values - scores) ** 2) / fitted._scale.deviation**2
+    assert prior.noise == pytest.approx(noise, rel=1e-4)
+
+
+def test_a_new_user_is_like_the_others():
+    """The fewer the ratings, the more so: the mean error after few ratings is below that of biases."""
+    whole = planted(500, 60, 0.5, seed=4)
+    late = whole.users >= 350
+    fitted = make(MatrixFactorization, n_epochs=20, n_factors=8).fit(whole.take(~late))
+    rows = {row["earlier"]: row for row in fitted.evaluate_sequentially(whole.take(late))}
+    assert rows["1 to 4"]["rmse"] < 1.01 * rows["1 to 4"]["biases_rmse"]
+    assert rows["20 to 99"]["rmse"] < 0.9 * rows["20 to 99"]["biases_rmse"]
 
 
 def test_one_user_several_users_and_a_dictionary(fitted):
@@ -89,9 +112,10 @@ def test_as_good_as_an_update(model):
     fitted = make(model, n_epochs=15, n_factors=6).fit(whole.take(~late))
     given, judged = whole.take(late).split(0.3, 1)
     errors = []
+    prior = fold_in.prior_of(fitted)
     for user, own in fold_in.iterate_users(given, fitted.item_ids_, None, fitted._scale):
         asked = judged.users == user
-        z = fold_in.predict_scores(fitted._state, own, fold_in.fit_user(fitted._state, own, 0.06), judged.items[asked])
+        z = fold_in.predict_scores(fitted._state, own, fold_in.fit_user(fitted._state, own, prior), judged.items[asked])
         errors.append(np.clip(z * fitted._scale.deviation + fitted.mean_, 1, 5) - judged.values[asked])
     folded = np.sqrt(np.mean(np.concatenate(errors) ** 2))
     assert folded < 1.05 * fitted.partial_fit(given, rows="frozen").evaluate(judged)["rmse"]
