@@ -8,7 +8,7 @@ from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.factorization.answers import fold_in
 from gpukit.factorization.baseline import DAMPING
-from gpukit.ratings import Ratings
+from gpukit.ratings import Ratings, as_ratings
 
 
 def stream(timed=True):
@@ -26,7 +26,8 @@ def stream(timed=True):
 def learned():
     """Training ratings, without the users from 50 on; those of users 0 to 2 are of the first 20 items only."""
     whole = planted(60, 40, 0.3, seed=7)
-    return whole.take((whole.users < 50) & ((whole.users >= 3) | (whole.items < 20)))
+    kept = whole.take((whole.users < 50) & ((whole.users >= 3) | (whole.items < 20)))
+    return as_ratings((kept.user_ids[kept.users], kept.item_ids[kept.items], kept.values))  # without ids of the others
 
 
 def clipped(model, z):
