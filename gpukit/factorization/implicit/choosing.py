@@ -20,6 +20,7 @@ from gpukit.factorization.implicit.item_weights import choose_ridge
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.solvers.ease import weights
+from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.splits import draw_sample
 from gpukit.model_selection.trial import best_of, simplest_of
@@ -77,6 +78,17 @@ class Contest(NamedTuple):
         """The training clicks of the first draw, Ratings."""
         return self.evaluators[0].prepared.clicks
 
+    def scaled(self, plan, clicks):
+        """Return settings.Settings for other clicks than these, Ratings.
+
+        The regularization of a row is in proportion to its clicks. With more users it falls, if it is open, as that of
+        item weights grows.
+        """
+        if "regularization" not in self.free or plan.solver != "ials":
+            return plan
+        ratio = len(clicks) / len(self.clicks)
+        return plan._replace(regularization=round_digits(plan.regularization * ratio**-EASE_GROWTH))
+
     def run(self, plan, draws=1):
         """Return the Trial of settings.Settings on the first draws; the same settings are trained once on each."""
         results = self.results.setdefault(plan, [])
@@ -117,26 +129,29 @@ def choose(estimator, clicks, settings, device, progress):
     contest = make_contest(estimator, free, sample, settings, device, progress)
     if contest is None:
         return Choice(settings, [], f"{len(clicks):,} clicks are too few to hold any out")
-    small = draw_sample(sample, settings.seed, hold_out.SMALL, hold_out.FEW)
-    unseen = Evaluator(estimator, *hold_out.hold_out(small, settings.seed, DRAWS), device, contest.budget)
-    larger, last = enlarge_contest(contest, large, settings, device), contest._replace(evaluators=[unseen])
+    larger = enlarge_contest(contest, large, settings, device)
+    small = draw_sample(sample, settings.seed, hold_out.SMALL, hold_out.FEW) if larger is contest else sample
+    unseen = Evaluator(estimator, *hold_out.hold_out(small, settings.seed, DRAWS), device, larger.budget)
+    last = contest._replace(evaluators=[unseen])
     contests = [larger, contest._replace(evaluators=contest.evaluators[:1]), last]
     if goal.solver == "ease":
         return choose_ease(contests, settings, len(clicks))
     has_weights = goal.open and free == set(OPEN) and is_affordable(clicks, settings, device)
     ridge = choose_ridge(contests, settings) if has_weights else None
     if goal.solver == "sampled":
-        best = contest.run(settings)
+        best = base = contest.run(settings)
     else:
         base = search_settings(contest, settings._replace(solver="ials", loss="squared", biases=False))
-        best = add_factors(larger, base if larger is contest else search_again(larger, base.candidate))
+        start = base if larger is contest else search_again(larger, contest.scaled(base.candidate, larger.clicks))
+        best = add_factors(larger, start)
+    leader = larger.scaled(best.candidate, clicks)
     if goal.open:
         has_second = len(clicks) <= MOST_SAMPLED[device.is_cuda] and "n_factors" in free
-        second = len(contest.clicks) if has_second else 0
-        best = choose_addition(last, base.candidate, best.candidate, second, ridge and ridge.at(len(last.clicks)))
-        best = best._replace(candidate=with_ridge(best.candidate, ridge, len(last.clicks), len(clicks)))
+        second, plan = len(contest.clicks) if has_second else 0, contest.scaled(base.candidate, last.clicks)
+        best = choose_addition(last, plan, leader, second, ridge and ridge.at(len(last.clicks)))
+        leader = with_ridge(best.candidate, ridge, len(last.clicks), len(clicks))
     rows = baseline_rows(unseen)
-    final = final_settings(best.candidate, settings, settings.patience or "n_epochs" in free)
+    final = final_settings(leader, settings, settings.patience or "n_epochs" in free)
     return Choice(final, contest.rows + rows, reason(best, unseen, rows))
 
 
@@ -378,8 +393,8 @@ class Additions:
     def add_item_weights(self, best, ridge):
         """Return the best Trial of shares of item weights, or `best` if it is better.
 
-        Item weights alone are taken if they are better than the best sum. The more users, the more they add; a sample
-        has few.
+        Item weights alone are taken if they are clearly better than the best sum. The more users, the more factors and
+        their sum gain; a sample has few.
         """
         unit, trials = mix.deviation(self.base) / self.evaluator.deviation_of_weights(ridge), []
         for ratio in WEIGHTED:
@@ -387,7 +402,8 @@ class Additions:
             trials.append(self.measure("ials and ease", self.base, best, **changes))
         changes = {"solver": "ease", "n_factors": 1, "epochs": 0, "popular": 0.0, "ease": 1.0, "regularization": ridge}
         alone, weighted = self.measure("ease", without_factors(self.base), **changes), best_of(trials)
-        weighted = alone if alone.is_better(weighted) else weighted
+        mean, error = alone.gain(weighted)
+        weighted = alone if mean > DECIDED * error else weighted
         return best if best.is_better(weighted) else weighted
 
     def add_second(self, best, second):

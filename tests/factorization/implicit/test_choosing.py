@@ -1,5 +1,7 @@
 """Choice of settings for clicks: held-out clicks, candidates and their parts."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -90,6 +92,7 @@ def test_choosing_costs_at_most_ten_trainings(monkeypatch):
 def test_many_clicks_decide_after_a_sample(monkeypatch):
     """The search on all clicks starts from a sample's best settings."""
     train, _ = clicks()
+    monkeypatch.setattr(choosing.Contest, "scaled", lambda contest, plan, clicks: plan)
     monkeypatch.setattr(hold_out, "SAMPLE", len(train) // 3)
     fitted = MatrixFactorization(n_factors=5, solver="ials", device="cpu").fit(train)
     rows = [row for row in fitted.trials_ if row["solver"]]
@@ -99,6 +102,40 @@ def test_many_clicks_decide_after_a_sample(monkeypatch):
     first = settings[len(small)]
     assert first in settings[: len(small)]
     assert {name: fitted.chosen_[name] for name in settings[0]} in settings[len(small) :]
+
+
+@pytest.mark.parametrize("free, found", [({"regularization"}, (0.01, 0.04)), ({"n_factors"}, (0.02, 0.02))])
+def test_regularization_falls_with_the_root_of_the_clicks(free, found):
+    """If it is open, and of least squares."""
+    clicks = SimpleNamespace(prepared=SimpleNamespace(clicks=range(100)))
+    contest = choosing.Contest(None, free, [clicks], 0, {}, [], None)
+    own = plan(regularization=0.02)
+    assert tuple(contest.scaled(own, range(count)).regularization for count in (400, 25)) == found
+    assert contest.scaled(own._replace(solver="sampled"), range(400)).regularization == 0.02
+
+
+@pytest.mark.parametrize("few", [True, False])
+def test_all_trainings_have_the_regularization_of_their_clicks(monkeypatch, few):
+    """The search on more clicks, the model of the additions, and the final training."""
+    train, _ = clicks()
+    sizes = {"SMALL": 6} if few else {"SAMPLE": 3, "SMALL": 6}  # few clicks: one search, additions on fewer
+    for name, parts in sizes.items():
+        monkeypatch.setattr(hold_out, name, len(train) // parts)
+    scaled, calls = choosing.Contest.scaled, []
+
+    def record(contest, plan, clicks):
+        calls.append((len(contest.clicks), len(clicks), scaled(contest, plan, clicks)))
+        return calls[-1][2]
+
+    monkeypatch.setattr(choosing.Contest, "scaled", record)
+    fitted = MatrixFactorization(device="cpu").fit(train)
+    *larger, final, last = calls
+    rows = {(row["predictor"], row["users"], row["regularization"]) for row in fitted.trials_}
+    assert final[0] < final[1] == len(train) and fitted.chosen_["regularization"] == final[2].regularization
+    assert last[1] < last[0] if few else last[1] == pytest.approx(last[0], rel=0.05)
+    assert last[2].regularization in {decay for predictor, _, decay in rows if predictor == "ials"}
+    assert not larger if few else larger[0][0] == last[0] < larger[0][1] == final[0]
+    assert few or ("ials, squared", 120, larger[0][2].regularization) in rows
 
 
 SECOND = [(10**6, {}, True), (9, {}, False), (10**6, {"n_factors": 5}, False)]  # too many clicks, or factors passed
