@@ -262,7 +262,8 @@ class Serving(Estimator):
     def _sequential(self, X, y=None):
         """Return (answers.sequential.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
         from gpukit.factorization.answers import fold_in, sequential
-        from gpukit.factorization.online.inputs import check_ratings
+        from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
+        from gpukit.ratings.check import check_range
         from gpukit.ratings.pairs import merge_repeats, table_of
         from gpukit.ratings.repeats import checked
 
@@ -276,6 +277,7 @@ class Serving(Estimator):
         if not len(ratings):
             raise DataError("There are no ratings to judge by: 0 rows.")
         check_ratings(ratings, self._scale)
+        check_range(ratings.values, bounds_of(self), lambda row: locate(ratings, row))
         users, items = rows_or_unknown(ratings.user_ids, self.user_ids_), self._rows_of(ratings.item_ids, "item")
         is_new = users == len(self.user_ids_)
         users[is_new] += np.arange(is_new.sum(), dtype=np.int32)

@@ -84,5 +84,7 @@ def test_refusals():
     fitted = make(MatrixFactorization).fit(learned())
     with pytest.raises(DataError, match="no ratings to judge by"):
         fitted.evaluate_sequentially(stream().take(np.zeros(len(stream()), bool)))
+    with pytest.raises(DataError, match="rating.* 9"):
+        fitted.evaluate_sequentially((np.array([0, 1]), np.array([2, 3])), np.array([3, 9]))
     with pytest.raises(DataError, match="pairs without ratings"):
         fitted.evaluate_sequentially((np.array([0, 1]), np.array([2, 3])))
