@@ -76,6 +76,8 @@ def factorization(answer, files):
         found = answer[name]
         if not (np.isfinite(found).all() and (found >= np.float32(low)).all() and (found <= np.float32(high)).all()):
             return f"{name}: {found[:5]} is not finite, or beyond {low} to {high}"
+    if not np.isfinite(answer.get("sequential", 0.0)).all():
+        return f"errors of ratings in sequence: {answer['sequential']}"
     return (
         _lists(answer["best"], answer["scores"], items)
         or _lists(np.atleast_2d(answer["near"]), np.atleast_2d(answer["cosines"]), items)

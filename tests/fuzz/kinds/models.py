@@ -154,6 +154,9 @@ def factorization(path, use):
     by, value = ("rating", model.scale_[0]) if model.feedback_ == "explicit" else ("lists", 1.0)
     given = dict.fromkeys(items[:2].tolist(), value)
     out |= dict(zip(("folded", "folded_scores"), model.recommend_for(given, n=3, by=by)[1:]))
+    if by == "rating" and len(items):
+        again = (np.append(users, users[:1])[:2], items[:2]), np.full(len(items[:2]), value)
+        out |= {"sequential": np.array([row["rmse"] for row in model.evaluate_sequentially(*again)])}
     out |= {"exported": exported(model)}
     out |= {"mean": model.mean_, "deviation": model._scale.deviation, "scale": np.array(model.scale_)}
     if len(users) and len(items):
