@@ -12,7 +12,7 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit._cuda import cuda
-from gpukit._driver import copy_page_locked, device_array, launch
+from gpukit._driver import copy_page_locked, device_array, launch, zeros
 from gpukit.device import gpu_arrays, processors
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import Batch, WeightedBatch
@@ -163,7 +163,7 @@ class StreamTraining:
         """
         counts, packing = np.diff(side.indptr), self.packing
         chunks = int(pieces_of(counts, pace, 1).sum())
-        most = max(1, chunks // pace.workers)
+        most = max(1, chunks // (schedule.QUAD * max(1, pace.workers // schedule.QUAD)))  # every block has ratings
         budget = devices.spare_memory(task.device) - self.session.parameters.Q.nbytes - 2 * CHUNK_BYTES * chunks
         plan = plan_blocks(self.n_ratings, packing, budget, most)
         table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, plan.blocks)
@@ -193,7 +193,7 @@ class StreamTraining:
             {name: device_array(n * count, dtype) for name, (dtype, count) in planes_of(packing).items()}
             for _ in range(BUFFERS if travels else 0)
         ]
-        self.minor, self.values = device_array(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
+        self.minor, self.values = zeros(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
         self.codes = device_array((n, packing.slots // 4) if packing.slots else (1, 1), np.uint32)
         self.of_buffers = [self.batch_of(planes) for planes in self.buffers]
         self.of_blocks = [self.batch_of(block.planes) if block.kept else None for block in self.blocks]
