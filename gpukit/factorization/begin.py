@@ -36,7 +36,9 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
     clock, steps = Clock(), engine(device, "gpukit.factorization")
-    _, streamed = fitting_layout(estimator, checked, ratings, device, steps)  # reports too little memory before any work
+    _, streamed = fitting_layout(
+        estimator, checked, ratings, device, steps
+    )  # reports too little memory before any work
     host = cpu() if streamed else device  # of the preparation
     resumed = None
     if resume_from is not None:

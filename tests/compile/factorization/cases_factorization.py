@@ -217,7 +217,7 @@ STREAMING = [
         "uint8[::1], int64, int64, int64, float32[::1], int32[::1], float32[::1]",
         registers=48,
     ),
-    Case("factorization.unpack_codes", stream.unpack_codes, "uint32[::1], int64, int64, uint32[:, ::1]", registers=48),
+    Case("factorization.unpack_codes", stream.unpack_codes, "uint32[::1], int64, int64, uint32[::1]", registers=48),
 ]
 
 # the maximum of 1024 factors and 1024 neighbours, the only layout that does not fit into registers.

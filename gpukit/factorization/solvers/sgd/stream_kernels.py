@@ -31,20 +31,20 @@ def unpack_ratings(packed, n, width, level_bits, z, minor, values):
 
 @kernel
 def unpack_codes(packed, n, bits, codes):
-    """codes[t, w] = the codes of four neighbours of rating t, a byte each; 255 where all `bits` bits are set.
+    """codes[w] = the codes of four neighbours, a byte each; 255 where all `bits` bits are set.
 
-    packed (at least n * K / 32 * bits,) uint32: bit k of word (t K / 32 + g) bits + p is bit p of the code of neighbour
-    32 g + k; n: ratings; bits: 1 to 8; codes (at least n, K / 4) uint32, overwritten.
+    packed (at least n / 8 * bits,) uint32: bit k of word g * bits + p is bit p of the code of neighbour 32 g + k, the
+    neighbours of all ratings numbered in order; n: words to write, a multiple of 8; bits: 1 to 8; codes (at least n,)
+    uint32, overwritten.
     Launch: any grid and block.
     Deterministic: yes, exact.
     Source: ours.
     """
-    words = I64(codes.shape[1])
-    for place in range(I64(cuda.grid(1)), I64(n) * words, I64(cuda.gridsize(1))):
-        first, shift = U64((place // I64(8)) * I64(bits)), U32(U32(4) * U32(place % I64(8)))
+    for place in range(I64(cuda.grid(1)), I64(n), I64(cuda.gridsize(1))):
+        first, shift = U64((place >> I64(3)) * I64(bits)), U32(U32(4) * U32(place & I64(7)))
         word, every = U32(0), U32(15)
         for plane in range(I32(bits)):
             four = U32(U32(packed[U64(first + U64(plane))] >> shift) & U32(15))
             word |= U32(spread_bits(four) << U32(plane))
             every &= four
-        codes[U64(place // words), U64(place % words)] = U32(word | U32(spread_bits(every) * U32(255)))
+        codes[U64(place)] = U32(word | U32(spread_bits(every) * U32(255)))

@@ -223,7 +223,7 @@ class StreamTraining:
         arguments = planes["ratings"], n, packing.width, packing.level_bits, self.z, self.minor, self.values
         launch(stream_kernels.unpack_ratings, *shape, *arguments, stream=self.computing)
         if packing.slots:
-            arguments = planes["codes"], n, packing.code_bits, self.codes
+            arguments = planes["codes"], n * packing.slots // 4, packing.code_bits, self.codes.reshape(-1)
             launch(stream_kernels.unpack_codes, *shape, *arguments, stream=self.computing)
 
     def epoch(self, number):

@@ -24,12 +24,11 @@ def unpack_ratings(start, stop, packed, n, width, level_bits, z, minor, values):
 @by_block(lambda n: n)
 def unpack_codes(start, stop, packed, n, bits, codes):
     """Twin of kernels.unpack_codes."""
-    for t in range(start, stop):
-        for w in range(codes.shape[1]):
-            first, shift = (t * (codes.shape[1] // 8) + w // 8) * bits, U32(4 * (w % 8))
-            word, every = U32(0), U32(15)
-            for plane in range(bits):
-                four = U32(U32(packed[first + plane] >> shift) & U32(15))
-                word |= U32(spread_bits(four) << U32(plane))
-                every &= four
-            codes[t, w] = U32(word | U32(spread_bits(every) * U32(255)))
+    for place in range(start, stop):
+        first, shift = place // 8 * bits, U32(4 * (place % 8))
+        word, every = U32(0), U32(15)
+        for plane in range(bits):
+            four = U32(U32(packed[first + plane] >> shift) & U32(15))
+            word |= U32(spread_bits(four) << U32(plane))
+            every &= four
+        codes[place] = U32(word | U32(spread_bits(every) * U32(255)))

@@ -9,7 +9,10 @@ from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
 
 
 def arrange(task):
-    """Return (chunk tables, workers) of a solvers.Task, Batches if it is deterministic without strata, or StreamOrder."""
+    """Return (chunk tables, workers) of a solvers.Task.
+
+    Batches if it is deterministic without strata; StreamOrder if its ratings are streamed.
+    """
     if task.deterministic and task.data.side.strata is None:
         return batches.arrange(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)

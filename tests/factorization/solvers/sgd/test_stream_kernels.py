@@ -33,7 +33,8 @@ def test_ratings(width, n, shape):
 @pytest.mark.parametrize("bits", [2, 3, 8])
 def test_codes(bits, slots, n, shape):
     lines, packed = stream_inputs.codes(bits, slots, n)
-    out = np.full((n + 2, slots // 4), 5, np.uint32)
-    launch(stream_kernels.unpack_codes, *shape, packed, n, bits, out)
-    np.testing.assert_array_equal(out[:n].view(np.uint8), lines)
-    assert (out[n:] == 5).all()
+    words = n * slots // 4
+    out = np.full(words + 2, 5, np.uint32)
+    launch(stream_kernels.unpack_codes, *shape, packed, words, bits, out)
+    np.testing.assert_array_equal(out[:words].view(np.uint8), lines.ravel())
+    assert (out[words:] == 5).all()

@@ -28,10 +28,11 @@ def test_ratings(level_bits, width, n):
 @pytest.mark.parametrize("slots", [32, 64])
 def test_codes(bits, slots, n):
     lines, packed = stream_inputs.codes(bits, slots, n)
-    out = np.full((n + 2, slots // 4), 5, np.uint32)
-    stream_twins.unpack_codes(packed, n, bits, out)
-    np.testing.assert_array_equal(out[:n].view(np.uint8), lines)
-    assert (out[n:] == 5).all()
+    words = n * slots // 4
+    out = np.full(words + 2, 5, np.uint32)
+    stream_twins.unpack_codes(packed, words, bits, out)
+    np.testing.assert_array_equal(out[:words].view(np.uint8), lines.ravel())
+    assert (out[words:] == 5).all()
 
 
 @pytest.mark.parametrize("level_bits, width", WIDTHS)
@@ -47,7 +48,9 @@ def test_packing(level_bits, width):
     packed = np.full(len(order) * width, 99, np.uint8)
     arrays = places, numbered.astype(np.int32), values, z
     stream_packing.pack_ratings(chunks, slots, *arrays, level_bits, width, packed)
-    expected = [naive.packed_number(int(rows[t]), int(levels[t]) if level_bits else 0, level_bits, width) for t in order]
+    expected = [
+        naive.packed_number(int(rows[t]), int(levels[t]) if level_bits else 0, level_bits, width) for t in order
+    ]
     np.testing.assert_array_equal(packed, np.concatenate(expected))
     numbers = np.zeros(len(order), np.float32)
     stream_packing.pack_numbers(chunks, slots, values, numbers)
