@@ -5,6 +5,7 @@ order of its chunks. All epochs take the blocks in the same order, so that the f
 during the last ones of this. A block is unpacked to the arrays that sgd_epoch reads, which are used for all blocks.
 """
 
+import functools
 import warnings
 from typing import NamedTuple
 
@@ -132,6 +133,12 @@ class Source(NamedTuple):
         return planes
 
 
+def send_block(blocks, buffers, stream, number, buffer):
+    """Queue the transfer of a Block to a buffer on a stream."""
+    for name, plane in blocks[number].planes.items():
+        copy_page_locked(plane, buffers[buffer][name], 0, stream)
+
+
 class StreamTraining:
     """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings.
 
@@ -152,7 +159,10 @@ class StreamTraining:
         self.blocks = [self.block_of(table, source, stays) for table, stays in zip(tables, kept)]
         self.allocate()
         self.sending, self.computing = cuda.stream(), cuda.stream()
-        self.queue = BlockQueue(kept, self.send, self.sending, self.computing, cuda.event)
+        send = functools.partial(
+            send_block, self.blocks, self.buffers, self.sending
+        )  # no cycle, which would keep memory
+        self.queue = BlockQueue(kept, send, self.sending, self.computing, cuda.event)
         self.move_minor()
         self.report()
 
@@ -202,11 +212,6 @@ class StreamTraining:
         """Return the Batch of a block's planes on the device."""
         batch = Batch(self.minor, planes.get("values", self.values), self.codes, self.session.levels)
         return WeightedBatch(*batch, planes["weights"]) if "weights" in planes else batch
-
-    def send(self, number, buffer):
-        """Queue the transfer of a block."""
-        for name, plane in self.blocks[number].planes.items():
-            copy_page_locked(plane, self.buffers[buffer][name], 0, self.sending)
 
     def move_minor(self):
         """Move the minor rows to their positions; the time of several places is measured with the first block."""
