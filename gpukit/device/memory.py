@@ -1,6 +1,7 @@
 """Free and required memory of a GPU and of the host, and the errors if it is too small."""
 
 import contextlib
+import gc
 import os
 import re
 import resource
@@ -10,7 +11,7 @@ from gpukit.errors import DeviceMemoryError
 from gpukit.runtime.start import gpu_memory_limit
 
 GROUP = Path("/sys/fs/cgroup")
-RESERVE = 256 << 20  # bytes of a GPU left to the driver and to libraries
+RESERVE = 256 << 20  # bytes of a GPU left to the driver, to libraries and to small arrays
 SMALL = 32 << 20  # bytes of main memory that are not checked
 
 
@@ -27,8 +28,9 @@ def free_memory(device):
 
 
 def spare_memory(device):
-    """Return the bytes of a GPU that a task may use: those free, less RESERVE unless the user has set a limit."""
-    return free_memory(device) - (RESERVE if gpu_memory_limit() is None else 0)
+    """Return the bytes of a GPU that a task may plan with: those free, less RESERVE or an eighth of a small limit."""
+    limit = gpu_memory_limit()
+    return free_memory(device) - (RESERVE if limit is None else min(RESERVE, limit // 8))
 
 
 def release(device):
@@ -92,6 +94,8 @@ def require_memory(device, needed, what):
 
     what: the task, for the message. For the CPU see `require_host`.
     """
+    if device.is_cuda and needed > spare_memory(device):
+        gc.collect()  # frames of the compiler may keep arrays of an earlier run
     if device.is_cuda and needed > spare_memory(device):
         raise DeviceMemoryError(
             f"{what} needs {needed / 2**30:.2f} GiB on {device}, which has {free_memory(device) / 2**30:.2f} GiB free. "

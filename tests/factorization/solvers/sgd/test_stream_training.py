@@ -217,11 +217,11 @@ def layout_within(limit, monkeypatch, **named):
 def test_the_limit_decides(monkeypatch):
     assert not layout_within(None, monkeypatch)
     assert not layout_within("1GiB", monkeypatch)
-    assert layout_within("58000", monkeypatch)
+    assert layout_within("66000", monkeypatch)
     with pytest.raises(DeviceMemoryError, match="1,500 ratings, streamed from main memory, needs"):
         layout_within("30000", monkeypatch)
     with pytest.raises(DeviceMemoryError, match="on 1,500 ratings needs"):
-        layout_within("58000", monkeypatch, solver="als")
+        layout_within("66000", monkeypatch, solver="als")
 
 
 @pytest.mark.slow
