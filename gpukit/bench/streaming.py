@@ -18,7 +18,7 @@ SHARES = {"a third": 3, "a seventh": 7}  # of the memory that a training needs
 QUEUED = 4  # epochs of a sample: some blocks of an epoch are sent during the epoch before
 
 
-class Result(NamedTuple):
+class StreamedEpochs(NamedTuple):
     """Milliseconds of epochs, test RMSE after the last epoch, and bytes that the training needs on the GPU."""
 
     samples: list
@@ -44,7 +44,7 @@ def limited_memory(size):
 
 
 def measure(estimator, train, test, device, limit=None, repeat=9):
-    """Return the Result of a training with a limit of GPU memory."""
+    """Return the StreamedEpochs of a training with a limit of GPU memory."""
     with limited_memory(limit):
         run = estimator.set_params(device=device).prepare(train)
         judge = runs.Judge(run.session, test, run.scale, 0)
@@ -59,7 +59,7 @@ def measure(estimator, train, test, device, limit=None, repeat=9):
             samples.append(1e3 * (time.perf_counter() - start) / QUEUED)
         check_finite(run.session)
     sides = major_first(estimator.walk, *train.shape)
-    return Result(samples, rmse, plans.memory_needed(len(train), sides, run.session.layout), run.training)
+    return StreamedEpochs(samples, rmse, plans.memory_needed(len(train), sides, run.session.layout), run.training)
 
 
 def out_of_core(conditions):
