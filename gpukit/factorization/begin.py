@@ -118,16 +118,16 @@ def choose_layout(estimator, plan, ratings, device, steps):
 def fitting_layout(estimator, plan, ratings, device, steps):
     """Return (layout.Layout, True if the ratings stream from host memory), see `layout_of`.
 
-    They do if they do not fit on a GPU and the solver is SGD that is not deterministic. Raises DeviceMemoryError if
-    that does not fit either.
+    They do if they do not fit on a GPU and the solver is SGD. Raises DeviceMemoryError if that does not fit either.
     """
     try:
         return layout_of(estimator, plan, ratings, device, steps), False
     except DeviceMemoryError:
         layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
-        if not device.is_cuda or plan.solver != "sgd" or in_batches:
+        if not device.is_cuda or plan.solver != "sgd":
             raise
-    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout)
+    batch_bytes = batch_plan.streamed_memory(len(ratings), layout) if in_batches else 0
+    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout, True
 
 

@@ -13,7 +13,7 @@ def arrange(task):
 
     Batches if it is deterministic without strata; StreamOrder if its ratings are streamed.
     """
-    if task.deterministic and task.data.side.strata is None:
+    if task.deterministic and task.data.side.strata is None and not task.streamed:
         return batches.arrange(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)
     pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
@@ -42,9 +42,10 @@ def begin(session, task, arranged):
     if isinstance(arranged, batches.Batches):
         return batches.BatchTraining(session, task, arranged)
     if task.streamed:
+        from gpukit.factorization.solvers.sgd.stream_batches import StreamBatchTraining
         from gpukit.factorization.solvers.sgd.stream_training import StreamTraining
 
-        return StreamTraining(session, task, arranged)
+        return (StreamBatchTraining if task.deterministic else StreamTraining)(session, task, arranged)
     session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 

@@ -17,7 +17,7 @@ from gpukit.device import Device
 from gpukit.errors import DeviceMemoryError
 from gpukit.factorization import LSHMF, MatrixFactorization, begin, gpu, plan
 from gpukit.factorization.solvers.rates import row_rates
-from gpukit.factorization.solvers.sgd import chunk_table, schedule, stream_training
+from gpukit.factorization.solvers.sgd import batch_plan, chunk_table, schedule, stream_batches, stream_training
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.ratings import Ratings
 
@@ -119,6 +119,26 @@ def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
     asked = run.session.ask(ratings.users[:50], ratings.items[:50])
     others = expected.session.ask(ratings.users[:50], ratings.items[:50])
     np.testing.assert_array_equal(run.session.predict(asked), expected.session.predict(others))
+
+
+@pytest.mark.parametrize(
+    "case, kept",
+    [("users", 0), pytest.param("users", 6, marks=pytest.mark.slow), ("neighbours, weights, many values", 3)],
+)
+def test_deterministic_epochs(case, kept, monkeypatch):
+    """The batches of a resident training, in the order of each epoch."""
+    kind, named, levels, _ = CASES[case]
+    estimator, ratings = kind(**NAMED, **named, deterministic=True), ratings_of(levels)
+    monkeypatch.setattr(batch_plan, "BATCHES", 6)
+    expected = estimator.prepare(ratings)
+    monkeypatch.setattr(stream_batches, "kept_blocks", lambda blocks, *others: kept)
+    run = streamed(estimator, ratings, kept, monkeypatch)
+    assert isinstance(run.training, stream_batches.StreamBatchTraining)
+    assert sum(block.kept for block in run.training.blocks) == kept and len(run.training.blocks) == 6
+    for number in range(2):
+        expected.training.epoch(number)
+        run.training.epoch(number)
+        assert_same(run.session.state(), expected.session.state())
 
 
 class Machine:
