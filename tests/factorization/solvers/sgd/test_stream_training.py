@@ -102,7 +102,7 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("case, kept", thinned(CASES, [0, 3, 8]))
+@pytest.mark.parametrize("case, kept", thinned(CASES, [0, 3, 8], share=7))
 def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
     """To the bit, in two epochs: the second starts with blocks that were sent during the first."""
     kind, named, levels, weighted = CASES[case]
@@ -121,10 +121,8 @@ def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
     np.testing.assert_array_equal(run.session.predict(asked), expected.session.predict(others))
 
 
-@pytest.mark.parametrize(
-    "case, kept",
-    [("users", 0), pytest.param("users", 6, marks=pytest.mark.slow), ("neighbours, weights, many values", 3)],
-)
+@pytest.mark.slow
+@pytest.mark.parametrize("case, kept", [("users", 0), ("users", 6), ("neighbours, weights, many values", 3)])
 def test_deterministic_epochs(case, kept, monkeypatch):
     """The batches of a resident training, in the order of each epoch."""
     kind, named, levels, _ = CASES[case]
@@ -182,7 +180,7 @@ class Event:
         stream.queue(lambda: None, lambda number=self.recorded: self.reached >= number)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_any_order_that_events_allow(seed, monkeypatch):
     """A buffer is neither read before its block has arrived nor filled before it was read."""
     ratings, machine = ratings_of(), Machine(seed)
