@@ -247,7 +247,7 @@ def test_a_fit(monkeypatch):
     """Held-out ratings judge the epochs; the model predicts as its last epoch did."""
     train, test = ratings_of().split(0.2, 0)
     monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
-    with pytest.warns(UserWarning, match="0.00 GB an epoch stream from host memory, at 13 bytes a rating"):
-        model = LSHMF(**NAMED, n_neighbors=5).fit(train, validation=test)
+    with pytest.warns(UserWarning, match="0.00 GB an epoch stream from host memory, at 1 bytes a rating"):
+        model = MatrixFactorization(**NAMED).fit(train, validation=test)
     errors = model.predict(test) - test.values
     assert model.history_[-1]["rmse"] == pytest.approx(np.sqrt(np.mean(errors**2)), rel=1e-5)
