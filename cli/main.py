@@ -17,7 +17,7 @@ from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.io import notes
 from gpukit.runtime.launcher_env import ALONE_VARIABLE, REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
-from gpukit.runtime.start import check_threads, defer_unused_modules
+from gpukit.runtime.start import check_threads, defer_unused_modules, gpu_memory_limit
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
 
@@ -178,6 +178,7 @@ def run(arguments=None):
             ctx.meta["gpukit.arguments"] = arguments  # for other ranks of the same command
             check_limit()
             check_threads()
+            gpu_memory_limit()  # refuses a wrong value
             launched_ranks()
             gpukit.invoke(ctx)
         sys.stdout.flush()

@@ -18,6 +18,7 @@ import weakref
 import numpy as np
 
 from gpukit._cuda import SIMULATED, cuda
+from gpukit.runtime.start import gpu_memory_limit
 from gpukit.timing import compile_seconds
 
 if not SIMULATED:
@@ -38,7 +39,7 @@ class Pool:
 
     def __init__(self, context):
         self.context, self._process = context, os.getpid()
-        self._taken = set()  # a set, whose changes no thread sees half done
+        self._taken = {}  # {address: bytes}, whose changes no thread sees half done
         properties = api.binding.CUmemPoolProps()
         properties.allocType = api.binding.CUmemAllocationType.CU_MEM_ALLOCATION_TYPE_PINNED
         properties.location.type = api.binding.CUmemLocationType.CU_MEM_LOCATION_TYPE_DEVICE
@@ -49,17 +50,32 @@ class Pool:
         api.driver.cuMemPoolSetAttribute(self._pool, threshold, keep_all)
 
     def take(self, size):
-        """Return a MemoryPointer to `size` bytes of device memory, freed when nothing refers to it."""
+        """Return a MemoryPointer to `size` bytes of device memory, freed when nothing refers to it.
+
+        Raises the driver's error, also beyond the limit of GPUKIT_GPU_MEMORY.
+        """
+        self._check_limit(size)
         try:
             address = asked("cuMemAllocFromPoolAsync", size, self._pool, DEFAULT)
         except api.CudaAPIError:  # what others have freed, and what numba has not yet
             self.context.deallocations.clear()
             self.trim()
             address = self._asked(size)
-        self._taken.add(int(address))
+        self._taken[int(address)] = size
         memory = api.MemoryPointer(self.context, address, size, finalizer=functools.partial(self._give, address))
         memory._finalizer.atexit = False  # the driver may be gone by then, and takes everything anyway
         return memory
+
+    def taken(self):
+        """Return the bytes that are in use."""
+        return sum(list(self._taken.values()))
+
+    def _check_limit(self, size):
+        limit = gpu_memory_limit()
+        if limit is not None and self.taken() + size > limit:
+            error = api.CudaAPIError(2, "out of memory: the limit of GPUKIT_GPU_MEMORY is reached")
+            error.bytes_asked = size
+            raise error
 
     def _asked(self, size):
         """Return the address of `size` bytes; an error has `bytes_asked`, for device.memory.reported."""
@@ -70,7 +86,7 @@ class Pool:
             raise
 
     def _give(self, address):
-        self._taken.discard(int(address))
+        self._taken.pop(int(address), None)
         if os.getpid() != self._process:  # a forked child, whose parent's memory it is
             return
         elsewhere = int(asked("cuCtxGetCurrent")) != int(self.context.handle)
@@ -121,6 +137,12 @@ def device_array(shape, dtype):
 def _strides(shape, itemsize):
     """Bytes from one element to the next along each axis."""
     return tuple(itemsize * math.prod(shape[axis + 1 :]) for axis in range(len(shape)))
+
+
+def memory_in_use():
+    """Return the bytes of the current GPU that arrays of gpukit take; 0 where the driver has no pools."""
+    own = pool()
+    return own.taken() if own else 0
 
 
 def release():

@@ -6,6 +6,7 @@
 | timing.py, process.py | samples of a step on a CPU or GPU; fresh processes                                |
 | checks.py         | checks of results that the benchmarks share                                           |
 | ratings.py, reading.py | CUSGD++, CULSH-MF and simLSH on generated shapes and MovieLens 1M; csv files     |
+| streaming.py      | epochs with less GPU memory than the ratings need                                     |
 | similarity.py, lists.py | similar items and users, exact neighbours; recommendation lists                 |
 | serve.py          | single answers, batches and threads of a fitted model; loading its file               |
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
@@ -35,6 +36,7 @@ BENCHES = {  # name: module and function
     "hashing": "ratings.hashing",
     "ladder": "ratings.ladder",
     "memory": "ratings.memory",
+    "out-of-core": "streaming.out_of_core",
     "accuracy": "ratings.accuracy",
     "updates": "ratings.updates",
     "command": "ratings.command",

@@ -14,7 +14,15 @@
 """
 
 from gpukit.device.engine import engine
-from gpukit.device.memory import available_memory, free_memory, release, reported, require_host, require_memory
+from gpukit.device.memory import (
+    available_memory,
+    free_memory,
+    release,
+    reported,
+    require_host,
+    require_memory,
+    spare_memory,
+)
 from gpukit.device.place import Device, capability_of, cpu, gpu, gpu_count, has_quad_additions, processors, resolve
 from gpukit.device.warm_up import start_driver, start_warm_up
 
@@ -34,6 +42,7 @@ __all__ = [
     "require_host",
     "require_memory",
     "resolve",
+    "spare_memory",
     "start_driver",
     "start_warm_up",
 ]

@@ -1,25 +1,36 @@
 """Free and required memory of a GPU and of the host, and the errors if it is too small."""
 
 import contextlib
+import gc
 import os
 import re
 import resource
 from pathlib import Path
 
 from gpukit.errors import DeviceMemoryError
+from gpukit.runtime.start import gpu_memory_limit
 
 GROUP = Path("/sys/fs/cgroup")
+RESERVE = 256 << 20  # bytes of a GPU left to the driver, to libraries and to small arrays
 SMALL = 32 << 20  # bytes of main memory that are not checked
 
 
 def free_memory(device):
-    """Return the free bytes of a GPU; None for the CPU."""
+    """Return the free bytes of a GPU, within GPUKIT_GPU_MEMORY; None for the CPU."""
     if not device.is_cuda:
         return None
+    from gpukit import _driver
     from gpukit._cuda import cuda
 
     release(device)
-    return int(cuda.current_context().get_memory_info()[0])
+    free, limit = int(cuda.current_context().get_memory_info()[0]), gpu_memory_limit()
+    return free if limit is None else max(0, min(free, limit - _driver.memory_in_use()))
+
+
+def spare_memory(device):
+    """Return the bytes of a GPU that a task may plan with: those free, less RESERVE or an eighth of a small limit."""
+    limit = gpu_memory_limit()
+    return free_memory(device) - (RESERVE if limit is None else min(RESERVE, limit // 8))
 
 
 def release(device):
@@ -78,15 +89,16 @@ def _numbers(path):
     return {words[0]: int(words[1]) for words in lines if len(words) > 1 and words[1].isdecimal()}
 
 
-def require_memory(device, needed, what, reserve=256 << 20):
-    """Raise DeviceMemoryError if a GPU has less than needed + reserve bytes free.
+def require_memory(device, needed, what):
+    """Raise DeviceMemoryError if a GPU cannot spare `needed` bytes, see spare_memory.
 
     what: the task, for the message. For the CPU see `require_host`.
     """
-    free = free_memory(device)
-    if free is not None and needed + reserve > free:
+    if device.is_cuda and needed > spare_memory(device):
+        gc.collect()  # frames of the compiler may keep arrays of an earlier run
+    if device.is_cuda and needed > spare_memory(device):
         raise DeviceMemoryError(
-            f"{what} needs {needed / 2**30:.2f} GiB on {device}, which has {free / 2**30:.2f} GiB free. "
+            f"{what} needs {needed / 2**30:.2f} GiB on {device}, which has {free_memory(device) / 2**30:.2f} GiB free. "
             "Use --device cpu, a smaller model or less data, or a GPU with more memory."
         )
 

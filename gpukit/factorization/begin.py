@@ -1,6 +1,11 @@
 """Prepare a training on ratings, before the first epoch."""
 
+import numpy as np
+
+from gpukit.device import cpu, spare_memory
 from gpukit.device.engine import engine
+from gpukit.errors import DeviceMemoryError
+from gpukit.factorization import plan as plans
 from gpukit.factorization import run as runs
 from gpukit.factorization.choose.choice import choose
 from gpukit.factorization.model import saving
@@ -14,8 +19,10 @@ from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.factorization.solvers.sgd import batch_plan
 from gpukit.parallel import ALONE
-from gpukit.ratings.orders.order import order_ratings
+from gpukit.ratings.orders.order import Orders, order_ratings
 from gpukit.timing import Clock
+
+COLUMNS = ("starts", np.int64), ("others", np.int32), ("codes", np.uint8)  # of ratings.orders.order.Order
 
 
 def prepare(estimator, ratings, held_out, device, checked, progress, resume_from, team=ALONE, choice=None):
@@ -29,33 +36,40 @@ def prepare(estimator, ratings, held_out, device, checked, progress, resume_from
     Raises DataError, DeviceMemoryError, ModelError (a checkpoint that does not fit).
     """
     clock, steps = Clock(), engine(device, "gpukit.factorization")
-    layout_of(estimator, checked, ratings, device, steps)  # reports too little memory before any work
+    _, streamed = fitting_layout(
+        estimator, checked, ratings, device, steps
+    )  # reports too little memory before any work
+    host = cpu() if streamed else device  # of the preparation
     resumed = None
     if resume_from is not None:
         resumed = saving.load_checkpoint(resume_from, estimator, saving.fingerprint(ratings), ratings.shape, checked)
     with clock("choosing"):
         judged = held_out is not None
-        given = estimator, ratings, checked, device, judged, progress
+        given = estimator, ratings, checked, host, judged, progress
         choice = (
             resumed.choice if resumed else choice or chosen(lambda: choose(*given), checked, estimator.n_epochs, team)
         )
     plan, solver = choice.settings, training_of(checked.solver)
-    layout = layout_of(estimator, plan, ratings, device, steps)
+    layout, streamed = fitting_layout(estimator, plan, ratings, device, steps)
+    host = cpu() if streamed else device
+    preparing = engine(host, "gpukit.factorization").preparing
     progress("preparing", 0, 1, {})
     with clock("prepare"):
-        orders = order_ratings(ratings, device)
-        weights = order_weights(ratings, orders, steps.preparing)
+        orders = order_ratings(ratings, host)
+        weights = order_weights(ratings, orders, preparing)
         in_strata = conflict_free_blocks.uses_strata(device, estimator.deterministic and plan.solver == "sgd")
         near = plan.n_neighbors > 0
         options = PreparationOptions(estimator.walk, plan.seed, in_strata, near, plan.damping, plan.trend)
         scale = training_data.scale_of(orders, values_for(orders, ratings), ratings.weights)
-        scale = training_data.center_scale(orders, scale, steps.preparing, options, weights)
-        made = training_data.prepare_ratings(orders, scale, options, steps.preparing, weights)
+        scale = training_data.center_scale(orders, scale, preparing, options, weights)
+        made = training_data.prepare_ratings(orders, scale, options, preparing, weights)
     with clock("neighbours"):
-        neighbors = None if resumed else estimator.searched(orders, steps, plan.n_neighbors, progress)
+        compared = searchable(orders, layout, device) if streamed else (orders, steps)
+        neighbors = None if resumed else estimator.searched(*compared, plan.n_neighbors, progress)
+        compared = None
     with clock("prepare"):  # while a GPU is still searching
         share = share_of(ratings, plan.n_factors, team, device)
-        task = Task(orders, scale, made, plan, layout, steps, device, estimator.deterministic, share)
+        task = Task(orders, scale, made, plan, layout, steps, device, estimator.deterministic, share, streamed)
         arranged, task = solver.arrange(task), task._replace(orders=None)
     if resumed:
         orders = None
@@ -87,10 +101,43 @@ def layout_of(estimator, plan, ratings, device, steps, held=None):
 
     held: number of ratings stored on this device; None: all. Raises DeviceMemoryError if the training does not fit.
     """
-    in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
-    half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
-    layout = steps.layout(plan.n_factors, plan.n_neighbors, half)
+    layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
     batch_bytes = batch_plan.memory(len(ratings), layout) if in_batches else 0
     held = len(ratings) if held is None else held
     runs.check_memory(device, held, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
     return layout
+
+
+def choose_layout(estimator, plan, ratings, device, steps):
+    """Return (layout.Layout, True if a GPU trains in batches) of a training by settings.Settings."""
+    in_batches = plan.solver == "sgd" and estimator.deterministic and device.is_cuda
+    half = plan.solver == "sgd" and not in_batches and is_half(estimator.precision, device.is_cuda, len(ratings))
+    return steps.layout(plan.n_factors, plan.n_neighbors, half), in_batches
+
+
+def fitting_layout(estimator, plan, ratings, device, steps):
+    """Return (layout.Layout, True if the ratings stream from host memory), see `layout_of`.
+
+    They do if they do not fit on a GPU and the solver is SGD. Raises DeviceMemoryError if that does not fit either.
+    """
+    try:
+        return layout_of(estimator, plan, ratings, device, steps), False
+    except DeviceMemoryError:
+        layout, in_batches = choose_layout(estimator, plan, ratings, device, steps)
+        if not device.is_cuda or plan.solver != "sgd":
+            raise
+    batch_bytes = batch_plan.streamed_memory(len(ratings), layout) if in_batches else 0
+    runs.check_streaming(device, ratings, major_first(estimator.walk, *ratings.shape), layout, batch_bytes)
+    return layout, True
+
+
+def searchable(orders, layout, device):
+    """Return (Orders, steps) to search neighbours with: on the GPU if the sorted ratings fit there, else on the CPU."""
+    if not layout.slots or plans.memory_searched(len(orders), orders.shape[1], layout) > spare_memory(device):
+        return orders, engine(cpu(), "gpukit.factorization")
+    steps = engine(device, "gpukit.factorization")
+    sides = [
+        order._replace(**{name: steps.preparing.resident(getattr(order, name), dtype) for name, dtype in COLUMNS})
+        for order in (orders.by_item, orders.by_user)
+    ]
+    return Orders(orders.shape, orders.levels, *sides, None, None), steps

@@ -7,9 +7,10 @@ import numpy as np
 
 from gpukit._cuda import cuda
 from gpukit._driver import device_array, launch, zeros
+from gpukit.device.gpu_arrays import fetch
 from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
-from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
+from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
 from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, make_predict_pairs, score_rows
 from gpukit.factorization.model import layout as layouts
@@ -23,8 +24,10 @@ from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import allocate_table
 from gpukit.factorization.solvers.sgd.kernels import make_sgd_epoch
+from gpukit.factorization.twins import codes as twins
 from gpukit.neighbors import gpu as neighbors
 from gpukit.random import key
+from gpukit.runtime.thread_count import get_num_threads
 from gpukit.selection import kernels as selection
 from gpukit.selection.twins import scores as scores_of_keys
 from gpukit.streams import Keyed
@@ -79,7 +82,7 @@ def begin(beginning, layout, walk, history):
 
     Its parameters are computed on the device. beginning: model.state.Beginning.
     """
-    sides = []
+    beginning, sides = beginning._replace(baseline=tuple(map(on_device, beginning.baseline))), []
     for rows, base, stream in zip(beginning.shape, beginning.baseline, Keyed.FIRST_FACTORS):
         kind = states.rows_of_side(layout, walk, stream == Keyed.FIRST_FACTORS[0])
         table = device_array((rows + 1, kind.stride), np.float32)
@@ -121,6 +124,7 @@ class DeviceModel:
         if not layout.slots:  # the kernels do not read them, but an empty array cannot be uploaded
             neighborhood = zeros((1, 1), np.int32), *(zeros((1, 1), np.float32) for _ in range(2))
         self.places = self.room = None  # positions of the rows of Q, and their table; None: in row order
+        self.looks_up_on_host = False  # history and codes stay on the host, because the device is too small
         self.spread = True  # whether training moves them, a pass over Q: too expensive for few ratings
         self.near, *others = map(on_device, neighborhood)
         self.parameters, self.levels = Parameters(*sides, *others), on_device(history.levels)
@@ -139,6 +143,8 @@ class DeviceModel:
         """
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
+        if self.looks_up_on_host:
+            return to_device(self.host_codes(Query(*map(fetch, query)), count))
         out = device_array((count, self.layout.slots), np.uint8)
         if FEW * count <= self.history.items.size:
             grid = min(-(-count * LANES // BLOCK), FEW_BLOCKS)
@@ -147,6 +153,15 @@ class DeviceModel:
         tables = device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
         launch(clear_tables, CODE_BLOCKS, BLOCK, tables)
         launch(neighbor_codes, CODE_BLOCKS, BLOCK, self.rated(), query, self.near, as_words(out), tables)
+        return out
+
+    def host_codes(self, query, count):
+        """Return (count, slots) uint8 lines of neighbor_codes on the host; query and history are on the host."""
+        out = np.empty((count, self.layout.slots), np.uint8)
+        if out.size:
+            near = self.near.copy_to_host()
+            tables = np.zeros((get_num_threads(), len(near)), np.uint8)
+            twins.neighbor_codes(self.history, query, near, out, tables)
         return out
 
     def train_on(self, side, query, tables, workers, order=None):
@@ -165,10 +180,18 @@ class DeviceModel:
 
         side: arrays.Side, whose minor rows are renamed.
         """
+        self.place_minor(side, order)
+        preparing.run("rename_rows", self.places, side.minor)
+        self.move_minor(side.minor)
+
+    def place_minor(self, side, order=None):
+        """Choose the positions of the minor rows; arguments of `spread_minor`."""
         rows, row_bytes = self.parameters.Q.shape[0] - 1, 4 * self.layout.minor.stride
         self.places = training_data.minor_places(side, rows, row_bytes, preparing, order)
-        preparing.run("rename_rows", self.places, side.minor)
-        self.room = allocate_table(self.parameters.Q.shape, side.minor, self.layout, self.vector)
+
+    def move_minor(self, minor, n_ratings=None):
+        """Move the minor rows to their positions; arguments of allocate_table."""
+        self.room = allocate_table(self.parameters.Q.shape, minor, self.layout, self.vector, n_ratings)
         self.take_minor(self.parameters.Q)
 
     def batch_of(self, side, query):

@@ -1,10 +1,12 @@
 """Memory that a training needs."""
 
+from gpukit.factorization.solvers.sgd import stream_plan
 from gpukit.neighbors.plan import STRIPE_BYTES, stripe_rows
 
 CODE_BLOCKS = 1056  # blocks that look up ratings of neighbours in parallel, each with a table of a byte an item
 SORTED, SEARCHED, CODED = 34, 31, 8  # bytes a rating: while they are sorted; while neighbours are searched; for the
 # positions of ratings and codes, in addition to what is kept
+COLUMNS = 5  # bytes of a rating in one order
 HASHED = 300  # bytes of an item's hashings at the usual settings
 
 
@@ -29,6 +31,29 @@ def memory_needed(n_ratings, sides, layout):
     if layout.slots:
         steps += [SEARCHED * n_ratings + _search(sides[0], layout), kept + CODE_BLOCKS * (sides[0] + 1)]
     return max(steps)
+
+
+def memory_searched(n_ratings, items, layout):
+    """Return the bytes on a GPU of a search for neighbours whose ratings were sorted on the host, in both orders."""
+    return 2 * COLUMNS * n_ratings + _search(items, layout)
+
+
+def memory_streamed(n_ratings, sides, layout):
+    """Return the least bytes on a GPU of a training whose ratings stream from main memory.
+
+    Arguments as memory_kept. The packing is taken to be the widest.
+    """
+    packing = stream_plan.Packing(8, 0, 8 if layout.slots else 0, layout.slots, True)
+    rows = memory_kept(0, sides, layout) + _rows(sides[1], layout.minor)
+    return rows + stream_plan.least_memory(n_ratings, packing, sides[0])
+
+
+def host_memory_streamed(n_ratings, sides, layout):
+    """Return the bytes of main memory of a training whose ratings stream, arguments as memory_kept.
+
+    These are sorted ratings, codes of neighbours, packed ratings and a State.
+    """
+    return n_ratings * (SORTED + 2 * layout.slots) + memory_on_host(sides, layout)
 
 
 def memory_on_host(sides, layout):

@@ -3,12 +3,15 @@
 import gc
 import importlib.util
 import os
+import re
 import sys
 
 from gpukit.errors import ParameterError
 
 GC_THRESHOLD = 50_000  # objects allocated minus freed between two collections of the youngest generation
 MOST_THREADS = 1 << 14  # tested on two cores; 99,999 end in a segmentation fault
+SIZE = re.compile(r"([0-9]{1,18}(?:\.[0-9]{1,9})?) ?(|b|mib|gib)", re.IGNORECASE | re.ASCII)
+UNITS = {"": 1, "b": 1, "mib": 1 << 20, "gib": 1 << 30}
 # scipy imports these by `from numpy import *`; gpukit does not use them.
 UNUSED_MODULES = ("numpy.f2py", "numpy.testing")
 
@@ -30,6 +33,24 @@ def check_threads(environment=os.environ):
         text = environment.get(name)
         if text is not None and not (text.isascii() and text.isdigit() and 0 < int(text) <= MOST_THREADS):
             raise ParameterError(f"{name}={text!r} is not a number of threads. Set 1 to {MOST_THREADS:,}, or unset it.")
+
+
+def gpu_memory_limit(environment=os.environ):
+    """Return the bytes of a GPU that gpukit may use, by GPUKIT_GPU_MEMORY; None without a limit.
+
+    Raises ParameterError for anything but a positive number of bytes, MiB or GiB.
+    """
+    text = environment.get("GPUKIT_GPU_MEMORY")
+    if text is None:
+        return None
+    match = SIZE.fullmatch(text.strip())
+    size = int(float(match[1]) * UNITS[match[2].lower()]) if match else 0
+    if not size:
+        raise ParameterError(
+            f"GPUKIT_GPU_MEMORY={text!r} is not a size of GPU memory. Set a positive number of bytes, or one with a "
+            "unit, such as 500MiB or 7.5GiB, or unset it."
+        )
+    return size
 
 
 def defer_unused_modules():

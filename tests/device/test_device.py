@@ -67,6 +67,19 @@ def test_device_memory_is_checked(monkeypatch):
         device.require_memory(GPU, 4 << 30, "training")
 
 
+@pytest.mark.kernel
+def test_a_limit_of_device_memory(monkeypatch):
+    """A limit counts instead of the free memory if it is smaller; an eighth of it is for small arrays."""
+    one = device.resolve("cuda")
+    free = device.free_memory(one)
+    monkeypatch.setenv("GPUKIT_GPU_MEMORY", "8MiB")
+    assert device.free_memory(one) <= 8 << 20 and device.spare_memory(one) == device.free_memory(one) - (1 << 20)
+    with pytest.raises(DeviceMemoryError, match=r"training needs 0\.01 GiB on .*, which has 0\.01 GiB free"):
+        device.require_memory(one, (7 << 20) + 1, "training")
+    monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(1 << 50))
+    assert abs(device.free_memory(one) - free) < 64 << 20
+
+
 def test_the_cpu_is_not_limited():
     cpu = device.resolve("cpu")
     device.require_memory(cpu, 1 << 60, "anything")

@@ -117,6 +117,21 @@ def test_too_little_memory_is_asked_for_once_more(driver):
 
 
 @pytest.mark.slow
+def test_a_limit_is_kept(driver, monkeypatch):
+    """What is in use counts, what was given back does not."""
+    monkeypatch.setenv("GPUKIT_GPU_MEMORY", "60")
+    pool, _ = pool_of()
+    one, other = pool.take(40), pool.take(20)
+    assert pool.taken() == 60
+    with pytest.raises(OutOfMemory, match="out of memory: the limit of GPUKIT_GPU_MEMORY") as refused:
+        pool.take(1)
+    assert refused.value.bytes_asked == 1
+    del other
+    gc.collect()
+    assert pool.taken() == 40 and pool.take(20).size == 20 and one.size == 40
+
+
+@pytest.mark.slow
 def test_memory_goes_back_to_its_own_gpu(driver):
     pool, _ = pool_of()
     one, _other = pool.take(40), pool.take(50)

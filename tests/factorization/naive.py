@@ -204,3 +204,20 @@ def cosine(x, y):
     """Return the cosine of two vectors, 0 if one is zero."""
     lengths = math.sqrt((x * x).sum() * (y * y).sum())
     return float((x * y).sum() / lengths) if lengths else 0.0
+
+
+def packed_number(row, level, level_bits, width):
+    """The `width` little-endian bytes of row * 2^level_bits + level."""
+    return list((row * 2**level_bits + level).to_bytes(width, "little"))
+
+
+def code_planes(line, bits):
+    """The words of a rating's codes: for each 32 neighbours, bit k of word p is bit p of the code of neighbour k.
+
+    255, no neighbour, is stored as the largest number of `bits` bits.
+    """
+    words = []
+    for first in range(0, len(line), 32):
+        codes = [2**bits - 1 if code == 255 else int(code) for code in line[first : first + 32]]
+        words += [sum(code // 2**plane % 2 * 2**k for k, code in enumerate(codes)) for plane in range(bits)]
+    return words

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 
 from factorization.inputs import bias_predictor, make, planted, same_state
-from gpukit.factorization import LSHMF, MatrixFactorization
+from gpukit.factorization import LSHMF, MatrixFactorization, begin
 from gpukit.factorization.prepare import conflict_free_blocks
 
 pytestmark = pytest.mark.gpu
 
 from gpukit._cuda import cuda
 from gpukit.factorization.solvers.sgd import gpu as batches
+from gpukit.factorization.solvers.sgd import stream_batches, stream_training
 
 
 @pytest.mark.parametrize("precision", ["auto", "half"])
@@ -53,6 +54,23 @@ def test_a_pair_without_other_clicks_vanishes(n_factors):
     fitted = [MatrixFactorization(**given, device=device).fit(clicks) for device in ("cpu", "cuda")]
     assert np.abs(fitted[0].user_factors_[420]).max() < 1e-19 < np.abs(fitted[0].user_factors_[0]).max()
     np.testing.assert_allclose(fitted[1].predict(clicks), fitted[0].predict(clicks), atol=1e-4)
+
+
+@pytest.mark.parametrize("model", [MatrixFactorization, LSHMF])
+def test_streamed_ratings(model, monkeypatch):
+    """Blocks that travel train as well as resident ratings; deterministic batches give one result."""
+    train, test = planted(300, 1500, 0.1, seed=2).split(0.1, 0)
+    resident = {
+        exact: make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for exact in (True, False)
+    }
+    monkeypatch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
+    for module in (stream_batches, stream_training):
+        monkeypatch.setattr(module, "kept_blocks", lambda blocks, *others: min(3, blocks))
+    for exact, fitted in resident.items():
+        with pytest.warns(UserWarning, match="stream from host memory"):
+            models = [make(model, deterministic=exact, n_epochs=12, device="cuda").fit(train) for _ in range(2)]
+        assert not exact or same_state(*models)
+        assert models[0].score(test) == pytest.approx(fitted.score(test), rel=1e-4 if exact else 0.05)
 
 
 def device_arrays():

@@ -20,6 +20,7 @@ WRONG = {
     "NUMBA_CPU_FEATURES": ("zz", "+zz"),
     "NUMBA_NUM_THREADS": ("abc",),
     "GPUKIT_NUM_THREADS": ("abc", "0", ""),
+    "GPUKIT_GPU_MEMORY": ("abc", "0", "-1GiB", ""),
     "GPUKIT_CACHE": ("~nobody-has-this-name/x",),
 }
 

@@ -6,6 +6,7 @@ import sys
 
 import pytest
 
+from gpukit.errors import ParameterError
 from gpukit.runtime import start
 
 SCIPY = """
@@ -42,3 +43,19 @@ def test_garbage_is_collected_less_often():
         assert gc.get_threshold() == (start.GC_THRESHOLD, *before[1:]) and gc.isenabled()
     finally:
         gc.set_threshold(*before)
+
+
+@pytest.mark.parametrize(
+    "text, size",
+    [("1", 1), ("8000000000", 8 * 10**9), ("7.5GiB", 7.5 * 2**30), (" 500 mib ", 500 << 20), ("64B", 64)],
+)
+def test_a_limit_of_gpu_memory(text, size):
+    assert start.gpu_memory_limit({"GPUKIT_GPU_MEMORY": text}) == size
+    assert start.gpu_memory_limit({}) is None
+
+
+@pytest.mark.parametrize("text", ["", "0", "0.2B", "-1", "abc", "1e9", "1TB", "1GiBs", "nan", "²", "0x10", "1,5GiB"])
+def test_a_wrong_limit_is_one_line(text):
+    with pytest.raises(ParameterError, match="is not a size of GPU memory. Set a positive number of bytes") as refused:
+        start.gpu_memory_limit({"GPUKIT_GPU_MEMORY": text})
+    assert str(refused.value).startswith(f"GPUKIT_GPU_MEMORY={text!r}") and "\n" not in str(refused.value)

@@ -10,6 +10,7 @@ OF_RANKS = "factorization/shared/test_kernels.py::test_"
 OF_COPIES = "factorization/shared/test_copies.py::test_"
 PLACES = "factorization/solvers/sgd/test_place_kernels.py::test_"
 CHUNKS = "factorization/solvers/sgd/test_chunk_kernels.py::test_"
+STREAM = "factorization/solvers/sgd/test_stream_kernels.py::test_"
 FACTORS = "factorization/test_kernels.py::test_"
 BATCHES = "factorization/solvers/sgd/test_batch_kernels.py::test_"
 RACES = "factorization/solvers/hogwild/test_kernels.py::test_"
@@ -142,6 +143,8 @@ CASES = {
     "factorization.solvers.sgd.chunk_kernels.fallen_lengths": f"{CHUNKS}fallen_lengths[33-shape0]",
     "factorization.solvers.sgd.chunk_kernels.deal_hands": f"{CHUNKS}hands[8-33-shape0]",
     "factorization.solvers.sgd.chunk_kernels.take_quads": f"{CHUNKS}hands[8-33-shape0]",
+    "factorization.solvers.sgd.stream_kernels.unpack_ratings": f"{STREAM}ratings[3-33-shape1]",
+    "factorization.solvers.sgd.stream_kernels.unpack_codes": f"{STREAM}codes[3-64-33-shape1]",
     "factorization.solvers.sgd.batch_kernels.key_batch": f"{BATCHES}key_batch[3-64]",
     "factorization.solvers.sgd.batch_kernels.walk_major": (
         f"{BATCHES}a_batch[33-5-16-4-2-128]",

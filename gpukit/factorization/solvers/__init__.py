@@ -47,7 +47,8 @@ class Task(NamedTuple):
 
     orders: orders of the ratings (gpukit.ratings.orders); scale: arrays.Scale; data: TrainingData; settings:
     settings.Settings; layout: layout.Layout; steps: the device's steps (cpu.py or gpu.py); device: Device;
-    deterministic: True if every run must give the same result; share: the rows to solve for (least squares only).
+    deterministic: True if every run must give the same result; share: the rows to solve for (least squares only);
+    streamed: orders and data are on the host, because they do not fit on the device (sgd only).
     """
 
     orders: object
@@ -59,6 +60,7 @@ class Task(NamedTuple):
     device: object
     deterministic: bool
     share: object = WHOLE
+    streamed: bool = False
 
 
 def training_of(solver):

@@ -95,6 +95,8 @@ def order_ratings(ratings, device, team=ALONE):
     and a repeated pair.
     """
     check_size(len(ratings), team)
+    if isinstance(ratings, ResidentRatings) and not device.is_cuda:
+        ratings = ratings.hosted()  # the GPU is too small to train there
     steps = engine(device, __package__)
     levels, codes, bits = level_codes(ratings, steps, team)
     key = key_of(ratings.shape, len(levels.values))

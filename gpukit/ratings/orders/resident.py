@@ -10,13 +10,14 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.base.arrays import resident
-from gpukit.device import gpu_count, reported, resolve
+from gpukit.device import gpu_count, reported, resolve, spare_memory
 from gpukit.device.engine import engine
 from gpukit.io.numbering import are_close, ranked
 from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)
 TRIPLE = ("users", "items", "values")
+NUMBERED = 24  # bytes of a rating while host arrays are numbered: a table of two ids, and two rows
 MANY = 1 << 20  # minimum ratings in host arrays for which numbering on a GPU is faster
 
 
@@ -101,6 +102,10 @@ class ResidentRatings(Ratings):
         with np.errstate(over="ignore"):
             return self._there["values"].view()[:count].copy_to_host().astype(np.float32)
 
+    def hosted(self):
+        """Return the Ratings on the host."""
+        return self._on_host()
+
     def sent(self, name, steps):
         """Return a new device column (n,): int32, or values float32.
 
@@ -120,6 +125,12 @@ class SentRatings(ResidentRatings):
     def first_values(self, count):
         with np.errstate(over="ignore"):
             return self._there["values"].array[:count].astype(np.float32)
+
+    def hosted(self):
+        """Return the Ratings on the host; what was numbered on the GPU is released."""
+        for name in ("users", "items"):
+            self._there.pop(name, None)
+        return super().hosted()
 
     def sent(self, name, steps):
         if name == "values":
@@ -148,6 +159,8 @@ def ratings_where(X, y, spec, on_host):
         return on_host()
     device = resolve(spec)
     if not device.is_cuda or {part.gpu for part, _ in triple} not in ({device.index}, {None}):
+        return on_host()
+    if isinstance(triple[0][0], Hosted) and NUMBERED * triple[0][0].shape[0] > spare_memory(device):
         return on_host()
     with reported(device, "Reading ratings"):
         steps = engine(device, __package__)

@@ -277,7 +277,8 @@ def test_a_gpu_without_enough_memory(verb, ratings_file, tmp_path, monkeypatch):
     result = verb("train-lshmf", ratings_file, "--device", "cuda", "--model", model, "--quiet", "--neighbors", 5)
     assert result.code == 1 and result.out == "" and not model.exists()
     said = (
-        r"Error: Training on \d+ ratings needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
+        r"Error: Training on \d+ ratings, streamed from main memory, "
+        r"needs \d\.\d+ GiB on cuda:0 \(Small GPU\), which has 0.00 GiB free\. "
         r"Use --device cpu, a smaller model or less data, or a GPU with more memory\.\n"
     )
     assert re.fullmatch(said, result.err), result.err

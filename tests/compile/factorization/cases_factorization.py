@@ -15,6 +15,7 @@ from gpukit.factorization.shared import kernels as shared
 from gpukit.factorization.solvers.ease.kernels import add_weights
 from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
+from gpukit.factorization.solvers.sgd import stream_kernels as stream
 from gpukit.factorization.solvers.sgd.formulas import Rates
 
 F32, I32, I64, U8, U32 = types.float32, types.int32, types.int64, types.uint8, types.uint32
@@ -209,6 +210,15 @@ CHUNKING = [
     Case("factorization.deal_hands", chunks.deal_hands, f"{PLACES}, uint32, uint32[:, ::1]", registers=48),
     Case("factorization.take_quads", chunks.take_quads, f"{CHUNKS}, uint32[:, ::1], {CHUNKS}", registers=48),
 ]
+STREAMING = [
+    Case(
+        "factorization.unpack_ratings",
+        stream.unpack_ratings,
+        "uint8[::1], int64, int64, int64, float32[::1], int32[::1], float32[::1]",
+        registers=48,
+    ),
+    Case("factorization.unpack_codes", stream.unpack_codes, "uint32[::1], int64, int64, uint32[::1]", registers=48),
+]
 
 # the maximum of 1024 factors and 1024 neighbours, the only layout that does not fit into registers.
 LARGEST = Case(
@@ -228,5 +238,6 @@ CASES = [case for layout, limits in LAYOUTS.items() for case in cases_of(layout,
     Case("factorization.look_up_codes", codes.look_up_codes, LOOKED_UP, registers=56),
     Case("factorization.clear_tables", codes.clear_tables, "uint8[:, ::1]", registers=32),
     *PREPARING,
+    *STREAMING,
     *CHUNKING,
 ]

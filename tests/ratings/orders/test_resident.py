@@ -282,3 +282,21 @@ def test_what_is_refused_of_large_arrays(kind, large_arrays):
     words = f"User {users[3]} has rated item {items[3]} more than once" if kind == "twice" else "Rating number 8 is"
     with pytest.raises(DataError, match=words), np.errstate(all="ignore"):
         order.order_ratings(where((users, items, values)), GPU)
+
+
+@pytest.mark.parametrize("is_large", [False, True])
+def test_orders_on_the_host(is_large, large_arrays, monkeypatch):
+    """Ratings on a GPU, or numbered on it, are ordered on the host if they do not fit; the latter are released."""
+    users, items, values = triple()
+    X, y = ((users, items), values) if is_large else (tuple(map(Held, (users, items))), Held(values))
+    found = where(X, y)
+    assert type(found) is (SentRatings if is_large else ResidentRatings)
+    same_orders(order.order_ratings(found, cpu()), order.order_ratings(ratings_of((users, items), values), cpu()))
+    assert vars(found)["_there"].keys() == ({"values"} if is_large else {"users", "items", "values"})
+
+
+def test_large_arrays_that_do_not_fit_are_numbered_on_the_host(large_arrays, monkeypatch):
+    users, items, values = triple()
+    monkeypatch.setenv("GPUKIT_GPU_MEMORY", str(24 * N))
+    found = where((users, items), values)
+    assert not isinstance(found, ResidentRatings) and len(found) == N

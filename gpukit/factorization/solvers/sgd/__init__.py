@@ -15,6 +15,10 @@ accurate as SGD. No number is changed by two workers, so the result does not dep
 read once per rating, and a copy of the major row is written and read. Memory: 4 bytes per rating, and the copies of a
 batch (about batch_plan.SEEN_BYTES at most).
 
+stream_training.py, stream_batches.py, stream_plan.py, stream_packing.py, stream_kernels.py, stream_twins.py: epochs on
+a GPU that is too small for the ratings. Packed blocks of chunks, or batches, travel from page-locked host memory while
+another block is processed.
+
 Position of the minor rows in GPU memory (gpu.allocate_table): of several candidates the one with the fastest additions.
 Every rating adds to its minor row, and a few popular rows have a large share of all ratings. Their distribution over
 the parts of the L2 cache sets an epoch's time (docs/factorization.md, "What falls short"). It depends on the address of

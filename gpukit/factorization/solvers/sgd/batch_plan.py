@@ -8,6 +8,7 @@ from gpukit.factorization.solvers.sgd import schedule
 BATCHES = 32  # at least; 16 to 256 are as accurate on MovieLens 1M
 PIECE = 512  # ratings of a major row in one batch; longer rows continue in the next batch
 SEEN_BYTES = 512 << 20  # of the rows stored for the ratings of a batch
+SORTED = 32  # bytes of a rating of a batch while its slots are sorted: keys, slots and their copies
 AT_ONCE = 32  # concurrent steps of a row, at most
 LONG = 64  # ratings of a row in a batch, at least, for processing by a whole block
 
@@ -21,6 +22,11 @@ def memory(n_ratings, layout):
     """Return the bytes that the batches of n_ratings ratings take on a device, for a layout.Layout."""
     row_bytes = 4 * (layout.lanes * layout.factors + EXTRA)
     return 4 * n_ratings + min(SEEN_BYTES, -(-n_ratings // BATCHES) * row_bytes)
+
+
+def streamed_memory(n_ratings, layout):
+    """Return the bytes of a batch on a device, besides its ratings, if these are streamed."""
+    return memory(n_ratings, layout) - 4 * n_ratings + SORTED * -(-n_ratings // BATCHES)
 
 
 def at_once(rates):

@@ -32,16 +32,39 @@ class Batches(NamedTuple):
     steps: object
 
 
-def arrange(task):
-    """Return the Batches of a solvers.Task."""
-    steps, settings, side = engine(task.device, __package__), task.settings, task.data.side
-    counts = np.diff(side.indptr), np.diff(task.steps.preparing.fetch(side.minor_starts))
+class BatchPlan(NamedTuple):
+    """Batches on the host, see batch_plan.chunks_of and batch_plan.minor_rows.
+
+    sizes: ratings of each batch.
+    """
+
+    chunks: np.ndarray
+    firsts: np.ndarray
+    longs: np.ndarray
+    order: np.ndarray
+    at_once: np.ndarray
+    long: int
+    sizes: list
+
+
+def plan_batches(task, width):
+    """Return the BatchPlan of a solvers.Task; width: numbers stored for a rating."""
+    settings, side = task.settings, task.data.side
+    minor_starts = side.minor_starts if task.streamed else task.steps.preparing.fetch(side.minor_starts)
+    counts = np.diff(side.indptr), np.diff(minor_starts)
     rates = [row_rates(settings.rates, settings.learning_rate, side_counts) for side_counts in counts]
-    n, width = int(counts[0].sum()), steps.seen_width(task.layout)
-    batches = batch_plan.batch_count(n, 4 * width)
+    batches = batch_plan.batch_count(int(counts[0].sum()), 4 * width)
     chunks, firsts, longs = batch_plan.chunks_of(counts[0], rates[0], batches, settings.seed)
     order, at_once, long = batch_plan.minor_rows(counts[1], rates[1], batches)
     sizes = [int(chunks[first:last, 2].sum()) for first, last in zip(firsts, firsts[1:])]
+    return BatchPlan(chunks, firsts, longs, order, at_once, long, sizes)
+
+
+def arrange(task):
+    """Return the Batches of a solvers.Task."""
+    steps, side = engine(task.device, __package__), task.data.side
+    width = steps.seen_width(task.layout)
+    chunks, firsts, longs, order, at_once, long, sizes = plan_batches(task, width)
     chunks, ranks = steps.resident(chunks, np.int64), steps.resident(np.argsort(order), np.int32)
     parts = []
     for first, last, of_long, size in zip(firsts, firsts[1:], longs, sizes):

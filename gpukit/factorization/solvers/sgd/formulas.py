@@ -11,7 +11,7 @@ import numpy as np
 
 from gpukit._jit import njit
 
-F32 = np.float32
+F32, U32 = np.float32, np.uint32
 ONE = F32(1.0)
 ZERO = F32(0.0)
 PLAIN = 4  # fields of arrays.Batch
@@ -90,3 +90,9 @@ def change_weight(x, ranks):
     if x < LEAST_CHANGE:
         return F32(1.0)
     return F32(F32(math.expm1(F32(-ranks * x))) / F32(ranks * F32(math.expm1(F32(-x)))))
+
+
+@njit
+def spread_bits(four):
+    """Return a uint32 whose byte b is bit b of `four` (four bits): 0 or 1."""
+    return U32(U32(four * U32(0x00204081)) & U32(0x01010101))

@@ -84,12 +84,13 @@ def walk_minor(layout, starts, slots, rows, at_once, *arguments):
         walk(make_walk_minor, shape, warps, part.shape[0], first, slots, part, most, *arguments)
 
 
-def allocate_table(shape, minor, layout, vector):
+def allocate_table(shape, minor, layout, vector, n_ratings=None):
     """Return an uninitialized float32 device array of a shape (rows, stride) for parameter rows.
 
-    minor (n,) int32 on the device: row of each rating; vector: see make_grow_rows.
+    minor (n,) int32 on the device: row of each rating; vector: see make_grow_rows; n_ratings: of an epoch, n by
+    default.
     """
-    if minor.size < TIMED_FROM:
+    if (n_ratings or minor.size) < TIMED_FROM:
         return device_array(shape, np.float32)
     places = places_in(zeros(shape[0] * shape[1] + (PLACES - 1) * APART // 4, np.float32), shape)
     kernel = make_grow_rows(layout.lanes, layout.factors, layout.minor.half, vector)

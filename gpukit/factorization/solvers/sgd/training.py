@@ -9,11 +9,18 @@ from gpukit.factorization.solvers.sgd.chunk_table import chunk_table
 
 
 def arrange(task):
-    """Return (chunk tables, workers) of a solvers.Task, or Batches if it is deterministic without strata."""
-    if task.deterministic and task.data.side.strata is None:
+    """Return (chunk tables, workers) of a solvers.Task.
+
+    Batches if it is deterministic without strata; StreamOrder if its ratings are streamed.
+    """
+    if task.deterministic and task.data.side.strata is None and not task.streamed:
         return batches.arrange(task)
     settings, counts = task.settings, np.diff(task.data.side.indptr)
     pace = schedule.Pace(usual_workers(task), row_rates(settings.rates, settings.learning_rate, counts))
+    if task.streamed:
+        from gpukit.factorization.solvers.sgd.stream_training import StreamOrder
+
+        return StreamOrder(pace, len(task.orders.levels.values), task.orders.levels.exact)
     return chunk_tables(task.data.side, pace, settings.seed, task.steps)
 
 
@@ -34,6 +41,11 @@ def begin(session, task, arranged):
     """Return the Training of a session."""
     if isinstance(arranged, batches.Batches):
         return batches.BatchTraining(session, task, arranged)
+    if task.streamed:
+        from gpukit.factorization.solvers.sgd.stream_batches import StreamBatchTraining
+        from gpukit.factorization.solvers.sgd.stream_training import StreamTraining
+
+        return (StreamBatchTraining if task.deterministic else StreamTraining)(session, task, arranged)
     session.train_on(task.data.side, task.data.query, *arranged)
     return Training(session, task.settings)
 

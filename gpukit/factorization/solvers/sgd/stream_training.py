@@ -1,0 +1,299 @@
+"""Epochs on a GPU whose memory is too small for the ratings: packed blocks travel from page-locked host memory.
+
+The chunk table is that of an epoch in several parts (chunk_table.cut_table); a block is the ratings of a part, in the
+order of its chunks. All epochs take the blocks in the same order, so that the first blocks of the next epoch travel
+during the last ones of this. A block is unpacked to the arrays that sgd_epoch reads, which are used for all blocks.
+"""
+
+import functools
+import warnings
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit import device as devices
+from gpukit._cuda import cuda
+from gpukit._driver import copy_page_locked, device_array, launch, zeros
+from gpukit.device import gpu_arrays, processors
+from gpukit.device.upload import to_device
+from gpukit.factorization.arrays import Batch, WeightedBatch
+from gpukit.factorization.gpu import BLOCK
+from gpukit.factorization.solvers.sgd import cpu as chunking
+from gpukit.factorization.solvers.sgd import schedule, stream_kernels, stream_packing
+from gpukit.factorization.solvers.sgd.chunk_table import cut_table, pieces_of
+from gpukit.factorization.solvers.sgd.stream_plan import (
+    BUFFERS,
+    buffer_bytes,
+    is_kept,
+    kept_blocks,
+    packing_of,
+    plan_blocks,
+)
+
+CHUNK_BYTES = 24
+
+
+class StreamOrder(NamedTuple):
+    """Chunks and rating levels of a streamed training, before it begins.
+
+    pace: schedule.Pace; levels: number of rating levels; exact: ratings are their levels.
+    """
+
+    pace: object
+    levels: int
+    exact: bool
+
+
+class Block(NamedTuple):
+    """Block of ratings.
+
+    n: ratings; chunks: its chunk table on the device; planes {name: packed array (any,)}: on the device if the block
+    stays there, else in page-locked memory; kept: whether it stays.
+    """
+
+    n: int
+    chunks: object
+    planes: dict
+    kept: bool
+
+
+class BlockQueue:
+    """Transfers of an endless cycle of blocks through BUFFERS buffers, by events of two streams.
+
+    kept [bool]: blocks that do not travel; send(block, buffer): queues a transfer on `sending`; computing: stream that
+    reads the buffers; new_event: makes an event.
+    """
+
+    def __init__(self, kept, send, sending, computing, new_event):
+        self.send, self.sending, self.computing = send, sending, computing
+        self.arrived, self.read = ([new_event() for _ in range(BUFFERS)] for _ in ("arrived", "read"))
+        self.restart([block for block, stays in enumerate(kept) if not stays])
+
+    def restart(self, travelling):
+        """Send blocks in another order from now on; all blocks that were taken must have been given back."""
+        self.travelling, self.n_sent, self.n_taken = travelling, 0, 0
+        for _ in range(BUFFERS if travelling else 0):
+            self._send_next()
+
+    def take(self, block):
+        """Return the buffer of the next block that travels; what is queued on `computing` afterwards may read it."""
+        if self.travelling[self.n_taken % len(self.travelling)] != block:
+            raise ValueError(f"block {block} is not the next one to arrive")
+        buffer = self.n_taken % BUFFERS
+        self.arrived[buffer].wait(self.computing)
+        return buffer
+
+    def give_back(self, buffer):
+        """Fill a buffer with the block after next, once what is queued on `computing` has read it."""
+        self.read[buffer].record(self.computing)
+        self.read[buffer].wait(self.sending)
+        self.n_taken += 1
+        self._send_next()
+
+    def _send_next(self):
+        buffer = self.n_sent % BUFFERS
+        self.send(self.travelling[self.n_sent % len(self.travelling)], buffer)
+        self.arrived[buffer].record(self.sending)
+        self.n_sent += 1
+
+
+def planes_of(packing):
+    """Return {name: (dtype, numbers of a rating)} of a packed block."""
+    planes = {"ratings": (np.uint8, packing.width)}
+    if not packing.level_bits:
+        planes["values"] = np.float32, 1
+    if packing.slots:
+        planes["codes"] = np.uint32, packing.slots // 32 * packing.code_bits
+    if packing.weighted:
+        planes["weights"] = np.float32, 1
+    return planes
+
+
+class Source(NamedTuple):
+    """Ratings on the host in the order of a Side, to pack.
+
+    packing: stream_plan.Packing; side: arrays.Side; places (rows + 1,) int32: position of each minor row; z (levels,)
+    float32; codes (n, K) uint8.
+    """
+
+    packing: object
+    side: object
+    places: np.ndarray
+    z: np.ndarray
+    codes: np.ndarray
+
+    def packed(self, chunks, slots, allocate):
+        """Return {name: packed array} of the ratings of chunks; slots: where those of each chunk go."""
+        n, packing, side = int(chunks[:, 2].sum()), self.packing, self.side
+        planes = {name: allocate(max(1, n * count), dtype) for name, (dtype, count) in planes_of(packing).items()}
+        numbers = packing.level_bits, packing.width
+        arrays = self.places, side.minor, side.values, self.z
+        stream_packing.pack_ratings(chunks, slots, *arrays, *numbers, planes["ratings"])
+        if "codes" in planes:
+            stream_packing.pack_codes(chunks, slots, self.codes, packing.code_bits, planes["codes"])
+        for name in {"values", "weights"} & planes.keys():
+            stream_packing.pack_numbers(chunks, slots, getattr(side, name), planes[name])
+        return planes
+
+
+def send_block(blocks, buffers, stream, number, buffer):
+    """Queue the transfer of a Block to a buffer on a stream."""
+    for name, plane in blocks[number].planes.items():
+        copy_page_locked(plane, buffers[buffer][name], 0, stream)
+
+
+class StreamedTraining:
+    """What streamed trainings share: blocks, buffers, and the arrays that blocks are unpacked to.
+
+    task: solvers.Task with data on the host; order: StreamOrder; computing: stream of the kernels, 0: the default one.
+    """
+
+    def __init__(self, session, task, order, computing):
+        self.session, self.settings, self.computing = session, task.settings, computing
+        side, z = task.data.side, session.levels.copy_to_host()[1:]
+        self.n_ratings, self.rows = len(side.minor), session.parameters.Q.shape[0] - 1
+        self.packing = packing_of(self.rows, order.levels, order.exact, session.layout.slots, side.weights is not None)
+        self.z, self.host_z = to_device(np.append(z, np.float32(0))), z[: order.levels]
+        session.looks_up_on_host = True
+
+    def source(self, task, places):
+        """Return the Source of a solvers.Task; places (rows + 1,) int32: positions of the minor rows."""
+        codes = self.session.host_codes(task.data.query, self.n_ratings)
+        return Source(self.packing, task.data.side, places, self.host_z, codes)
+
+    def hold(self, blocks, largest):
+        """Store blocks of up to `largest` ratings, allocate the buffers and start the transfers."""
+        kept, n, packing = [block.kept for block in blocks], largest, self.packing
+        self.blocks, self.buffers = (
+            blocks,
+            [
+                {name: device_array(n * count, dtype) for name, (dtype, count) in planes_of(packing).items()}
+                for _ in range(0 if all(kept) else BUFFERS)
+            ],
+        )
+        self.minor, self.values = zeros(n, np.int32), device_array(n if packing.level_bits else 1, np.float32)
+        self.codes = device_array((n, packing.slots // 4) if packing.slots else (1, 1), np.uint32)
+        self.of_buffers = [self.batch_of(planes) for planes in self.buffers]
+        self.of_blocks = [self.batch_of(block.planes) if block.kept else None for block in blocks]
+        sending = cuda.stream()
+        send = functools.partial(send_block, blocks, self.buffers, sending)  # no cycle, which would keep memory
+        self.queue = BlockQueue(kept, send, sending, self.computing, cuda.event)
+        self.report()
+
+    def batch_of(self, planes):
+        """Return the Batch of a block's planes on the device."""
+        batch = Batch(self.minor, planes.get("values", self.values), self.codes, self.session.levels)
+        return WeightedBatch(*batch, planes["weights"]) if "weights" in planes else batch
+
+    def unpacked(self, order):
+        """Queue the unpacking of blocks; yield (number, Batch), after which the caller queues what reads it."""
+        for number in order:
+            block = self.blocks[number]
+            buffer = None if block.kept else self.queue.take(number)
+            self.unpack(block.n, block.planes if block.kept else self.buffers[buffer])
+            yield number, self.of_blocks[number] if block.kept else self.of_buffers[buffer]
+            if buffer is not None:
+                self.queue.give_back(buffer)
+
+    def unpack(self, n, planes):
+        """Queue the unpacking of n ratings."""
+        shape, packing = (gpu_arrays.BLOCKS_A_PROCESSOR * processors(), gpu_arrays.BLOCK), self.packing
+        arguments = planes["ratings"], n, packing.width, packing.level_bits, self.z, self.minor, self.values
+        launch(stream_kernels.unpack_ratings, *shape, *arguments, stream=self.computing)
+        if packing.slots:
+            arguments = planes["codes"], n * packing.slots // 4, packing.code_bits, self.codes.reshape(-1)
+            launch(stream_kernels.unpack_codes, *shape, *arguments, stream=self.computing)
+
+    def epoch(self, number):
+        """Make one pass over all ratings; return when complete."""
+        self.step(self.settings.epoch_rates(number), schedule.turn_key(self.settings.seed, number))
+
+    def step(self, rates, turn):
+        """Run `epoch` at given formulas.Rates; turn: its key."""
+        self.start(rates, turn)
+        self.finish()
+
+    @property
+    def bytes_sent(self):
+        """Bytes that travel in an epoch."""
+        return self.packing.packed * sum(block.n for block in self.blocks if not block.kept)
+
+    def report(self):
+        """Warn that the ratings do not fit in GPU memory."""
+        kept = sum(block.kept for block in self.blocks)
+        warnings.warn(
+            f"The ratings do not fit in GPU memory: {self.bytes_sent / 1e9:.2f} GB an epoch stream from host memory, "
+            f"at {self.packing.packed} bytes a rating; {kept} of {len(self.blocks)} blocks stay on the GPU.",
+            UserWarning,
+            stacklevel=3,
+        )
+
+
+class StreamTraining(StreamedTraining):
+    """Epochs of a session on ratings that travel in blocks, at the rates of settings.Settings."""
+
+    def __init__(self, session, task, order):
+        super().__init__(session, task, order, cuda.stream())
+        self.workers, side = order.pace.workers, task.data.side
+        tables, kept, largest = self.plan(side, order.pace, task)
+        counts = np.diff(side.minor_starts[: self.rows + 1])
+        session.place_minor(side, np.argsort(-counts, kind="stable").astype(np.uint32))
+        source = self.source(task, session.places.copy_to_host())
+        self.hold([block_of(table, source, stays) for table, stays in zip(tables, kept)], largest)
+        self.move_minor()
+
+    def plan(self, side, pace, task):
+        """Return (chunk table of each block, [True if a block stays on the device], ratings of the largest block).
+
+        The tables are on the host. Raises DeviceMemoryError if the buffers do not fit.
+        """
+        counts, packing = np.diff(side.indptr), self.packing
+        chunks = int(pieces_of(counts, pace, 1).sum())
+        most = max(1, chunks // (schedule.QUAD * max(1, pace.workers // schedule.QUAD)))  # every block has ratings
+        budget = devices.spare_memory(task.device) - self.session.parameters.Q.nbytes - 2 * CHUNK_BYTES * chunks
+        plan = plan_blocks(self.n_ratings, packing, budget, most)
+        table = cut_table(counts, side.starts, pace, task.settings.seed, chunking, plan.blocks)
+        tables = table.reshape(plan.blocks, -1, 3)
+        budget += 2 * CHUNK_BYTES * chunks - table.nbytes
+        largest = max(int(part[:, 2].sum()) for part in tables)
+        needed = self.session.parameters.Q.nbytes + table.nbytes + buffer_bytes(packing, largest)
+        devices.require_memory(task.device, needed, f"Streaming {self.n_ratings:,} ratings")
+        kept = kept_blocks(plan.blocks, largest, packing, budget)
+        return tables, is_kept(plan._replace(kept=kept)), largest
+
+    def move_minor(self):
+        """Move the minor rows to their positions; the time of several places is measured with the first block."""
+        first = next((number for number, block in enumerate(self.blocks) if block.kept), None)
+        first = self.queue.travelling[0] if first is None else first
+        planes = self.blocks[first].planes if self.blocks[first].kept else self.buffers[self.queue.take(first)]
+        self.unpack(self.blocks[first].n, planes)
+        self.finish()
+        self.session.move_minor(self.minor[: self.blocks[first].n], self.n_ratings)
+
+    def start(self, rates, turn):
+        """Queue `step`."""
+        session = self.session
+        grid = -(-self.workers * session.layout.lanes // BLOCK)
+        for number, batch in self.unpacked(range(len(self.blocks))):
+            arguments = self.blocks[number].chunks, batch, session.parameters, rates, turn, self.workers
+            launch(session.sgd_epoch, grid, BLOCK, *arguments, stream=self.computing)
+
+    def finish(self):
+        """Wait for the queued epochs, not for the blocks of the next one."""
+        self.computing.synchronize()
+
+
+def block_of(table, source, stays):
+    """Return the Block of a part (n, 3) of the chunk table; stays: whether it stays on the device."""
+    chunks = np.ascontiguousarray(table[table[:, 2] > 0])
+    slots = np.cumsum(chunks[:, 2]) - chunks[:, 2]
+    moved = table.copy()
+    moved[:, 1] = 0
+    moved[table[:, 2] > 0, 1] = slots
+    return Block(int(chunks[:, 2].sum()), to_device(moved), stored(source, chunks, slots, stays), stays)
+
+
+def stored(source, chunks, slots, stays):
+    """Return {name: packed array} of chunks, on the device if the block stays there, else in page-locked memory."""
+    planes = source.packed(chunks, slots, np.empty if stays else cuda.pinned_array)
+    return {name: to_device(plane) for name, plane in planes.items()} if stays else planes
