@@ -11,14 +11,21 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import History, Pairs, Parameters, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
-from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, make_predict_pairs, score_rows
+from gpukit.factorization.kernels.scores import (
+    ITEMS,
+    USERS,
+    WARPS,
+    add_weights,
+    fill_tables,
+    make_predict_pairs,
+    score_rows,
+)
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ease.kernels import add_weights
-from gpukit.factorization.solvers.ease.scores import pair_sums
+from gpukit.factorization.solvers.ease.training import pair_sums
 from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import allocate_table

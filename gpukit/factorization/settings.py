@@ -8,7 +8,7 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.objective import ROW_SOLVERS, goal_of
-from gpukit.factorization.online import update_log
+from gpukit.factorization.online.plan import count_when_chosen
 from gpukit.factorization.solvers import usual
 
 MOST_FACTORS = 1024
@@ -161,9 +161,7 @@ def of_model(model, n_ratings):
 
 def is_usual(model):
     """Return True if a fitted model's epochs and regularization are defaults."""
-    then = check(
-        model, update_log.count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_
-    )
+    then = check(model, count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
     return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])
 
 

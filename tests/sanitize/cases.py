@@ -96,7 +96,7 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
-    "factorization.solvers.ease.kernels.add_weights": f"{EASE}add_weights[33-grid1-64]",
+    "factorization.kernels.scores.add_weights": f"{EASE}add_weights[33-grid1-64]",
     "factorization.solvers.ials.blocks_kernels.errors_of_pieces": f"{IALS}what_clicks_lack[True]",
     "factorization.solvers.ials.blocks_kernels.take_columns": f"{IALS}a_block[32-36]",
     "factorization.solvers.ials.blocks_kernels.add_columns": f"{IALS}a_block[32-36]",

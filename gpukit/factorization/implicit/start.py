@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit.factorization.arrays import Scale
-from gpukit.factorization.model.formulas import SPREAD
 from gpukit.factorization.model.layout import BIAS
 from gpukit.factorization.model.state import KEPT, State, start_factors
+from gpukit.factorization.prepare.formulas import SPREAD
 from gpukit.random import key
 from gpukit.streams import Keyed
 

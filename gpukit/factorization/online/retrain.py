@@ -20,7 +20,7 @@ import numpy as np
 
 from gpukit.factorization.choose.rule import FEW
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.online import update_log
+from gpukit.factorization.online import plan
 from gpukit.factorization.online.plan import has_grown
 
 GROWTH = 2.0  # growth since the settings were chosen that calls for retraining, above FEW ratings
@@ -33,7 +33,7 @@ def is_due(model, n_changed, options):
     if not options.may_retrain:
         return False
     known = len(model._rated.items)
-    now, then = known + n_changed, update_log.count_when_chosen(getattr(model, "updates_", []), known)
+    now, then = known + n_changed, plan.count_when_chosen(getattr(model, "updates_", []), known)
     return has_grown(then, now) if now <= FEW else now >= GROWTH * then
 
 
@@ -44,8 +44,8 @@ def retrain_model(model, ratings, n_corrected, progress):
         fitted._seen = np.unique(np.concatenate((model.seen_pairs(), fitted.seen_pairs())), axis=0)
     n_new, walked = len(ratings) - len(model._rated.items), len(ratings) * fitted.chosen_["n_epochs"]
     new_rows = count_new_rows(model._rated, ratings)
-    log = (n_new, n_corrected), new_rows, update_log.RETRAINED, walked, len(ratings), dict(fitted.timings_)
-    fitted.updates_ = [*getattr(model, "updates_", []), update_log.new_entry(*log)]
+    log = (n_new, n_corrected), new_rows, plan.RETRAINED, walked, len(ratings), dict(fitted.timings_)
+    fitted.updates_ = [*getattr(model, "updates_", []), plan.new_entry(*log)]
     return fitted
 
 

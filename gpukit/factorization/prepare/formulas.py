@@ -1,11 +1,13 @@
-"""Scalar formulas of the preparation, compiled for both devices."""
+"""Scalar formulas of the preparation and of the first factors, compiled for both devices."""
 
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.random import mix, shuffled
+from gpukit.random import long_bits, mix, shuffled
 
 U32 = np.uint32
+SPREAD = np.float32(0.02)  # deviation of the first factors; small ones overfit least
+HALF_WIDTH = np.float32(np.float32(1.7320508) * SPREAD)  # of the uniform distribution with that deviation
 
 
 @njit
@@ -52,3 +54,13 @@ def line_of(run, blocks, turns):
     """Return the line of a run if the chunks of one turn are adjacent: (stratum * turns + turn) * blocks + block."""
     stratum, block, turn = run // (blocks * turns), run // turns % blocks, run % turns
     return (stratum * turns + turn) * blocks + block
+
+
+@njit
+def first_factor(key, number):
+    """Return number `number` of the first factors.
+
+    It is uniform with deviation SPREAD, a function of (key, number).
+    """
+    unit = np.float32(np.float32(long_bits(key, number) >> U32(8)) * np.float32(2.0**-23))
+    return np.float32(np.float32(unit - np.float32(1.0)) * HALF_WIDTH)

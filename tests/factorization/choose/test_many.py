@@ -7,7 +7,8 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import candidates, choice, evaluator
+from gpukit.factorization.choose import choice, evaluator
+from gpukit.factorization.choose import rule as candidates
 from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms, work_of_epoch
 from gpukit.factorization.solvers import rates
 from gpukit.model_selection import budget

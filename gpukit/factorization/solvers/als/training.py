@@ -7,7 +7,7 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare.weights import lay_out_weights
+from gpukit.factorization.prepare.training_data import lay_out_weights
 from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.plan import Data, Terms

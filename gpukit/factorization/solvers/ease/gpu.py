@@ -3,7 +3,7 @@
 import numpy as np
 
 from gpukit.device import free_memory
-from gpukit.factorization.solvers.ease.weights import ACCURATE
+from gpukit.factorization.solvers.ease.training import ACCURATE
 
 COPIES = 4  # matrices of N x N float32 numbers that the solution needs at once
 BLOCK = 1 << 28  # numbers of a dense block of users, in half precision
