@@ -19,6 +19,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
+from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.clicks import are_clicks, are_pairs
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
@@ -223,8 +224,6 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 def together(one, other):
     """Return the Ratings of two parts of one table."""
-    from gpukit.ratings.chunk_reader import concatenate
-
     parts = other.columns()
     whole = {name: concatenate([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
     return one.with_columns(**whole)

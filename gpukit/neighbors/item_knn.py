@@ -2,8 +2,8 @@
 
     cosine(i, j) = c_ij / (sqrt(c_i c_j) + 10)        c_ij users clicked both, c_i one
 
-`click_neighbors` searches on a device (search/exact). `ItemKNN` makes lists on the CPU: it reads the lists that name an
-item which the user clicked.
+`click_neighbors` searches on a device (search/exact_plan.py). `ItemKNN` makes lists on the CPU: it reads the lists that
+name an item which the user clicked.
 """
 
 import numpy as np
@@ -34,7 +34,7 @@ def click_neighbors(orders, n_neighbors, device):
     Best first, ties by the lower row; -1 and 0 after the last item with a common user. orders: of the clicks
     (gpukit.ratings.orders.order.Orders), whose values are not read.
     """
-    n_items, steps = orders.shape[1], engine(device, "gpukit.neighbors.search.exact")
+    n_items, steps = orders.shape[1], engine(device, "gpukit.neighbors.search")
     fetch = engine(device, "gpukit.neighbors").fetch
     neighbors, cosines = np.empty((n_items, n_neighbors), np.int32), np.empty((n_items, n_neighbors), np.float32)
     no_levels = np.empty(0, np.uint32)

@@ -50,7 +50,7 @@ class CpuTools:
 
     def combine(self, Y, Z, polynomial, out):
         """See kernels.products.combine."""
-        from gpukit.svt.twins import products as products_twins
+        from gpukit.svt.twins import bulge_chasing as products_twins
 
         products_twins.combine(Y, Z, *(Y.dtype.type(factor) for factor in polynomial), out)
 
@@ -173,7 +173,7 @@ class GpuTools:
 
     def combine(self, Y, Z, polynomial, out):
         """See kernels.products.combine."""
-        from gpukit.svt.kernels import products as products_kernels
+        from gpukit.svt.kernels import bulge_chasing as products_kernels
 
         factors = (Y.dtype.type(factor) for factor in polynomial)
         grid = products_kernels.BLOCKS, min(len(out), products_kernels.MATRICES)

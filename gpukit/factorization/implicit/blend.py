@@ -10,8 +10,8 @@ The kernels of Eq. (1) compute it. Nothing is trained.
 
 import numpy as np
 
+from gpukit.neighbors.formulas import in_list
 from gpukit.neighbors.item_knn import click_neighbors
-from gpukit.neighbors.search.formulas import in_list
 from gpukit.scheduler import by_block
 
 MOST_NEIGHBORS = 50

@@ -11,6 +11,7 @@ from gpukit.base import check_integer, check_real
 from gpukit.base.checks import said
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lookup import NAMED, rows_or_unknown
+from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
     from gpukit.typing import IdsLike
@@ -71,8 +72,6 @@ def worth_of(filters, item_ids, counts, unit=1.0):
 
 def known_rows(ids, item_ids):
     """Return the rows of known ids; warn of the number of others."""
-    from gpukit.io.ids import id_array
-
     ids = list(ids) if isinstance(ids, set | frozenset | dict) else ids
     if isinstance(ids, list | tuple) and not ids or isinstance(ids, np.ndarray) and not ids.size:
         return np.empty(0, np.int32)

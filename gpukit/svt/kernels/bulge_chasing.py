@@ -1,6 +1,7 @@
 """GPU kernels of the thresholding after bidiagonal.py; twins/bulge_chasing.py has their CPU twins.
 
 B (q, p) is a slice or its transpose, whichever is tall. Order: bidiagonalize, chase, rotate, arrange, multiply.
+`combine` computes the polynomials of the thresholding by products (svt/products.py).
 """
 
 import numpy as np
@@ -14,6 +15,7 @@ from gpukit.svt.formulas import ZERO, tolerances, weight
 U32, I32 = np.uint32, np.int32
 FULL = U32(0xFFFFFFFF)
 BLOCK = 256  # threads of multiply
+BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; MATRICES bounds the grid's second dimension
 
 
 @factory
@@ -292,3 +294,22 @@ def make_multiply(real, rows_own, own, step):
                         out[k, i, j] = total[r * own + number]
 
     return multiply
+
+
+@kernel
+def combine(Y, Z, a, b, c, out):
+    """Compute a matrix polynomial of each matrix.
+
+    out = a I + b Y + c Z.
+
+    Y, Z, out (N, p, p) float32 or float64, contiguous; a, b, c of their type.
+    Launch: any grid of two dimensions, blocks of one.   Deterministic: yes.   Source: products.py.
+    """
+    p = U32(out.shape[1])
+    for matrix in range(U32(cuda.blockIdx.y), U32(len(out)), U32(cuda.gridDim.y)):
+        k = U32(matrix)
+        for at in range(U32(cuda.grid(2)[0]), U32(p * p), U32(cuda.gridsize(2)[0])):
+            i = U32(U32(at) // p)
+            j = U32(U32(at) - U32(i * p))
+            value = b * Y[k, i, j] + c * Z[k, i, j]
+            out[k, i, j] = value + a if i == j else value
