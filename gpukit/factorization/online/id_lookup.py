@@ -11,7 +11,8 @@ from gpukit.io.ids import rows_of
 class IdLookup:
     """gpukit.io.ids.rows_of for known ids that only grow; whole numbers are kept in a dict.
 
-    The dict is filled on first use and extended by the ids added since. Many ids are found by sorting the known ones.
+    The dict is filled on first use and extended by the ids added since. More ids than the known ones are found by a hash
+    table of their own.
     """
 
     def __init__(self):
@@ -19,8 +20,14 @@ class IdLookup:
 
     def __call__(self, ids, known, what="user"):
         """Return the rows (n,) int32 of ids in the array `known`, -1 for unknown ids; raises as rows_of."""
-        if ids.dtype.kind not in "iu" or known.dtype.kind not in "iu" or len(ids) > len(known):
+        if ids.dtype.kind not in "iu" or known.dtype.kind not in "iu":
             return rows_of(ids, known, what)
+        if len(ids) > len(known):
+            import pyarrow
+            from pyarrow import compute
+
+            sides = (pyarrow.array(side.astype(np.int64, copy=False)) for side in (ids, known))
+            return compute.index_in(*sides).fill_null(-1).to_numpy()
         count = len(self._rows)
         self._rows.update(zip(known[count:].tolist(), range(count, len(known))))
         return np.fromiter((self._rows.get(one, -1) for one in ids.tolist()), np.int32, len(ids))
