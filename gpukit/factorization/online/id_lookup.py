@@ -11,8 +11,8 @@ from gpukit.io.ids import rows_of
 class IdLookup:
     """gpukit.io.ids.rows_of for known ids that only grow; whole numbers are kept in a dict.
 
-    The dict is filled on first use and extended by the ids added since. More ids than the known ones are found by a hash
-    table of their own.
+    The dict is filled on first use and extended by the ids added since. More ids than the known ones are found by a
+    hash table of their own.
     """
 
     def __init__(self):
