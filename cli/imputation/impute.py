@@ -147,7 +147,7 @@ NAMING = options.Naming(
     "--holdout",
     type=SHARE,
     metavar="FRACTION",
-    help="Hide this share of what is observed first, to find where to stop.",
+    help="Hide this share of the observed values first, to find where to stop.",
 )
 @click.option("--baselines", is_flag=True, help="Compare with simple methods on hidden values; --holdout does too.")
 @click.option(
