@@ -27,7 +27,6 @@ SEEDS = range(3)
 LIST_LENGTH = 10
 HELD_OUT = 0.2
 JUDGED = 200  # rows of each side
-CATALOGUES = 40_000, 160_000, 1_000_000  # items of generated clicks, half as many users
 CLICKS = 50  # of an item
 CHECKED, REPEAT = 30, 5  # items
 
@@ -157,12 +156,13 @@ def neighbors(conditions):
 
     On a CPU, the time is CPU time, of the smallest catalogue.
     """
+    catalogues = 40_000, 160_000, 1_000_000  # items of generated clicks, half as many users
     from gpukit.neighbors.item_knn import NEIGHBORS, click_neighbors
     from gpukit.ratings.orders.order import order_ratings
 
     device, is_cuda = conditions.device, conditions.device.is_cuda
     what, clock = ("", time.perf_counter) if is_cuda else ("CPU time of ", time.process_time)
-    for n_items in CATALOGUES if is_cuda else CATALOGUES[:1]:
+    for n_items in catalogues if is_cuda else catalogues[:1]:
         clicks = generate_clicks(max(NEIGHBORS, round(n_items * conditions.scale)))
         orders = order_ratings(clicks, device)
         search = functools.partial(click_neighbors, orders, NEIGHBORS, device)

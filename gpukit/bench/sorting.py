@@ -11,7 +11,6 @@ from gpukit.bench.timing import milliseconds, queued_milliseconds
 from gpukit.errors import DataError
 
 QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
-SPREAD = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
 KEYS = 1 << 22
 LENGTHS = tuple(1 << power for power in range(4, 14))
 CHECKED = 200  # segments
@@ -20,8 +19,9 @@ HOLDER_KEYS = 300_000
 
 def web30k_offsets(scale):
     """Return offsets (m + 1,) int64 of log-normal segments with WEB30K's number, mean and longest length."""
+    spread = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
     rng = np.random.default_rng(0)
-    sizes = np.exp(rng.normal(0, SPREAD, max(1, round(scale * QUERIES))))
+    sizes = np.exp(rng.normal(0, spread, max(1, round(scale * QUERIES))))
     sizes = np.clip(np.rint(sizes * (DOCUMENTS / QUERIES / sizes.mean())), 1, LONGEST)
     sizes[rng.integers(len(sizes))] = LONGEST
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)

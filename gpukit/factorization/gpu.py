@@ -39,18 +39,14 @@ from gpukit.streams import Keyed
 __all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 BLOCK = 128
-WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
-TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
-FEW = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
-FEW_BLOCKS = 1 << 14
-SCORE_BLOCKS = 48  # for 32 users; measured
 MOST_LINES = 65535  # limit of the second dimension of a grid
 layout = layouts.gpu_layout
 
 
 def most_workers(layout):
     """Return the number of workers (groups of lanes) that run in parallel."""
-    return WORKERS_AN_SM[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    workers_an_sm = 96, 64  # without and with neighbourhoods, which take more registers; measured
+    return workers_an_sm[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def find_neighbors(table, settings):
@@ -144,11 +140,13 @@ class DeviceModel:
 
         The Query is on the device.
         """
+        few = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
+        few_blocks = 1 << 14
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
         out = device_array((count, self.layout.slots), np.uint8)
-        if FEW * count <= self.history.items.size:
-            grid = min(-(-count * LANES // BLOCK), FEW_BLOCKS)
+        if few * count <= self.history.items.size:
+            grid = min(-(-count * LANES // BLOCK), few_blocks)
             launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
             return out
         tables = device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
@@ -275,7 +273,8 @@ class DeviceModel:
 
     def tile_users(self):
         """Number of users scored at once."""
-        return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
+        table_bytes = 512 << 20  # keys and tables of a tile of users
+        return int(max(1, min(table_bytes // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
 
     def best(self, users, n, worth, hide):
         """Return the n best items of user rows (B,).
@@ -284,6 +283,7 @@ class DeviceModel:
         must be of single precision, as in serving. Returns (item rows (B, n) int32, scores (B, n) float32 in z); scores
         are NaN where too few items are left.
         """
+        score_blocks = 48  # for 32 users; measured
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
         others, items = layouts.major_first(self.walk, self.parameters.P, self.minor())
@@ -295,7 +295,7 @@ class DeviceModel:
         )
         launch(fill_tables, groups, BLOCK, users, self.rated(), tables)
         keys = device_array((len(users), self.item_rows), np.uint32)
-        grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), SCORE_BLOCKS)), groups
+        grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), score_blocks)), groups
         of_items = self.near, self.levels, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
         if self.item_weights.size:

@@ -14,7 +14,6 @@ from gpukit.factorization.solvers import usual
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
 USUAL_FACTORS = USUAL_NEIGHBORS = 32
-CLICK_FACTORS = 64
 Rates = Literal["adaptive", "paper"]
 
 
@@ -88,9 +87,10 @@ def check(estimator, n_ratings=0, feedback=None):
     n_ratings: their number. feedback None: the kind that the parameters imply. Raises ParameterError for a parameter
     out of bounds.
     """
+    click_factors = 64
     goal = goal_of(estimator, feedback)
     check_factors(goal.solver, estimator)
-    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
+    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else click_factors
     usual_factors = 1 if goal.solver == "ease" else usual_factors
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver

@@ -9,7 +9,6 @@ from gpukit.ranking.inputs import Inputs, Queries, query_weights
 from gpukit.ranking.solvers.choose import stored_values
 
 FOLDS = 5
-FEW = 10  # queries below which documents are held out instead
 ENOUGH = 50  # queries of a sample of whole queries; for fewer, documents are sampled
 MOST = 1_000_000  # stored features of a sample
 
@@ -40,7 +39,8 @@ class Sample(NamedTuple):
     @property
     def unit(self):
         """The parts that are held out: "queries" or, if these are few, "documents"."""
-        return "queries" if len(self.starts) >= FEW else "documents"
+        few = 10  # queries below which documents are held out instead
+        return "queries" if len(self.starts) >= few else "documents"
 
     def part(self, rows):
         """Return the Sample of the documents `rows`."""

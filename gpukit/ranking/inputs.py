@@ -27,7 +27,6 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
 
-WIDE = 1 << 20  # columns above which those without entries are omitted; a vector of fewer takes 8 MiB at most
 SHOWN = 5  # feature numbers in a warning
 
 
@@ -97,7 +96,8 @@ class Inputs(NamedTuple):
 
 def is_wide(X, names):
     """Return True for a sparse X (l, n) with more than the limit of columns, without names."""
-    return hasattr(X, "indptr") and X.shape[1] > WIDE and names is None
+    wide = 1 << 20  # columns above which those without entries are omitted; a vector of fewer takes 8 MiB at most
+    return hasattr(X, "indptr") and X.shape[1] > wide and names is None
 
 
 def narrowed(inputs):

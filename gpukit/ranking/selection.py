@@ -38,7 +38,6 @@ FEATURES = ("linear", "thresholds", "fourier")  # candidates for the features "a
 STEPS = 16.0 ** np.arange(-1, 7)  # C, in units of 1 / the curvature along the gradient at w = 0
 WORK = 2e7  # Budget for the evaluation of all candidates: stored features times passes over them
 MOST_STEPS = 100  # of a value of C with a feature map, Newton and CG, after which no larger one is tried
-MAP_WORK = 2e8  # the same for the candidates of a feature map, in expanded features
 TRIAL = {"eps": 1e-2, "max_iter": 50, "loose": True}  # settings of all trainings
 
 
@@ -181,7 +180,8 @@ def search_folds(sample, settings, metric, rival=None):
 
 def make_budget(settings):
     """Return the Budget of a Search."""
-    return Budget(WORK if settings.features == "linear" else MAP_WORK)
+    map_work = 2e8  # the same for the candidates of a feature map, in expanded features
+    return Budget(WORK if settings.features == "linear" else map_work)
 
 
 def is_behind(trial, rival):

@@ -22,7 +22,6 @@ from gpukit.io.ids import factorize
 from gpukit.parallel import ALONE
 
 SPAN = 1 << 13  # users at a time
-SCORES_AT_ONCE = 1 << 22  # maximum of scores per pass of the sampled protocol
 
 
 def lists_by(team, lists, users, n):
@@ -205,8 +204,9 @@ def model_scores(lister, users, rows):
 
     users (T,): ids; rows: of items, NaN for unknown ones.
     """
+    scores_at_once = 1 << 22  # maximum of scores per pass of the sampled protocol
     out, n_items = np.empty(rows.shape, np.float32), len(lister.item_ids)
-    step = max(1, SCORES_AT_ONCE // rows.shape[1])
+    step = max(1, scores_at_once // rows.shape[1])
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
         pairs = np.repeat(users[part], rows.shape[1]), lister.item_ids[np.minimum(rows[part], n_items - 1).ravel()]

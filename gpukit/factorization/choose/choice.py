@@ -30,7 +30,6 @@ from gpukit.model_selection.splits import draw_sample
 from gpukit.runtime import thread_count
 
 SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M
-STOPPING_SHARE = 0.05  # default fraction of the ratings that early stopping holds out
 
 
 def usual_suits(estimator, ratings, settings, device):
@@ -99,9 +98,10 @@ def choose(estimator, ratings, settings, device, judged, progress):
 
 def _contest(estimator, ratings, settings, device, stopping, progress):
     """Return the Contest of an estimator on parts of its Ratings."""
+    stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
     progress("choosing", 0, None, {})
     way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
-    share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
+    share = (estimator.validation_fraction or stopping_share) if stopping else None
 
     def find(orders, steps):
         return estimator.find_neighbors(orders, steps, settings.n_neighbors)
@@ -189,7 +189,7 @@ def _rmse(outcome):
 
 def _why(rows, errors, share=1.0):
     """Return the reason for a candidate and its share."""
-    part = "" if share == 1.0 else f", {share:.0%} of what it adds to damped biases"
+    part = "" if share == 1.0 else f", {share:.0%} of its addition to damped biases"
     return f"best of {len(rows)} candidates on {len(errors):,} ratings held out{part}, RMSE {rms(errors):.4f}"
 
 

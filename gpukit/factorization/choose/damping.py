@@ -19,12 +19,10 @@ import functools
 
 import numpy as np
 
-SURE = 1.0  # minimum of c: the number of epochs of a single candidate is chosen too
 GRID = (1.0, 2.0, 3.0, 5.0, 8.0, 12.0, 20.0, 40.0, 100.0, 1e3, 1e6)
 NOTHING_ELSE = GRID[-1], GRID[-1]
 START = 3.0  # damping of the users while that of the items is chosen
 LEVEL, ITEMS = (0.0, 0.0), (0.0, 1.0)  # shares of the users' and of the items' slope
-SIDES = 2  # number of trends that are tried
 
 
 def share_of(errors, than, tried):
@@ -33,13 +31,14 @@ def share_of(errors, than, tried):
     errors (n,) float64: truth minus predictions of the best of `tried` candidates; than (n,): of damped biases, for the
     same ratings.
     """
+    sure = 1.0  # minimum of c: the number of epochs of a single candidate is chosen too
     added = than - errors
     total = added @ added
     if not total > 0:
         return 0.0
     best = (than @ added) / total
     spread = np.linalg.norm(added * (than - best * added)) / total
-    luck = max(SURE, 2.0 * np.log(tried)) * spread**2
+    luck = max(sure, 2.0 * np.log(tried)) * spread**2
     if not best > np.sqrt(luck):
         return 0.0
     return float(min(1.0, best * (1.0 - luck / best**2)))
@@ -55,13 +54,14 @@ def best_biases(evaluators):
 
     damping: of users and items, from GRID; trend: shares of their slopes.
     """
+    sides = 2  # number of trends that are tried
     errors_of = functools.cache(functools.partial(held_out_errors, evaluators))
     damping, trend = best_damping(errors_of, LEVEL, START), LEVEL
     sloped = best_damping(errors_of, ITEMS, damping[0])
-    items = share_of(errors_of(sloped, ITEMS), errors_of(damping, trend), SIDES)
+    items = share_of(errors_of(sloped, ITEMS), errors_of(damping, trend), sides)
     if items:
         damping, trend = sloped, (0.0, items)
-    users = share_of(errors_of(damping, (1.0, items)), errors_of(damping, trend), SIDES)
+    users = share_of(errors_of(damping, (1.0, items)), errors_of(damping, trend), sides)
     if users:
         trend = users, items
     choices = (damping, trend), (NOTHING_ELSE, LEVEL)

@@ -19,7 +19,6 @@ from gpukit.ratings.orders.order import order_ratings
 from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
-SLOWEST = 0.95  # upper limit of the ratio of successive falls in the extrapolation
 ONE_THREAD = 200_000  # ratings up to which synchronization costs more than threads save
 SHARE, LARGEST_SHARE = 0.1, 0.2  # fraction of the ratings in one part; its maximum, for few ratings
 ENOUGH, MOST = 6_000, 50_000  # target of judging ratings over all parts; maximum of one part
@@ -137,12 +136,13 @@ def reach(errors):
 
     The falls are assumed to shrink at their last ratio, which tends to be optimistic. -inf for fewer than three epochs.
     """
+    slowest = 0.95  # upper limit of the ratio of successive falls in the extrapolation
     if len(errors) < 3:
         return -np.inf
     before, last = errors[-3] - errors[-2], errors[-2] - errors[-1]
     if min(before, last) <= 0:
         return errors[-1]
-    ratio = min(last / before, SLOWEST)
+    ratio = min(last / before, slowest)
     return errors[-1] - last * ratio / (1.0 - ratio)
 
 

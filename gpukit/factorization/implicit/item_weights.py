@@ -12,7 +12,6 @@ from gpukit.factorization.solvers.rates import EASE_GROWTH
 from gpukit.model_selection.budget import TRAININGS
 
 STEP = 3.0  # factor of a step of the search
-MOST_STEPS = 4
 MOST_TRIALS = 6  # of a search, about
 
 
@@ -97,9 +96,10 @@ class RidgeSearch:
 
         The search ends with the Budget.
         """
+        most_steps = 4
         self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
         for factor in (1.0 / STEP, STEP):
-            for _ in range(MOST_STEPS):
+            for _ in range(most_steps):
                 if self.contest.budget.is_spent:
                     return self.best
                 start = self.best.candidate.regularization

@@ -16,8 +16,6 @@ from gpukit.io.ids import id_array
 if TYPE_CHECKING:
     from gpukit.typing import IdsLike
 
-MOST = 1e6  # maximum of a popularity weight
-
 
 class Filters(NamedTuple):
     """Filters of a list; by default none.
@@ -37,11 +35,12 @@ class Filters(NamedTuple):
 
 def checked(filters):
     """Return valid Filters; raise ParameterError for numbers out of bounds."""
+    most = 1e6  # maximum of a popularity weight
     if not isinstance(filters, Filters):
         raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {said(filters)}.")
     return filters._replace(
         min_support=check_integer("min_support", filters.min_support, 0),
-        popularity=check_real("popularity", filters.popularity, -MOST, MOST),
+        popularity=check_real("popularity", filters.popularity, -most, most),
         diversity=check_real("diversity", filters.diversity, 0.0, 1.0),
     )
 

@@ -13,10 +13,8 @@ from gpukit.errors import DataError
 Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]
 ROWS, HASHES = get_args(Rows), get_args(Hashes)
-MOST_REPLAY = 1e9
 SHRINKAGE = 0.5  # factor of the factors before an epoch over the whole history
 GROWTH_POWER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
-EPOCH_SHARE, MOST_EPOCHS = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
 LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_RATE
 # The first of them starts where the rate is still LATE_RATE of the initial one: at a hundred million ratings the last
 # epochs have 0.005 of the first rate, and rows would not move.
@@ -60,10 +58,11 @@ class Replay(NamedTuple):
 
 def check_options(rows, hashes, duplicates, replay, widen_scale=False):
     """Return the Options; raise ParameterError for values out of bounds."""
+    most_replay = 1e9
     from gpukit.ratings.repeats import RULES
 
     if replay is not None:
-        replay = check_real("replay", replay, 0.0, MOST_REPLAY)
+        replay = check_real("replay", replay, 0.0, most_replay)
     return Options(
         check_choice("rows", rows, ROWS),
         check_choice("hashes", hashes, HASHES),
@@ -80,11 +79,12 @@ def plan_replay(replay, before, now, settled, plan):
     after the update; settled: their number at the last epoch over the whole history; plan: a training's
     settings.Settings.
     """
+    epoch_share, most_epochs = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
     new = max(now - before, 1)
     due = replay is None and has_grown(settled, now)
     replay = 0.0 if replay is None else replay
     if due or replay * new >= before:
-        count = max(1, min(round(EPOCH_SHARE * plan.epochs), MOST_EPOCHS))
+        count = max(1, min(round(epoch_share * plan.epochs), most_epochs))
         return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))
     return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
 

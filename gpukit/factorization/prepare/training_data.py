@@ -18,7 +18,6 @@ from gpukit.ratings.orders.levels import moments as moments_of_levels
 from gpukit.streams import Keyed
 
 UNSCALED = np.float32(0.0), np.float32(1.0)  # mean and deviation that leave values unchanged in lay_out_values
-LEAST_DEVIATION = 1e-30  # of ratings; float32 divides by it
 APART = 384  # bytes from a minor row to the next most popular one: three lines of the L2 cache
 
 
@@ -103,6 +102,7 @@ def prepare_ratings(orders, scale, options, steps, weights=None):
 
 def scale_of(orders, values, weights=None):
     """Return the Scale of ratings in orders; values, weights (n,) float32 on the host, weights may be None."""
+    least_deviation = 1e-30  # of ratings; float32 divides by it
     low, high = orders.levels.values[[0, -1]] if orders.levels.exact else (values.min(), values.max())
     if weights is not None:
         mean, deviation = weighted_moments(values, weights)
@@ -110,7 +110,7 @@ def scale_of(orders, values, weights=None):
         mean, deviation = moments_of_levels(orders.levels)
     else:
         mean, deviation = moments_of_values(values)
-    least = max(LEAST_DEVIATION, 1e-6 * abs(mean))
+    least = max(least_deviation, 1e-6 * abs(mean))
     return Scale(mean, deviation if deviation > least else 1.0, float(low), float(high))
 
 

@@ -37,9 +37,7 @@ PATIENCE = 5  # epochs without a lower RMSE that end a training
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
 ALL_ON_ALL = 200_000  # ratings up to which trainings are so short that every setting runs on every fold
-MOST_FOLDS = 255
 MARGIN, MOST = 0.01, 5  # relative RMSE margin of the settings that run on all folds; their maximum number
-FIRST_SHARE = 0.5  # share of the budget for the first fold
 BUDGET = 900.0
 
 
@@ -328,9 +326,10 @@ class Search:
 
         One training is always run.
         """
+        first_share = 0.5  # share of the budget for the first fold
         if self.rules.budget is None or not any(entry.outcomes for entry in self.entries):
             return False
-        share = FIRST_SHARE if number == 0 else 1.0
+        share = first_share if number == 0 else 1.0
         return time.monotonic() - self.begun > share * self.rules.budget
 
     def leader(self, number):
@@ -404,9 +403,10 @@ def checked_rules(rules, ratings):
 
     Raises ParameterError for invalid values.
     """
+    most_folds = 255
     n = len(ratings)
     cv, judges = next(numbers for most, *numbers in FOLDS if n <= most) if rules.cv is None else (rules.cv, rules.cv)
-    check_integer("cv", cv, 2, MOST_FOLDS)
+    check_integer("cv", cv, 2, most_folds)
     if cv > n:
         raise ParameterError(f"{n:,} ratings cannot be dealt into {cv} folds (cv): use {n} or fewer.")
     epochs = 2 * default_epochs(n) if rules.epochs is None else rules.epochs

@@ -12,8 +12,6 @@ from gpukit.runtime.thread_count import get_num_threads
 from gpukit.selection.twins import smallest_listed
 from gpukit.sorting import cpu as sorting
 
-STRIPE = 1 << 21  # items listed by a stripe: about the cache's size
-
 
 def selections(items, settings, runs):
     """Yield (first, selected) of gpukit.neighbors.search."""
@@ -27,8 +25,9 @@ def select_pairs(table, numbers, n_neighbors, runs):
 
     table: a gpukit.neighbors.columns.Columns; numbers: its levels as whole numbers, empty for clicks.
     """
+    stripe = 1 << 21  # items listed by a stripe: about the cache's size
     starts, rows, n_items = table.indptr, table.by_user, len(table.indptr) - 1
-    pairs, most = np.empty(n_items, np.int64), max(STRIPE, 2 * get_num_threads() * n_items)
+    pairs, most = np.empty(n_items, np.int64), max(stripe, 2 * get_num_threads() * n_items)
     exact_twins.count_pairs(starts, table.users, rows.starts, pairs)
     for first, begins in exact_plan.stripes(pairs, runs, n_neighbors, most):
         entries, sizes = np.empty(begins[-1], np.uint64), np.zeros(len(begins) - 1, np.int32)

@@ -18,7 +18,6 @@ BLOCK = 1 << 22  # numbers of a block of a Gram matrix
 ACCURATE = 1e-3  # largest relative error of the inverse, on a vector of ones, in single precision
 # multiplications of an inverse and of a sparse product in the time of one of training; measured on a core
 INVERSE_RATE, PRODUCT_RATE = 150, 4
-COPIES = 3  # matrices of N x N float32 numbers that the solution needs
 ZERO = np.uint32(0x7FFFFFFF)  # key of the score 0
 
 
@@ -52,7 +51,8 @@ def uses_users(shape, n_clicks):
 
 def memory_of(n_items):
     """Return the bytes of main memory that a solution needs."""
-    return 4 * COPIES * n_items**2
+    copies = 3  # matrices of N x N float32 numbers that the solution needs
+    return 4 * copies * n_items**2
 
 
 def memory_served(n_items):
