@@ -18,9 +18,9 @@ import math
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.primitives.keys import descending_key
 from gpukit.primitives.search import make_partition_point
 from gpukit.random import bits, key, mix
-from gpukit.selection.formulas import descending_key
 from gpukit.streams import Keyed
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64

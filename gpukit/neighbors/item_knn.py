@@ -14,11 +14,11 @@ from gpukit.device.engine import engine
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.neighbors.columns import columns_of
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings
 from gpukit.runtime.thread_count import get_num_threads
 from gpukit.scheduler import by_block
-from gpukit.selection.formulas import descending_key
 from gpukit.selection.twins import insert_entry
 from gpukit.selection.twins import scores as scores_of
 

@@ -23,8 +23,7 @@ import numpy as np
 
 from gpukit.base.arrays import Resident
 from gpukit.errors import DataError
-from gpukit.model_selection.budget import Budget
-from gpukit.model_selection.trial import Trial, best_of, has_passed_best, list_finalists, simplest_of
+from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best, list_finalists, simplest_of
 from gpukit.ranking import run
 from gpukit.ranking.hold_out import draw_sample, split_folds
 from gpukit.ranking.path import RankingMetric, ValidationSet, read_set

@@ -8,8 +8,7 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
-from gpukit.model_selection.budget import Budget
-from gpukit.model_selection.trial import Trial
+from gpukit.model_selection.trial import Budget, Trial
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
 from gpukit.ranking import RankSVM, hold_out, inputs, selection

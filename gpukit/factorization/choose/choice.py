@@ -25,8 +25,8 @@ from gpukit.factorization.choose.evaluator import (
 from gpukit.factorization.choose.rule import PATIENCE
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
-from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.splits import draw_sample
+from gpukit.model_selection.trial import Budget
 from gpukit.runtime import thread_count
 
 SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M

@@ -20,9 +20,8 @@ from gpukit.factorization.implicit.item_weights import choose_ridge
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.objective import goal_of
 from gpukit.factorization.solvers.ease.training import memory_of, memory_served, work_of
-from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import best_of, simplest_of
+from gpukit.model_selection.trial import Budget, best_of, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
 SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it

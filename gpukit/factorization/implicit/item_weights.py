@@ -9,7 +9,7 @@ from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
 from gpukit.factorization.solvers.ease import gpu, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.budget import TRAININGS
+from gpukit.model_selection.trial import TRAININGS
 
 STEP = 3.0  # factor of a step of the search
 MOST_TRIALS = 6  # of a search, about

@@ -16,7 +16,7 @@ one (Ash and Adams, "On Warm-Starting Neural Network Training", NeurIPS 2020).
     new_rows.py      training of rows without earlier ratings, with the others fixed
     all_rows.py      training of all rows
     retrain.py       when a model is retrained: growth and drift
-    formulas.py | cpu.py | gpu.py -> twins.py | kernels.py
+    cpu.py | gpu.py -> twins.py | kernels.py
 
 `partial_fit` uploads the model, updates it and downloads it; `Live` keeps it on the device, with the sums of Eq. (3).
 New ratings are sorted by themselves and copied into the history in one pass. With frozen rows the history is not sorted

@@ -6,8 +6,8 @@ from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
 from gpukit.factorization.twins.influence import dot, terms_of_item
+from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.scheduler import by_block
-from gpukit.selection.formulas import descending_key, score_of_key
 
 USERS = 32  # of a group
 ITEMS = 1 << 15  # of a block: scoring them for one user takes longer than waking a thread

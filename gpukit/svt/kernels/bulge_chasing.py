@@ -6,16 +6,23 @@ B (q, p) is a slice or its transpose, whichever is tall. Order: bidiagonalize, c
 
 import numpy as np
 
-import gpukit.primitives.roots_cuda  # noqa: F401  (inverse_root becomes one instruction)
-from gpukit._cuda import cuda, device, factory, kernel
+from gpukit._cuda import SIMULATED, cuda, device, factory, kernel, overload, types
 from gpukit.primitives.warp import group_sum
 from gpukit.svt import formulas
-from gpukit.svt.formulas import ZERO, tolerances, weight
+from gpukit.svt.formulas import ZERO, inverse_root, tolerances, weight
 
 U32, I32 = np.uint32, np.int32
 FULL = U32(0xFFFFFFFF)
 BLOCK = 256  # threads of multiply
 BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; MATRICES bounds the grid's second dimension
+
+if not SIMULATED:
+
+    @overload(inverse_root, target="cuda")
+    def _inverse_root_on_a_gpu(x):
+        """Compile formulas.inverse_root to the GPU's one instruction."""
+        single, double = cuda.libdevice.rsqrtf, cuda.libdevice.rsqrt
+        return (lambda x: single(x)) if x == types.float32 else (lambda x: double(x))
 
 
 @factory

@@ -8,7 +8,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.implicit import choosing
 from gpukit.factorization.settings import check
-from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.trial import Budget
 
 OPEN = {"n_factors", "n_epochs", "regularization", "unobserved_weight"}
 USERS = np.linspace(0.0, 0.5, 100)  # differences between users, equal for all settings

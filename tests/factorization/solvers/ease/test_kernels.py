@@ -12,7 +12,7 @@ pytestmark = pytest.mark.kernel
 from gpukit.factorization import cpu, gpu
 from gpukit.factorization.kernels import scores as kernels
 from gpukit.factorization.twins import scores as twins
-from gpukit.selection.formulas import LAST, descending_key
+from gpukit.primitives.keys import LAST, descending_key
 from gpukit.selection.twins import scores
 
 
