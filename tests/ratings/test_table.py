@@ -126,11 +126,12 @@ def test_what_cannot_be_ratings(data, message):
         as_ratings(data)
 
 
-@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.uint32])
-def test_ids_far_apart_are_numbered_in_their_order(dtype):
+@pytest.mark.parametrize("dtype, bits", [(np.int64, 62), (np.uint64, 62), (np.int32, 31), (np.uint32, 32)])
+def test_ids_far_apart_are_numbered_in_their_order(dtype, bits):
     rng = np.random.default_rng(0)
-    least, most = (-(2**62), 2**62) if dtype == np.int64 else (0, 2**32 if dtype == np.uint32 else 2**62)
-    given = rng.integers(least, most, 700).astype(dtype)[rng.integers(0, 700, 3000)]
+    given = rng.integers(-(2**bits) if np.dtype(dtype).kind == "i" else 0, 2**bits, 700).astype(dtype)[
+        rng.integers(0, 700, 3000)
+    ]
     rows, known = ids.factorize(given)
     assert known.tolist() == sorted(set(given.tolist())) and known.dtype == np.int64 and rows.dtype == np.int32
     assert [known[row] for row in rows.tolist()] == given.tolist()
