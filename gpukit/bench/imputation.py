@@ -24,7 +24,6 @@ from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.estimator import GraphImputer
 from gpukit.imputation.spectral.path import Options, fit_path
 
-MISSING = 0.2  # fraction of the slices
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
 PAPER_OPTIONS = Options(ITERATIONS, DECAY, 0.0, accelerate=False, rank_phase=False)
 ACCELERATED = Options(ITERATIONS, None, 0.0, accelerate=True, rank_phase=False)
@@ -92,11 +91,12 @@ def make_graph(name, conditions, vertices):
 
 def make_case(name, conditions):
     """Return the Case of a shape."""
+    missing = 0.2  # fraction of the slices
     vertices, side, rank, paper, options = SHAPES[name]
     adjacency, data = make_graph(name, conditions, max(2, round(conditions.scale * vertices)))
     workspace = Workspace()
     basis = fourier_basis(adjacency, device=conditions.device, workspace=workspace)  # the generator reads it from disk
-    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=MISSING)
+    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=missing)
     title = shape_name(f"{name} {side}x{side}" if "x" not in name else name, conditions.scale)
     paper = f"; {paper}" if conditions.scale == 1 else ""
     return Case(graph, basis, title, data, conditions.device, paper, options, workspace)

@@ -11,7 +11,6 @@ from gpukit.bench.timing import milliseconds, queued_milliseconds
 from gpukit.errors import DataError
 
 QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
-KEYS = 1 << 22
 LENGTHS = tuple(1 << power for power in range(4, 14))
 CHECKED = 200  # segments
 HOLDER_KEYS = 300_000
@@ -96,7 +95,8 @@ def sorting(conditions):
 
 def lengths(conditions):
     """Sort four million keys in segments of equal length."""
+    keys = 1 << 22
     for length in LENGTHS:
-        count = max(1, round(conditions.scale * KEYS / length))
+        count = max(1, round(conditions.scale * keys / length))
         offsets = np.arange(count + 1, dtype=np.int64) * length
         yield from rows(f"length {length}", offsets, conditions.device)

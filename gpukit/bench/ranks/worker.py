@@ -28,7 +28,6 @@ from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked
 
 EPOCHS = 5  # of a sample
-TRAININGS = 5  # the median counts: the order of updates on a GPU differs
 
 
 def main():
@@ -109,12 +108,13 @@ def make_entries(label, single, shared, target):
 
 def train_team(estimator, train, test, team):
     """Return the Trainings of a Team on a warm device."""
+    trainings = 5  # the median counts: the order of updates on a GPU differs
     run = estimator.prepare(train, team=team)
     judge = runs.Judge(run.session, test, run.scale, 0)
     restore = save_parameters(getattr(run.session, "local", run.session).parameters)
     run.training.epoch(0)  # compiles, connects
     curves = []
-    for _ in range(TRAININGS):
+    for _ in range(trainings):
         team.barrier()
         restore()
         if team.size > 1:

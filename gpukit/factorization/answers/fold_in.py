@@ -25,8 +25,6 @@ from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import merge_repeats, table_of
 
-LEAST = 1e-6  # of the ridge, for fewer ratings than factors
-
 
 class UserRatings(NamedTuple):
     """Ratings of a new user: items (n,) distinct item rows; z (n,) float64, in training units."""
@@ -45,13 +43,14 @@ class UserParameters(NamedTuple):
 
 def fit_user(state, ratings, decay):
     """Return the UserParameters of a user of a state.State from UserRatings; decay: regularization of the training."""
+    least = 1e-6  # of the ridge, for fewer ratings than factors
     extras = state.item_extras[ratings.items].astype(np.float64)
     base = float((ratings.z - extras[:, BASE]).sum() / (len(ratings.z) + DAMPING))
     if not len(ratings.z):
         return UserParameters(0.0, 0.0, np.zeros(state.user_factors.shape[1]))
     target = ratings.z - extras[:, BIAS] - neighborhood(state, ratings, base, ratings.items)
     design = np.column_stack((np.ones(len(target)), state.item_factors[ratings.items].astype(np.float64)))
-    ridge = np.full(design.shape[1], max(decay, LEAST) * len(target))
+    ridge = np.full(design.shape[1], max(decay, least) * len(target))
     ridge[0] = BIAS_DECAY * len(target) + DAMPING
     solution = solve_symmetric(design.T @ design + np.diag(ridge), (design.T @ target)[:, None])[:, 0]
     return UserParameters(float(solution[0]), base, solution[1:])

@@ -7,7 +7,6 @@ from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 # sgd. Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units
 # of the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
@@ -48,12 +47,13 @@ def between(ends, share):
 
 def defaults(kind, n_ratings):
     """Return {'learning_rate', 'regularization', 'annealing'} of a kind of rates for n_ratings ratings."""
+    decay = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
     decay_bounds = (0.03, 0.06)
     annealing = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
     if kind == "paper":
         return PAPER
     beyond = decades(n_ratings)
-    regularization = float(np.clip(DECAY * 0.75**beyond, *decay_bounds))
+    regularization = float(np.clip(decay * 0.75**beyond, *decay_bounds))
     return {
         "learning_rate": between(RATE, beyond / 2),
         "regularization": regularization,

@@ -23,14 +23,14 @@ from gpukit.neighbors.columns import whole_multiples
 from gpukit.neighbors.formulas import COUNT_BITS, SQUARE_BITS
 
 CHUNKS = 64  # of a stripe: several for each thread
-MOST_STEPS = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
 
 
 def most_steps(longest):
     """Return the finest scale for which the sums over `longest` users fit a word of formulas.py."""
+    most_steps = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
     longest = max(longest, 1)
     square = math.isqrt(((1 << SQUARE_BITS) - 1) // longest)
-    return min(MOST_STEPS, square, ((1 << COUNT_BITS) - 1) // longest)
+    return min(most_steps, square, ((1 << COUNT_BITS) - 1) // longest)
 
 
 def whole_numbers(values, longest):

@@ -20,7 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # eta_0..2: thresholds of the actual over the predicted reduction
-SETTLED = 1e-12  # relative reductions within rounding errors
 GAP = 0.1  # the allowed gap, relative to f, over eps
 CERTIFIED = 1e-6  # the gap, relative to f, up to which a point is a minimum
 
@@ -106,7 +105,8 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
 
 def settled(f, actual, predicted):
     """Return True if both reductions are within rounding errors."""
-    return (abs(actual) <= SETTLED * abs(f) and abs(predicted) <= SETTLED * abs(f)) or (actual <= 0 and predicted <= 0)
+    settled = 1e-12  # relative reductions within rounding errors
+    return (abs(actual) <= settled * abs(f) and abs(predicted) <= settled * abs(f)) or (actual <= 0 and predicted <= 0)
 
 
 def preconditioned_norm(problem, g):
