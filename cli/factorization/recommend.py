@@ -11,8 +11,8 @@ from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.factorization.listing import filters, kept, shared
 from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
-from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
