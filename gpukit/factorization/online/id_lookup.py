@@ -27,7 +27,7 @@ class IdLookup:
             from pyarrow import compute
 
             sides = (pyarrow.array(side.astype(np.int64, copy=False)) for side in (ids, known))
-            return compute.index_in(*sides).fill_null(-1).to_numpy()
+            return compute.index_in(*sides).fill_null(-1).to_numpy().copy()  # writable
         count = len(self._rows)
         self._rows.update(zip(known[count:].tolist(), range(count, len(known))))
         return np.fromiter((self._rows.get(one, -1) for one in ids.tolist()), np.int32, len(ids))
