@@ -7,7 +7,7 @@ import click
 
 from gpukit.cli import outputs, report
 from gpukit.cli.options import as_json, duplicates, force, null, quiet, table_file
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 
 
 @click.command()

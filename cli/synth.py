@@ -8,7 +8,7 @@ from gpukit.cli import outputs, report
 from gpukit.cli.convert import show, written, written_documents
 from gpukit.cli.imputation.slices import slices
 from gpukit.cli.options import as_json, force, quiet, seed
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 

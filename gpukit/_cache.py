@@ -43,7 +43,7 @@ FOLDER = "code"
 DIGEST = hashlib.sha256().digest_size
 COMPILERS = re.compile(r"python\d[\w.+]*(-[a-z-]+\d[\w.+]*)+")  # names of folders, see compilers()
 ENTRY = re.compile(r".+-[0-9a-f]{32}(-[0-9a-f]{32}\.nbc|\.lcs)", re.DOTALL)  # names of files, see _OnDisk
-LINKED = "by numbers drawn"  # how functions in a file are told apart: files of other ways are not mixed with these
+LINKED = "by numbers drawn"  # how functions in a file are identified: files of other methods are not mixed with these
 
 
 @functools.cache
@@ -78,7 +78,7 @@ def attach(dispatcher):
 
 
 def _number_apart(identity):
-    """Let numba's FunctionIdentity draw the numbers by which compiled functions are told apart.
+    """Let numba's FunctionIdentity draw the numbers that identify compiled functions.
 
     In the names by which they are linked, functions of one maker differ by that number alone, and numba counts from 1
     in each process: of two, one loaded from disk and one compiled here, the second was called as the first, or called
@@ -226,7 +226,7 @@ def _gpu_cache():
 
 
 def _types_text(types, target):
-    """The names of argument types, with what those do not tell: named tuples' fields, functions' stamps; or None."""
+    """The names of argument types, with their hidden parts: named tuples' fields, functions' stamps; or None."""
     texts = []
     for one in types:
         if hasattr(one, "dispatcher"):

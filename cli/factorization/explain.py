@@ -6,7 +6,7 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.listing import kept
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.factorization.lists.recommending import BY
 
 DONE = {"ratings": "rated", "clicks": "clicked"}

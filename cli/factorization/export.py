@@ -3,7 +3,7 @@
 import click
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.factorization.answers import exporting
 
 

@@ -3,6 +3,7 @@
 import numpy as np
 
 from gpukit.errors import DataError
+from gpukit.io.ids import rows_of
 
 
 def check_known(typed, known, what):
@@ -11,8 +12,6 @@ def check_known(typed, known, what):
     typed: texts; known: (n,) ids of the model, int64 or str; what: "user" or "item", for the message. Raises DataError
     with the first unknown id and the nearest known id.
     """
-    from gpukit.io.ids import rows_of
-
     rows = rows_of(np.array(typed, dtype=str), known)
     for text, row in zip(typed, rows):
         if row < 0:

@@ -5,7 +5,7 @@ from functools import partial
 import click
 
 from gpukit.cli import models, options, outputs, report
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 
 TILE = 1 << 20  # pairs predicted and written at a time
 

@@ -11,11 +11,12 @@ from gpukit.cli.factorization.ids import check_known
 from gpukit.cli.factorization.listing import filters, kept, shared
 from gpukit.cli.factorization.listing.given import read_lists
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
-from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
+from gpukit.io.ids import rows_of
 from gpukit.io.records import check_ids
 from gpukit.ratings.clicks import clicks_after
 
@@ -99,7 +100,7 @@ def run(ask, stages, team):
             check_ids(fitted.item_ids_, "The item id")
             outputs.write_csv(ask.output, names, blocks_of(tiles, title_of))
         else:
-            rows = rows_of(tiles, names, title_of)
+            rows = table_rows(tiles, names, title_of)
     stages.done("writing")
     if ask.as_json:
         report.print_json(
@@ -156,8 +157,6 @@ def answers(ask, fitted, team):
 
 def remark_unknown(fitted, lists, quiet):
     """Report ratings of unknown items; return the known ratings per user."""
-    from gpukit.io.ids import rows_of
-
     known = rows_of(lists.item_ids, fitted.item_ids_)[lists.items] >= 0
     lost = int((~known).sum())
     if lost:
@@ -175,8 +174,6 @@ def remark_without_clicks(fitted, lists, quiet):
 
 def remark_strangers(fitted, wanted, quiet):
     """Report how many wanted users (None: all) have no training rating."""
-    from gpukit.io.ids import rows_of
-
     counts = fitted.rating_counts()[0]
     counts = counts if wanted is None else counts[rows_of(wanted, fitted.user_ids_)]
     if not counts.all():
@@ -191,8 +188,6 @@ def counted_in(lists, counts, fitted):
 
     counts: the number of ratings of each user of the file.
     """
-    from gpukit.io.ids import rows_of
-
     of_items = fitted.rating_counts()[1]
     return lambda users, items: (
         counts[rows_of(users, lists.user_ids)],
@@ -225,7 +220,7 @@ def ranked(tiles, total, stages, progress, remark):
         )
 
 
-def rows_of(tiles, names, title_of):
+def table_rows(tiles, names, title_of):
     """Return [dict] of the recommendations for JSON and the table."""
     rows = []
     for tile in tiles:

@@ -4,7 +4,7 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.ids import check_known
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 
 

@@ -9,7 +9,6 @@ import numpy as np
 from gpukit._cores import cores
 from gpukit.cli import report
 from gpukit.cli.factorization.judging import clicks as judged
-from gpukit.cli.factorization.oddities import alike, unlike_ratings
 from gpukit.cli.factorization.plot import training_curve
 from gpukit.cli.factorization.table import closing_table, count_unknown
 from gpukit.cli.factorization.words import chosen_line, options_named, spoken
@@ -19,6 +18,7 @@ from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.implicit.feedback import check_test as check_kind
 from gpukit.factorization.implicit.feedback import resolved
 from gpukit.parallel import ALONE
+from gpukit.ratings.chunk_reader import concatenate
 from gpukit.ratings.clicks import are_clicks, are_pairs
 
 BY_TIME, ONE_EACH = ("time", "user-time", "user-last"), ("user-last", "user-one")  # values of --split
@@ -115,6 +115,27 @@ def of_either(ask, ratings):
             "Leave it out, or say which column is the rating with --columns (such as user,item,rating)."
         )
     return of_ratings(ask, ratings) + unlike_ratings(ask, ratings)
+
+
+def alike(ask, ratings):
+    """Return the reason why ratings are read as clicks, or ''."""
+    low, high = ratings.scale
+    if ask.feedback != "auto" or ask.positive_from is not None or low < high or low == 1:
+        return ""
+    return f" (every rating is {low:g}; --feedback explicit takes them as ratings)"
+
+
+def unlike_ratings(ask, ratings):
+    """Return a remark on ratings that look like times or clicks, or ''."""
+    low, high = ratings.scale
+    earliest = 1e8  # seconds: numbers that all are larger are times from 1973 on, or of milliseconds
+    if ask.feedback != "auto":
+        return ""
+    if low >= earliest:
+        return " (these look like times: --columns user,item,timestamp takes the pairs as clicks)"
+    if high == 1 and low in (0, -1) and bool(((ratings.values == low) | (ratings.values == high)).all()):
+        return f" ({low:g} and 1 alone: if 1 is a click, --positive-from 1 learns lists)"
+    return ""
 
 
 def job_of(ask, ratings):
@@ -223,8 +244,6 @@ def refit(ctx, ask, model, ratings, stages, team=ALONE):
 
 def together(one, other):
     """Return the Ratings of two parts of one table."""
-    from gpukit.ratings.chunk_reader import concatenate
-
     parts = other.columns()
     whole = {name: concatenate([*np.array_split(own, cores()), parts[name]]) for name, own in one.columns().items()}
     return one.with_columns(**whole)

@@ -4,6 +4,7 @@ import numpy as np
 
 from gpukit.evaluation.metrics import errors
 from gpukit.factorization.choose.rule import BIASES
+from gpukit.io.ids import rows_of, used_rows
 
 
 def closing_table(model, train, test):
@@ -50,8 +51,6 @@ def mean_of(model):
 
 def count_unknown(train, test):
     """Return the numbers of test ratings with an unknown user, an unknown item."""
-    from gpukit.io.ids import used_rows
-
     users = _known_values(test.user_ids, train.user_ids, used_rows(train.users, train.shape[0]))[test.users]
     items = _known_values(test.item_ids, train.item_ids, used_rows(train.items, train.shape[1]))[test.items]
     return len(test) - int(np.count_nonzero(users)), len(test) - int(np.count_nonzero(items))
@@ -62,6 +61,4 @@ def _known_values(ids, known, values):
 
     values: of the known ids.
     """
-    from gpukit.io.ids import rows_of
-
     return np.append(values, values.dtype.type(0))[rows_of(ids, known)]  # -1, unknown, is the appended 0

@@ -5,11 +5,11 @@ from types import SimpleNamespace
 
 import click
 
-from gpukit.cli import amounts, options, outputs, report
+from gpukit.cli import options, outputs, report, teams
 from gpukit.cli.factorization import steps
 from gpukit.cli.factorization.words import options_named
+from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
-from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.errors import DataError, ParameterError
@@ -125,7 +125,7 @@ def train_lshmf(ctx, **values):
     is_half(ask.precision, capability is not None, 0)  # this and check() raise for invalid options
     with options_named():
         steps.build(ask).check()
-    with run_as_team(ctx, ask, work=lambda: amounts.of_ratings(ask.ratings, steps.build(ask))) as team:
+    with run_as_team(ctx, ask, work=lambda: teams.of_ratings(ask.ratings, steps.build(ask))) as team:
         if team.size > 1:
             steps.check_shared(ask)
         report.compile_ahead(ask, team, "ratings", "clicks", capability=capability, reads=(ask.ratings, ask.test))

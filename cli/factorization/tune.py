@@ -6,8 +6,8 @@ import click
 
 from gpukit.cli import options, outputs, report
 from gpukit.cli.factorization import steps, tuned
+from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
-from gpukit.cli.stages import Stages
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
 from gpukit.factorization.implicit.feedback import check_test

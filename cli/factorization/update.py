@@ -6,10 +6,9 @@ import click
 
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.factorization.words import chosen_line
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.errors import NoRowsError, ParameterError
-from gpukit.factorization.online.plan import HASHES, ROWS
-from gpukit.factorization.online.update_log import RETRAINED, empty_entry
+from gpukit.factorization.online.plan import HASHES, RETRAINED, ROWS, empty_entry
 
 
 @click.command()

@@ -7,8 +7,8 @@ import click
 from gpukit.cli import options, outputs, report
 from gpukit.cli.imputation import plot, resume, steps, table
 from gpukit.cli.imputation.slices import slices
+from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
-from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of, start_driver, start_warm_up
 from gpukit.imputation.centering import CENTERS
@@ -147,7 +147,7 @@ NAMING = options.Naming(
     "--holdout",
     type=SHARE,
     metavar="FRACTION",
-    help="Hide this share of what is observed first, to find where to stop.",
+    help="Hide this share of the observed values first, to find where to stop.",
 )
 @click.option("--baselines", is_flag=True, help="Compare with simple methods on hidden values; --holdout does too.")
 @click.option(

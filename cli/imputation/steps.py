@@ -6,7 +6,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._version import __version__
-from gpukit.cli import amounts, report
+from gpukit.cli import report, teams
 from gpukit.cli.main import survived
 from gpukit.errors import DataError, ParameterError
 from gpukit.graphs import read_graph
@@ -88,7 +88,7 @@ def values_file(ask):
 
 def work(ask):
     """Return the cost_model.Workload that ranks would share, or None."""
-    return None if ask.model else amounts.of_tensor(values_file(ask), ask.method, ask.iterations)
+    return None if ask.model else teams.of_tensor(values_file(ask), ask.method, ask.iterations)
 
 
 def check_form(ask):

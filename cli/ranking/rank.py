@@ -8,7 +8,7 @@ import click
 from gpukit.cli import models, options, outputs, report
 from gpukit.cli.ranking import steps
 from gpukit.cli.ranking.table import columns, defined, tied, undefined, zeros
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.errors import ParameterError
 from gpukit.evaluation.lists import significance
 

@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import click
 
 from gpukit.base import check_real
-from gpukit.cli import amounts, options, report
+from gpukit.cli import options, report, teams
 from gpukit.cli.ranking import jobs as fold_jobs
 from gpukit.cli.ranking import steps, table
+from gpukit.cli.report import Stages
 from gpukit.cli.sections import Sectioned
-from gpukit.cli.stages import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.device import capability_of
 from gpukit.errors import ParameterError
@@ -108,7 +108,7 @@ def ranksvm(ctx, **values):
     with NAMING.named():
         steps.build(ask).check()  # raises for invalid parameters before anything is read
     files = [path for job in jobs for path in job.sources.values()]
-    with run_as_team(ctx, ask, files, lambda: amounts.of_documents([job.train for job in jobs], ask.grid)) as team:
+    with run_as_team(ctx, ask, files, lambda: teams.of_documents([job.train for job in jobs], ask.grid)) as team:
         report.compile_ahead(ask, team, "documents", capability=capability, reads=files)
         stages.done("start")
         done = []

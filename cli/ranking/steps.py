@@ -97,11 +97,11 @@ def fit(ask, job, parts, stages, team):
     """Return (fitted RankSVM, warning texts); C given or chosen on validation data."""
     model = build(ask)
     with report.collect_warnings(ask.quiet or ask.as_json) as messages, report.Progress(ask.quiet) as progress:
-        tell = follow(progress, job.name, ask.metric)
+        show_progress = follow(progress, job.name, ask.metric)
         if ask.grid is None:
             chosen_on = validation_of(ask, job, parts) if ask.c == "auto" else None
             sets = None if chosen_on is None else [chosen_on]
-            model.fit(parts["train"], eval_set=sets, metric=make_metric(ask), progress=tell, team=team)
+            model.fit(parts["train"], eval_set=sets, metric=make_metric(ask), progress=show_progress, team=team)
         else:
             model.fit_path(
                 parts["train"],
@@ -111,7 +111,7 @@ def fit(ask, job, parts, stages, team):
                 ndcg=ask.ndcg,
                 relevant=ask.relevant,
                 ties=ask.ties,
-                progress=tell,
+                progress=show_progress,
                 team=team,
             )
     named = {"choose": "choosing", "prepare": "preparing", "precondition": "preconditioning", "training": "training"}
@@ -144,12 +144,12 @@ def make_metric(ask):
 def follow(progress, name, metric):
     """Return the progress callback of one job, with the metric at each C."""
 
-    def tell(stage, done, total, info=None):
+    def show_progress(stage, done, total, info=None):
         if stage == "path":
             info = {"C": spelled(info["C"]), metric: info["validation"][metric]}
         progress(f"{name} {stage}", done, total, info)
 
-    return tell
+    return show_progress
 
 
 def load(ask, job):

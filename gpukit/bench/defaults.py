@@ -13,7 +13,6 @@ from gpukit.evaluation.metrics import rmse
 
 FILMTRUST = "filmtrust/ratings.txt"
 SHARES, USERS = (0.01, 0.05, 0.2), 500
-SEEDS_FILMTRUST, SEEDS = 5, 2
 
 
 def defaults(conditions):
@@ -33,15 +32,16 @@ def lowest_rmse(predictor, train, test):
 
 def read_sets(folder, scale=1.0):
     """Yield (name, Ratings, number of seeds); scale: fraction of their ratings, for tests of the benchmark."""
+    seeds_filmtrust, seeds = 5, 2
     from gpukit.ratings import read_ratings
 
-    yield "FilmTrust", thin(read_ratings(require_data(folder, FILMTRUST)), scale), SEEDS_FILMTRUST
+    yield "FilmTrust", thin(read_ratings(require_data(folder, FILMTRUST)), scale), seeds_filmtrust
     ratings = read_movielens(folder)
     for share in SHARES:
-        yield f"{MOVIELENS}, {share:.0%} of the ratings", thin(ratings, share * scale), SEEDS
+        yield f"{MOVIELENS}, {share:.0%} of the ratings", thin(ratings, share * scale), seeds
     users = np.random.default_rng(0).choice(ratings.shape[0], USERS, replace=False)
     by_few = drop_unused_ids(ratings.take(np.isin(ratings.users, users)))
-    yield f"{MOVIELENS}, {USERS} of the users", thin(by_few, scale), SEEDS
+    yield f"{MOVIELENS}, {USERS} of the users", thin(by_few, scale), seeds
 
 
 def thin(ratings, share):

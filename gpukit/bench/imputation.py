@@ -24,16 +24,10 @@ from gpukit.graphs.basis import fourier_basis
 from gpukit.imputation.estimator import GraphImputer
 from gpukit.imputation.spectral.path import Options, fit_path
 
-MISSING = 0.2  # fraction of the slices
 ITERATIONS, DECAY = 20, 0.7  # the paper's number of steps; it does not give its decay
 PAPER_OPTIONS = Options(ITERATIONS, DECAY, 0.0, accelerate=False, rank_phase=False)
 ACCELERATED = Options(ITERATIONS, None, 0.0, accelerate=True, rank_phase=False)
-PAPER_ERROR = 0.008  # the paper's relative error on ego-Facebook with 20 % missing: Table 3
 THIN, FEW = 6, 4  # rows and columns of the slices, and steps, of the check by the plain loop
-CLOSE = 1e-3  # relative: float32 against the loop in float64
-RECOVERED = 0.6  # most of the zero-filled tensor's error that 20 steps may leave
-LARGE_MEMORY = 30e9  # bytes of a device that the largest shape needs
-LOOP_STEPS = 2  # measured steps of the loop over numpy.linalg.svd
 
 
 class Shape(NamedTuple):
@@ -97,11 +91,12 @@ def make_graph(name, conditions, vertices):
 
 def make_case(name, conditions):
     """Return the Case of a shape."""
+    missing = 0.2  # fraction of the slices
     vertices, side, rank, paper, options = SHAPES[name]
     adjacency, data = make_graph(name, conditions, max(2, round(conditions.scale * vertices)))
     workspace = Workspace()
     basis = fourier_basis(adjacency, device=conditions.device, workspace=workspace)  # the generator reads it from disk
-    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=MISSING)
+    graph = synth_graph(adjacency=adjacency, shape=(side, side), rank=rank, missing=missing)
     title = shape_name(f"{name} {side}x{side}" if "x" not in name else name, conditions.scale)
     paper = f"; {paper}" if conditions.scale == 1 else ""
     return Case(graph, basis, title, data, conditions.device, paper, options, workspace)
@@ -145,18 +140,20 @@ def plain_loop(vectors, tensor, mask, iterations):
 
 def check_steps(case):
     """Raise DataError unless a few steps on a thinner tensor are the plain loop's in float64."""
+    close = 1e-3  # relative: float32 against the loop in float64
     thin = np.ascontiguousarray(case.graph.tensor[:, :THIN, :THIN])
     session = fitted_session(case, PAPER_OPTIONS._replace(iterations=FEW), tensor=thin)
     *_, (_, right) = plain_loop(case.basis.vectors, thin.astype(np.float64), case.graph.mask, FEW)
-    check_near("estimate after a few steps", session.missing(), right[~case.graph.mask], CLOSE)
+    check_near("estimate after a few steps", session.missing(), right[~case.graph.mask], close)
 
 
 def check_recovered(case, session, most=None):
     """Return the relative error of a session's estimate; raise DataError above `most`, or if little was recovered."""
+    recovered = 0.6  # most of the zero-filled tensor's error that 20 steps may leave
     truth, missing = case.graph.truth, ~case.graph.mask
     norm = np.linalg.norm(truth.ravel())
     error = float(np.linalg.norm((session.missing() - truth[missing]).ravel()) / norm)
-    bound = RECOVERED * float(np.linalg.norm(truth[missing].ravel()) / norm) if most is None else most
+    bound = recovered * float(np.linalg.norm(truth[missing].ravel()) / norm) if most is None else most
     check_error("estimate", error, bound)
     return error
 
@@ -197,7 +194,8 @@ def speed(conditions):
 
 def usual_shapes(device):
     """Return the names of the shapes that fit into the device."""
-    is_large = device.is_cuda and devices.free_memory(device) > LARGE_MEMORY
+    large_memory = 30e9  # bytes of a device that the largest shape needs
+    is_large = device.is_cuda and devices.free_memory(device) > large_memory
     return tuple(SHAPES) if is_large else LADDERS
 
 
@@ -231,13 +229,14 @@ def basis_row(case):
 
 def default_rows(case):
     """Yield the rows of the default iterations until they end, and of GraphImputer.fit."""
-    most = PAPER_ERROR if case.data == "real graph" else None
+    paper_error = 0.008  # the paper's relative error on ego-Facebook with 20 % missing: Table 3
+    most = paper_error if case.data == "real graph" else None
     calls = []
     times, session = time_sessions(
         case, lambda: fitted_session(case, Options(), progress=lambda *values: calls.append(values[0]))
     )
     steps = len(calls) // sum(count_runs(case.device))
-    note = f"{steps} steps, relative error {check_recovered(case, session, most):.5f}; the paper's {PAPER_ERROR}"
+    note = f"{steps} steps, relative error {check_recovered(case, session, most):.5f}; the paper's {paper_error}"
     yield Row("iterations by default, basis cached", case.name, case.data, times, "s", note)
     del session
     model, graph = GraphImputer(device=str(case.device).split()[0]), case.graph
@@ -252,10 +251,11 @@ def default_rows(case):
 
 def loop_rows(case, own_seconds):
     """Yield the rows of a few steps of the plain loop, in seconds and relative to our seconds."""
+    loop_steps = 2  # measured steps of the loop over numpy.linalg.svd
     vectors = case.basis.vectors.astype(np.float32)
-    steps = plain_loop(vectors, case.graph.tensor, case.graph.mask, LOOP_STEPS)
+    steps = plain_loop(vectors, case.graph.tensor, case.graph.mask, loop_steps)
     samples = [ITERATIONS * step_seconds for step_seconds, _ in steps]
-    note = f"the whole transform both ways, float32; {LOOP_STEPS} steps measured, times {ITERATIONS}"
+    note = f"the whole transform both ways, float32; {loop_steps} steps measured, times {ITERATIONS}"
     what = f"{ITERATIONS} iterations by a loop over numpy.linalg.svd"
     yield Row(what, case.name, case.data, samples, "s", note)
     times = [float(sample / own_seconds) for sample in samples]

@@ -26,7 +26,6 @@ OPTIMA = (
     (24334.240528, 0.826386, 0.806814),
     (28285.101148, 0.807636, 0.804902),
 )  # MQ2008, C=1, by fold: known minimum f*, pairwise accuracy (ties right) of train and test
-NEAR, NEAR_PA = 1e-8, 1e-4  # relative error of f, too strict for features in float32; error of an accuracy
 CHOSEN_BY = ("ndcg@10", "map", "pa")
 METRICS = (
     ("test", "map"),
@@ -39,7 +38,6 @@ METRICS = (
 )
 SOLVERS = ("scan", "ost", "dcm", "p-swx")
 TENTHS = ("mq2008-list", "mq2007-list", "mslr-web10k")
-TEXT = 0.35  # of mslr-web10k: about 320 MB of text
 
 
 @functools.lru_cache(maxsize=1)
@@ -57,10 +55,11 @@ def accuracies(model, parts):
 
 def check_optima(models, scores):
     """Raise DataError unless objectives and accuracies at C=1 are the known ones."""
+    near, near_pa = 1e-8, 1e-4  # relative error of f, too strict for features in float32; error of an accuracy
     for number, (model, values, (f, *known)) in enumerate(zip(models, scores, OPTIMA, strict=True), start=1):
-        check_near(f"objective of fold {number}", model.objective_, f, NEAR)
+        check_near(f"objective of fold {number}", model.objective_, f, near)
         result = values["train", "pa_ties"], values["test", "pa_ties"]
-        if not np.abs(np.subtract(result, known)).max() <= NEAR_PA:
+        if not np.abs(np.subtract(result, known)).max() <= near_pa:
             raise DataError(f"fold {number}: the benchmark's train and test accuracy are {result}, not {known}.")
 
 
@@ -145,7 +144,8 @@ def time_fit(documents, solver, precondition, threads):
 
 def letor(conditions):
     """Time reading documents in fresh processes with cached code, and the command on MQ2008."""
-    scale = TEXT * conditions.scale
+    text = 0.35  # of mslr-web10k: about 320 MB of text
+    scale = text * conditions.scale
     documents = synth_letor("mslr-web10k", scale, 0)
     first = take_queries(documents, np.arange(min(3, len(documents.qids))))
     with tempfile.TemporaryDirectory() as folder:

@@ -13,7 +13,7 @@ from gpukit.bench.clicks import ncf_data
 from gpukit.bench.ratings import generate_split
 from gpukit.bench.record import Row
 from gpukit.bench.timing import seconds
-from gpukit.evaluation.lists.measures import FEW
+from gpukit.evaluation.lists.judge import FEW
 from gpukit.factorization.answers import judging
 
 SHAPES, MORE = ("netflix",), ("ml-10m",)

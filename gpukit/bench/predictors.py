@@ -12,8 +12,6 @@ import numpy as np
 
 from gpukit import factorization
 
-DAMPINGS, SWEEPS = (1.0, 3.0, 5.0, 10.0, 25.0), 10
-LIBMF_DECAYS, LIBMF_ITERATIONS = (0.03, 0.06, 0.1, 0.15), 20
 SURPRISE = {  # the package's defaults, and settings for sparser and denser ratings
     "SVD": (
         {},
@@ -32,10 +30,11 @@ def global_mean(train, test):
 
 def damped_biases(train, test):
     """Predict mean + b_user + b_item for each damping of both sides."""
+    dampings, sweeps = (1.0, 3.0, 5.0, 10.0, 25.0), 10
     mean = train.values.mean(dtype=np.float64)
-    for damping in DAMPINGS:
+    for damping in dampings:
         user_bias, item_bias = np.zeros(train.shape[0]), np.zeros(train.shape[1])
-        for _ in range(SWEEPS):
+        for _ in range(sweeps):
             item_bias = _damped_means(
                 train.items, train.values - mean - user_bias[train.users], train.shape[1], damping
             )
@@ -52,14 +51,16 @@ def _damped_means(rows, residuals, count, damping):
 def libmf(n_factors):
     """Return the predictor of LIBMF's matrix factorization on one thread."""
 
+    libmf_decays, libmf_iterations = (0.03, 0.06, 0.1, 0.15), 20
+
     def predict(train, test):
         with contextlib.redirect_stdout(io.StringIO()):  # it prints when it is imported
             from libmf import mf
 
         triples = np.stack([train.users, train.items, train.values], axis=1)
-        for decay in LIBMF_DECAYS:
+        for decay in libmf_decays:
             decays = {"lambda_p1": 0.0, "lambda_q1": 0.0, "lambda_p2": decay, "lambda_q2": decay}  # 1: of L1 norms
-            model = mf.MF(k=n_factors, nr_threads=1, nr_iters=LIBMF_ITERATIONS, quiet=True, **decays)
+            model = mf.MF(k=n_factors, nr_threads=1, nr_iters=libmf_iterations, quiet=True, **decays)
             model.fit(triples)
             users, items = model.p_factors(), model.q_factors()  # its own predict confuses rows
             known = (test.users < len(users)) & (test.items < len(items))

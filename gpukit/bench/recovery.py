@@ -27,15 +27,11 @@ from gpukit.imputation.spectral.run import Setting as Law
 from gpukit.imputation.spectral.run import impute
 
 SEEDS = range(5)
-UNSEEN = 0.5  # fraction of a spectral slice's mass on missing vertices above which nothing observed determines it
-MISSING = 0.2
 METHODS = (  # that use time or what the sensors have in common
     *("interpolation", "akima", "last-value", "seasonal", "kriging", "regularized-em", "local", "smoothness"),
     "vertex-median",
 )
 WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
-POINTS, FAULTS = 0.05, 0.0015  # fractions of readings that are missing alone, and at which a fault begins
-QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
@@ -80,6 +76,7 @@ def accuracy(conditions):
 
 def measure_errors(adjacency, family, missing, seed, device):
     """Return the Errors on one generated tensor."""
+    unseen = 0.5  # fraction of a spectral slice's mass on missing vertices above which nothing observed determines it
     graph = synth_graph(
         adjacency=adjacency, shape=(family.side, family.side), rank=family.rank, missing=missing, seed=seed
     )
@@ -88,7 +85,7 @@ def measure_errors(adjacency, family, missing, seed, device):
     by_paper = impute(model.place_, Law("slice", 1.0, "none", PAPER_OPTIONS), graph.tensor, graph.mask)
     scores = slice_scores(model.basis_, missing_shares(graph.mask))
     paper = norm(by_paper.estimate - graph.truth[~graph.mask]) / norm(graph.truth)
-    return Errors(ours, slice_error(model, graph, scores <= UNSEEN), paper, int((scores > UNSEEN).sum()))
+    return Errors(ours, slice_error(model, graph, scores <= unseen), paper, int((scores > unseen).sum()))
 
 
 def norm(array):
@@ -208,16 +205,18 @@ def sensor_benchmark(sensors, conditions):
 
 def hide(sensors, kind, seed):
     """Return a mask that hides 20 % of sensors (N,), random readings, or points and faults."""
+    missing = 0.2
+    points, faults = 0.05, 0.0015  # fractions of readings that are missing alone, and at which a fault begins
     shape, rng = sensors.values.shape, np.random.default_rng(seed)
     if kind == "sensors":
         mask = np.ones(shape[0], bool)
-        mask[rng.permutation(shape[0])[: round(MISSING * shape[0])]] = False
+        mask[rng.permutation(shape[0])[: round(missing * shape[0])]] = False
         return mask
     if kind == "readings":
-        return rng.random(shape) >= MISSING
+        return rng.random(shape) >= missing
     flat = (shape[0], int(np.prod(shape[1:])))
-    mask, (shortest, longest) = rng.random(flat) >= POINTS, sensors.faults
-    for vertex, first in zip(*np.nonzero(rng.random(flat) < FAULTS)):
+    mask, (shortest, longest) = rng.random(flat) >= points, sensors.faults
+    for vertex, first in zip(*np.nonzero(rng.random(flat) < faults)):
         mask[vertex, first : first + rng.integers(shortest, longest + 1)] = False
     return mask.reshape(shape)
 
@@ -255,6 +254,7 @@ def broadcast_mask(mask, values):
 
 def evaluate_intervals(model, truth, mask):
     """Return (coverage, crps, ranks) of an Evaluation."""
+    quantile = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
     hidden = ~broadcast_mask(mask, truth).reshape(len(truth), -1)
     errors, deviations = (
         part.reshape(hidden.shape).astype(np.float64) for part in (model.completed_ - truth, model.deviation_)
@@ -263,7 +263,7 @@ def evaluate_intervals(model, truth, mask):
     constant = min(crps(residuals, share * np.sqrt(np.square(residuals).mean())) for share in CONSTANTS)
     rows = hidden.any(axis=1)
     means = [np.where(hidden, part, 0.0).sum(axis=1)[rows] for part in (deviations, np.abs(errors))]
-    coverage = float((np.abs(residuals) <= QUANTILE * sizes).mean())
+    coverage = float((np.abs(residuals) <= quantile * sizes).mean())
     return coverage, crps(residuals, sizes) / constant, np.array(means) / hidden.sum(axis=1)[rows]
 
 

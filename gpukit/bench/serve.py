@@ -22,11 +22,9 @@ from gpukit.persist import load_model
 from gpukit.ratings import synth
 
 FACTORS, NEIGHBORS = 64, 32
-SHARE = 0.5  # of Netflix's ratings, for a file of 500 MB
 MANY_ITEMS, FEW_USERS, RATINGS = 1_000_000, 20_000, 10_000_000  # of the model with many items, at scale 1
 BATCH, THREADS, GIVEN = 1000, 8, 40  # users; threads; ratings of a new user
 REPEAT, FEW = 100, 9  # samples of short and of long calls
-CHECKED = 5  # users whose lists are compared with numpy's
 
 
 class Asker:
@@ -68,16 +66,18 @@ def fit_model(estimator, shape):
 
 def make_shapes(scale):
     """Return (Netflix's shape with a share of the ratings, the shape with many items), both scaled."""
+    share = 0.5  # of Netflix's ratings, for a file of 500 MB
     shape = synth.scaled("netflix", scale)
     many = synth.scaled("netflix", scale)
     sizes = {"users": FEW_USERS, "items": MANY_ITEMS, "ratings": RATINGS}
     sizes = {name: max(FACTORS, round(size * scale)) for name, size in sizes.items()}
-    return synth.resized(shape, ratings=max(shape.users, round(SHARE * shape.ratings))), synth.resized(many, **sizes)
+    return synth.resized(shape, ratings=max(shape.users, round(share * shape.ratings))), synth.resized(many, **sizes)
 
 
 def check_lists(model):
     """Raise DataError unless lists of some users have the best scores of numpy among the items not rated."""
-    for row in range(CHECKED):
+    checked = 5  # users whose lists are compared with numpy's
+    for row in range(checked):
         scores = model._head.item_factors.astype(np.float64) @ model._head.user_factors[row].astype(np.float64)
         scores += 1e-4 * model._head.clicks / model._head.clicks.max()
         scores[model._rated.items[slice(*model._rated.indptr[row : row + 2])]] = -np.inf

@@ -25,10 +25,7 @@ from gpukit.neighbors.plan import Settings
 
 SEEDS = range(3)
 LIST_LENGTH = 10
-HELD_OUT = 0.2
 JUDGED = 200  # rows of each side
-CATALOGUES = 40_000, 160_000, 1_000_000  # items of generated clicks, half as many users
-CLICKS = 50  # of an item
 CHECKED, REPEAT = 30, 5  # items
 
 
@@ -110,7 +107,8 @@ def make_judge(model, train, test, side, seed=0):
 
 def split(ratings, seed):
     """Return (train, test) with the id maps of the ratings."""
-    is_test = np.random.default_rng(seed).random(len(ratings)) < HELD_OUT
+    held_out = 0.2
+    is_test = np.random.default_rng(seed).random(len(ratings)) < held_out
     return ratings.take(np.flatnonzero(~is_test)), ratings.take(np.flatnonzero(is_test))
 
 
@@ -157,12 +155,13 @@ def neighbors(conditions):
 
     On a CPU, the time is CPU time, of the smallest catalogue.
     """
+    catalogues = 40_000, 160_000, 1_000_000  # items of generated clicks, half as many users
     from gpukit.neighbors.item_knn import NEIGHBORS, click_neighbors
     from gpukit.ratings.orders.order import order_ratings
 
     device, is_cuda = conditions.device, conditions.device.is_cuda
     what, clock = ("", time.perf_counter) if is_cuda else ("CPU time of ", time.process_time)
-    for n_items in CATALOGUES if is_cuda else CATALOGUES[:1]:
+    for n_items in catalogues if is_cuda else catalogues[:1]:
         clicks = generate_clicks(max(NEIGHBORS, round(n_items * conditions.scale)))
         orders = order_ratings(clicks, device)
         search = functools.partial(click_neighbors, orders, NEIGHBORS, device)
@@ -178,9 +177,10 @@ def neighbors(conditions):
 
 def generate_clicks(n_items):
     """Return generated ratings of n_items items, whose values do not count."""
+    clicks = 50  # of an item
     from gpukit.ratings import synth
 
-    shape = synth.resized(synth.SHAPES["ml-10m"], n_items // 2, n_items, n_items * min(CLICKS, n_items // 4))
+    shape = synth.resized(synth.SHAPES["ml-10m"], n_items // 2, n_items, n_items * min(clicks, n_items // 4))
     return synth.generate(shape)[0]
 
 

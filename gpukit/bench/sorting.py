@@ -11,8 +11,6 @@ from gpukit.bench.timing import milliseconds, queued_milliseconds
 from gpukit.errors import DataError
 
 QUERIES, DOCUMENTS, LONGEST = 18_919, 2_270_296, 1_251  # MSLR-WEB30K, training part of Fold1
-SPREAD = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
-KEYS = 1 << 22
 LENGTHS = tuple(1 << power for power in range(4, 14))
 CHECKED = 200  # segments
 HOLDER_KEYS = 300_000
@@ -20,8 +18,9 @@ HOLDER_KEYS = 300_000
 
 def web30k_offsets(scale):
     """Return offsets (m + 1,) int64 of log-normal segments with WEB30K's number, mean and longest length."""
+    spread = 0.655  # standard deviation of log lengths: the longest of QUERIES is then about LONGEST
     rng = np.random.default_rng(0)
-    sizes = np.exp(rng.normal(0, SPREAD, max(1, round(scale * QUERIES))))
+    sizes = np.exp(rng.normal(0, spread, max(1, round(scale * QUERIES))))
     sizes = np.clip(np.rint(sizes * (DOCUMENTS / QUERIES / sizes.mean())), 1, LONGEST)
     sizes[rng.integers(len(sizes))] = LONGEST
     return np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
@@ -96,7 +95,8 @@ def sorting(conditions):
 
 def lengths(conditions):
     """Sort four million keys in segments of equal length."""
+    keys = 1 << 22
     for length in LENGTHS:
-        count = max(1, round(conditions.scale * KEYS / length))
+        count = max(1, round(conditions.scale * keys / length))
         offsets = np.arange(count + 1, dtype=np.int64) * length
         yield from rows(f"length {length}", offsets, conditions.device)

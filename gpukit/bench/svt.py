@@ -17,7 +17,6 @@ RANK, NOISE = 5, 1e-3  # of nearly low-rank slices
 SHARE = 0.05  # of a slice's largest singular value: lam
 CHECKED = 4  # slices
 BOUND = 1e-5
-BOTH_METHODS = 100  # sides above which both kernels and products are timed on a GPU
 
 
 def make_slices(count, n, kind):
@@ -122,8 +121,9 @@ def rivals(X, lam, device):
 
 def own_rows(X, lam, device):
     """Yield (what, milliseconds, note) of our methods."""
+    both_methods = 100  # sides above which both kernels and products are timed on a GPU
     methods = {"singular-value thresholding": lambda X, lam: own_samples(X, lam, device)}
-    if device.is_cuda and X.shape[1] > BOTH_METHODS:
+    if device.is_cuda and X.shape[1] > both_methods:
         methods["singular-value thresholding by kernels"] = kernel_samples
         methods["singular-value thresholding by products"] = product_samples
     for what, method in methods.items():

@@ -2,7 +2,7 @@
 
 | file           | content                                                                       |
 |----------------|-------------------------------------------------------------------------------|
-| signatures.txt | job, module, function and argument types of what each job calls from Python   |
+| signatures.txt | job, module, argument types of the functions that each job calls from Python |
 | signatures.py  | these lines; argument types as text                                           |
 | helpers.py     | the processes of the calling process, and who compiles what                   |
 | worker.py      | a process: `python -m gpukit.compilation.worker`                              |

@@ -1,4 +1,4 @@
-"""Argument types of compiled functions as text, and the list of what each job compiles.
+"""Argument types of compiled functions as text, and the functions that each job compiles.
 
 `float32[2C]` is a C-contiguous array of two dimensions, `float32[2C]r` a read-only one,
 `gpukit.x.y:Pairs(int32[1C],int64)` a named tuple or the Frame of a loop, `int64` a number. A kernel of a maker is named

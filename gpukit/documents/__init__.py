@@ -8,7 +8,6 @@
 | read.py                | `read_letor`: svmlight with query ids, group files, tables, binary copies   |
 | tables.py              | csv and Parquet: column roles by name, reading, writing Parquet             |
 | convert.py, check.py   | `as_documents`: arrays and data frames; validation                          |
-| decimals.py            | text to numbers                                                             |
 | parse.py -> gather.py  | a block of lines to arrays, on all cores; errors with their line            |
 | copies.py              | `write_letor`: .gkl copies, svmlight text, Parquet                          |
 | synth.py, planted.py   | synthetic documents with LETOR's shapes                                     |

@@ -12,6 +12,7 @@ from gpukit.documents.table import Documents
 from gpukit.errors import DataError
 from gpukit.io import trust
 from gpukit.io.arrays import as_frame, is_frame, whole_column
+from gpukit.io.ids import factorize
 
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DocumentsLike
@@ -165,8 +166,6 @@ def _queries(qid, group, count):
     qid = whole_column(qid, "query id") if hasattr(qid, "isna") else as_array(qid, "qid")
     if qid.shape != (count,):
         raise DataError(f"qid must hold one query id a document, {count:,}; its shape is {qid.shape}.")
-    from gpukit.io.ids import factorize
-
     number, ids = factorize(qid, "query")
     appearance = np.argsort(np.unique(number, return_index=True)[1])
     order = np.argsort(np.argsort(appearance)[number], kind="stable")

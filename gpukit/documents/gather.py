@@ -7,8 +7,7 @@ import numpy as np
 from gpukit._pool import shared_out
 from gpukit.base.arrays import EXACT
 from gpukit.documents import parse
-from gpukit.documents.decimals import COLON
-from gpukit.documents.parse import Rule
+from gpukit.documents.parse import COLON, Rule
 from gpukit.errors import DataError
 from gpukit.io.delimited import count_lines
 from gpukit.io.words import SHOWN, as_ids, check_width, decoded, is_number, shown, text_array

@@ -31,7 +31,6 @@ NULLS = {"error": parse.NULL_ERROR, "zero": parse.NULL_ZERO, "min": parse.NULL_K
 DTYPES = (None, "float32", "float64")
 NEEDED = "a file with a line `relevance qid:ID 1:value ...` for each document, or a table with columns label and qid"
 GROUPS, WEIGHTS = (".query", ".group"), (".weight",)  # suffixes of files next to the data
-MOST_DIGITS = 18  # of a document count
 SPARSE_WIDTH = 256  # features; above it X is CSR if less than
 SPARSE_DENSITY = 0.25  # of its entries are stored
 
@@ -160,7 +159,8 @@ def _is_weight(word):
 
 
 def _is_count(word):
-    return word.isdecimal() and len(word) <= MOST_DIGITS and int(word) > 0
+    most_digits = 18  # of a document count
+    return word.isdecimal() and len(word) <= most_digits and int(word) > 0
 
 
 def _words_in(path, what, is_valid):

@@ -33,7 +33,6 @@ NDCG_KINDS, TIES = get_args(NdcgKind), get_args(Ties)
 CUTS = (1, 3, 5, 10)
 WHOLE = ("pa", "pa_ties", "tau", "mean_ndcg", "map", "mrr")  # metrics without a cut
 AT_CUT = re.compile(r"(ndcg|p|err)@([1-9]\d{0,8})")
-LAST_GRADE = 30  # larger gains 2**y - 1 overflow, or only the first document counts
 
 
 class Metrics(dict):
@@ -128,9 +127,10 @@ def undefined(y, offsets, ndcg, relevant, cuts, n_pairs, more=()):
 
 def no_gain(y, ndcg):
     """Return why labels have no gains in a variant of NDCG, or None."""
+    last_grade = 30  # larger gains 2**y - 1 overflow, or only the first document counts
     wrong, grade = y < 0, "a number from 0 on"
     if ndcg != "linear":
-        wrong, grade = ~((y >= 0) & (y <= LAST_GRADE) & (y == np.floor(y))), f"a whole number from 0 to {LAST_GRADE}"
+        wrong, grade = ~((y >= 0) & (y <= last_grade) & (y == np.floor(y))), f"a whole number from 0 to {last_grade}"
     if wrong.any():
         return f"label {y[np.argmax(wrong)]:g} is not a grade, {grade}"
     return "no label is above 0" if y.max() <= 0 else None

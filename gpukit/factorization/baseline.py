@@ -13,15 +13,15 @@ import numpy as np
 DAMPING = 5.0  # number of ratings without deviation that is added to every row and column
 USUAL = (DAMPING, DAMPING)  # of users and of items; the default
 SWEEPS = 3
-PIECE = 1 << 16  # numbers that fit the cache
 
 
 def moments(values):
     """Return (mean, standard deviation) float64 of values (n,) float32."""
+    piece = 1 << 16  # numbers that fit the cache
     mean = float(values.mean(dtype=np.float64)) if values.size else 0.0
     squares = 0.0
-    for first in range(0, values.size, PIECE):
-        away = values[first : first + PIECE] - np.float64(mean)
+    for first in range(0, values.size, piece):
+        away = values[first : first + piece] - np.float64(mean)
         squares += away @ away
     return mean, math.sqrt(squares / max(values.size, 1))
 

@@ -12,8 +12,7 @@ from gpukit.factorization.model import saving
 from gpukit.factorization.model.layout import is_half, major_first
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
-from gpukit.factorization.prepare.training_data import PreparationOptions
-from gpukit.factorization.prepare.weights import order_weights
+from gpukit.factorization.prepare.training_data import PreparationOptions, order_weights
 from gpukit.factorization.shared.parts import chosen
 from gpukit.factorization.shared.rows import share_of
 from gpukit.factorization.solvers import Task, training_of

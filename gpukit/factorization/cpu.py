@@ -7,13 +7,12 @@ from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.prepare import cpu as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ease.scores import pair_sums
-from gpukit.factorization.solvers.ease.twins import add_weights
+from gpukit.factorization.solvers.ease.training import pair_sums
 from gpukit.factorization.solvers.sgd import cpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
-from gpukit.factorization.twins.scores import USERS, fill_tables, predict_pairs, score_rows
+from gpukit.factorization.twins.scores import USERS, add_weights, fill_tables, predict_pairs, score_rows
 from gpukit.neighbors.cpu import find
 from gpukit.runtime.thread_count import get_num_threads, limited
 from gpukit.selection import twins as selection

@@ -12,14 +12,21 @@ from gpukit.device.place import has_quad_additions
 from gpukit.device.upload import to_device
 from gpukit.factorization.arrays import History, Pairs, Parameters, Query, Tables, batch_of
 from gpukit.factorization.kernels.codes import LANES, clear_tables, look_up_codes, neighbor_codes
-from gpukit.factorization.kernels.scores import ITEMS, USERS, WARPS, fill_tables, make_predict_pairs, score_rows
+from gpukit.factorization.kernels.scores import (
+    ITEMS,
+    USERS,
+    WARPS,
+    add_weights,
+    fill_tables,
+    make_predict_pairs,
+    score_rows,
+)
 from gpukit.factorization.model import layout as layouts
 from gpukit.factorization.model import state as states
 from gpukit.factorization.plan import CODE_BLOCKS
 from gpukit.factorization.prepare import gpu as preparing
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.solvers.ease.kernels import add_weights
-from gpukit.factorization.solvers.ease.scores import pair_sums
+from gpukit.factorization.solvers.ease.training import pair_sums
 from gpukit.factorization.solvers.sgd import gpu as chunking
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd.gpu import allocate_table
@@ -35,18 +42,14 @@ from gpukit.streams import Keyed
 __all__ = ["DeviceModel", "begin", "chunking", "find_neighbors", "layout", "most_workers", "preparing"]
 
 BLOCK = 128
-WORKERS_AN_SM = 96, 64  # without and with neighbourhoods, which take more registers; measured
-TABLE_BYTES = 512 << 20  # keys and tables of a tile of users
-FEW = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
-FEW_BLOCKS = 1 << 14
-SCORE_BLOCKS = 48  # for 32 users; measured
 MOST_LINES = 65535  # limit of the second dimension of a grid
 layout = layouts.gpu_layout
 
 
 def most_workers(layout):
     """Return the number of workers (groups of lanes) that run in parallel."""
-    return WORKERS_AN_SM[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
+    workers_an_sm = 96, 64  # without and with neighbourhoods, which take more registers; measured
+    return workers_an_sm[layout.slots > 0] * cuda.get_current_device().MULTIPROCESSOR_COUNT
 
 
 def find_neighbors(table, settings):
@@ -141,13 +144,15 @@ class DeviceModel:
 
         The Query is on the device.
         """
+        few = 64  # ratings of the history per requested pair, from which on pairs are looked up one by one
+        few_blocks = 1 << 14
         if not (self.layout.slots and count):
             return device_array((0, 0), np.uint8)
         if self.looks_up_on_host:
             return to_device(self.host_codes(Query(*map(fetch, query)), count))
         out = device_array((count, self.layout.slots), np.uint8)
-        if FEW * count <= self.history.items.size:
-            grid = min(-(-count * LANES // BLOCK), FEW_BLOCKS)
+        if few * count <= self.history.items.size:
+            grid = min(-(-count * LANES // BLOCK), few_blocks)
             launch(look_up_codes, grid, BLOCK, self.rated(), query, self.near, as_words(out))
             return out
         tables = device_array((CODE_BLOCKS, self.item_rows + 1), np.uint8)
@@ -291,7 +296,8 @@ class DeviceModel:
 
     def tile_users(self):
         """Number of users scored at once."""
-        return int(max(1, min(TABLE_BYTES // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
+        table_bytes = 512 << 20  # keys and tables of a tile of users
+        return int(max(1, min(table_bytes // (5 * max(1, self.item_rows)), 65535 - 65535 % USERS)))
 
     def best(self, users, n, worth, hide):
         """Return the n best items of user rows (B,).
@@ -300,6 +306,7 @@ class DeviceModel:
         must be of single precision, as in serving. Returns (item rows (B, n) int32, scores (B, n) float32 in z); scores
         are NaN where too few items are left.
         """
+        score_blocks = 48  # for 32 users; measured
         if self.layout.minor.half:
             raise ValueError("scores are computed of a layout in single precision")
         others, items = layouts.major_first(self.walk, self.parameters.P, self.minor())
@@ -311,7 +318,7 @@ class DeviceModel:
         )
         launch(fill_tables, groups, BLOCK, users, self.rated(), tables)
         keys = device_array((len(users), self.item_rows), np.uint32)
-        grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), SCORE_BLOCKS)), groups
+        grid = max(1, min(-(-self.item_rows // (ITEMS * WARPS)), score_blocks)), groups
         of_items = self.near, self.levels, by_item, self.layout.n_factors
         launch(score_rows, grid, 32 * WARPS, users, tables, *of_items, worth, hide, keys)
         if self.item_weights.size:

@@ -7,6 +7,7 @@ import numpy as np
 
 from gpukit.base import check_choice
 from gpukit.errors import DataError
+from gpukit.io.ids import check_fractions, check_types, rows_of
 
 NAMED = 5  # number of unknown ids in a message
 Predicted = Literal["warn", "baseline", "error"]  # values of `unknown` for pairs to predict
@@ -18,8 +19,6 @@ def rows_or_unknown(ids, known, what="user", order=None):
 
     order: as in io.ids.rows_of. The row of an unknown id is len(known). Raises DataError for values that are not ids.
     """
-    from gpukit.io.ids import check_fractions, check_types, rows_of
-
     check_types(ids, what)
     rows = rows_of(ids, known, what, order)
     if np.asarray(known).dtype.kind in "iu":

@@ -12,7 +12,6 @@ Solver = Literal["auto", "sgd", "hogwild", "als", "ials", "ease", "sampled"]
 NeighborSolver = Literal["auto", "sgd", "ials", "ease", "sampled"]  # solvers that train neighbourhoods
 RowSolver = Literal["auto", "cholesky", "gradients", "blocks"]  # of ials: solvers.ials.plan.WAYS
 FEEDBACK, LOSSES, ALL_SOLVERS, ROW_SOLVERS = map(get_args, (Feedback, Loss, Solver, RowSolver))
-LARGEST = 1e38
 OF_CLICKS = ("positive_from", "n_negatives", "unobserved_weight")  # parameters for clicks only
 
 
@@ -33,9 +32,10 @@ def goal_of(estimator, feedback=None):
 
     Raises ParameterError for inconsistent parameters.
     """
+    largest = 1e38
     check_choice("feedback", estimator.feedback, FEEDBACK)
     if estimator.positive_from is not None:
-        check_real("positive_from", estimator.positive_from, -LARGEST, LARGEST)
+        check_real("positive_from", estimator.positive_from, -largest, largest)
     solver = check_choice("solver", estimator.solver, solvers_for(estimator))
     loss = check_choice("loss", estimator.loss, LOSSES)
     feedback = feedback or spoken_of(estimator)

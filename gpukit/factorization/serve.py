@@ -15,6 +15,7 @@ from gpukit.device.engine import engine
 from gpukit.errors import DataError
 from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unknown
 from gpukit.factorization.model.layout import BASE, BIAS
+from gpukit.io.ids import ascending_order
 from gpukit.ratings import Ratings
 
 if TYPE_CHECKING:
@@ -76,8 +77,6 @@ class Serving(Estimator):
 
     def _order_of(self, what):
         """Return io.ids.ascending_order of the 'user' or 'item' ids."""
-        from gpukit.io.ids import ascending_order
-
         return self._prepare(f"{what} order", lambda: ascending_order(getattr(self, f"{what}_ids_")))
 
     @property

@@ -8,13 +8,12 @@ from gpukit.errors import ParameterError
 from gpukit.factorization.baseline import USUAL as USUAL_DAMPING
 from gpukit.factorization.model.layout import PRECISIONS
 from gpukit.factorization.objective import ROW_SOLVERS, goal_of
-from gpukit.factorization.online import update_log
+from gpukit.factorization.online.plan import count_when_chosen
 from gpukit.factorization.solvers import usual
 
 MOST_FACTORS = 1024
 MOST_NEGATIVES = 1000
 USUAL_FACTORS = USUAL_NEIGHBORS = 32
-CLICK_FACTORS = 64
 Rates = Literal["adaptive", "paper"]
 
 
@@ -88,9 +87,10 @@ def check(estimator, n_ratings=0, feedback=None):
     n_ratings: their number. feedback None: the kind that the parameters imply. Raises ParameterError for a parameter
     out of bounds.
     """
+    click_factors = 64
     goal = goal_of(estimator, feedback)
     check_factors(goal.solver, estimator)
-    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else CLICK_FACTORS
+    usual_factors = USUAL_FACTORS if goal.feedback == "explicit" else click_factors
     usual_factors = 1 if goal.solver == "ease" else usual_factors
     factors = check_integer("n_factors", known(estimator.n_factors, usual_factors), 1, MOST_FACTORS)
     kind, solver = check_choice("rates", estimator.rates, get_args(Rates)), goal.solver
@@ -161,9 +161,7 @@ def of_model(model, n_ratings):
 
 def is_usual(model):
     """Return True if a fitted model's epochs and regularization are defaults."""
-    then = check(
-        model, update_log.count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_
-    )
+    then = check(model, count_when_chosen(getattr(model, "updates_", []), len(model._rated.items)), model.feedback_)
     return (then.epochs, then.regularization) == (model.chosen_["n_epochs"], model.chosen_["regularization"])
 
 

@@ -16,8 +16,6 @@ FORMS = (
     "0 to N-1, or a pair (edges, weights)"
 )
 ROUNDING = 1e-6  # relative; smaller differences between weights of an edge are rounding
-MARGIN = 4.0  # safety factor against overflow: eigenvalues of the Laplacian reach twice the degree
-MOST_VERTICES = 2**31 - 1  # indices are int32
 
 
 def as_adjacency(graph, vertices=None, names=None):
@@ -201,9 +199,10 @@ def _canonical(matrix, names):
 
     Raises DataError for a vertex whose weights overflow float64.
     """
+    margin = 4.0  # safety factor against overflow: eigenvalues of the Laplacian reach twice the degree
     matrix.sum_duplicates()  # and sorts
     with np.errstate(over="ignore"):
-        wrong = ~np.isfinite(MARGIN * degrees(matrix))
+        wrong = ~np.isfinite(margin * degrees(matrix))
     if wrong.any():
         at = _called(int(np.argmax(wrong)), names)
         raise DataError(f"the weights of vertex {at} add up to more than float64 holds; divide all by their largest.")
@@ -235,9 +234,10 @@ def _from_edges(edges, weights, vertices, names):
 
 def _vertices(edges):
     """Return an edge list as (E, 2) int64; DataError for invalid vertex numbers."""
+    most_vertices = 2**31 - 1  # indices are int32
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise DataError(f"a list of edges has the shape (E, 2); this one has {edges.shape}.")
-    wrong = ~((edges >= 0) & (edges < MOST_VERTICES) & (edges == np.floor(edges)))
+    wrong = ~((edges >= 0) & (edges < most_vertices) & (edges == np.floor(edges)))
     if wrong.any():
         at = int(np.argmax(wrong.any(axis=1)))
         raise DataError(f"edge {at} is {edges[at].tolist()}; the ends of edges are the numbers of vertices, 0 to N-1.")

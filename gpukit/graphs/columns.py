@@ -42,7 +42,6 @@ NAMES = {
 }  # names of sensors may end in id, no, number, code or name
 STEPS = {"", "index", "step", "t", "month", "quarter", "week", "day", "period"}  # names of non-sensor columns
 COUNTS = {"", "no", "nr", "n", "index", "id", "row", "record"}  # names of row numbers, in tables with times
-WHOLEST = 2.0**53  # smaller whole floats are exact
 
 
 class Columns(NamedTuple):
@@ -343,7 +342,8 @@ def labels_of(table, frame, found):
 
 def words_of(column):
     """Return a Series as str; whole floats without .0, missing as ''."""
-    if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < WHOLEST).all():
+    wholest = 2.0**53  # smaller whole floats are exact
+    if column.dtype.kind == "f" and ((known := column.dropna()) % 1 == 0).all() and (known.abs() < wholest).all():
         column = column.astype("Int64")
     return column.astype(object).where(column.notna(), "").map(lambda word: str(word).strip())
 

@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, Table
 
 RADIUS = 6371.0088  # km, mean radius of the earth
-LARGEST = 1e150  # coordinate whose squared differences fit float64
 FIRST = {"lat", "latitude", "y", "northing", "ycoord", "ycoordinate"}
 SECOND = {"lon", "lng", "long", "longitude", "x", "easting", "xcoord", "xcoordinate"}
 DEGREES = {"lat", "latitude", "lon", "lng", "long", "longitude"}
@@ -126,10 +125,11 @@ def on_sphere(places):
 
 def check(found):
     """Raise DataError for invalid coordinates or repeated labels."""
+    largest = 1e150  # coordinate whose squared differences fit float64
     places, ids = found.places, found.ids
     if not len(places):
         raise DataError("the coordinates are empty: give a line for each vertex.")
-    wrong = ~(np.abs(places) <= LARGEST).all(axis=1)
+    wrong = ~(np.abs(places) <= largest).all(axis=1)
     if found.degrees:
         wrong |= (np.abs(places[:, 0]) > 90) | (np.abs(places[:, 1]) > 360)
     if wrong.any():

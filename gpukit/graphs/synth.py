@@ -26,11 +26,9 @@ if TYPE_CHECKING:
 FRIENDS = (1045, 792, 755, 547, 347, 227, 170, 159, 68, 59)
 EGOS = tuple(zip(FRIENDS, (26749, 14024, 30025, 4813, 2519, 3192, 1656, 1693, 270, 146)))
 VERTICES, EDGES = 4039, 88234
-CIRCLE = 60  # vertices in a circle of an ego's friends
 LIKES = ("random", "ego-facebook")
 USUAL = {"random": 400, "ego-facebook": VERTICES}  # vertices
 GRAPH, SPECTRUM, NOISE, MISSING = NumpySynth.GRAPHS_SYNTH
-TOGETHER = 256  # slices multiplied in float64 per batch
 
 
 def synth_graph(
@@ -91,11 +89,12 @@ def _given(graph, vertices):
 
 def _truth(adjacency, shape, rank, seed, dtype):
     """Return the inverse transform of low-rank spectral slices, (N, m, n)."""
+    together = 256  # slices multiplied in float64 per batch
     vectors = fourier_basis(adjacency).vectors.astype(dtype)
     count, rng = len(vectors), _stream(seed, SPECTRUM)
     spectral = np.empty((count, *shape), dtype=dtype)
-    for start in range(0, count, TOGETHER):
-        some = spectral[start : start + TOGETHER]
+    for start in range(0, count, together):
+        some = spectral[start : start + together]
         left = rng.standard_normal((len(some), shape[0], rank))
         some[...] = left @ rng.standard_normal((len(some), rank, shape[1]))
     return (vectors @ spectral.reshape(count, -1)).reshape(count, *shape)
@@ -196,8 +195,9 @@ def _community(count, wanted, rng):
     Degrees are heavy-tailed, and circles are densely connected. Edges are drawn without replacement, with odds that
     depend on both ends and their circle (Gumbel's trick).
     """
+    circle = 60  # vertices in a circle of an ego's friends
     popular = 1.3 * rng.standard_normal(count)
     i, j = np.triu_indices(count, 1)
-    score = popular[i] + popular[j] + 3.0 * (i // CIRCLE == j // CIRCLE) + rng.gumbel(size=len(i))
+    score = popular[i] + popular[j] + 3.0 * (i // circle == j // circle) + rng.gumbel(size=len(i))
     best = np.sort(np.argsort(-score, kind="stable")[:wanted])
     return np.column_stack((i[best], j[best]))

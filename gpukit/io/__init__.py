@@ -10,9 +10,8 @@
 | notes.py       | notes of readers on merged or skipped rows, for the command line                 |
 | words.py       | words to numbers and ids                                                         |
 | sheet.py       | a whole text or Parquet file as a data frame; ids and labels keep their spelling |
-| ids.py         | external ids to rows 0, 1, ..., by hashing, and back                             |
+| ids.py         | external ids to rows 0, 1, ..., and back                                         |
 | times.py       | dates and numbers to seconds since 1970                                          |
-| numbering.py   | dense ids to rows by a lookup table; shared by host and GPU                      |
 | container.py   | formats recognised by their first bytes; binary copies that load at disk speed   |
 | archives.py    | .npz and .npy files of users, validated before they are loaded                   |
 | trust.py       | checks of index ranges, pointers, finite numbers and unique ids                  |

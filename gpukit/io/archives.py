@@ -22,10 +22,7 @@ from gpukit.errors import DataError, GpukitError
 from gpukit.io import sources
 
 KINDS = {"biuf": "real numbers", "iu": "whole numbers", "iuU": "ids", "SU": "text"}  # of dtypes
-DENSEST = 1040  # highest compression ratio of deflate
-AT_ONCE = 1 << 20
 END = struct.Struct("<4s4H2LH")  # the end of an archive, before its comment; the fifth is the count of members
-MANY = 0xFFFF  # marks a count stored elsewhere in the archive
 DAMAGE = (
     *(zipfile.BadZipFile, zlib.error, struct.error, tokenize.TokenError, EOFError, OSError, ValueError, KeyError),
     *(NotImplementedError, RuntimeError, OverflowError, IndexError, SyntaxError, TypeError),
@@ -102,9 +99,10 @@ def read_npy(path):
 
 def _members(path, archive):
     """Return {array name: ZipInfo}; DataError for a wrong count or duplicate names."""
+    many = 0xFFFF  # marks a count stored elsewhere in the archive
     archive.fp.seek(-len(archive.comment) - END.size, os.SEEK_END)
     count = END.unpack(archive.fp.read(END.size))[4]
-    if count not in (len(archive.infolist()), MANY):
+    if count not in (len(archive.infolist()), many):
         raise DataError(f"{path} is damaged: its end counts {count:,} members, its list {len(archive.infolist()):,}.")
     members = {}
     for info in archive.infolist():
@@ -130,19 +128,21 @@ def _unpacked(name, archive, info):
 
 def _check_packed(name, info):
     """Raise DataError for another compression method or an impossible size."""
+    densest = 1040  # highest compression ratio of deflate
     if info.compress_type not in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
         raise DataError(f"{name} is packed in another way than numpy packs. Write it again with numpy.savez.")
-    if info.file_size > DENSEST * (info.compress_size + 1):
+    if info.file_size > densest * (info.compress_size + 1):
         raise DataError(f"{name} claims {info.file_size:,} bytes, which its {info.compress_size:,} packed cannot hold.")
 
 
 def _read(name, stream, size):
     """Return the array of a .npy stream of `size` bytes."""
+    at_once = 1 << 20
     shape, in_columns, dtype = _checked_header(name, stream, size)
     needed = prod(shape) * dtype.itemsize
     raw, at = np.empty(needed, np.uint8), 0
     while at < needed:
-        piece = stream.read(min(AT_ONCE, needed - at))
+        piece = stream.read(min(at_once, needed - at))
         if not piece:
             raise DataError(f"{name} is cut short: {at:,} bytes of {needed:,}. Copy or write it again.")
         raw[at : at + len(piece)] = np.frombuffer(piece, np.uint8)

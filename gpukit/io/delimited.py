@@ -18,7 +18,6 @@ NEWLINE, RETURN, QUOTE, ZERO, MINUS = (ord(letter) for letter in '\n\r"0-')
 CASE = np.uint8(32)  # the bit in which x and X differ
 IS_DIGIT_OR_X = np.isin(np.arange(256), [*b"0123456789xX"])
 UNUSED = b"\x1f"  # replaces a separator of two letters; texts do not contain it
-LONGEST_FIELD = 1 << 24  # bytes of a quoted field with line ends
 SPACED = re.compile(r'"(?:[^"]|"")*"|[ \t]+')  # a quoted field, or blanks between fields
 COLUMN = re.compile(r"In CSV column #(\d+)")  # in pyarrow's error messages
 
@@ -285,6 +284,7 @@ def whole_rows(blocks, sep):
 
     blocks: uint8 arrays of whole lines.
     """
+    longest_field = 1 << 24  # bytes of a quoted field with line ends
     kept, scratch = b"", np.empty(0, bool)  # reused: allocating takes longer than comparing
     for block in blocks:
         scratch = scratch if len(scratch) >= len(block) else np.empty(len(block), bool)
@@ -293,7 +293,7 @@ def whole_rows(blocks, sep):
             continue
         raw = kept + block.tobytes()
         end = rows_end(raw, sep) if b'"' in raw else len(raw)
-        end = len(raw) if len(raw) - end > LONGEST_FIELD else end
+        end = len(raw) if len(raw) - end > longest_field else end
         kept = raw[end:]
         if end:
             yield raw[:end]

@@ -1,21 +1,38 @@
 """Map external ids to rows 0..M-1 and back.
 
 Id arrays are sorted; they are int64 if every id is an integer, else str.
+
+Shared by ids.py (host) and ratings/orders (GPU).
 """
 
 import numpy as np
 
-from gpukit._jit import njit
 from gpukit._pool import shared_out
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
-from gpukit.io.numbering import are_close, ranked
-from gpukit.scheduler import by_block
 
+SPAN = 1 << 20  # range of ids for which a table is worthwhile even for few ids
 EMPTY = np.int32(-1)
 NO_IDS = (bytes, bytearray, bool, np.bool_, complex, dict, list, tuple, set, frozenset)
 FLOATS = (float, np.floating)
 PIECE = 1 << 20  # ids per task
+
+
+def are_close(low, high, count):
+    """Return True if a table pays for ids in a range.
+
+    low, high: the least and greatest id; count: number of ids.
+    """
+    return high - low < max(SPAN, count)
+
+
+def ranked(present, low):
+    """Return (ranks (span,) int32, known (rows,) int64 ascending ids).
+
+    present: (span,), 0 where no id is; position k is the id low + k. ranks: row of each id.
+    """
+    seen = present > 0
+    return np.cumsum(seen, dtype=np.int32) - np.int32(1), np.flatnonzero(seen) + low
 
 
 def id_array(ids, what="user"):
@@ -104,6 +121,8 @@ def factorize(ids, what="user"):
 
     what: name of the ids in the DataError for missing ones.
     """
+    import pyarrow
+
     ids = id_array(ids, what)
     if ids.dtype.kind == "f" and (np.abs(ids.astype(np.float64)) < 2.0**63).all() and (ids == np.floor(ids)).all():
         ids = ids.astype(np.int64)
@@ -112,10 +131,9 @@ def factorize(ids, what="user"):
         close = numbered(ids)
         if close is not None:
             return close
-        table = KeyTable()
-        codes = table.codes(ids.astype(np.int64, copy=False))
-        known, rank = np.unique(table.keys, return_inverse=True)
-        return rank.astype(np.int32)[codes], known
+        encoded = pyarrow.array(ids).dictionary_encode()
+        known, rank = np.unique(encoded.dictionary.to_numpy(), return_inverse=True)
+        return take_values(rank.astype(np.int32), encoded.indices.to_numpy()), known.astype(np.int64, copy=False)
     known, rows = np.unique(as_text(ids), return_inverse=True)
     return rows.reshape(-1).astype(np.int32), known
 
@@ -197,105 +215,3 @@ def _integer(text):
     except (TypeError, ValueError, OverflowError):
         return None
     return value if (value == text or str(value) == str(text)) and -(2**63) <= value < 2**63 else None
-
-
-class KeyTable:
-    """Hash table from int64 keys to codes in order of appearance.
-
-    Open addressing. While one thread adds keys, others may call `find`: a key that is being added has a code or none.
-    This does not hold for key 0, because 0 also marks unused positions of `store`.
-    """
-
-    def __init__(self, capacity=1 << 12):
-        self.slots = np.full(capacity, EMPTY, dtype=np.int32)
-        self.store = np.zeros(capacity // 2, dtype=np.int64)
-        self.count = 0
-
-    @property
-    def keys(self):
-        """Keys by code, (count,) int64."""
-        return self.store[: self.count]
-
-    def codes(self, keys, found=None):
-        """Return codes (n,) int32 of keys (n,) int64; new keys get the next codes.
-
-        found: earlier result of `find` for these keys; it is modified.
-        """
-        codes, at = self.find(keys) if found is None else found, 0
-        while at < len(keys):
-            at, self.count = _add(keys, codes, at, self.slots, self.store, self.count)
-            if at < len(keys):
-                self._grow()
-        return codes
-
-    def find(self, keys):
-        """Return codes (n,) int32 of keys (n,) int64, EMPTY if unknown."""
-        codes = np.empty(len(keys), dtype=np.int32)
-        _find(keys, self.slots, self.store, codes)
-        return codes
-
-    def _grow(self):
-        if self.count > 2**30:
-            raise DataError(f"There are more than {2**30:,} different ids: row numbers are 32-bit integers.")
-        store = np.zeros(2 * len(self.store), dtype=np.int64)
-        store[: self.count] = self.keys
-        self.store = store  # before slots, which index it
-        self.slots = np.full(2 * len(self.slots), EMPTY, dtype=np.int32)
-        _place(self.keys, self.slots)
-
-
-@njit
-def _slot(key, mask):
-    """Return the first slot to probe: Fibonacci hashing of a mixed key."""
-    mixed = np.uint64(key) ^ (np.uint64(key) >> np.uint64(32))
-    mixed = mixed * np.uint64(0x9E3779B97F4A7C15)
-    return np.int64((mixed >> np.uint64(20)) & np.uint64(mask))
-
-
-@njit
-def _search(key, slots, store):
-    """Return the slot of a key, or its empty slot."""
-    mask = len(slots) - 1
-    at = _slot(key, mask)
-    while slots[at] >= 0 and store[slots[at]] != key:
-        at = (at + 1) & mask
-    return at
-
-
-@by_block(lambda keys: len(keys))
-def _find(start, stop, keys, slots, store, codes):
-    """Write the codes (n,) of known keys, EMPTY for others."""
-    for k in range(stop - start):
-        row = start + k
-        codes[row] = slots[_search(keys[row], slots, store)]
-
-
-@njit(nogil=True)
-def _add(keys, codes, at, slots, store, count):
-    """Assign codes to new keys until the store is full.
-
-    at: position of the first key. Returns (position, count).
-    """
-    while at < len(keys):
-        if codes[at] < 0:
-            slot = _search(keys[at], slots, store)
-            if slots[slot] < 0:
-                if count == len(store):
-                    break
-                store[count] = keys[at]
-                slots[slot] = count
-                count += 1
-            codes[at] = slots[slot]
-        at += 1
-    return at, count
-
-
-@njit
-def _place(keys, slots):
-    """Insert codes 0..n-1 of distinct keys into empty slots."""
-    mask = len(slots) - 1
-    for code in range(len(keys)):
-        at = _slot(keys[code], mask)
-        while slots[at] >= 0:
-            at = (at + 1) & mask
-        slots[at] = code

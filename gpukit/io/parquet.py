@@ -7,8 +7,6 @@ import numpy as np
 from gpukit.errors import DataError
 
 ROWS = 1 << 18  # per batch, fewer for many columns
-NUMBERS = 1 << 22  # per batch
-MOST_DIGITS = 18  # digits of whole decimals that fit int64
 
 
 def library():
@@ -54,12 +52,13 @@ class Reader:
 
         Each batch is validated fully once: text is UTF-8 and list offsets are in range.
         """
+        numbers = 1 << 22  # per batch
         start = 0
         names = list(names)
         twice = next((name for name in names if self.names.count(name) > 1), None)
         if twice is not None:
             raise DataError(f"{self.name} has several columns named {twice!r}. Rename them, or leave all but one out.")
-        rows = max(1, min(ROWS, NUMBERS // max(1, len(names))))
+        rows = max(1, min(ROWS, numbers // max(1, len(names))))
         with _translated(self.name):
             for batch in self.file.iter_batches(rows, columns=names):
                 batch.validate(full=True)
@@ -131,13 +130,14 @@ class Reader:
 
         Raises DataError for missing values and for other types.
         """
+        most_digits = 18  # digits of whole decimals that fit int64
         pyarrow, _ = library()
         self.refuse_missing(column, start, what)
         kind = column.type
         if not (pyarrow.types.is_integer(kind) or pyarrow.types.is_floating(kind) or pyarrow.types.is_boolean(kind)):
             if not pyarrow.types.is_decimal(kind):
                 raise DataError(f"{self.name}: the column of the {what} holds {kind}, not numbers.")
-            exact = kind.scale == 0 and kind.precision <= MOST_DIGITS
+            exact = kind.scale == 0 and kind.precision <= most_digits
             column = column.cast(pyarrow.int64() if exact else pyarrow.float64())
         return column.to_numpy(zero_copy_only=False)
 

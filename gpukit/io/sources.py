@@ -38,7 +38,6 @@ FIRST_LINES = 3
 CONTENT = re.compile(rb"^(?![%#]|[^\S\n]*+\d+:[^\S\n]*+\n)[^\S\n]*+\S.*\n", re.MULTILINE)  # identifies a format
 CHUNK = 1 << 18  # packed bytes read at a time
 LONGEST_LINE = 1 << 30
-NEWLINE = 10
 STANDARD_INPUT = ("-", "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0")
 BOM = b"\xef\xbb\xbf"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
@@ -46,7 +45,6 @@ PACKED = {"gz": (b"\x1f\x8b",), "bz2": (b"BZh",), "xz": (b"\xfd7zXZ\0",), "zip":
 STRANGE = {"zstd": b"\x28\xb5\x2f\xfd", "7z": b"7z\xbc\xaf\x27\x1c", "rar": b"Rar!", "lz4": b"\x04\x22\x4d\x18"}
 OFFICE = {"[Content_Types].xml", "content.xml"}  # members of .xlsx and .ods
 METHODS = (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED, zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA)
-ENCRYPTED = 1  # a bit of a zip member's flags
 
 
 @contextlib.contextmanager
@@ -244,7 +242,8 @@ def _short(name):
 
 def _check_member(info, title):
     """Raise DataError for an archive member that zipfile cannot decompress."""
-    if info.flag_bits & ENCRYPTED:
+    encrypted = 1  # a bit of a zip member's flags
+    if info.flag_bits & encrypted:
         raise DataError(f"{title} is locked with a password. Unpack the archive and name the file.")
     if info.compress_type not in METHODS:
         method = zipfile.compressor_names.get(info.compress_type, "unknown")
@@ -420,6 +419,7 @@ class Stream:
         skip: bytes to leave out first, fewer than head has. size: bytes read at a time (default BLOCK); a longer line
         enlarges the block. Raises DataError for a zero byte.
         """
+        newline = 10
         size = size or BLOCK
         length, rest, before = min(FIRST, size), np.empty(0, np.uint8), skip
         self._read(memoryview(bytearray(skip)))
@@ -437,7 +437,7 @@ class Stream:
             self._refuse_long_line(len(rest), before)
             length = max(size, 2 * len(rest))
         if len(rest):
-            self.unended, store[filled] = True, NEWLINE
+            self.unended, store[filled] = True, newline
             yield store[end : filled + 1]
 
     def _read(self, buffer):

@@ -1,6 +1,6 @@
 """Model selection: candidates are compared on the same held-out data, user by user or query by query.
 
-splits.py   keys and orders for samples and folds, whatever the order of the data   budget.py   a limit of work
-trial.py    a candidate's scores; paired comparison; the end of a path; the one-standard-error rule
+splits.py   keys and orders for samples and folds, whatever the order of the data
+trial.py    a candidate's scores; paired comparison; the end of a path; the one-standard-error rule; a limit of work
 search.py   finalists near the best candidate; early stopping
 """

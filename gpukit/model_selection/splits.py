@@ -3,7 +3,7 @@
 They follow the order of keys, which are hashes of the content. A document's key is a hash of its row, a query's one of
 its documents' keys.
 
-A user's or an item's key is a hash of the keys of what it is paired with (colour refinement, Weisfeiler and Leman
+A user's or an item's key is a hash of the keys that it is paired with (colour refinement, Weisfeiler and Leman
 1968). Equal keys belong to rows that are paired alike, and these can be exchanged.
 """
 

@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-EXACT_SCALES = 9  # ratings that are multiples of 2**-8 are exact
-
 
 class Columns(NamedTuple):
     """Ratings as compressed columns. Item j's ratings are the slice indptr[j]:indptr[j + 1] of the other arrays.
@@ -34,8 +32,9 @@ def columns_of(orders):
 
 def whole_multiples(values):
     """Return levels times the least power of two up to 2**8 that makes them whole, float64; None if there is none."""
+    exact_scales = 9  # ratings that are multiples of 2**-8 are exact
     values = np.asarray(values, np.float64)
-    for scale in range(EXACT_SCALES):
+    for scale in range(exact_scales):
         whole = values * 2.0**scale
         if (whole == np.rint(whole)).all():
             return whole

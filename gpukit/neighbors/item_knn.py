@@ -2,8 +2,8 @@
 
     cosine(i, j) = c_ij / (sqrt(c_i c_j) + 10)        c_ij users clicked both, c_i one
 
-`click_neighbors` searches on a device (search/exact). `ItemKNN` makes lists on the CPU: it reads the lists that name an
-item which the user clicked.
+`click_neighbors` searches on a device (search/exact_plan.py). `ItemKNN` makes lists on the CPU: it reads the lists that
+name an item which the user clicked.
 """
 
 import numpy as np
@@ -14,11 +14,11 @@ from gpukit.device.engine import engine
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.neighbors.columns import columns_of
 from gpukit.primitives.group.cpu import row_starts, sort_by_bits
+from gpukit.primitives.keys import descending_key
 from gpukit.ratings.orders.order import order_ratings
 from gpukit.ratings.table import Ratings
 from gpukit.runtime.thread_count import get_num_threads
 from gpukit.scheduler import by_block
-from gpukit.selection.formulas import descending_key
 from gpukit.selection.twins import insert_entry
 from gpukit.selection.twins import scores as scores_of
 
@@ -34,7 +34,7 @@ def click_neighbors(orders, n_neighbors, device):
     Best first, ties by the lower row; -1 and 0 after the last item with a common user. orders: of the clicks
     (gpukit.ratings.orders.order.Orders), whose values are not read.
     """
-    n_items, steps = orders.shape[1], engine(device, "gpukit.neighbors.search.exact")
+    n_items, steps = orders.shape[1], engine(device, "gpukit.neighbors.search")
     fetch = engine(device, "gpukit.neighbors").fetch
     neighbors, cosines = np.empty((n_items, n_neighbors), np.int32), np.empty((n_items, n_neighbors), np.float32)
     no_levels = np.empty(0, np.uint32)

@@ -1,7 +1,7 @@
 """Algorithm 1 over the ranks of a parallel.Team, each with a part of the users' ratings of every item.
 
 simLSH's sums are added over ranks and equal those of one process to the bit; then each rank searches for a part of the
-items. The sums stay bit-sliced (hashes/formulas.py). For a stripe of items, every rank's units get their own slots in
+items. The sums stay bit-sliced (formulas.py). For a stripe of items, every rank's units get their own slots in
 one array, which is zero elsewhere, so that the sum of the ranks' arrays contains all units.
 """
 

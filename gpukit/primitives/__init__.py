@@ -8,5 +8,5 @@
 | rows.py       | a row of a matrix spread over a group of lanes, in registers                         |
 | search.py     | bisection: where, in an order, what was true ceases to be                            |
 | wide.py       | 128-bit loads, vector additions, half precision, what caches should keep             |
-| roots.py      | `1 / sqrt(x)` for both compilers; roots_cuda.py makes it one instruction on a GPU    |
+| keys.py       | floating-point numbers as integers in the same or the reverse order                 |
 """

@@ -13,8 +13,7 @@ Algorithm 1, P-SWX Algorithm 2. The level tree (solver="scan") replaces P-SWX, w
     arrays.py      named tuples of arrays for kernels and twins
     pair_sums.py   a Problem on a device: cpu.py | gpu.py (steps.py) -> twins/ | kernels/ -> formulas.py
     shared.py      training over the ranks of a parallel.Team, each with a part of the queries
-    selection.py   C and the scale "auto"                 path.py                 C on a grid; validation sets
-    hold_out.py    samples and folds for selection.py
+    selection.py   C, scale and features "auto", on folds  path.py                 C on a grid; validation sets
     solvers/       tron.py: trust-region Newton, preconditioned CG, on objective.py: f, gradient, H v, preconditioner;
                    hard_margins.py: a path of C for slow trust regions
                    choose.py: solver, device, threads

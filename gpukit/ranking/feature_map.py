@@ -18,7 +18,6 @@ from gpukit.io import trust
 from gpukit.ranking.scaling import constant_features, dense_spread, inverse
 from gpukit.streams import Numpy
 
-QUANTILES = 8  # per feature
 WAVES = 1000  # random Fourier features
 BANDWIDTH = 2.0  # of the kernel, in median distances between documents of a query
 SPARSE = 4096  # columns up to which a sparse X is made dense
@@ -91,7 +90,8 @@ def fit(kind, X, offsets):
 
 def fit_thresholds(X, offsets):
     """Return Thresholds at quantiles of the columns of X that differ within a query."""
-    places = X.shape[0] * np.arange(1, QUANTILES + 1) // (QUANTILES + 1)
+    quantiles = 8  # per feature
+    places = X.shape[0] * np.arange(1, quantiles + 1) // (quantiles + 1)
     varying = np.setdiff1d(np.arange(X.shape[1]), constant_features(X, offsets))
     cuts = shared_out(lambda column: np.unique(np.sort(X[:, column])[places]), varying)
     columns = np.repeat(varying, [len(values) for values in cuts]).astype(np.int64)

@@ -18,11 +18,9 @@ from gpukit.sorting import gpu as sorting  # noqa: F401
 
 BLOCK = 256
 BLOCKS_A_PROCESSOR = 4
-CAPACITIES = (256, 640, 1280, 1856)  # documents of the longest query that fits shared memory
 SHARED = 48 << 10  # bytes per block
 SHARES = 64  # most shares of the covariance; fewer if (n, n) is large
 TALL, WIDE = (8, 64), (32, 8)  # blocks that add the rows of other blocks' results
-GRAM_BYTES = 256 << 20
 
 
 def empty(shape, dtype):
@@ -43,7 +41,8 @@ def shared_bytes(capacity, n):
 
 def room(longest, n, blocks):
     """Return (capacity, workspace) for queries of at most `longest` documents; capacity 0: they do not fit."""
-    capacity = next((c for c in CAPACITIES if c >= longest and shared_bytes(c, n) <= SHARED), 0)
+    capacities = (256, 640, 1280, 1856)  # documents of the longest query that fits shared memory
+    capacity = next((c for c in capacities if c >= longest and shared_bytes(c, n) <= SHARED), 0)
     return capacity, empty((1, 1) if capacity else (blocks, 3 * longest + 1), np.float64)
 
 
@@ -69,7 +68,8 @@ def memory_needed(problem):
 
 def gram_shares(n, count):
     """Return the number of shares in which the covariance (n, n) of l documents is added."""
-    return int(max(1, min(SHARES, GRAM_BYTES // (8 * n * n), grid(count, gram_kernels.STEP))))
+    gram_bytes = 256 << 20
+    return int(max(1, min(SHARES, gram_bytes // (8 * n * n), grid(count, gram_kernels.STEP))))
 
 
 def total(array):

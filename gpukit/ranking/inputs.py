@@ -27,9 +27,6 @@ from gpukit.io.arrays import as_frame, is_frame
 from gpukit.ranking import cpu
 from gpukit.ranking.problem import group_rows, group_sizes
 
-WIDE = 1 << 20  # columns above which those without entries are omitted; a vector of fewer takes 8 MiB at most
-SHOWN = 5  # feature numbers in a warning
-
 
 class Queries(NamedTuple):
     """Grouping of documents into queries.
@@ -63,6 +60,7 @@ class Occurring(NamedTuple):
 
     def select(self, X):
         """Return these columns of X (l, any) as CSR (l, k); warn of values in other columns, which are ignored."""
+        shown = 5  # feature numbers in a warning
         from scipy.sparse import csr_matrix
 
         X = X if hasattr(X, "indptr") else csr_matrix(X)
@@ -70,10 +68,10 @@ class Occurring(NamedTuple):
         known = self.columns[places] == X.indices
         unseen = np.unique(X.indices[~known & (X.data != 0)])
         if len(unseen):
-            numbers = ", ".join(f"{number + 1:,}" for number in unseen[:SHOWN].tolist())
+            numbers = ", ".join(f"{number + 1:,}" for number in unseen[:shown].tolist())
             warnings.warn(
                 f"{len(unseen):,} features never occurred in training and are ignored: number {numbers}"
-                f"{', ...' if len(unseen) > SHOWN else ''}.",
+                f"{', ...' if len(unseen) > shown else ''}.",
                 stacklevel=2,
             )
         indptr = np.append(0, np.cumsum(known))[X.indptr].astype(X.indptr.dtype)
@@ -97,7 +95,8 @@ class Inputs(NamedTuple):
 
 def is_wide(X, names):
     """Return True for a sparse X (l, n) with more than the limit of columns, without names."""
-    return hasattr(X, "indptr") and X.shape[1] > WIDE and names is None
+    wide = 1 << 20  # columns above which those without entries are omitted; a vector of fewer takes 8 MiB at most
+    return hasattr(X, "indptr") and X.shape[1] > wide and names is None
 
 
 def narrowed(inputs):

@@ -15,7 +15,6 @@ import numpy as np
 from gpukit.errors import DataError
 
 MOST = np.iinfo(np.int32).max  # documents: the tree's tables count them in 32 bits
-FLAT = 8  # up to this number of levels per query, all are children of one node
 
 
 class LevelTree(NamedTuple):
@@ -101,7 +100,8 @@ def build(y, offsets, arity=None):
 
 def choose_arity(levels):
     """Return the arity: all levels under one node for a few levels, otherwise 2."""
-    return max(levels, 2) if levels <= FLAT else 2
+    flat = 8  # up to this number of levels per query, all are children of one node
+    return max(levels, 2) if levels <= flat else 2
 
 
 def heights(levels, arity):

@@ -14,7 +14,6 @@ from gpukit.ranking.inputs import read
 from gpukit.timing import work_clock
 
 POWER = re.compile(r"2(?:\^|\*\*)([+-]?\d{1,4})")
-MOST = 1000  # values of a grid
 GRIDS = 'Write "2^-15:2^8", "2^-15:2^8:2^2" (each 2^2 times the last) or a list "0.1,1,10"'
 
 
@@ -137,6 +136,7 @@ def parse_grid(text):
     Forms: "2^-15:2^8" (each twice the last), "2^-15:2^8:2^2" (a factor) or "0.1,1,10". Raises ParameterError for
     anything else, for values that are not positive and for more than 1,000 of them.
     """
+    most = 1000  # values of a grid
     if ":" not in text:
         return np.unique([number(part, text) for part in text.split(",")])
     parts = [number(part, text) for part in text.split(":")]
@@ -144,8 +144,8 @@ def parse_grid(text):
     if len(parts) > 3 or low > high or factor <= 1:
         raise ParameterError(f"The grid of C {text!r} does not rise. {GRIDS}.")
     count = int(np.floor((np.log(high) - np.log(low)) / np.log(factor) + 1e-9)) + 1
-    if count > MOST:
-        raise ParameterError(f"The grid of C {text!r} has {count:,} values, {MOST:,} are the most. {GRIDS}.")
+    if count > most:
+        raise ParameterError(f"The grid of C {text!r} has {count:,} values, {most:,} are the most. {GRIDS}.")
     return np.multiply.accumulate([low, *[factor] * (count - 1)])  # factor ** count may be beyond float64
 
 

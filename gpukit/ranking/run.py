@@ -18,9 +18,6 @@ from gpukit.ranking.solvers.hard_margins import find_minimum
 from gpukit.ranking.solvers.objective import WIDEST, WIDEST_MAP, Objective, Preconditioner, Size
 from gpukit.timing import Clock
 
-FAR = 10.0  # features on a GPU are assumed to be at most this number of deviations from 0
-VECTORS = 10  # bytes of features that conjugate gradients have at once
-
 
 class Run:
     """Problem, session and preconditioner of one training set; `train` trains for one C after the other.
@@ -31,8 +28,9 @@ class Run:
     """
 
     def __init__(self, inputs, settings, weights=None, group=None, team=ALONE):
+        vectors = 10  # bytes of features that conjugate gradients have at once
         count = inputs.X.shape[1]
-        devices.require_host(VECTORS * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
+        devices.require_host(vectors * 8 * count, f"Training on {inputs.X.shape[0]:,} documents x {count:,} features")
         self.settings, self.unit_norm, self.team = settings, None, team
         self.clock = Clock({"choose": settings.chosen.seconds} if settings.chosen else {})
         self.names, self.n_features = inputs.names, count
@@ -74,9 +72,10 @@ class Run:
 
     def _size(self, pairs, largest):
         """Return the Size of all documents. Only solver scan takes sums of scores that are centred in their query."""
+        far = 10.0  # features on a GPU are assumed to be at most this number of deviations from 0
         spread, documents = np.sqrt(self.preconditioner.variances), np.sqrt(2.0 * pairs)
         if largest is None:
-            largest = FAR / documents * spread
+            largest = far / documents * spread
         if self.solver != "scan":
             spread = np.maximum(spread, documents * largest)
         return Size(pairs, largest, spread, self.constant)

@@ -22,7 +22,6 @@ from gpukit.scheduler import by_block
 KINDS = ("none", "minmax", "deviation", "query")
 FITTED = ("minmax", "deviation")  # kinds with low and factor
 RUN = 4096  # rows per task of a thread
-ROUNDING = 1e-12  # of squares: below it the result of a subtraction of sums of squares is 0
 
 
 class Scaling(NamedTuple):
@@ -131,6 +130,7 @@ def scatter(X, offsets, weights, factor):
 
 def _sparse_spread(X, offsets):
     """Return dense_spread of a CSR matrix; low is 0. A spread of the size of rounding errors is 0."""
+    rounding = 1e-12  # of squares: below it the result of a subtraction of sums of squares is 0
     from scipy.sparse import csr_array
 
     width = np.zeros(X.shape[1])
@@ -139,7 +139,7 @@ def _sparse_spread(X, offsets):
     lengths, rows = np.diff(offsets), np.arange(X.shape[0])
     sums = csr_array((np.ones(X.shape[0]), rows, offsets), (len(lengths), X.shape[0])) @ scaled
     squares, means = scaled.power(2).sum(axis=0), sums.power(2).T @ inverse(lengths)
-    spread = np.where(squares - means > ROUNDING * squares, squares - means, 0.0)
+    spread = np.where(squares - means > rounding * squares, squares - means, 0.0)
     return np.zeros(X.shape[1]), width * np.sqrt(spread / X.shape[0])
 
 

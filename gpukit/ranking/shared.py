@@ -88,21 +88,21 @@ class SharedPairSums:
 
     def finish(self, result):
         """Send the Result to all other ranks."""
-        numbers, told = packed(result)
+        numbers, text = packed(result)
         self.team.broadcast(np.concatenate(([END], numbers)))
-        self.team.broadcast(told)
+        self.team.broadcast(text)
         return result
 
 
 def packed(result):
     """Return (numbers, JSON as bytes) of a tron.Result."""
-    told = json.dumps([result.stopped, result.history])
+    text = json.dumps([result.stopped, result.history])
     numbers = np.concatenate(([result.objective, result.gradient, result.start_norm, result.gap], result.w))
-    return numbers, np.frombuffer(told.encode(), np.uint8)
+    return numbers, np.frombuffer(text.encode(), np.uint8)
 
 
-def unpacked(numbers, told):
+def unpacked(numbers, text):
     """Return the tron.Result of the results of `packed`."""
-    stopped, history = json.loads(bytes(told))
+    stopped, history = json.loads(bytes(text))
     objective, gradient, start_norm, gap = map(float, numbers[:4])
     return Result(numbers[4:], objective, gradient, stopped, history, start_norm, gap)

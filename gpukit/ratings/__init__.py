@@ -9,11 +9,11 @@
 | read.py                | `read_ratings`, `read_pairs`: files to Ratings, on one rank or on all       |
 | formats.py, headers.py | detect a file's format by its first bytes, and the roles of its columns     |
 | text.py                | a block of lines to arrays; errors with their line                          |
-| chunk_reader.py        | blocks read on threads, and joined to Ratings                               |
+| chunk_reader.py        | blocks of text read on threads, batches of Parquet, joined to Ratings       |
 | repeats.py             | find and merge repeated (user, item) pairs                                  |
 | clicks.py              | implicit feedback: pairs without ratings                                    |
 | pairs.py               | pairs with separate ratings (X and y), pairs to predict                     |
-| copies.py, parquet.py  | .gkr, .npz, .parquet and .csv copies                                        |
+| copies.py              | .gkr, .npz, .parquet and .csv copies                                        |
 | titles.py              | titles of items                                                             |
 | synth.py               | synthetic ratings with the shapes of published data sets                    |
 | orders/                | the ratings sorted by item and by user, on a device                         |

@@ -18,7 +18,6 @@ DTYPES = {
     "counts": (np.int32, np.float32),
 }
 ONE = {"users": "user", "items": "item"}
-MOST_EMPTY, EMPTY_A_RATING = 1 << 24, 64  # limits of declared rows without ratings
 
 
 def sound(ratings):
@@ -132,8 +131,9 @@ def check_counts(counts, locate):
 
 def check_declared(name, shape, count):
     """Raise DataError if a file declares far too many users or items."""
+    most_empty, empty_a_rating = 1 << 24, 64  # limits of declared rows without ratings
     for what, size in zip(("users", "items"), shape):
-        if size > max(MOST_EMPTY, EMPTY_A_RATING * count):
+        if size > max(most_empty, empty_a_rating * count):
             raise DataError(
                 f"{name} declares {size:,} {what} and holds {count:,} ratings, too few for that many. Correct "
                 f"its sizes, or number the {what} without such gaps."

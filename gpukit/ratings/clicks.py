@@ -9,12 +9,6 @@ import numpy as np
 from gpukit.errors import DataError
 from gpukit.ratings.table import Ratings
 
-SAMPLE = 4096  # values compared first
-TESTED = 1 << 20  # values tested for a heavy tail
-FAR = 6  # times the median: the tail begins there; exponential tails have 1.6 % beyond
-TAIL_SHARE, TAIL_LEVELS = 0.001, 4  # least share of the values, and least different values, in a tail
-RATING_LEVELS = 11  # levels of a scale from 0 to 10, the longest rating scale
-
 
 def with_values(columns):
     """Return {name: column}; pairs without ratings get values of 1, and count once if they have no counts."""
@@ -26,7 +20,8 @@ def with_values(columns):
 
 def are_clicks(ratings):
     """Return True if all values of Ratings are equal."""
-    first = ratings.first_values(SAMPLE)
+    sample = 4096  # values compared first
+    first = ratings.first_values(sample)
     if not len(first) or (first != first[0]).any():
         return False
     return bool((ratings.values == first[0]).all())
@@ -34,15 +29,19 @@ def are_clicks(ratings):
 
 def look_like_counts(ratings):
     """Return True for heavy-tailed whole numbers >= 0, unlike any rating scale."""
+    tested = 1 << 20  # values tested for a heavy tail
+    far = 6  # times the median: the tail begins there; exponential tails have 1.6 % beyond
+    tail_share, tail_levels = 0.001, 4  # least share of the values, and least different values, in a tail
+    rating_levels = 11  # levels of a scale from 0 to 10, the longest rating scale
     on_host = type(ratings) is Ratings
-    values = ratings.values[:: len(ratings) // TESTED + 1] if on_host else ratings.first_values(TESTED)
-    if not len(values) or values.max() <= FAR or values.min() < 0 or (values % 1).any():
+    values = ratings.values[:: len(ratings) // tested + 1] if on_host else ratings.first_values(tested)
+    if not len(values) or values.max() <= far or values.min() < 0 or (values % 1).any():
         return False
     levels, counts = np.unique(values[values > 0], return_counts=True)
     median = levels[np.searchsorted(np.cumsum(counts), counts.sum() / 2)]
-    tail = levels > FAR * median
-    is_long = counts[tail].sum() >= TAIL_SHARE * len(values) and np.count_nonzero(tail) >= TAIL_LEVELS
-    return bool(is_long) and len(levels) > RATING_LEVELS
+    tail = levels > far * median
+    is_long = counts[tail].sum() >= tail_share * len(values) and np.count_nonzero(tail) >= tail_levels
+    return bool(is_long) and len(levels) > rating_levels
 
 
 def are_pairs(ratings):

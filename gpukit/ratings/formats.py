@@ -10,7 +10,7 @@ A text file has a separator, column positions and a first rating.
 | netflix     | a line `MovieID:`, then lines `CustomerID,Rating,date`; many movies a file      |
 | netflix-mm  | Matrix Market: lines of %, a line `users items ratings`, then 1-based triples   |
 | npz         | a scipy sparse matrix                                                           |
-| parquet     | columns with the names of a header (parquet.py)                                 |
+| parquet     | columns with the names of a header                                              |
 | gkr         | binary copy written by `gpukit convert`                                         |
 """
 

@@ -101,7 +101,7 @@ class BlockFunction:
 
 
 def _packed(arguments):
-    """Return what tells the types of arguments, and the words that they are in a frame, see intrinsics.arguments_of."""
+    """Return a key of the types of arguments, and their words in a frame, see intrinsics.arguments_of."""
     kinds, words = [], []
     for argument in arguments:
         if isinstance(argument, np.ndarray):

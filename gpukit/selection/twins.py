@@ -3,8 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.primitives.keys import LAST, score_of_key
 from gpukit.scheduler import by_block
-from gpukit.selection.formulas import LAST, score_of_key
 
 HALF, MASK = np.uint64(32), np.uint64(0xFFFFFFFF)
 

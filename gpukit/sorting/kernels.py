@@ -8,7 +8,7 @@ more                 a block: quicksort (quicksort.py), the stack of open pieces
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.sorting.formulas import LAST
+from gpukit.primitives.keys import LAST_64
 from gpukit.sorting.quicksort import UNREAD, other_buffer, partition, pick_pivot, push, sort_piece
 from gpukit.sorting.warp_sort import ENTRIES, I32, U32, U64, make_entry, place_of, slot_of, sort_warp
 
@@ -24,7 +24,7 @@ def sort_small(values, begin, size, lanes, key, place, keys, places, order, pack
     for r in range(ENTRIES):
         i = U32(U32(U32(r) * lanes) + lane)
         live = i < size
-        key[r] = make_entry(values[U64(begin + U64(i))], i, packed) if live else LAST
+        key[r] = make_entry(values[U64(begin + U64(i))], i, packed) if live else LAST_64
         place[r] = i
     sort_warp(key, place, lanes, keys, places, packed)
     for r in range(ENTRIES):

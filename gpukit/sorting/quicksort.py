@@ -7,9 +7,9 @@ which `source` says.
 """
 
 from gpukit._cuda import cuda, device
+from gpukit.primitives.keys import LAST_64
 from gpukit.random import below, mix
 from gpukit.sorting.block_merge import merge_runs
-from gpukit.sorting.formulas import LAST
 from gpukit.sorting.warp_sort import (
     CHUNK,
     ENTRIES,
@@ -128,7 +128,7 @@ def sort_piece(segment, source, low, size, keys, places, key, place, order, pack
     if U32(U32(thread >> U32(5)) * U32(CHUNK)) < size:
         for r in range(ENTRIES):
             i = U32(start + U32(32 * r))
-            key[r], place[r] = LAST, FULL
+            key[r], place[r] = LAST_64, FULL
             if i < size:
                 key[r], place[r] = fetch(segment, source, U32(low + i), packed)
         sort_warp(key, place, U32(32), keys, places, packed)

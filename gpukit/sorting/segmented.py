@@ -13,7 +13,6 @@ from gpukit.errors import DataError, ParameterError
 if TYPE_CHECKING:
     from gpukit.typing import ArrayLike, DeviceLike, GpuArray
 
-EXACT = 1 << 53  # integers up to here are exact in float64
 MOST = 1 << 31  # limit of the segments, and of the keys of one: both are counted in int32
 
 
@@ -84,10 +83,11 @@ def require_row(array, what):
 
 def host_keys(keys):
     """keys as a contiguous numpy array of float32 or float64 with the same values."""
+    exact = 1 << 53  # integers up to here are exact in float64
     keys = as_array(keys, "keys")
     require_row(keys, "keys")
     if keys.dtype.kind in "iub":
-        if len(keys) and (int(keys.max()) > EXACT or int(keys.min()) < -EXACT):
+        if len(keys) and (int(keys.max()) > exact or int(keys.min()) < -exact):
             raise DataError("integer keys above 2**53 in size are not exact in float64: use smaller ones.")
         return keys.astype(np.float64)
     if keys.dtype.kind != "f" or keys.dtype.itemsize > 8:

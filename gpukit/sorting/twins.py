@@ -3,9 +3,9 @@
 import numpy as np
 
 from gpukit._jit import njit
+from gpukit.primitives.keys import ascending_key
 from gpukit.primitives.search import lower_bound
 from gpukit.scheduler import by_block
-from gpukit.sorting.formulas import ascending_key
 
 U32, U64 = np.uint32, np.uint64
 RUN = 12  # entries that insertion puts in order

@@ -8,7 +8,7 @@ A lane keeps ENTRIES of them in registers; entry r of lane l stands at l * ENTRI
 import numpy as np
 
 from gpukit._cuda import cuda, device
-from gpukit.sorting.formulas import ascending_key
+from gpukit.primitives.keys import ascending_key
 
 U32, U64, I32, I64 = np.uint32, np.uint64, np.int32, np.int64
 FULL = U32(0xFFFFFFFF)

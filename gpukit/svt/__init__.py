@@ -4,9 +4,9 @@
     gpu.py | cpu.py: bidiagonalize -> chase -> rotate -> arrange -> multiply   (kernels/ | twins/, plan.py)
     threshold.py     singular_value_threshold              host/          thresholding of host arrays
     lapack.py        large float64 slices on the CPU, by numpy's LAPACK
-    warm_start.py    slices along a path of thresholds, by the fastest of these methods:
-    subspace.py      in a subspace reused between calls     products.py    by matrix products alone, large slices
-    tools.py         array operations of a device           formulas.py    scalar formulas with sources
+    subspace.py      slices along a path of thresholds, by the fastest method: in a subspace reused between calls, or
+    products.py      by matrix products alone; array operations of a device
+    formulas.py      scalar formulas with sources           plan.py        layout by shape
 
 The result is exact, and U is not computed. B (q, p) is a slice or its transpose, whichever is tall. Reflections from
 both sides make it bidiagonal (Golub and Kahan). The product of the column reflections is V. Implicit QR sweeps

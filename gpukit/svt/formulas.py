@@ -8,14 +8,24 @@ import math
 
 import numpy as np
 
-from gpukit._jit import njit
-from gpukit.primitives.roots import inverse_root
+from gpukit._jit import njit, overload
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 NEXT = U64(1)
 F32 = np.float32
 ZERO, HALF, ONE, TWO = F32(0.0), F32(0.5), F32(1.0), F32(2.0)  # promoted to float64 with a float64 operand
 NOTHING = F32(1e-35)  # squares and numbers below it are negligible in a slice of numbers near 1
+
+
+def inverse_root(x):
+    """1 / sqrt(x), of x's type; infinity for 0. On a GPU it is approximate, by 2 units in the last place."""
+    return type(x)(1) / type(x)(math.sqrt(x))
+
+
+@overload(inverse_root, jit_options={"error_model": "numpy"}, target="cpu")
+def _on_a_cpu(x):
+    one = x(1)
+    return lambda x: one / math.sqrt(x)
 
 
 @njit

@@ -15,8 +15,6 @@ from gpukit.errors import GpukitError
 from gpukit.svt.plan import LARGE_ON_CPU, sides
 
 SHARE = 1e-5  # least lam^2 relative to |B'B| for which its eigenvalues are accurate enough
-MODERATE = 200  # largest binary exponent that needs no scaling
-ROUNDING = 1e-14  # relative to a slice's largest singular value, see formulas.tolerances
 
 
 def pays(shape, dtype):
@@ -67,8 +65,9 @@ def _threshold_slice(X, lam, out, values):
 
 def _scale_of(X):
     """Return a power of two that prevents overflow and underflow of products; 1 for most slices."""
+    moderate = 200  # largest binary exponent that needs no scaling
     _, exponent = math.frexp(float(max(X.max(), -X.min())))
-    return math.ldexp(1.0, -exponent) if abs(exponent) > MODERATE else 1.0
+    return math.ldexp(1.0, -exponent) if abs(exponent) > moderate else 1.0
 
 
 def _threshold_scaled(X, lam, out, values):
@@ -90,9 +89,10 @@ def _by_gram(B, gram, lam, out):
 
 
 def _by_decomposition(X, lam, out, values):
+    rounding = 1e-14  # relative to a slice's largest singular value, see formulas.tolerances
     U, sigma, V = np.linalg.svd(X, full_matrices=False)
     if len(values):
         values[:] = sigma
-    rank = int((sigma > max(lam, ROUNDING * sigma[0])).sum())
+    rank = int((sigma > max(lam, rounding * sigma[0])).sum())
     np.matmul(U[:, :rank] * (sigma[:rank] - lam), V[:rank], out=out)
     return rank

@@ -10,7 +10,6 @@ MOST = 512  # longest side of a slice
 SHARED = 227 << 10  # bytes of shared memory of a block, compute capability 9.0; others have 64 to 163 KB
 TILES = ((2, 32), (1, 16), (1, 8))  # of multiply: rows of a thread, vectors of a batch
 TURNS = 1.25  # capacity of a launch in rotations, as a multiple of p^2; Gaussian slices need 0.8
-SPANS = 4  # capacity of a launch in sweeps, as a multiple of p; Gaussian slices need 1.45
 LAUNCHES = 3  # of chase and rotate; most slices need one
 WORKSPACE = 1 << 30  # bytes of workspace; more slices are thresholded in batches
 CPU_BATCH = 64  # slices of a batch on the CPU
@@ -116,7 +115,8 @@ def converged(ranks):
 
 def rotation_capacity(p):
     """Return the capacity (rotations, sweeps) of a launch for one slice."""
-    return int(TURNS * p * p) + 32, SPANS * p + 8
+    spans = 4  # capacity of a launch in sweeps, as a multiple of p; Gaussian slices need 1.45
+    return int(TURNS * p * p) + 32, spans * p + 8
 
 
 def workspace_of(p, q, dtype, how):

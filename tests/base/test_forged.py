@@ -74,10 +74,10 @@ def test_forged_arrays(name, fitted, tmp_path):  # noqa: F811
     for which, array in arrays.items():
         for what, forged in forgeries(array).items():
             persist.save_arrays(tmp_path / "forged", header, {**arrays, which: forged})
-            told = judged(tmp_path / "forged", CASES[name])
+            message_text = judged(tmp_path / "forged", CASES[name])
             legal = what in LEGAL.get(which.partition(".")[0], ())
-            assert told or legal, f"{which}, {what}: was taken"
-            assert not (told and legal and what != "another letter"), f"{which}, {what}: {told}"
+            assert message_text or legal, f"{which}, {what}: was taken"
+            assert not (message_text and legal and what != "another letter"), f"{which}, {what}: {message_text}"
 
 
 def places(value, at=()):
@@ -110,8 +110,8 @@ def test_forged_headers(name, fitted, tmp_path):  # noqa: F811
     for at in places(header):
         for value in (..., *rng.permutation(np.array(JUNK, dtype=object))[:5]):
             persist.save_arrays(tmp_path / "forged", changed(header, at, value), arrays)
-            told = judged(tmp_path / "forged", CASES[name])
-            assert told or at != ("facts",), f"{at} = {value!r} was taken"
+            message_text = judged(tmp_path / "forged", CASES[name])
+            assert message_text or at != ("facts",), f"{at} = {value!r} was taken"
     for at in (("class",), ("parameters",), ("facts",), ("format",)):
         persist.save_arrays(tmp_path / "forged", {k: v for k, v in header.items() if k != at[0]}, arrays)
         assert at == ("format",) or judged(tmp_path / "forged", CASES[name])

@@ -17,7 +17,7 @@ CLASSES = {
 SIDES = ("cpu", "gpu")
 
 
-def told(protocol):
+def members(protocol):
     """Return {name: number of arguments without self} of a Protocol.
 
     -1 for a plain attribute.
@@ -31,7 +31,7 @@ def told(protocol):
 def faults(owner, protocol, of_class=False):
     """Return the names that a module or class defines differently than a Protocol."""
     found = []
-    for name, count in told(protocol).items():
+    for name, count in members(protocol).items():
         part = getattr(owner, name, None)
         if count < 0:
             found += [f"{name} is not there"] if part is None and not of_class else []

@@ -3,7 +3,7 @@
 import time
 
 from gpukit import timing
-from gpukit.cli.stages import Stages, process_age
+from gpukit.cli.report import Stages, process_age
 
 
 def test_parts_sum_to_the_time_that_passed():

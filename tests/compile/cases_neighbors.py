@@ -4,7 +4,7 @@ from compile.usage import Case
 
 from gpukit.neighbors.hashes import kernels as simlsh
 from gpukit.neighbors.search import kernels as hamming
-from gpukit.neighbors.search.exact import kernels as exact
+from gpukit.neighbors.search.exact_kernels import count_pairs, make_list_pairs
 
 HASH = (
     "int32[::1], uint8[::1], int64[::1], uint32[::1], int64[:, ::1], int64, uint32[:, ::1], uint32[:, :, ::1], "
@@ -57,20 +57,18 @@ CASES = [
         registers=64,
         shared=10 << 10,
     ),
+    Case("neighbors.search.count_pairs", count_pairs, "int64[::1], int32[::1], int64[::1], int64[::1]", registers=40),
     Case(
-        "neighbors.exact.count_pairs", exact.count_pairs, "int64[::1], int32[::1], int64[::1], int64[::1]", registers=40
-    ),
-    Case(
-        "neighbors.exact.list_pairs[512, 7, True]",
-        exact.make_list_pairs(512, 7, True),
+        "neighbors.search.list_pairs[512, 7, True]",
+        make_list_pairs(512, 7, True),
         PAIRS,
         registers=32,
         spills=304,  # ends of parts, not the addition of ratings
         float64_ok=True,
     ),
     Case(
-        "neighbors.exact.list_pairs[512, 21, False]",
-        exact.make_list_pairs(512, 21, False),
+        "neighbors.search.list_pairs[512, 21, False]",
+        make_list_pairs(512, 21, False),
         PAIRS,
         registers=32,
         spills=304,

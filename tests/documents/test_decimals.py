@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from odd_words import spelled
 
-from gpukit.documents import decimals
+from gpukit.documents import parse
 
 
 def parsed(words):
     """decimals.double of each word."""
-    return [decimals.double(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
+    return [parse.double(np.frombuffer(word.encode() + b"\n", dtype=np.uint8), 0, len(word)) for word in words]
 
 
 def long_decimals(rng, count):

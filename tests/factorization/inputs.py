@@ -13,10 +13,10 @@ from gpukit.factorization.baseline import DAMPING, SWEEPS
 from gpukit.factorization.model import state as states
 from gpukit.factorization.model.layout import BASE, EXTRA, LEVELS, NO_NEIGHBOR, Layout, Rows
 from gpukit.factorization.solvers.sgd.formulas import Rates
+from gpukit.primitives.keys import LAST, score_of_key
 from gpukit.random import below
 from gpukit.ratings import Ratings
 from gpukit.ratings.orders.order import order_ratings
-from gpukit.selection.formulas import LAST, score_of_key
 
 Z = np.array([-1.7, -0.8, 0.1, 0.6, 1.4], np.float32)  # ratings, in the units of training
 TURN = np.uint32(0x1234567)

@@ -32,8 +32,8 @@ from gpukit.factorization.model.layout import BIAS, EXTRA, cpu_layout
 from gpukit.factorization.solvers.sgd.twins import sgd_epoch
 from gpukit.factorization.twins.codes import neighbor_codes
 from gpukit.factorization.twins.scores import ITEMS, fill_tables, predict_pairs, score_rows
+from gpukit.primitives.keys import score_of_key
 from gpukit.selection import twins as selection
-from gpukit.selection.formulas import score_of_key
 
 FACTORS, NEIGHBORS = (1, 3, 31, 32, 33, 64, 130), (0, 1, 5, 31, 32, 33)
 

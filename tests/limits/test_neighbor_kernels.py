@@ -14,10 +14,10 @@ from gpukit.neighbors.hashes import kernels as minhash
 from gpukit.neighbors.hashes import plan
 from gpukit.neighbors.hashes.plan import direction_keys, hashing_keys
 from gpukit.neighbors.plan import Settings
-from gpukit.neighbors.search.exact import cpu as exact_cpu
-from gpukit.neighbors.search.exact import kernels as exact
-from gpukit.neighbors.search.exact import twins as exact_twins
-from gpukit.neighbors.search.exact.plan import whole_numbers
+from gpukit.neighbors.search import exact_twins
+from gpukit.neighbors.search.cpu import select_pairs
+from gpukit.neighbors.search.exact_kernels import count_pairs, make_list_pairs
+from gpukit.neighbors.search.exact_plan import whole_numbers
 
 FAR, MANY, BLOCK, U32, U64 = 2**32 - 9, 2**26, 32, np.uint32, np.uint64
 
@@ -38,7 +38,7 @@ def test_pairs_of_the_last_items(table, is_clicks, room, tile):
     by_user = rows.starts + FAR, items, with_tail(FAR, rows.codes)
     numbers = np.empty(0, U32) if is_clicks else whole_numbers(table.values, 20)
     kernel, grid = (
-        exact.make_list_pairs(BLOCK, per_thread, not is_clicks),
+        make_list_pairs(BLOCK, per_thread, not is_clicks),
         (n_rows, -(-n_items // (BLOCK * per_thread))),
     )
     begins, sizes = FAR + room * np.arange(n_rows + 1), np.zeros(n_rows, np.int32)
@@ -46,7 +46,7 @@ def test_pairs_of_the_last_items(table, is_clicks, room, tile):
     blocks = [(row, range(grid[1])[tile], 0) for row in range(n_rows - 4, n_rows)]
     arguments = *by_item, *by_user, numbers, n_items - n_rows, begins, entries, sizes
     run_blocks(kernel, grid, BLOCK, blocks, *arguments)
-    ((_, (expected, keys)),) = exact_cpu.select_pairs(table, numbers, 4, [(0, 4)])
+    ((_, (expected, keys)),) = select_pairs(table, numbers, 4, [(0, 4)])
     assert (expected >= 0).any()
     for begin, size, own, found in zip(begins[-5:], sizes[-4:], expected, keys):
         listed = np.sort(entries[begin : begin + size])
@@ -59,7 +59,7 @@ def test_counts_of_pairs_of_the_last_items(table):
     rows, pairs = table.by_user.starts, np.empty(4, np.int64)
     found = sparse(MANY + 4, np.int64)
     by_item = with_tail(MANY, table.indptr + FAR), with_tail(FAR, table.users)
-    run_blocks(exact.count_pairs, MANY + 4, BLOCK, [(MANY + j, 0, 0) for j in range(4)], *by_item, rows + FAR, found)
+    run_blocks(count_pairs, MANY + 4, BLOCK, [(MANY + j, 0, 0) for j in range(4)], *by_item, rows + FAR, found)
     exact_twins.count_pairs(table.indptr, table.users, rows, pairs)
     np.testing.assert_array_equal(found[-4:], pairs)
 

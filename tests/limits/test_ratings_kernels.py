@@ -8,9 +8,9 @@ from limits.sparse import run_last, sparse, with_tail
 pytestmark = [pytest.mark.kernel, pytest.mark.simulator]
 
 from cudasim import run_blocks
-from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, EXTRA
 from gpukit.factorization.prepare import kernels as prepare
+from gpukit.factorization.prepare.formulas import first_factor
 from gpukit.factorization.solvers.sgd.formulas import RUN
 from gpukit.factorization.solvers.sgd.kernels import make_grow_rows
 from gpukit.primitives.group import kernels as group

@@ -19,7 +19,7 @@ from gpukit.ranking.kernels import gram, level_tree, matrix, pair_sums, rows
 from gpukit.selection import kernels as selection
 from gpukit.sorting import kernels as sorting
 from gpukit.sorting import plan as sorting_plan
-from gpukit.svt.kernels import products
+from gpukit.svt.kernels import bulge_chasing
 
 U32 = np.uint32
 BLOCK = 32
@@ -228,5 +228,5 @@ def test_numbers_of_tensors_and_slices():
     Y, Z, out = (with_tail(slices - 1, np.full((1, 17, 17), number, np.float32)) for number in (2, 3, 0))
     factors = [np.float32(number) for number in (1, 10, 100)]
     places = [(x, (slices - 1) % lines, 0) for x in (0, 9)]
-    run_blocks(products.combine, (10, lines), BLOCK, places, Y, Z, *factors, out)
+    run_blocks(bulge_chasing.combine, (10, lines), BLOCK, places, Y, Z, *factors, out)
     assert out[-1, 0, :2].tolist() == [321, 320] and out[-1, 16, 16] == 321

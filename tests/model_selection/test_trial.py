@@ -3,8 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.model_selection.budget import Budget
-from gpukit.model_selection.trial import Trial, best_of, has_passed_best, list_finalists, simplest_of
+from gpukit.model_selection.trial import Budget, Trial, best_of, has_passed_best, list_finalists, simplest_of
 from model_selection.naive import paired, ratio
 
 

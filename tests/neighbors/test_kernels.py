@@ -11,7 +11,7 @@ from gpukit.neighbors import cpu, gpu
 from gpukit.neighbors.hashes import HASHES
 from gpukit.neighbors.plan import Settings
 from gpukit.neighbors.search import SEARCHES
-from gpukit.neighbors.search.exact import gpu as exact
+from gpukit.neighbors.search import gpu as exact
 
 
 @pytest.fixture(autouse=True)

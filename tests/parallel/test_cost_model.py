@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from gpukit.cli import amounts, options, teams
+from gpukit.cli import options, teams
 from gpukit.errors import ParameterError
 from gpukit.factorization import LSHMF, MatrixFactorization
 from gpukit.parallel import cost_model
@@ -58,14 +58,14 @@ def test_entries_of_files(tmp_path):
     """Estimated from bytes and suffix; for an archive from the unpacked size, for a damaged one from its own size."""
     for name, content in (("a.csv", 2000), ("b.gkr", 1200), ("c.csv.gz", 500), ("d.npz", 1200)):
         (tmp_path / name).write_bytes(b"x" * content)
-        assert amounts.entries([tmp_path / name], amounts.A_RATING) == 100
-    assert amounts.entries([tmp_path], amounts.A_RATING) == 400  # a folder
-    assert amounts.entries([tmp_path / "nothing.csv"], amounts.A_RATING) == 0  # reported on reading
-    assert amounts.entries(["-"], amounts.A_RATING) is amounts.entries(["/dev/stdin"], amounts.A_RATING) is None
+        assert teams.entries([tmp_path / name], teams.A_RATING) == 100
+    assert teams.entries([tmp_path], teams.A_RATING) == 400  # a folder
+    assert teams.entries([tmp_path / "nothing.csv"], teams.A_RATING) == 0  # reported on reading
+    assert teams.entries(["-"], teams.A_RATING) is teams.entries(["/dev/stdin"], teams.A_RATING) is None
     np.savez_compressed(tmp_path / "e.npz", tensor=np.zeros(10_000), adjacency=np.zeros(3))
-    assert amounts.entries([tmp_path / "e.npz"], amounts.A_NUMBER) == pytest.approx(10_000, rel=0.02)
+    assert teams.entries([tmp_path / "e.npz"], teams.A_NUMBER) == pytest.approx(10_000, rel=0.02)
     zipfile.ZipFile(tmp_path / "f.npz", "w").close()
-    assert amounts.entries([tmp_path / "f.npz"], amounts.A_NUMBER) == 22 / 8
+    assert teams.entries([tmp_path / "f.npz"], teams.A_NUMBER) == 22 / 8
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def test_entries_of_files(tmp_path):
 def test_no_workload_without_support_of_ranks_or_measurement(estimator, tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x" * 2000)
-    assert amounts.of_ratings(path, estimator) is None
-    assert amounts.of_ratings(path, LSHMF(n_epochs=9)).passes == 9
-    assert amounts.of_ratings("-", LSHMF()) is None
+    assert teams.of_ratings(path, estimator) is None
+    assert teams.of_ratings(path, LSHMF(n_epochs=9)).passes == 9
+    assert teams.of_ratings("-", LSHMF()) is None
 
 
 def test_methods_that_are_not_distributed(tmp_path):
     path = tmp_path / "a.csv"
     path.write_bytes(b"x" * 700)
-    assert amounts.of_tensor(path, "kriging", 20) is None
-    assert amounts.of_tensor(path, "auto", 20) == cost_model.imputation_workload(100, 20)
-    assert amounts.of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.ranksvm_workload(140, 60)
+    assert teams.of_tensor(path, "kriging", 20) is None
+    assert teams.of_tensor(path, "auto", 20) == cost_model.imputation_workload(100, 20)
+    assert teams.of_documents([path, path], [1.0, 2.0, 4.0]) == cost_model.ranksvm_workload(140, 60)
 
 
 @pytest.mark.parametrize(

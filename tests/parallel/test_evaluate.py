@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.answers.sharing import SPAN, lists_by
+from gpukit.factorization.answers.judging import SPAN, lists_by
 from gpukit.parallel import ALONE
 from gpukit.ratings import synth_ratings
 from parallel.test_commands import GPUKIT, command, mpiexec, wait_for_ranks

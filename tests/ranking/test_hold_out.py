@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 import scipy.sparse
 
-from gpukit.ranking import hold_out, inputs
+from gpukit.ranking import inputs, selection
 from ranking.data import exchange_documents, make_graded
 
 
 def draw(X, y, qid, weights=None):
     """Return the hold_out.Sample of arrays."""
-    return hold_out.draw_sample(inputs.read(X, y, qid, None), weights, None)
+    return selection.draw_sample(inputs.read(X, y, qid, None), weights, None)
 
 
 def content(sample):
@@ -22,7 +22,7 @@ def content(sample):
 @pytest.mark.parametrize(("queries", "expected"), [(80, 60), (4, 4)])
 def test_a_large_set_is_sampled(queries, expected, monkeypatch):
     X, y, qid = make_graded(queries=queries, size=240 // queries * 4)
-    monkeypatch.setattr(hold_out, "MOST", X.size * 3 // 4)
+    monkeypatch.setattr(selection, "MOST", X.size * 3 // 4)
     sample = draw(X, y, qid)
     assert len(np.unique(sample.query)) == expected and len(sample.y) == len(X) * 3 // 4
     assert set(map(tuple, sample.X)) <= set(map(tuple, X))
@@ -32,7 +32,7 @@ def test_a_large_set_is_sampled(queries, expected, monkeypatch):
 def test_documents_are_sampled_if_whole_queries_are_too_few(n_queries, monkeypatch):
     """Of 60 queries of 12 documents, at least 50 whole ones are enough."""
     X, y, qid = make_graded()
-    monkeypatch.setattr(hold_out, "MOST", n_queries * 12 * X.shape[1])
+    monkeypatch.setattr(selection, "MOST", n_queries * 12 * X.shape[1])
     sample = draw(X, y, qid)
     lengths = np.bincount(sample.query)
     assert len(sample.y) == 12 * n_queries and (len(lengths) == 60) == (n_queries < 50)
@@ -41,9 +41,9 @@ def test_documents_are_sampled_if_whole_queries_are_too_few(n_queries, monkeypat
 
 def test_one_query_is_sampled_too(monkeypatch):
     X, y, qid = make_graded(queries=1, size=400)
-    monkeypatch.setattr(hold_out, "MOST", 100 * X.shape[1])
+    monkeypatch.setattr(selection, "MOST", 100 * X.shape[1])
     assert len(draw(X, y, qid).y) == 100
-    monkeypatch.setattr(hold_out, "MOST", 1)
+    monkeypatch.setattr(selection, "MOST", 1)
     assert draw(X, y, qid) is None
 
 
@@ -56,7 +56,7 @@ def test_the_sample_does_not_depend_on_the_order(queries, limit, monkeypatch):
     X[30], y[30] = X[31], y[31]
     X[40:43], y[40:43] = X[40], [0, 1, 2]
     weights = np.where(np.arange(queries) == 1, 2.0, 1.0)
-    monkeypatch.setattr(hold_out, "MOST", int(limit * X.size))
+    monkeypatch.setattr(selection, "MOST", int(limit * X.size))
     plain = draw(X, y, qid, weights[qid])
     assert (len(plain.y) < len(y)) == (limit < 1)
     assert sorted(np.unique(plain.query)) == list(range(plain.query[-1] + 1)) and (np.diff(plain.query) >= 0).all()
@@ -87,8 +87,8 @@ def test_queries_without_pairs_or_weight_are_left_out():
 @pytest.mark.parametrize(("queries", "unit"), [(9, "documents"), (10, "queries"), (23, "queries")])
 def test_each_part_is_held_out_once(queries, unit):
     sample = draw(*make_graded(queries=queries))
-    folds = hold_out.split_folds(sample)
-    assert sample.unit == unit and len(folds) == hold_out.FOLDS
+    folds = selection.split_folds(sample)
+    assert sample.unit == unit and len(folds) == selection.FOLDS
     assert sorted(row for _, held_out in folds for row in held_out.X.tolist()) == sorted(sample.X.tolist())
     for train, held_out in folds:
         assert len(train.y) + len(held_out.y) == len(sample.y)
@@ -101,6 +101,6 @@ def test_each_part_is_held_out_once(queries, unit):
 def test_folds_have_pairs_on_both_sides():
     X = np.random.default_rng(0).random((12, 2))
     sample = draw(X, [0, 1] * 6, np.repeat(np.arange(6), 2))
-    for train, held_out in hold_out.split_folds(sample):
+    for train, held_out in selection.split_folds(sample):
         for part in (train, held_out):
             assert any(len(set(part.y[part.query == query])) == 2 for query in part.query)

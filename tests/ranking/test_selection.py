@@ -8,11 +8,10 @@ import scipy.sparse
 
 from gpukit.errors import DataError
 from gpukit.evaluation.ranking import evaluate
-from gpukit.model_selection.budget import Budget
-from gpukit.model_selection.trial import Trial
+from gpukit.model_selection.trial import Budget, Trial
 from gpukit.parallel import ALONE
 from gpukit.persist import load_model
-from gpukit.ranking import RankSVM, hold_out, inputs, selection
+from gpukit.ranking import RankSVM, inputs, selection
 from ranking.data import exchange_documents, make_graded
 
 
@@ -74,9 +73,9 @@ def test_trials_are_judged_on_what_they_have_not_seen(few):
     """Each trial's accuracy equals that of the estimator on folds made by hand."""
     X, y, qid = make_graded(queries=6 if few else 23, size=9, features=4, seed=5)
     weights = np.random.default_rng(0).integers(1, 4, qid[-1] + 1).astype(float)
-    sample = hold_out.draw_sample(inputs.read(X, y, qid, None), weights, None)
-    folds = hold_out.split_folds(sample)
-    assert len(folds) == hold_out.FOLDS
+    sample = selection.draw_sample(inputs.read(X, y, qid, None), weights, None)
+    folds = selection.split_folds(sample)
+    assert len(folds) == selection.FOLDS
     judged = np.concatenate([held.X for _, held in folds])
     assert sorted(map(tuple, judged)) == sorted(map(tuple, sample.X))
     trials = choose(RankSVM(), X, y, qid, weights).chosen.trials
@@ -143,7 +142,7 @@ def test_the_choice_does_not_depend_on_the_order(queries, limit, work, monkeypat
     X, y, qid = make_graded(queries=queries, scales=10.0 ** np.linspace(-2, 2, 10), seed=6)
     X[12:24], y[12:24] = X[:12], y[:12]
     weights = np.random.default_rng(0).integers(1, 4, queries)[qid].astype(float)
-    monkeypatch.setattr(hold_out, "MOST", int(limit * X.size))
+    monkeypatch.setattr(selection, "MOST", int(limit * X.size))
     monkeypatch.setattr(selection, "WORK", work)
     plain = choose(RankSVM(), X, y, qid, weights).chosen
     for seed in range(4):

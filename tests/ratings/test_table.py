@@ -126,14 +126,15 @@ def test_what_cannot_be_ratings(data, message):
         as_ratings(data)
 
 
-def test_key_table_gives_codes_in_order_of_appearance():
+@pytest.mark.parametrize("dtype, bits", [(np.int64, 62), (np.uint64, 62), (np.int32, 31), (np.uint32, 32)])
+def test_ids_far_apart_are_numbered_in_their_order(dtype, bits):
     rng = np.random.default_rng(0)
-    table, seen = ids.KeyTable(capacity=4), {}
-    for count in (1, 5, 0, 3000, 3000):
-        keys = rng.integers(-(2**62), 2**62, 700)[rng.integers(0, 700, count)]
-        codes = table.codes(keys)
-        assert codes.tolist() == [seen.setdefault(key, len(seen)) for key in keys.tolist()]
-    assert table.keys.tolist() == list(seen)
+    given = rng.integers(-(2**bits) if np.dtype(dtype).kind == "i" else 0, 2**bits, 700).astype(dtype)[
+        rng.integers(0, 700, 3000)
+    ]
+    rows, known = ids.factorize(given)
+    assert known.tolist() == sorted(set(given.tolist())) and known.dtype == np.int64 and rows.dtype == np.int32
+    assert [known[row] for row in rows.tolist()] == given.tolist()
 
 
 def test_rows_of_ids():

@@ -21,7 +21,7 @@ SQUARES = "factorization/solvers/squares/test_kernels.py::test_"
 SAMPLED = "factorization/solvers/sampled/test_kernels.py::test_"
 ORDERS = "ratings/orders/test_kernels.py::test_"
 RESIDENT = "ratings/orders/test_resident.py::test_ids_and_their_twins[700-3-64-int64]"
-EXACT = "neighbors/search/exact/test_kernels.py::test_"
+EXACT = "neighbors/search/test_exact_kernels.py::test_"
 GROUP = "primitives/test_group_kernels.py::test_"
 SIMLSH = "neighbors/hashes/test_simlsh_kernels.py::test_"
 BUCKETS = "neighbors/search/test_buckets_kernels.py::test_"
@@ -97,7 +97,7 @@ CASES = {
     "factorization.prepare.kernels.pack_pairs": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.items_of": f"{PREPARE}pairs_in_keys[(3, 32)-31]",
     "factorization.prepare.kernels.error_sums": f"{PREPARE}error_sums[(5, 96)-33]",
-    "factorization.solvers.ease.kernels.add_weights": f"{EASE}add_weights[33-grid1-64]",
+    "factorization.kernels.scores.add_weights": f"{EASE}add_weights[33-grid1-64]",
     "factorization.solvers.ials.blocks_kernels.errors_of_pieces": f"{IALS}what_clicks_lack[True]",
     "factorization.solvers.ials.blocks_kernels.take_columns": f"{IALS}a_block[32-36]",
     "factorization.solvers.ials.blocks_kernels.add_columns": f"{IALS}a_block[32-36]",
@@ -191,8 +191,8 @@ CASES = {
     "neighbors.search.kernels.fill": MISSED,
     "neighbors.search.kernels.table_hashes": MISSED,
     "neighbors.search.kernels.bucket_matches": MISSED,
-    "neighbors.search.exact.kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32-1]",
-    "neighbors.search.exact.kernels.list_pairs": (
+    "neighbors.search.exact_kernels.count_pairs": f"{EXACT}pairs_of_clicks[few meet-32-1]",
+    "neighbors.search.exact_kernels.list_pairs": (
         f"{EXACT}pairs_of_ratings[half stars, sparse-64-2]",
         f"{EXACT}pairs_of_clicks[few meet-32-1]",
     ),
@@ -254,7 +254,7 @@ CASES = {
     "svt.kernels.bulge_chasing.rotate": SLICES,
     "svt.kernels.bulge_chasing.arrange": SLICES,
     "svt.kernels.bulge_chasing.multiply": SLICES,
-    "svt.kernels.products.combine": "svt/test_products.py::test_combine_is_its_twin[forward-shape1-grid1-float32]",
+    "svt.kernels.bulge_chasing.combine": "svt/test_products.py::test_combine_is_its_twin[forward-shape1-grid1-float32]",
     "svt.kernels.subspace.whiten": "svt/test_subspace.py::test_whiten_kernel_is_its_twin[9-float32]",
 }
 

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.selection import twins
-from gpukit.selection.formulas import descending_key, score_of_key
 from selection import inputs, naive
 
 

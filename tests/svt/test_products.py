@@ -5,9 +5,9 @@ import pytest
 from support import SIMULATED
 
 from gpukit.svt import products
-from gpukit.svt.kernels import products as products_kernels
+from gpukit.svt.kernels import bulge_chasing as products_kernels
 from gpukit.svt.products import ProductThresholding
-from gpukit.svt.twins import products as products_twins
+from gpukit.svt.twins.bulge_chasing import combine
 from svt import inputs, naive
 
 BOUND = {np.float32: 1e-5, np.float64: 1e-12}
@@ -147,7 +147,7 @@ def test_combine_is_its_twin(shape, grid, dtype, order, monkeypatch):
     factors, out = [dtype(factor) for factor in (1.5, -0.25, 0.125)], cuda.to_device(np.full(shape, np.nan, dtype))
     products_kernels.combine[grid, 32](cuda.to_device(Y), cuda.to_device(Z), *factors, out)
     twin = np.full(shape, np.nan, dtype)
-    products_twins.combine(Y, Z, *factors, twin)
+    combine(Y, Z, *factors, twin)
     expected = 1.5 * np.eye(shape[1]) - 0.25 * Y.astype(np.float64) + 0.125 * Z
     np.testing.assert_allclose(twin, expected, rtol=1e-6, atol=1e-6)
     np.testing.assert_allclose(out.copy_to_host(), twin, rtol=1e-6, atol=1e-6)

@@ -7,9 +7,9 @@ import pytest
 
 from gpukit.errors import DeviceError, ParameterError
 from gpukit.runtime.thread_count import limited
-from gpukit.svt import tools
 from gpukit.svt.kernels import subspace as subspace_kernels
 from gpukit.svt.plan import bytes_of_whiten
+from gpukit.svt.products import CpuTools
 from gpukit.svt.subspace import SubspaceThresholding, choose_k
 from gpukit.svt.twins import subspace as subspace_twins
 from svt import inputs
@@ -186,7 +186,7 @@ def test_projection_to_a_cap(real):
 
 @pytest.mark.parametrize("cap, overflowed", [(None, 2), (9, 2), (8, 0), (3, 0)])
 def test_slices_that_overflow_are_exact(cap, overflowed, monkeypatch):
-    monkeypatch.setattr(tools.CpuTools, "SCRATCH", 40_000)  # several batches
+    monkeypatch.setattr(CpuTools, "SCRATCH", 40_000)  # several batches
     X = stack(30, 40)
     rng = np.random.default_rng(3)
     X[[1, 4]] += rng.normal(size=(2, 30, 12)) @ rng.normal(size=(2, 12, 40))
@@ -282,7 +282,7 @@ def test_batches_and_arrays_as_they_are_then(monkeypatch):
     """Batches do not change results, and run() reads the current lam and cap."""
     X = stack(30, 30)
     whole, expected = work_on(X, 1.0, cap=20)
-    monkeypatch.setattr(tools.CpuTools, "SCRATCH", 1)
+    monkeypatch.setattr(CpuTools, "SCRATCH", 1)
     work, live = work_on(X, 1.0, cap=20)
     assert len(whole.parts) == 1 and len(work.parts) == 6
     for one in (whole, work):

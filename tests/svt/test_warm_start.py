@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from gpukit.svt.plan import bytes_of_whiten, widest_subspace
-from gpukit.svt.warm_start import SMALL, WarmThresholding, choose_columns, pays
+from gpukit.svt.subspace import SMALL, WarmThresholding, choose_columns, pays
 from svt import naive
 
 RNG = np.random.default_rng(8)

@@ -62,7 +62,7 @@ def test_choices(name, parameter, values):
 
 
 def test_tables_have_the_same_names():
-    """Names that are both in a Literal and in a table of what they stand for."""
+    """Names that are both in a Literal and in a table of their meanings."""
     assert objective.ALL_SOLVERS == ("auto", *SOLVERS, *LOSSES_OF)
     assert objective.LOSSES == ("auto", *dict.fromkeys(sum(LOSSES_OF.values(), ())))
     assert get_args(Scale) == ("auto", *scaling.KINDS)

@@ -6,7 +6,7 @@ import click
 
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.judging import lists, ratings
-from gpukit.cli.stages import Stages
+from gpukit.cli.report import Stages
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY

@@ -10,6 +10,7 @@ from gpukit.cli import report
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lists import Filters
 from gpukit.factorization.lists.files import read_categories, read_items
+from gpukit.io.ids import rows_of
 
 SHOWN = 5  # categories in a message
 OPTIONS = (
@@ -95,8 +96,6 @@ def named(asked, option, item_ids, quiet):
 
 def known(texts, item_ids, source, quiet):
     """Return the texts that are ids of item_ids; report the number of others."""
-    from gpukit.io.ids import rows_of
-
     texts = np.unique(texts)
     rows = rows_of(texts, item_ids, "item")
     lost = int((rows < 0).sum())

@@ -2,6 +2,8 @@
 
 import numpy as np
 
+from gpukit.io.ids import rows_of
+
 SPAN = 1 << 13  # users
 
 
@@ -26,8 +28,6 @@ def tiles_of(fitted, team, **asked):
 
 def hand_over(items, scores, fitted, team):
     """Send lists to the first rank as item numbers, shorter than ids; -1: none."""
-    from gpukit.io.ids import rows_of
-
     there = ~np.isnan(scores)
     rows = np.full(items.shape, -1, np.int32)
     rows[there] = rows_of(items[there], fitted.item_ids_)

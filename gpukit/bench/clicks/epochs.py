@@ -20,7 +20,6 @@ from gpukit.factorization.solvers.squares.plan import is_direct
 from gpukit.ratings import read_ratings, synth
 
 REAL, LARGE = "ncf ml-1m", "ml-20m"
-USERS, ITEMS, CLICKS = 138_493, 26_744, 20_000_263  # of MovieLens 20M
 IALS = {"n_epochs": 12, "regularization": 0.007, "unobserved_weight": 0.3}  # of Rendle et al. 2022
 NEGATIVES = {"n_epochs": 15, "regularization": 0.0075, "unobserved_weight": 0.0}  # skips the search for them
 FACTORS = 64, 128, 256, 512, 1024
@@ -29,9 +28,10 @@ SAMPLES = {True: 5, False: 3}  # epochs, on a GPU or not
 
 def make_clicks(name, conditions):
     """Return (Ratings with values of 1, 'real' or 'generated')."""
+    users, items, clicks = 138_493, 26_744, 20_000_263  # of MovieLens 20M
     if name == LARGE:
         scale, shape = conditions.scale, synth.SHAPES["ml-10m"]
-        sides = round(USERS * scale**0.5), round(ITEMS * scale**0.5), round(CLICKS * scale)
+        sides = round(users * scale**0.5), round(items * scale**0.5), round(clicks * scale)
         return ratings.as_clicks(synth.generate(synth.resized(shape, *sides), 0)[0]), "generated"
     table = read_ratings(require_data(conditions.data, "ncf/ml-1m.train.rating"))
     return ratings.as_clicks(table.take(table.users < conditions.scale * table.shape[0])), "real"

@@ -12,9 +12,6 @@ import numpy as np
 from gpukit.bench.clicks.training import LearningCurve, best_epoch, record_epochs
 
 FACTORS, LAYERS, NEGATIVES, BATCH, RATE, EPOCHS, START = 32, 3, 4, 256, 0.001, 20, 0.01
-PAIRS = 1 << 17  # scored at once
-PATIENCE = 3  # epochs without a higher HR that end a training
-WARM_UP = 3  # steps before the recorded one
 
 
 def make_network(name, shape):
@@ -97,6 +94,7 @@ class Sampler:
 
 def train_network(name, ncf, device, seconds, seed=0):
     """Return the LearningCurve of a network; final is that of the best epoch on the test, as by its authors."""
+    patience = 3  # epochs without a higher HR that end a training
     import torch
 
     torch.manual_seed(seed)
@@ -123,7 +121,7 @@ def train_network(name, ncf, device, seconds, seed=0):
     def evaluate():
         return ncf.evaluate(predict(model, ncf, torch_device))
 
-    quality, times = record_epochs(epochs(), evaluate, seconds, clock, PATIENCE)
+    quality, times = record_epochs(epochs(), evaluate, seconds, clock, patience)
     return LearningCurve(quality, times, {}, (*quality[best_epoch(quality)], None, None))
 
 
@@ -133,6 +131,7 @@ def make_step(model, optimizer, example):
     On a GPU a step is recorded once as a CUDA graph and replayed, since its kernels take less time than their launches.
     The smaller batch at the end of an epoch is launched.
     """
+    warm_up = 3  # steps before the recorded one
     import torch
 
     if not example[0].is_cuda:
@@ -141,7 +140,7 @@ def make_step(model, optimizer, example):
     recorded, stream, graph = [part.clone() for part in example], torch.cuda.Stream(), torch.cuda.CUDAGraph()
     stream.wait_stream(torch.cuda.current_stream())
     with torch.cuda.stream(stream):
-        for _ in range(WARM_UP):
+        for _ in range(warm_up):
             learn(model, optimizer, recorded)
     torch.cuda.current_stream().wait_stream(stream)
     with torch.cuda.graph(graph):
@@ -169,9 +168,10 @@ def learn(model, optimizer, batch):
 
 def predict(model, ncf, device):
     """Return the scores (T, 1 + C) float32 of the candidates."""
+    pairs = 1 << 17  # scored at once
     import torch
 
     users, items = (torch.from_numpy(rows).long().to(device) for rows in ncf.pairs)
     with torch.no_grad():
-        parts = [model(*pair) for pair in zip(users.split(PAIRS), items.split(PAIRS))]
+        parts = [model(*pair) for pair in zip(users.split(pairs), items.split(pairs))]
     return torch.cat(parts).cpu().numpy().astype(np.float32).reshape(ncf.candidates.items.shape)

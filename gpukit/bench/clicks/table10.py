@@ -14,14 +14,14 @@ from gpukit.bench.record import Row
 
 TARGET, SECONDS = 0.65, 120.0
 PRINTED = {"GMF": 219.6, "MLP": 940.4, "NeuMF": 308.5, "CULSH-MF": 0.0343}  # seconds on a P100
-SEEDS = 5  # of our models
 
 
 def clicks(conditions):
     """Measure the time to HR 0.65 and the final quality of our models and of implicit's."""
+    seeds = 5  # of our models
     ncf = ncf_data.read(conditions.data, conditions.scale)
     for name in training.MODELS:
-        models = (training.make_models(conditions.device, seed)[name] for seed in range(SEEDS))
+        models = (training.make_models(conditions.device, seed)[name] for seed in range(seeds))
         yield from rows(name, [training.train_model(model, ncf, SECONDS) for model in models], ncf.name)
     if not conditions.device.is_cuda and importlib.util.find_spec("implicit"):
         suffix = f"{training.IMPLICIT_FACTORS} factors"

@@ -13,7 +13,6 @@ from gpukit.imputation.distributed.completion import END, DistributedCompletion,
 from gpukit.imputation.distributed.worker import Worker
 from gpukit.imputation.spectral.path import fit_path
 
-WARM_UP_STEPS = 6  # subspaces are cold and load balancing moves parts
 CLOSE = 1e-4  # relative: both in float32
 
 
@@ -48,6 +47,7 @@ def compare(case, team):
 
 def step_milliseconds(session, options):
     """Return ([milliseconds] of the steps after warm-up, {part: mean milliseconds of a step on this rank})."""
+    warm_up_steps = 6  # subspaces are cold and load balancing moves parts
     first, times, seconds = session.largest(), [time.perf_counter()], [dict(session.seconds)]
 
     def progress(*_):
@@ -55,6 +55,6 @@ def step_milliseconds(session, options):
         seconds.append(dict(session.seconds))
 
     fit_path(session, first, options, progress=progress)
-    samples = 1e3 * np.diff(times[WARM_UP_STEPS:])
-    parts = {name: 1e3 * (seconds[-1][name] - seconds[WARM_UP_STEPS][name]) / len(samples) for name in seconds[-1]}
+    samples = 1e3 * np.diff(times[warm_up_steps:])
+    parts = {name: 1e3 * (seconds[-1][name] - seconds[warm_up_steps][name]) / len(samples) for name in seconds[-1]}
     return samples.tolist(), parts

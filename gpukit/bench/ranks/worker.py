@@ -28,8 +28,6 @@ from gpukit.ratings import Ratings
 from gpukit.ratings.table import DISTINCT, marked
 
 EPOCHS = 5  # of a sample
-TRAININGS = 5  # the median counts: the order of updates on a GPU differs
-FAR = 0.01  # stars of RMSE between one rank and all that mean a failed training
 
 
 def main():
@@ -53,12 +51,13 @@ def factorization(team, folder, name, model, factors, device):
 
     All ranks first train by themselves at the same time. Ranks other than 0 return no entries.
     """
+    far = 0.01  # stars of RMSE between one rank and all that mean a failed training
     train, test = load(folder, "train"), load(folder, "test")
     estimator = dict(make_estimators(int(factors)))[model].set_params(device=device)
     single, shared = (train_team(estimator, train, test, ranks) for ranks in (ALONE, team))
     if team.rank:
         return []
-    if not abs(shared.last - single.last) <= convert_stars(name, FAR):
+    if not abs(shared.last - single.last) <= convert_stars(name, far):
         raise DataError(f"the benchmark's ranks end at RMSE {shared.last:.4f}, one at {single.last:.4f}.")
     target = single.lowest + convert_stars(name, CLOSE)
     return make_entries(model_label(model, int(factors)), single, shared, target)
@@ -109,12 +108,13 @@ def make_entries(label, single, shared, target):
 
 def train_team(estimator, train, test, team):
     """Return the Trainings of a Team on a warm device."""
+    trainings = 5  # the median counts: the order of updates on a GPU differs
     run = estimator.prepare(train, team=team)
     judge = runs.Judge(run.session, test, run.scale, 0)
     restore = save_parameters(getattr(run.session, "local", run.session).parameters)
     run.training.epoch(0)  # compiles, connects
     curves = []
-    for _ in range(TRAININGS):
+    for _ in range(trainings):
         team.barrier()
         restore()
         if team.size > 1:

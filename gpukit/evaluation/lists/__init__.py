@@ -3,8 +3,8 @@
 | file            | contents                                                                                   |
 |-----------------|--------------------------------------------------------------------------------------------|
 | clicks.py       | `Clicks`: items that each user clicked; selection of test clicks                           |
-| measures.py     | HR, recall, precision, NDCG, MAP and MRR at k of every user; coverage, Gini of the lists   |
-| judge.py        | a predictor's lists over the full ranking, users in tiles                                  |
+| judge.py        | a predictor's lists over the full ranking, users in tiles: HR, recall, precision, NDCG,    |
+|                 | MAP and MRR at k of every user; coverage, Gini of the lists                                |
 | sampled.py      | one click against 99 sampled negatives, as in NCF; ties count by their mean                |
 | negatives.py    | files of sampled negatives                                                                 |
 | baselines.py    | popularity, for comparison (item kNN: gpukit/neighbors/item_knn.py)                        |

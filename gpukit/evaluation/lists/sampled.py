@@ -13,8 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.evaluation.lists.clicks import contained
-from gpukit.evaluation.lists.judge import Judged
-from gpukit.evaluation.lists.measures import discounts
+from gpukit.evaluation.lists.judge import Judged, discounts
 
 
 class Candidates(NamedTuple):

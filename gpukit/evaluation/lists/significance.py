@@ -8,7 +8,6 @@ from gpukit.errors import DataError
 
 FLIPS = 10_000
 DRAWS = 200_000_000  # maximum random numbers of a test
-NORMAL_95 = 1.959963984540054
 
 
 class Difference(NamedTuple):
@@ -32,11 +31,12 @@ def compare(ours, theirs, seed=0):
     included [Fisher's randomisation test; Smucker, Allan, Carterette, CIKM 2007]. Raises DataError for other shapes or
     no users.
     """
+    normal_95 = 1.959963984540054
     ours, theirs = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
     if ours.shape != theirs.shape or ours.ndim != 1 or not len(ours):
         raise DataError(f"two values of each user are needed; got shapes {ours.shape} and {theirs.shape}.")
     change, n = ours - theirs, len(ours)
-    mean, spread = float(change.mean()), NORMAL_95 * float(change.std(ddof=min(1, n - 1))) / n**0.5
+    mean, spread = float(change.mean()), normal_95 * float(change.std(ddof=min(1, n - 1))) / n**0.5
     return Difference(mean, mean - spread, mean + spread, randomised(change, seed), n)
 
 

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 SimilarBy = Literal["evidence", "factors"]
 BY = get_args(SimilarBy)
 LISTED = 10  # length of the lists that evaluate a model of clicks
-PIECE = 1 << 22  # ratings per pass of counting
 
 
 class Answering(Recommending):
@@ -300,6 +299,7 @@ def _best(scores, n):
 
 def counts_of(history, n_users, n_items):
     """Return the ratings of each user (n_users,) and item (n_items,), int64, in a History on the host."""
-    pieces = [history.items[start : start + PIECE] for start in range(0, len(history.items), PIECE)]
+    piece = 1 << 22  # ratings per pass of counting
+    pieces = [history.items[start : start + piece] for start in range(0, len(history.items), piece)]
     counts = shared_out(lambda items: np.bincount(items, minlength=n_items), pieces)
     return np.diff(history.indptr)[:n_users], sum(counts, np.zeros(n_items, np.int64))

@@ -25,9 +25,6 @@ from gpukit.ratings.check import check_range
 from gpukit.ratings.clicks import are_pairs
 from gpukit.ratings.pairs import merge_repeats, table_of
 
-SAMPLE = 100_000  # ratings that measure the noise
-LEAST = 1e-6  # of the noise, for users that the model fits exactly
-
 
 class UserRatings(NamedTuple):
     """Ratings of a new user: items (n,) distinct item rows; z (n,) float64, in training units."""
@@ -53,15 +50,17 @@ class Prior(NamedTuple):
 
 def prior_of(model):
     """Return the Prior of a fitted model of ratings."""
+    sample = 100_000  # ratings that measure the noise
+    least = 1e-6  # of the noise, for users that the model fits exactly
     history, state = model._rated, model._state
     counts = np.diff(history.indptr)[: len(state.user_factors)]
     users = state.user_factors[counts > 0].astype(np.float64)
     spectrum, basis = np.linalg.eigh(users.T @ users / max(len(users), 1))
-    asked = np.unique(np.linspace(0, len(history.items) - 1, SAMPLE).astype(np.int64))
+    asked = np.unique(np.linspace(0, len(history.items) - 1, sample).astype(np.int64))
     rows = np.searchsorted(history.indptr, asked, side="right") - 1
     found = model._z_of((model.user_ids_[rows], model.item_ids_[history.items[asked]]))
     errors = history.levels[history.codes[asked]].astype(np.float64) - found
-    return Prior(basis * np.sqrt(np.maximum(spectrum, 0)), max(float(np.mean(errors**2)), LEAST))
+    return Prior(basis * np.sqrt(np.maximum(spectrum, 0)), max(float(np.mean(errors**2)), least))
 
 
 def features_of(factors, prior):

@@ -1,6 +1,8 @@
 """Evaluation of lists, compared with popularity, item kNN, EASE and other models.
 
 All are judged on the same users and clicks.
+
+All ranks judge all lists.
 """
 
 from __future__ import annotations
@@ -15,12 +17,37 @@ from gpukit.evaluation.lists.clicks import LeftOut, clicks_of, judged_by
 from gpukit.evaluation.lists.judge import check_cuts, judge
 from gpukit.evaluation.lists.significance import Difference, compare
 from gpukit.factorization.answers.recommenders import Lister, Newcomers
-from gpukit.factorization.answers.sharing import lists_by
 from gpukit.factorization.lookup import rows_or_unknown
 from gpukit.io.ids import factorize
 from gpukit.parallel import ALONE
 
-SCORES_AT_ONCE = 1 << 22  # maximum of scores per pass of the sampled protocol
+SPAN = 1 << 13  # users at a time
+
+
+def lists_by(team, lists, users, n):
+    """Yield the tiles of lists(users, n), on every rank of a Team.
+
+    The tiles are those of evaluation.lists.judge, in the order of users, and bit-identical to those of one rank.
+    """
+    if team.size == 1:
+        yield from lists(users, n)
+        return
+    for first in range(0, len(users), SPAN * team.size):
+        own = users[first + SPAN * team.rank :][:SPAN]
+        made = joined(lists(own, n) if len(own) else (), n)
+        for tile in zip(*(team.allgather(part) for part in made)):
+            if len(tile[0]):
+                yield tile
+
+
+def joined(tiles, n):
+    """Return (user rows (b,), item rows (b, n) int32) of concatenated tiles.
+
+    Both are empty without tiles.
+    """
+    none = np.empty(0, np.int64), np.empty((0, n), np.int32)
+    rows, items = zip(none, *tiles)
+    return np.concatenate(rows), np.concatenate(items)
 
 
 class Report(NamedTuple):
@@ -177,8 +204,9 @@ def model_scores(lister, users, rows):
 
     users (T,): ids; rows: of items, NaN for unknown ones.
     """
+    scores_at_once = 1 << 22  # maximum of scores per pass of the sampled protocol
     out, n_items = np.empty(rows.shape, np.float32), len(lister.item_ids)
-    step = max(1, SCORES_AT_ONCE // rows.shape[1])
+    step = max(1, scores_at_once // rows.shape[1])
     for first in range(0, len(rows), step):
         part = slice(first, first + step)
         pairs = np.repeat(users[part], rows.shape[1]), lister.item_ids[np.minimum(rows[part], n_items - 1).ravel()]

@@ -4,11 +4,11 @@ With few ratings per user or item the default settings overfit within a dozen ep
 out, damped biases and a few settings are tried on the others, and the best is trained again on all ratings. If ratings
 are plenty, nothing is tried or held out.
 
-    rule.py        whether to choose; open options         candidates.py  settings to try, and their order
-    sample.py      check of the default settings on a sample
-    folds.py       held-out parts                          damping.py     damped biases, the start of all candidates
-    evaluator.py   settings trained on one preparation     choice.py      the best candidate, and the reason
-    share.py       shrinkage of the best candidate         chosen.py      Choice: settings, trials, reason
+    rule.py       whether to choose; open options; candidates
+    evaluator.py  held-out parts; settings trained on one preparation
+    damping.py    damped biases, the start of all candidates; shrinkage of the best one
+    choice.py     check of the defaults on a sample; the best candidate, and the reason
+    chosen.py     Choice: settings, trials, reason
 
 Deterministic: as training is; the folds always.
 """

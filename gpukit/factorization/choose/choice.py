@@ -1,21 +1,59 @@
-"""Choose the open settings of an estimator on a hold-out."""
+"""Choose the open settings of an estimator on a hold-out, unless the defaults suit a sample of users.
+
+Many ratings of a user help only if there are preferences to learn; with noise the default settings overfit. Users of
+the sample have all their ratings, items only a few. So if factors improve on damped biases in the sample, they improve
+more on all ratings.
+"""
 
 from typing import NamedTuple
 
-from gpukit.factorization.choose import candidates, rule
+import numpy as np
+
+from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.chosen import Choice
-from gpukit.factorization.choose.damping import best_biases
-from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Stopping, rms, train_candidate, work_of_epoch
-from gpukit.factorization.choose.folds import folds
-from gpukit.factorization.choose.sample import usual_suits
-from gpukit.factorization.choose.share import blended, share_of
+from gpukit.factorization.choose.damping import best_biases, blended, share_of
+from gpukit.factorization.choose.evaluator import (
+    ONE_THREAD,
+    Evaluator,
+    Stopping,
+    folds,
+    rms,
+    train_candidate,
+    work_of_epoch,
+)
+from gpukit.factorization.choose.rule import PATIENCE
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.settings import USUAL_FACTORS, USUAL_NEIGHBORS
-from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.splits import draw_sample
+from gpukit.model_selection.trial import Budget
 from gpukit.runtime import thread_count
 
-STOPPING_SHARE = 0.05  # default fraction of the ratings that early stopping holds out
+SIZE = 50_000  # approximate number of ratings in a sample: a twentieth of MovieLens 1M
+
+
+def usual_suits(estimator, ratings, settings, device):
+    """Return True if the default settings.Settings suit Ratings.
+
+    They suit if ratings are plenty and a few epochs on a sample surely improve on damped biases (`share_of`). For very
+    many ratings only the number is checked.
+    """
+    n = len(ratings)
+    if rule.is_doubtful(n, ratings.shape):
+        return False
+    if n >= rule.VERY_MANY or not settings.biases or settings.solver != "sgd":
+        return True
+    way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, False)
+    with thread_count.limited(1):
+        train, held_out = folds(draw_sample(ratings, settings.seed, SIZE, least=2), settings.seed)[0]
+        evaluator = Evaluator(train, held_out, way, device, _no_neighbors)
+        alone = min(settings.n_factors, *train.shape)
+        found = train_candidate([evaluator], settings._replace(n_neighbors=0, n_factors=alone), Stopping(PATIENCE))
+        return share_of(found.errors, evaluator.biased(USUAL), settings.epochs) > 0.0
+
+
+def _no_neighbors(orders, steps):
+    return np.zeros((orders.shape[1], 0), np.int32)
 
 
 class Contest(NamedTuple):
@@ -46,7 +84,7 @@ def choose(estimator, ratings, settings, device, judged, progress):
         return Choice(settings, [], _usual(estimator, ratings, settings, free))
     if n < rule.LEAST:
         return _of_too_few(estimator, settings, n)
-    sample = draw_sample(ratings, settings.seed, candidates.SAMPLE) if doubtful else ratings
+    sample = draw_sample(ratings, settings.seed, rule.SAMPLE) if doubtful else ratings
     with thread_count.limited(1 if estimator.deterministic or len(sample) <= ONE_THREAD else None):
         contest = _contest(estimator, sample, settings, device, stopping, progress)
         chosen = _contested(estimator, settings, contest) if doubtful else _stopped(settings, contest)
@@ -60,18 +98,19 @@ def choose(estimator, ratings, settings, device, judged, progress):
 
 def _contest(estimator, ratings, settings, device, stopping, progress):
     """Return the Contest of an estimator on parts of its Ratings."""
+    stopping_share = 0.05  # default fraction of the ratings that early stopping holds out
     progress("choosing", 0, None, {})
     way = PreparationOptions(estimator.walk, settings.seed, estimator.deterministic, settings.n_neighbors > 0)
-    share = (estimator.validation_fraction or STOPPING_SHARE) if stopping else None
+    share = (estimator.validation_fraction or stopping_share) if stopping else None
 
     def find(orders, steps):
         return estimator.find_neighbors(orders, steps, settings.n_neighbors)
 
     evaluators = [Evaluator(*fold, way, device, find) for fold in folds(ratings, settings.seed, share)]
     free = rule.left_open(estimator)
-    patience = settings.patience if stopping else candidates.PATIENCE if "n_epochs" in free else 0
+    patience = settings.patience if stopping else rule.PATIENCE if "n_epochs" in free else 0
     training = settings._replace(n_factors=USUAL_FACTORS, n_neighbors=USUAL_NEIGHBORS)
-    budget = Budget.of_trainings(candidates.EPOCHS * work_of_epoch(evaluators, training))
+    budget = Budget.of_trainings(rule.EPOCHS * work_of_epoch(evaluators, training))
     return Contest(evaluators, free, patience, progress, budget)
 
 
@@ -108,12 +147,12 @@ def _contested(estimator, settings, contest):
     damping, trend, plain = settings.damping, settings.trend, None
     if settings.biases:
         damping, trend, plain = best_biases(contest.evaluators)
-    most = settings.epochs if contest.patience else min(settings.epochs, candidates.LONGEST)
-    epochs = candidates.EPOCHS if "n_epochs" in contest.free else most
+    most = settings.epochs if contest.patience else min(settings.epochs, rule.LONGEST)
+    epochs = rule.EPOCHS if "n_epochs" in contest.free else most
     first = settings._replace(damping=damping, trend=trend, held=True, epochs=epochs)
-    outcomes = _in_turn(candidates.decays(first, contest.free), contest, [])
+    outcomes = _in_turn(rule.decays(first, contest.free), contest, [])
     leader = min(outcomes, key=_rmse).settings._replace(epochs=epochs)
-    outcomes = _in_turn(candidates.sizes(leader, contest.free, contest.evaluators[0].shape), contest, outcomes)
+    outcomes = _in_turn(rule.sizes(leader, contest.free, contest.evaluators[0].shape), contest, outcomes)
     leader = min(outcomes, key=_rmse)
     if settings.biases and (plain is None or leader.rmse < rms(plain)):
         outcomes = _in_turn([leader.settings._replace(held=False, epochs=epochs)], contest, outcomes)
@@ -150,7 +189,7 @@ def _rmse(outcome):
 
 def _why(rows, errors, share=1.0):
     """Return the reason for a candidate and its share."""
-    part = "" if share == 1.0 else f", {share:.0%} of what it adds to damped biases"
+    part = "" if share == 1.0 else f", {share:.0%} of its addition to damped biases"
     return f"best of {len(rows)} candidates on {len(errors):,} ratings held out{part}, RMSE {rms(errors):.4f}"
 
 

@@ -50,7 +50,6 @@ TOLD = {
     "share": int | float,
     "why": str,
 }
-MOST_EPOCHS = 1 << 53
 
 
 class Choice(NamedTuple):
@@ -130,6 +129,7 @@ def check_facts(stored, feedback, n_factors):
 
     Updates depend on it. feedback: kind of feedback; n_factors: of the model.
     """
+    most_epochs = 1 << 53
     implicit = feedback == "implicit"
     kinds = {**TOLD, **({"feedback": str, **OF_CLICKS} if implicit else {})}
     if beyond := sorted(set(stored) - {*kinds, "trend"}):
@@ -139,7 +139,7 @@ def check_facts(stored, feedback, n_factors):
     try:
         for name, limits in {"n_factors": (0, MOST_FACTORS), "n_neighbors": (0, MOST_NEIGHBORS)}.items():
             check_integer(name, facts[name], *limits)
-        trained = check_integer("n_epochs", facts["n_epochs"], 0, MOST_EPOCHS) > 0
+        trained = check_integer("n_epochs", facts["n_epochs"], 0, most_epochs) > 0
         for name in ("regularization", "learning_rate"):
             if facts[name] is not None or (trained and name == "regularization"):
                 check_real(name, facts[name], 0.0)

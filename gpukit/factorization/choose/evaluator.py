@@ -8,18 +8,21 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.device.engine import engine
-from gpukit.factorization.choose.candidates import WORTH
+from gpukit.factorization.choose.rule import WORTH
 from gpukit.factorization.model.state import Beginning
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.prepare import trend as trends
-from gpukit.factorization.prepare.weights import order_weights
+from gpukit.factorization.prepare.training_data import order_weights
 from gpukit.factorization.run import unscale
 from gpukit.factorization.solvers import Task, training_of
 from gpukit.ratings.orders.order import order_ratings
+from gpukit.streams import Numpy
 from gpukit.timing import work_clock
 
-SLOWEST = 0.95  # upper limit of the ratio of successive falls in the extrapolation
 ONE_THREAD = 200_000  # ratings up to which synchronization costs more than threads save
+SHARE, LARGEST_SHARE = 0.1, 0.2  # fraction of the ratings in one part; its maximum, for few ratings
+ENOUGH, MOST = 6_000, 50_000  # target of judging ratings over all parts; maximum of one part
+MOST_PARTS = 5
 
 
 class Outcome(NamedTuple):
@@ -133,12 +136,13 @@ def reach(errors):
 
     The falls are assumed to shrink at their last ratio, which tends to be optimistic. -inf for fewer than three epochs.
     """
+    slowest = 0.95  # upper limit of the ratio of successive falls in the extrapolation
     if len(errors) < 3:
         return -np.inf
     before, last = errors[-3] - errors[-2], errors[-2] - errors[-1]
     if min(before, last) <= 0:
         return errors[-1]
-    ratio = min(last / before, SLOWEST)
+    ratio = min(last / before, slowest)
     return errors[-1] - last * ratio / (1.0 - ratio)
 
 
@@ -197,3 +201,24 @@ def train_candidate(evaluators, settings, stopping, progress=lambda epoch, rmse:
         if stopping.applies([row["rmse"] for row in history], best[0]):
             break
     return Outcome(settings._replace(epochs=best[0] + 1), history, best[2])
+
+
+def folds(ratings, seed, share=None):
+    """Return a list of (train, held_out), Ratings with the same id maps.
+
+    Held-out parts are random and disjoint. share: fraction of the ratings in a part; None: SHARE, more for few ratings,
+    less for very many.
+    """
+    n = len(ratings)
+    share = share or min(max(SHARE, ENOUGH / (MOST_PARTS * n)), LARGEST_SHARE)
+    size = max(1, min(int(share * n), n // 2, MOST))
+    parts = max(1, min(-(-ENOUGH // size), MOST_PARTS, n // size))
+    order = np.random.default_rng([seed, Numpy.JUDGES[0]]).permutation(n)
+    return [_parted(ratings, order[part * size : (part + 1) * size]) for part in range(parts)]
+
+
+def _parted(ratings, judges):
+    """Return (other ratings, judging ratings), both in their order."""
+    trains = np.ones(len(ratings), np.bool_)
+    trains[judges] = False
+    return ratings.take(trains), ratings.take(~trains)

@@ -1,4 +1,4 @@
-"""Decide by the density of the ratings whether to choose settings.
+"""When settings are chosen, which options are open, and the candidates for them.
 
 The density is the number of ratings per user and item. A large number of ratings alone is not enough.
 """
@@ -9,6 +9,12 @@ FEW = 200_000  # ratings up to which choosing takes a second or two, so that it 
 VERY_MANY = 5_000_000  # ratings from which checking a sample takes a large part of the time of a training on a GPU
 LEAST = 30  # minimum number of ratings for a hold-out
 OPEN = ("n_factors", "n_neighbors", "n_epochs", "regularization")  # parameters whose None means: choose
+DECAYS = (0.06, 0.04, 0.09)
+EPOCHS, PATIENCE = 20, 2
+LONGEST = 50  # maximum epochs of a candidate if the user sets more
+FACTORS = (32, 128)
+SAMPLE = 1_000_000  # ratings on which candidates are tried, at most
+WORTH = 0.001  # relative improvement of RMSE that a candidate must be able to reach, or it is stopped
 
 
 def density(n_ratings, shape):
@@ -43,3 +49,21 @@ def wants_factors(estimator):
     """Return True if the user set an option that damped biases ignore."""
     named = (*OPEN, "learning_rate")
     return any(getattr(estimator, name, None) is not None for name in named) or not getattr(estimator, "biases", True)
+
+
+def decays(settings, free):
+    """Yield settings with each value of regularization in DECAYS.
+
+    If it is not free, yield the settings alone.
+    """
+    for decay in DECAYS if "regularization" in free else (settings.regularization,):
+        yield settings._replace(regularization=decay)
+
+
+def sizes(settings, free, shape):
+    """Yield settings with other numbers of factors and neighbours."""
+    factors = [min(count, *shape) for count in FACTORS] if "n_factors" in free else [settings.n_factors]
+    neighbors = (settings.n_neighbors, 0) if "n_neighbors" in free else (settings.n_neighbors,)
+    for pair in dict.fromkeys((f, k) for f in factors for k in neighbors):
+        if pair != (settings.n_factors, settings.n_neighbors):
+            yield settings._replace(n_factors=pair[0], n_neighbors=pair[1])

@@ -10,18 +10,17 @@ The kernels of Eq. (1) compute it. Nothing is trained.
 
 import numpy as np
 
+from gpukit.neighbors.formulas import in_list
 from gpukit.neighbors.item_knn import click_neighbors
-from gpukit.neighbors.search.formulas import in_list
 from gpukit.scheduler import by_block
-
-MOST_NEIGHBORS = 50
 
 
 def blended(state, prepared, plan):
     """Return the State with the neighbourhood of settings.Settings, if any; prepared: prepared.PreparedClicks."""
+    most_neighbors = 50
     if not plan.blend:
         return state
-    nearest = alike(prepared.orders(plan), min(MOST_NEIGHBORS, plan.n_neighbors), prepared.device)
+    nearest = alike(prepared.orders(plan), min(most_neighbors, plan.n_neighbors), prepared.device)
     return joined(state, *nearest, plan.blend)
 
 

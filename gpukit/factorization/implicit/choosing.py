@@ -19,11 +19,10 @@ from gpukit.factorization.implicit.evaluator import DEPTH, Evaluator, make_trial
 from gpukit.factorization.implicit.item_weights import choose_ridge
 from gpukit.factorization.model.state import without_factors
 from gpukit.factorization.objective import goal_of
-from gpukit.factorization.solvers.ease import weights
+from gpukit.factorization.solvers.ease.training import memory_of, memory_served, work_of
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.budget import Budget
 from gpukit.model_selection.splits import draw_sample
-from gpukit.model_selection.trial import best_of, simplest_of
+from gpukit.model_selection.trial import Budget, best_of, simplest_of
 from gpukit.neighbors.item_knn import ItemKNN
 
 SEARCHED, FACTORS = 64, (128, 256, 512)  # factors during the search of AXES, and after it
@@ -325,9 +324,9 @@ def is_affordable(clicks, settings, device):
     """Return True if item weights of all clicks need at most the work of a training, and half of the free memory."""
     plan = settings._replace(solver="ials", n_factors=limit_factors(FACTORS[0], clicks.shape))
     work = units(plan, len(clicks), clicks.shape) * EPOCHS[1]
-    is_quick = weights.work_of(clicks.shape, len(clicks)) <= work
-    fits, free = 2 * weights.memory_of(clicks.shape[1]) <= available_memory(), free_memory(device)
-    return is_quick and fits and (free is None or 2 * weights.memory_served(clicks.shape[1]) <= free)
+    is_quick = work_of(clicks.shape, len(clicks)) <= work
+    fits, free = 2 * memory_of(clicks.shape[1]) <= available_memory(), free_memory(device)
+    return is_quick and fits and (free is None or 2 * memory_served(clicks.shape[1]) <= free)
 
 
 def with_ridge(plan, ridge, before, n_clicks):

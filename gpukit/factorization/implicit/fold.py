@@ -14,9 +14,6 @@ from gpukit.factorization.solvers.ials.fold import fold_in, gram_of
 from gpukit.factorization.solvers.squares.plan import solve_symmetric
 from gpukit.factorization.twins.influence import row_products
 
-STEPS = 12  # of Newton's method
-MOST_ITEMS = 20_000  # maximum number of items without a click in the loss with sampled negatives
-
 
 def scorer(model):
     """Return a function that scores all items for a fold_in.UserRatings.
@@ -83,11 +80,13 @@ def by_chances(state, plan, bias):
     clicks and of the other items by Newton's method. Other items are weighted by their expected number of draws.
     """
 
+    most_items = 20_000  # maximum number of items without a click in the loss with sampled negatives
+
     def products(given, near):
         if not len(given.items):
             return np.zeros(len(bias))
         others = np.setdiff1d(np.arange(len(bias)), given.items)
-        others = np.random.default_rng(plan.seed).permutation(others)[:MOST_ITEMS]
+        others = np.random.default_rng(plan.seed).permutation(others)[:most_items]
         rows = np.concatenate((given.items, others))
         truth = np.repeat((1.0, 0.0), (len(given.items), len(others)))
         weights = np.where(truth, 1.0, plan.n_negatives * len(given.items) / max(1, len(others)))
@@ -104,8 +103,9 @@ def newton(design, truth, weights, offset, decay):
 
     The cross-entropy is of sigma(design x + offset) with truth; the penalty is decay / 2 |x|^2.
     """
+    steps = 12  # of Newton's method
     found = np.zeros(design.shape[1])
-    for _ in range(STEPS):
+    for _ in range(steps):
         chance = 1.0 / (1.0 + np.exp(-np.clip(design @ found + offset, -30.0, 30.0)))
         slope = design.T @ (weights * (chance - truth)) + decay * found
         curve = (design.T * (weights * chance * (1.0 - chance))) @ design + decay * np.eye(len(found))

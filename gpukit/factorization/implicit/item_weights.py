@@ -7,12 +7,11 @@ import numpy as np
 from gpukit.device import require_host
 from gpukit.factorization.model.state import round_weights
 from gpukit.factorization.solvers import usual
-from gpukit.factorization.solvers.ease import gpu, weights
+from gpukit.factorization.solvers.ease import gpu, training
 from gpukit.factorization.solvers.rates import EASE_GROWTH
-from gpukit.model_selection.budget import TRAININGS
+from gpukit.model_selection.trial import TRAININGS
 
 STEP = 3.0  # factor of a step of the search
-MOST_STEPS = 4
 MOST_TRIALS = 6  # of a search, about
 
 
@@ -30,8 +29,8 @@ def solve(clicks, decay, device):
     if device.is_cuda:
         solved = gpu.solve_weights(matrix, decay, device)
     if solved is None:
-        require_host(weights.memory_of(n_items), f"Solving for the weights between {n_items:,} items")
-        solved = weights.solve_weights(matrix, decay)
+        require_host(training.memory_of(n_items), f"Solving for the weights between {n_items:,} items")
+        solved = training.solve_weights(matrix, decay)
     return solved
 
 
@@ -90,16 +89,17 @@ class RidgeSearch:
     @property
     def work(self):
         """Work of a trial, in multiplications of training."""
-        return sum(weights.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
+        return sum(training.work_of_scores(matrix.shape, matrix.nnz) for matrix in self.matrices)
 
     def run(self):
         """Return the best Trial of steps by STEP while the mean rises, and of one between the best and a neighbour.
 
         The search ends with the Budget.
         """
+        most_steps = 4
         self.measure(usual("ease", "adaptive", len(self.contest.clicks))["regularization"])
         for factor in (1.0 / STEP, STEP):
-            for _ in range(MOST_STEPS):
+            for _ in range(most_steps):
                 if self.contest.budget.is_spent:
                     return self.best
                 start = self.best.candidate.regularization
@@ -117,7 +117,7 @@ class RidgeSearch:
         if decay not in self.trials:
             measures = []
             for evaluator, matrix in zip(self.contest.evaluators, self.matrices):
-                measures.append(evaluator.measure_scores(weights.solve_scores(matrix, evaluator.users, decay)))
+                measures.append(evaluator.measure_scores(training.solve_scores(matrix, evaluator.users, decay)))
             self.contest.budget.spend(self.work)
             plan = self.plan._replace(solver="ease", loss="squared", regularization=decay, ease=1.0)
             self.trials[decay] = self.contest.report(plan, np.mean(measures, axis=0), [], "ease")

@@ -13,7 +13,8 @@ from gpukit.factorization.implicit.blend import blended
 from gpukit.factorization.implicit.item_weights import add_item_weights
 from gpukit.factorization.implicit.prepared import Course, PreparedClicks
 from gpukit.factorization.implicit.weights import weighted
-from gpukit.factorization.online import all_rows, merge, update_log
+from gpukit.factorization.online import all_rows, merge
+from gpukit.factorization.online.plan import empty_entry, new_entry
 from gpukit.factorization.online.run import read_changes
 from gpukit.factorization.settings import of_model
 from gpukit.factorization.solvers.ials.fold import fold_in
@@ -44,7 +45,7 @@ def update_clicks(model, clicks, options, progress):
         with clock("merge"):
             stored, ids, changes = read_changes(model, clicks, options, cpu(), keep_unchanged=True)
             if not len(changes):
-                model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
+                model.updates_ = [*log, empty_entry(model, options.rows)]
                 return
             before, shape = stored.counts(changes.shape), changes.shape
             merge.merge_changes(changes, stored)
@@ -64,7 +65,7 @@ def update_clicks(model, clicks, options, progress):
             state, count = learn(model._state, prepared, plan, (fresh, moving), options)
             state = add_item_weights(state, clicks, plan, device)
     counts = (changes.n_new, changes.n_corrected), [side.sum() for side in fresh]
-    entry = update_log.new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
+    entry = new_entry(*counts, options.rows, count, len(clicks), clock.seconds)
     model.device_, model.updates_ = str(device), [*log, entry]
     model.set_fitted(state, stored.download(), start.SCALE, *ids)
 

@@ -10,10 +10,10 @@ from gpukit._cuda import cuda, device, factory, kernel
 from gpukit.factorization.kernels.influence import Near, lane_of, load_extra, load_words, terms_of_item, unpack
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import F32, ZERO, set_scale
+from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.primitives.rows import as_floats, load_row, load_stored, partial_dot
 from gpukit.primitives.warp import FULL, group_sum
 from gpukit.primitives.wide import read4
-from gpukit.selection.formulas import descending_key
 
 U32, I32, U64 = np.uint32, np.int32, np.uint64
 USERS = 32  # of a group: the lanes of a warp
@@ -86,7 +86,7 @@ def terms_for_group(tables, group, lane, item, base, neighbors, levels, paramete
 def score_rows(users, tables, neighbors, levels, parameters, size, worth, hide, keys):
     """Compute Eq. (1) of some users for all items, as sort keys.
 
-    The keys sort the best first (selection.formulas.descending_key). users (B,) int32: rows of Q; tables: their
+    The keys sort the best first (primitives.keys.descending_key). users (B,) int32: rows of Q; tables: their
     arrays.Tables; neighbors (N + 1, K) int32, -1 for none; levels (256,) float32: z of a code; parameters:
     arrays.Parameters, P are the items, influence is narrower than 2 without neighbours; size: factors; worth (N,)
     float32: added to each item's scores, NaN excludes the item; hide: exclude rated items; keys (B, N) uint32,
@@ -214,3 +214,27 @@ def make_predict_pairs(lanes, factors, near, half):
                 predicted[t] = total
 
     return predict_pairs
+
+
+@kernel
+def add_weights(users, history, weights, keys):
+    """Add to each score the sum of weights of the user's items.
+
+    score_uj += sum over the items i of user u of B_ij
+
+    users (B,) int32; history: arrays.History; weights (N, N) float32: B, contiguous; keys (B, N) uint32: scores as sort
+    keys (primitives.keys.descending_key), updated; an excluded item stays excluded.
+
+    Launch: grid (any, any), any block of one dimension; the second dimension of the grid covers users.
+    Deterministic: yes, exact.
+    Source: Steck, WWW 2019, Eq. (1).
+    """
+    thread, step = U32(cuda.grid(2)[0]), U32(cuda.gridsize(2)[0])
+    for line in range(U32(cuda.blockIdx.y), U32(users.size), U32(cuda.gridDim.y)):
+        user = U32(users[line])
+        first, last = U64(history.indptr[user]), U64(history.indptr[user + U32(1)])
+        for item in range(thread, U32(keys.shape[1]), step):
+            total = F32(0)
+            for t in range(first, last):
+                total += weights[U32(history.items[t]), item]
+            keys[line, item] = descending_key(F32(score_of_key(keys[line, item]) + total))

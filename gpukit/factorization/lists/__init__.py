@@ -2,8 +2,7 @@
 
     filters.py      Filters: items to show, additions to scores   recommending.py  recommend, for known users
     diversity.py    diversity among the best items                files.py         items and categories, from files
-    head.py         ranking head of a model of ratings            learning.py      training of the head
-    choosing.py     regularization of the head if ratings are few
+    head.py         ranking head of a model of ratings            learning.py      training and settings of the head
 
 Source of the diversity: Carbonell and Goldstein, "The Use of MMR, Diversity-Based Reranking for Reordering Documents
 and Producing Summaries", SIGIR 1998.

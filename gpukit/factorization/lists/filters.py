@@ -11,11 +11,10 @@ from gpukit.base import check_integer, check_real
 from gpukit.base.checks import said
 from gpukit.errors import DataError, ParameterError
 from gpukit.factorization.lookup import NAMED, rows_or_unknown
+from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
     from gpukit.typing import IdsLike
-
-MOST = 1e6  # maximum of a popularity weight
 
 
 class Filters(NamedTuple):
@@ -36,11 +35,12 @@ class Filters(NamedTuple):
 
 def checked(filters):
     """Return valid Filters; raise ParameterError for numbers out of bounds."""
+    most = 1e6  # maximum of a popularity weight
     if not isinstance(filters, Filters):
         raise ParameterError(f"filters must be a gpukit.factorization.Filters or None; got {said(filters)}.")
     return filters._replace(
         min_support=check_integer("min_support", filters.min_support, 0),
-        popularity=check_real("popularity", filters.popularity, -MOST, MOST),
+        popularity=check_real("popularity", filters.popularity, -most, most),
         diversity=check_real("diversity", filters.diversity, 0.0, 1.0),
     )
 
@@ -71,8 +71,6 @@ def worth_of(filters, item_ids, counts, unit=1.0):
 
 def known_rows(ids, item_ids):
     """Return the rows of known ids; warn of the number of others."""
-    from gpukit.io.ids import id_array
-
     ids = list(ids) if isinstance(ids, set | frozenset | dict) else ids
     if isinstance(ids, list | tuple) and not ids or isinstance(ids, np.ndarray) and not ids.size:
         return np.empty(0, np.int32)

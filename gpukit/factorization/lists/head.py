@@ -19,7 +19,6 @@ from gpukit.factorization.twins.influence import row_products
 from gpukit.io import trust
 
 SHARE, LEAST = 0.15, 0.1  # factor of z in a weight; minimum of a weight
-LARGEST, MOST = 1e15, 1 << 53  # maximum of numbers, of ratings
 
 
 class Head(NamedTuple):
@@ -79,13 +78,14 @@ def check_head(head, shape, what="head"):
 
     shape: (M, N) of the ratings.
     """
+    largest, most = 1e15, 1 << 53  # maximum of numbers, of ratings
     factors = head.item_factors.shape[-1] if head.item_factors.ndim else 0
     sides = (shape[0], factors), (shape[1], factors)
     for name, array, wanted in zip(Head._fields, head, sides):
         trust.check_array(f"{what}.{name}", array, np.float32, wanted)
-        trust.check_finite(f"{what}.{name}", array, LARGEST)
+        trust.check_finite(f"{what}.{name}", array, largest)
     trust.check_array(f"{what}.clicks", head.clicks, np.int64, (shape[1],))
-    trust.check_range(f"{what}.clicks", head.clicks, 0, MOST)
+    trust.check_range(f"{what}.clicks", head.clicks, 0, most)
     trust.check_array(f"{what}.numbers", head.numbers, np.float64, (3,))
-    trust.check_finite(f"{what}.numbers", head.numbers, LARGEST)
-    trust.check_range(f"{what}.numbers", head.numbers, 0, LARGEST)
+    trust.check_finite(f"{what}.numbers", head.numbers, largest)
+    trust.check_range(f"{what}.numbers", head.numbers, 0, largest)

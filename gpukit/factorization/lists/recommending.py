@@ -16,6 +16,7 @@ from gpukit.factorization.lists import filters as filtering
 from gpukit.factorization.lookup import refuse_unknown
 from gpukit.factorization.model.layout import pair_keys
 from gpukit.factorization.serve import MOST_ANSWERS, Serving
+from gpukit.io.ids import id_array
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -65,8 +66,6 @@ def select_users(model, users, unknown):
 
     Raises DataError for ids that are neither text nor whole numbers and, if unknown is 'error', for unknown ids.
     """
-    from gpukit.io.ids import id_array
-
     rows, count = model._rows_of(users, "user"), len(model.user_ids_)
     ids = id_array(users)
     if unknown == "error":

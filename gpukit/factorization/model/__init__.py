@@ -2,5 +2,4 @@
 
 state.py     numbers on the host                      layout.py    layout in device memory
 saving.py    model files and checkpoints              check.py     validation of a model from a file
-formulas.py  the first factors
 """

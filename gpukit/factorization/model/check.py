@@ -9,13 +9,13 @@ from gpukit.factorization.settings import MOST_FACTORS
 from gpukit.io import trust
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
-MOST = 1 << 53  # of epochs, seconds, errors
 LARGEST = 1e15  # of a parameter: products of a thousand pairs of them are finite
 
 
 def is_number(value):
     """Return True if a JSON value is a number within float range."""
-    return isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) > MOST
+    most = 1 << 53  # of epochs, seconds, errors
+    return isinstance(value, int | float) and not isinstance(value, bool) and not abs(value) > most
 
 
 def sizes_of(state):

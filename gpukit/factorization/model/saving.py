@@ -14,7 +14,7 @@ from gpukit.factorization.lists import head
 from gpukit.factorization.model import check
 from gpukit.factorization.model.state import State, from_upper_halves, upper_halves
 from gpukit.factorization.objective import FEEDBACK
-from gpukit.factorization.online import update_log
+from gpukit.factorization.online import plan
 from gpukit.io import trust
 
 STATE, HISTORY, BEST, HEAD, SECOND = "state", "rated", "best", "head", "beside"
@@ -232,7 +232,7 @@ def unpack(model, facts, arrays):
     for name, value in kept.items():
         setattr(model, f"{name}_", value)
     if "updates" in facts:
-        model.updates_ = update_log.check_entries(facts["updates"])
+        model.updates_ = plan.check_entries(facts["updates"])
     model.set_fitted(state, rated, scale, *ids.values())
     if any(name.startswith(f"{HEAD}.") for name in arrays):
         model._head = kept_head(arrays, shape)

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, major_first
+from gpukit.factorization.prepare.formulas import first_factor
 from gpukit.random import key
 from gpukit.scheduler import by_block
 from gpukit.streams import Keyed

@@ -8,7 +8,6 @@ from gpukit.factorization.online.new_rows import begin_training, run_epochs
 from gpukit.factorization.online.plan import GROWTH_POWER, SHRINKAGE
 from gpukit.ratings.orders.order import order_ratings
 
-ITEMS_AT_ONCE = 4096  # in each comparison of old and new neighbours
 ITEM_GROWTH = 1.1  # growth of an item's ratings that calls for a new search of its neighbours
 
 
@@ -40,13 +39,14 @@ def set_baseline(state, parameters, base, neighbors, held):
 
 def carry_influence(state, neighbors):
     """Return the influences of a State, moved with their neighbours, (N, 2, K) float32; those of others are 0."""
+    items_at_once = 4096  # in each comparison of old and new neighbours
     count, k = len(state.neighbors), neighbors.shape[1]
     influence = np.zeros((len(neighbors), 2, k), np.float32)
     same = (neighbors[:count] == state.neighbors).all(axis=1)
     influence[:count][same] = state.influence[same]
     changed = np.flatnonzero(~same)
-    for first in range(0, len(changed), ITEMS_AT_ONCE):
-        rows = changed[first : first + ITEMS_AT_ONCE]
+    for first in range(0, len(changed), items_at_once):
+        rows = changed[first : first + items_at_once]
         item, slot, old_slot = np.nonzero(neighbors[rows][:, :, None] == state.neighbors[rows][:, None, :])
         influence[rows[item], :, slot] = state.influence[rows[item], :, old_slot]
     return influence

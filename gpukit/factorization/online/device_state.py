@@ -13,18 +13,17 @@ from gpukit.ratings.orders.levels import Levels
 from gpukit.ratings.orders.order import level_codes, order_ratings
 from gpukit.ratings.table import DISTINCT, Ratings, marked
 
-PLACES = 4  # decimals of ratings that are restored exactly, as are multiples of 1 / BINARY
-BINARY = 256
-
 
 def restore_values(levels, scale):
     """Return the ratings of the levels of a History, (256,) float32.
 
     They are exact for ratings with up to four decimals or eight binary digits.
     """
+    places = 4  # decimals of ratings that are restored exactly, as are multiples of 1 / BINARY
+    binary = 256
     units = levels.astype(np.float64) * scale.deviation + scale.mean
     values = units.astype(np.float32)
-    for rounded in (np.round(units, PLACES), np.round(units * BINARY) / BINARY):
+    for rounded in (np.round(units, places), np.round(units * binary) / binary):
         rounded = rounded.astype(np.float32)
         same = (rounded - np.float32(scale.mean)) / np.float32(scale.deviation) == levels
         values = np.where(same, rounded, values)

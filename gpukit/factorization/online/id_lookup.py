@@ -5,37 +5,32 @@ import numpy as np
 from gpukit.base.arrays import as_text
 from gpukit.errors import DataError
 from gpukit.io import trust
-from gpukit.io.ids import KeyTable, rows_of
+from gpukit.io.ids import rows_of
 
 
 class IdLookup:
-    """gpukit.io.ids.rows_of for known ids that only grow; whole numbers are kept in a hash table.
+    """gpukit.io.ids.rows_of for known ids that only grow; whole numbers are kept in a dict.
 
-    The table is created on first use and extended by the ids added since.
+    The dict is filled on first use and extended by the ids added since. More ids than the known ones are found by a
+    hash table of their own.
     """
 
     def __init__(self):
-        self._table = None
+        self._rows = {}
 
     def __call__(self, ids, known, what="user"):
         """Return the rows (n,) int32 of ids in the array `known`, -1 for unknown ids; raises as rows_of."""
         if ids.dtype.kind not in "iu" or known.dtype.kind not in "iu":
             return rows_of(ids, known, what)
-        if self._table is None:
-            self._table = KeyTable(table_capacity(len(known)))
-        if self._table.count < len(known):
-            self._table.codes(as_int64(known[self._table.count :]))
-        return self._table.find(as_int64(ids))
+        if len(ids) > len(known):
+            import pyarrow
+            from pyarrow import compute
 
-
-def table_capacity(n):
-    """Return the slots of a KeyTable of n keys: a power of two, at most half of them used, with space for n more."""
-    return 1 << max(12, int(2 * n).bit_length())
-
-
-def as_int64(ids):
-    """Return ids as int64 for a KeyTable."""
-    return np.ascontiguousarray(ids, dtype=np.int64)
+            sides = (pyarrow.array(side.astype(np.int64, copy=False)) for side in (ids, known))
+            return compute.index_in(*sides).fill_null(-1).to_numpy().copy()  # writable
+        count = len(self._rows)
+        self._rows.update(zip(known[count:].tolist(), range(count, len(known))))
+        return np.fromiter((self._rows.get(one, -1) for one in ids.tolist()), np.int32, len(ids))
 
 
 def extend_ids(rows, ids, known, what, steps, find=rows_of):

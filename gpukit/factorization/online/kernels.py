@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
-from gpukit.factorization.online.formulas import ASIDE, KNOWN, chunk_count, field
+from gpukit.factorization.prepare.formulas import ASIDE, KNOWN, chunk_count, field, first_factor
 from gpukit.factorization.prepare.kernels import FULL, WARPS, block_sum
 from gpukit.primitives.search import lower_bound, upper_bound
 

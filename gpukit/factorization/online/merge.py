@@ -5,8 +5,8 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit.errors import DataError
-from gpukit.factorization.online.formulas import ASIDE, KNOWN
 from gpukit.factorization.online.inputs import NewRatings
+from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
 from gpukit.neighbors.columns import Columns
 from gpukit.ratings.orders.order import Key, key_of
 

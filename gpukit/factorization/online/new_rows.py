@@ -6,8 +6,8 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.baseline import SWEEPS
 from gpukit.factorization.model.layout import major_first
 from gpukit.factorization.model.state import rows_of_side
-from gpukit.factorization.online.formulas import ASIDE
 from gpukit.factorization.prepare import conflict_free_blocks, training_data
+from gpukit.factorization.prepare.formulas import ASIDE
 from gpukit.factorization.solvers import Task, rates
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.factorization.solvers.sgd import training as descent

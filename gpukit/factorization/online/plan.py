@@ -1,4 +1,4 @@
-"""Options of an update, the part of the history that it replays, and its learning rates.
+"""Options and replay of an update, and its entry of `updates_`.
 
 Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/factorization.md lists the alternatives.
 """
@@ -6,20 +6,22 @@ Found by trial on MovieLens 1M, in 20 parts and by the paper's split; docs/facto
 import math
 from typing import Literal, NamedTuple, get_args
 
+from gpukit import persist
 from gpukit.base import check_choice, check_real
+from gpukit.errors import DataError
 
 Rows = Literal["move", "frozen"]
 Hashes = Literal["recount", "kept"]
 ROWS, HASHES = get_args(Rows), get_args(Hashes)
-MOST_REPLAY = 1e9
 SHRINKAGE = 0.5  # factor of the factors before an epoch over the whole history
 GROWTH_POWER = 3  # power of a row's known share, which scales its sum of squared errors: grown rows learn faster
-EPOCH_SHARE, MOST_EPOCHS = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
 LATE_EPOCHS = 2  # epochs then: a training's last ones, or earlier ones by LATE_RATE
 # The first of them starts where the rate is still LATE_RATE of the initial one: at a hundred million ratings the last
 # epochs have 0.005 of the first rate, and rows would not move.
 LATE_RATE = 0.45
 GROWTH_PART = 25  # the whole history is replayed once it has grown by a GROWTH_PART-th since the last time
+RETRAINED = "anew"  # value of "rows" after retraining (retrain.py)
+COUNTS = ("ratings", "corrected", "users", "items", "walked", "settled")
 
 
 class Options(NamedTuple):
@@ -56,10 +58,11 @@ class Replay(NamedTuple):
 
 def check_options(rows, hashes, duplicates, replay, widen_scale=False):
     """Return the Options; raise ParameterError for values out of bounds."""
+    most_replay = 1e9
     from gpukit.ratings.repeats import RULES
 
     if replay is not None:
-        replay = check_real("replay", replay, 0.0, MOST_REPLAY)
+        replay = check_real("replay", replay, 0.0, most_replay)
     return Options(
         check_choice("rows", rows, ROWS),
         check_choice("hashes", hashes, HASHES),
@@ -76,11 +79,12 @@ def plan_replay(replay, before, now, settled, plan):
     after the update; settled: their number at the last epoch over the whole history; plan: a training's
     settings.Settings.
     """
+    epoch_share, most_epochs = 0.4, 5  # epochs then: share of a training's epochs, and their maximum
     new = max(now - before, 1)
     due = replay is None and has_grown(settled, now)
     replay = 0.0 if replay is None else replay
     if due or replay * new >= before:
-        count = max(1, min(round(EPOCH_SHARE * plan.epochs), MOST_EPOCHS))
+        count = max(1, min(round(epoch_share * plan.epochs), most_epochs))
         return Replay(1.0, tuple(number * plan.epochs / count for number in range(count)))
     return Replay(replay * new / before, late_epochs(plan.epochs, plan.annealing))
 
@@ -99,3 +103,51 @@ def late_epochs(epochs, annealing):
     if annealing < 1:
         first = min(first, math.log(LATE_RATE) / math.log(annealing))
     return tuple(first + number for number in range(count))
+
+
+def new_entry(changes, new_rows, rows, walked, settled, seconds):
+    """Return the entry of an update.
+
+    changes: numbers of new and of corrected ratings; new_rows: of new users, of new items; the others: see partial_fit.
+    """
+    names = "ratings", "corrected", "users", "items"
+    counts = dict(zip(names, map(int, (*changes, *new_rows))))
+    return {**counts, "rows": rows, "walked": walked, "settled": settled, "seconds": seconds}
+
+
+def empty_entry(model, rows):
+    """Return the entry of updates_ for an update without new ratings."""
+    settled = last_full_count(getattr(model, "updates_", []), len(model._rated.items))
+    return new_entry((0, 0), (0, 0), rows, 0, settled, {})
+
+
+def last_full_count(entries, ratings):
+    """Return the number of ratings at the last epoch over the whole history; ratings: their number now."""
+    if entries:
+        return entries[-1]["settled"]
+    return ratings
+
+
+def count_when_chosen(entries, ratings):
+    """Return the number of ratings when the settings were chosen; ratings: their number now."""
+    for entry in reversed(entries):
+        if entry["rows"] == RETRAINED:
+            return entry["settled"]
+        ratings -= entry["ratings"]
+    return ratings
+
+
+def check_entries(entries):
+    """Return the validated entries of a model file; raise DataError for malformed ones."""
+    if not isinstance(entries, list):
+        raise DataError(f"'updates' in its header is {entries!r:.80}.")
+    for entry in entries:
+        if not isinstance(entry, dict) or set(entry) != {*COUNTS, "rows", "seconds"}:
+            raise DataError(f"{entry!r:.80} in its header is no update.")
+        for name in COUNTS:
+            if persist.entry_of(entry, name, int) < 0:
+                raise DataError(f"{name!r} of an update in its header is {entry[name]}.")
+        if entry["rows"] not in (*ROWS, RETRAINED):
+            raise DataError(f"'rows' of an update in its header is {entry['rows']!r:.80}.")
+        persist.check_seconds(persist.entry_of(entry, "seconds", dict))
+    return entries

@@ -20,21 +20,20 @@ import numpy as np
 
 from gpukit.factorization.choose.rule import FEW
 from gpukit.factorization.model.layout import BIAS
-from gpukit.factorization.online import update_log
+from gpukit.factorization.online import plan
 from gpukit.factorization.online.plan import has_grown
 
-GROWTH = 2.0  # growth since the settings were chosen that calls for retraining, above FEW ratings
-PRIOR_VARIANCE = 0.25  # prior variance of the slope around 1
 LEAST_SHARE = 0.7  # smallest share of an update: below it retraining has the lower error (MovieLens 1M)
 
 
 def is_due(model, n_changed, options):
     """Return True if the number of new and corrected ratings and plan.Options call for retraining."""
+    growth = 2.0  # growth since the settings were chosen that calls for retraining, above FEW ratings
     if not options.may_retrain:
         return False
     known = len(model._rated.items)
-    now, then = known + n_changed, update_log.count_when_chosen(getattr(model, "updates_", []), known)
-    return has_grown(then, now) if now <= FEW else now >= GROWTH * then
+    now, then = known + n_changed, plan.count_when_chosen(getattr(model, "updates_", []), known)
+    return has_grown(then, now) if now <= FEW else now >= growth * then
 
 
 def retrain_model(model, ratings, n_corrected, progress):
@@ -44,8 +43,8 @@ def retrain_model(model, ratings, n_corrected, progress):
         fitted._seen = np.unique(np.concatenate((model.seen_pairs(), fitted.seen_pairs())), axis=0)
     n_new, walked = len(ratings) - len(model._rated.items), len(ratings) * fitted.chosen_["n_epochs"]
     new_rows = count_new_rows(model._rated, ratings)
-    log = (n_new, n_corrected), new_rows, update_log.RETRAINED, walked, len(ratings), dict(fitted.timings_)
-    fitted.updates_ = [*getattr(model, "updates_", []), update_log.new_entry(*log)]
+    log = (n_new, n_corrected), new_rows, plan.RETRAINED, walked, len(ratings), dict(fitted.timings_)
+    fitted.updates_ = [*getattr(model, "updates_", []), plan.new_entry(*log)]
     return fitted
 
 
@@ -70,12 +69,13 @@ def fit_share(state, parameters, pairs, values):
     parameters: its State; pairs: (users, items) (n,) int32, rows with earlier ratings; values (n,) float32: new ratings
     of these pairs, not in the history yet.
     """
+    prior_variance = 0.25  # prior variance of the slope around 1
     users, items = pairs
     scale, biases = state.ratings.scale, parameters.user_extras[users, BIAS] + parameters.item_extras[items, BIAS]
     added = predict_pairs(state, pairs).astype(np.float64) - biases
     residual = (values - scale.mean) / scale.deviation - biases
     noise = float(np.mean((residual - added) ** 2)) if len(users) else 1.0
-    prior = noise / PRIOR_VARIANCE
+    prior = noise / prior_variance
     return float(np.clip((added @ residual + prior) / (added @ added + prior), 0.0, 1.0))
 
 

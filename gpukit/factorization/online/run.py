@@ -6,9 +6,9 @@ import numpy as np
 
 from gpukit import device as devices
 from gpukit import interrupt
-from gpukit.factorization.online import all_rows, inputs, merge, new_rows, retrain, update_log
+from gpukit.factorization.online import all_rows, inputs, merge, new_rows, retrain
 from gpukit.factorization.online.device_state import DeviceRatings, DeviceState
-from gpukit.factorization.online.plan import plan_replay
+from gpukit.factorization.online.plan import empty_entry, last_full_count, new_entry, plan_replay
 from gpukit.factorization.prepare import training_data
 from gpukit.factorization.settings import of_model
 from gpukit.ratings.orders.order import order_ratings
@@ -43,9 +43,9 @@ def update_model(model, ratings, options, progress):
         with clock("merge"):
             stored, ids, changes = read_changes(model, ratings, options, device)
         if not len(changes):
-            model.updates_ = [*log, update_log.empty_entry(model, options.rows)]
+            model.updates_ = [*log, empty_entry(model, options.rows)]
             return
-        settled, entry = update_log.last_full_count(log, len(stored)), None
+        settled, entry = last_full_count(log, len(stored)), None
         if not retrain.is_due(model, len(changes), options):
             state = DeviceState(model, device, stored)
             entry = update(state, Update(model, ids, changes, options, settled, clock, progress))
@@ -111,7 +111,7 @@ def update(state, request):
     new = [np.count_nonzero(side) for side in flags] or (0, 0)
     settled = n_now if moves and replay.is_whole else request.settled
     counts = changes.n_new, changes.n_corrected
-    return update_log.new_entry(counts, new, options.rows, walked, settled, clock.seconds)
+    return new_entry(counts, new, options.rows, walked, settled, clock.seconds)
 
 
 def find_share(state, changes, before):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from gpukit import device as devices
 from gpukit import interrupt
 from gpukit.errors import GpukitError, ParameterError
-from gpukit.factorization.online import inputs, merge, run, update_log
+from gpukit.factorization.online import inputs, merge, plan, run
 from gpukit.factorization.online.device_state import DeviceState
 from gpukit.factorization.online.hashing import SEARCHES
 from gpukit.factorization.online.id_lookup import IdLookup
@@ -138,9 +138,9 @@ class Live:
 
     def _update(self, state, batch, changes, options, clock):
         """Learn merge.Changes; return the entry of updates_."""
-        settled = update_log.last_full_count(self.updates_, len(state.ratings))
+        settled = plan.last_full_count(self.updates_, len(state.ratings))
         if not len(changes):
-            return update_log.new_entry((0, 0), (0, 0), options.rows, 0, settled, clock.seconds)
+            return plan.new_entry((0, 0), (0, 0), options.rows, 0, settled, clock.seconds)
         return run.update(state, run.Update(self._model, batch[3:], changes, options, settled, clock))
 
     def _get_estimator(self):

@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
-from gpukit.factorization.prepare.formulas import half_width, in_units, line_of, run_of, shuffled_place
+from gpukit.factorization.prepare.formulas import first_factor, half_width, in_units, line_of, run_of, shuffled_place
 
 U32, U64, I64 = np.uint32, np.uint64, np.int64
 FULL = U32(0xFFFFFFFF)

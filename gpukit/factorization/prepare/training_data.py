@@ -12,14 +12,51 @@ from gpukit.factorization.baseline import moments as moments_of_values
 from gpukit.factorization.model.layout import LEVELS, major_first
 from gpukit.factorization.prepare import trend as trends
 from gpukit.factorization.prepare.conflict_free_blocks import arrange_in_strata, assign_blocks
-from gpukit.factorization.prepare.weights import lay_out_weights
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.random import key
 from gpukit.ratings.orders.levels import moments as moments_of_levels
 from gpukit.streams import Keyed
 
-LEAST_DEVIATION = 1e-30  # of ratings; float32 divides by it
+UNSCALED = np.float32(0.0), np.float32(1.0)  # mean and deviation that leave values unchanged in lay_out_values
 APART = 384  # bytes from a minor row to the next most popular one: three lines of the L2 cache
+
+
+class OrderedWeights(NamedTuple):
+    """Weights of n ratings, (n,) float32 on the device, in the orders by_user and by_item of ratings.orders."""
+
+    by_user: object
+    by_item: object
+
+
+def order_weights(ratings, orders, steps):
+    """Return the OrderedWeights of Ratings in orders; None for unweighted ratings."""
+    if ratings.weights is None:
+        return None
+    places = sort_by_user(ratings, steps)
+    values, identity = steps.resident(ratings.weights, np.float32), steps.empty(len(ratings), np.uint32)
+    steps.run("count_up", identity)
+    weights = OrderedWeights(*(steps.empty(len(ratings), np.float32) for _ in range(2)))
+    for where, out in ((identity, weights.by_user), (orders.places, weights.by_item)):
+        steps.run("lay_out_values", where, places, values, *UNSCALED, out)
+    return weights
+
+
+def sort_by_user(ratings, steps):
+    """Return the index in Ratings of each rating by user, then by item, (n,) uint32 on the device."""
+    rows = (steps.resident(side, np.int32) for side in (ratings.users, ratings.items))
+    keys, places = steps.empty(len(ratings), np.uint64), steps.empty(len(ratings), np.uint32)
+    steps.run("count_up", places)
+    steps.run("pack_pairs", *rows, keys)
+    return steps.sort_by_bits(keys, 0, 32 + max(1, ratings.shape[0].bit_length()), places)[1]
+
+
+def lay_out_weights(weights, walk, where, steps):
+    """Return OrderedWeights permuted to the positions `where` of an arrays.Side, (n,) float32 on the device."""
+    values = weights.by_user if walk == "users" else weights.by_item
+    identity, out = steps.empty(values.size, np.uint32), steps.empty(values.size, np.float32)
+    steps.run("count_up", identity)
+    steps.run("lay_out_values", where, identity, values, *UNSCALED, out)
+    return out
 
 
 class PreparationOptions(NamedTuple):
@@ -65,6 +102,7 @@ def prepare_ratings(orders, scale, options, steps, weights=None):
 
 def scale_of(orders, values, weights=None):
     """Return the Scale of ratings in orders; values, weights (n,) float32 on the host, weights may be None."""
+    least_deviation = 1e-30  # of ratings; float32 divides by it
     low, high = orders.levels.values[[0, -1]] if orders.levels.exact else (values.min(), values.max())
     if weights is not None:
         mean, deviation = weighted_moments(values, weights)
@@ -72,7 +110,7 @@ def scale_of(orders, values, weights=None):
         mean, deviation = moments_of_levels(orders.levels)
     else:
         mean, deviation = moments_of_values(values)
-    least = max(LEAST_DEVIATION, 1e-6 * abs(mean))
+    least = max(least_deviation, 1e-6 * abs(mean))
     return Scale(mean, deviation if deviation > least else 1.0, float(low), float(high))
 
 

@@ -20,8 +20,6 @@ import numpy as np
 from gpukit.factorization.baseline import DAMPING
 
 SWEEPS = 6  # levels converge more slowly than biases around a fixed mean
-MANY = 1e9  # a damping that exceeds every number of ratings by far
-FLAT = 1e-9  # variance of x below which all rows count as equally often rated
 
 
 class OrderedRows(NamedTuple):
@@ -60,6 +58,7 @@ def fit_biases(sides, z, steps, means_of):
 
 def side_of(orders, side, z, steps, damping, share, weights):
     """Return the OrderedRows of a side of ratings in orders (0: users, 1: items)."""
+    many = 1e9  # a damping that exceeds every number of ratings by far
     order, rows = (orders.by_user, orders.by_item)[side], orders.shape[side]
     columns = order.starts[: rows + 1], order.others, order.codes
     if weights is None:
@@ -67,8 +66,8 @@ def side_of(orders, side, z, steps, damping, share, weights):
         return OrderedRows(columns, None, counts, damping, share)
     result = OrderedRows(columns, weights[side], None, damping, share)
     ones = steps.resident(np.ones(len(z)), np.float32)
-    parts = damped_means(result, ones, np.zeros(orders.shape[1 - side]), MANY, steps)  # n / (n + MANY)
-    return result._replace(counts=MANY * parts / (1.0 - parts))
+    parts = damped_means(result, ones, np.zeros(orders.shape[1 - side]), many, steps)  # n / (n + MANY)
+    return result._replace(counts=many * parts / (1.0 - parts))
 
 
 def damped_means(side, z, other, damping, steps):
@@ -85,12 +84,13 @@ def damped_means(side, z, other, damping, steps):
 def shrink_to_line(means, side):
     """Return (biases (rows,) above the level, level) of damped means (rows,); the level is that of a row without
     ratings."""
+    flat = 1e-9  # variance of x below which all rows count as equally often rated
     counts, damping = side.counts, side.damping
     sums, weights = means * (counts + damping), counts * damping / (counts + damping)
     x, total = np.log1p(counts / DAMPING), weights.sum()
     undamped = sums / np.where(counts > 0, counts, 1.0)
     centered = x - weights @ x / total
     spread = weights @ centered**2
-    slope = side.share * (weights @ (centered * undamped)) / spread if spread > FLAT * total else 0.0
+    slope = side.share * (weights @ (centered * undamped)) / spread if spread > flat * total else 0.0
     level = (weights @ undamped - slope * (weights @ x)) / total
     return (sums - counts * level + damping * slope * x) / (counts + damping), level

@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.factorization.model.formulas import first_factor
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
-from gpukit.factorization.prepare.formulas import half_width, in_units, line_of, row_key, run_of
+from gpukit.factorization.prepare.formulas import first_factor, half_width, in_units, line_of, row_key, run_of
 from gpukit.random import permuted
 from gpukit.scheduler import by_block
 

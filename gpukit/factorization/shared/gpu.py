@@ -21,18 +21,13 @@ from gpukit.factorization.shared.parts import tables_of_items
 from gpukit.factorization.solvers.sgd import schedule
 from gpukit.parallel.nccl import make_gpu_transport, record_event, wait_for_event
 
-STREAMS = 1  # concurrent kernels of a rank; a second one would start in the tail of the first
 PACKING = 264, 128  # blocks and threads that copy rows
-QUAD = 4
 PARTS = damping.QUARTERS  # of an epoch with copies of rows
-FREE_PROCESSORS = 12  # left free by the epoch: with eight NCCL starts late, with four training diverged
 FIRST, LATER = 16, 6  # exchanges in a part of the first epoch and of a later one, at most
 POPULAR, EVERY = 8, 3  # one row in POPULAR is in every exchange, all rows are in each EVERY-th
-STEP = 0.8e-3  # ms of a worker per rating with all workers busy, F = 32; F = 128: 0.87e-3; one H200
 MEASURING = 64, 256  # blocks and threads that measure the length of factors
 COPYING = 128, 256  # blocks and threads that read and add changes
 MOST_THREADS, LEAST_THREADS = 768, 256  # of a block of the epoch: with 80 registers a thread, with 255
-FEW_FACTORS = 8  # of a lane; with more the epoch takes all registers
 run = runner(kernels)
 
 
@@ -40,6 +35,7 @@ class BlockPipeline:
     """See cpu.BlockPipeline. Rows of a block are packed into a buffer for transfer."""
 
     def __init__(self, session, parts, team, device):
+        streams = 1  # concurrent kernels of a rank; a second one would start in the tail of the first
         self.session, self.team = session, team
         self.lines = lines_of(team, device)
         self.tables = tables_of_items(session)
@@ -50,7 +46,7 @@ class BlockPipeline:
             [device_array((len(block_rows), table.shape[1]), np.float32) for table in self.tables]
             for block_rows in rows
         ]
-        self.streams, self.transfer_stream = [cuda.stream() for _ in range(STREAMS)], cuda.stream()
+        self.streams, self.transfer_stream = [cuda.stream() for _ in range(streams)], cuda.stream()
         self.done, self.count, self.arrived = {}, 0, {}  # done, arrived: event of each stream, of each block
 
     def process(self, number, lap, blocks, rates, turn):
@@ -121,11 +117,12 @@ class CopiedRows:
     """
 
     def __init__(self, session, settings, parts, team, device):
+        quad = 4
         self.session, self.team, self.lines = session, team, lines_of(team, device)
         layout, n = session.layout, len(parts.block)
         places, order = session.places.copy_to_host(), np.argsort(-parts.counts[1], kind="stable")
         self.rows = to_device(np.int32(places[order]))
-        width = QUAD * -(-layout.n_factors // QUAD) + QUAD
+        width = quad * -(-layout.n_factors // quad) + quad
         self.common = zeros((n, width), np.float32)
         popular = -(-n // POPULAR)
         whole, self.shares = (to_device(np.ones(n, np.float32)) for _ in ("whole", "shares"))
@@ -258,17 +255,20 @@ def exchange_counts(steps, milliseconds):
     milliseconds: time of an exchange. The part is filled with exchanges, at least one of all rows. Later ones would not
     overlap with training, and damping assumes that all do.
     """
-    return tuple(min(most, max(EVERY, int(STEP * steps / max(milliseconds, STEP)))) for most in (FIRST, LATER))
+    step = 0.8e-3  # ms of a worker per rating with all workers busy, F = 32; F = 128: 0.87e-3; one H200
+    return tuple(min(most, max(EVERY, int(step * steps / max(milliseconds, step)))) for most in (FIRST, LATER))
 
 
 def epoch_threads(layout):
     """Return the threads of a block of the epoch's kernel, one block for each processor: see CopiedRows."""
-    return MOST_THREADS if layout.factors <= FEW_FACTORS else LEAST_THREADS
+    few_factors = 8  # of a lane; with more the epoch takes all registers
+    return MOST_THREADS if layout.factors <= few_factors else LEAST_THREADS
 
 
 def most_copy_workers(layout):
     """Return the number of concurrent workers if some processors stay free."""
-    return epoch_threads(layout) // layout.lanes * max(1, processors() - FREE_PROCESSORS)
+    free_processors = 12  # left free by the epoch: with eight NCCL starts late, with four training diverged
+    return epoch_threads(layout) // layout.lanes * max(1, processors() - free_processors)
 
 
 class RowGather:

@@ -6,7 +6,6 @@ from gpukit.factorization.solvers.sampled import twins as sampled_twins
 from gpukit.runtime.thread_count import get_num_threads, limited
 
 __all__ = ["empty", "hogwild_workers", "run", "run_hogwild", "run_sampled", "sampled_workers", "sampled_workspace"]
-CLICKS_A_THREAD = 10_000  # of an epoch; for fewer, waiting for another thread may cost more than it saves
 
 
 run = runner(hogwild_twins)
@@ -33,5 +32,6 @@ def sampled_workspace(workers, n_items):
 
 def run_sampled(layout, workspace, *arguments):
     """Run sampled_epoch."""
-    with limited(max(1, arguments[1].items.size // CLICKS_A_THREAD)):
+    clicks_a_thread = 10_000  # of an epoch; for fewer, waiting for another thread may cost more than it saves
+    with limited(max(1, arguments[1].items.size // clicks_a_thread)):
         sampled_twins.sampled_epoch(*arguments)

@@ -11,9 +11,7 @@ from gpukit.factorization.solvers.sampled.kernels import make_sampled_epoch
 
 __all__ = ["empty", "hogwild_workers", "run", "run_hogwild", "run_sampled", "sampled_workers", "sampled_workspace"]
 
-WARPS_A_PROCESSOR = 52  # enough to saturate its memory (Xie et al. 2017)
 BLOCK = 128
-THREADS_A_PROCESSOR = 768, 384  # bounded by its registers, without and with neighbourhoods
 
 
 run = runner(hogwild_kernels)
@@ -21,7 +19,8 @@ run = runner(hogwild_kernels)
 
 def hogwild_workers(layout):
     """Return the number of concurrent workers, which are groups of lanes."""
-    return WARPS_A_PROCESSOR * processors() * 32 // layout.lanes
+    warps_a_processor = 52  # enough to saturate its memory (Xie et al. 2017)
+    return warps_a_processor * processors() * 32 // layout.lanes
 
 
 def run_hogwild(layout, *arguments):
@@ -32,7 +31,8 @@ def run_hogwild(layout, *arguments):
 
 def sampled_workers(layout):
     """Return the number of concurrent workers, which are groups of lanes."""
-    return THREADS_A_PROCESSOR[layout.slots > 0] // layout.lanes * processors()
+    threads_a_processor = 768, 384  # bounded by its registers, without and with neighbourhoods
+    return threads_a_processor[layout.slots > 0] // layout.lanes * processors()
 
 
 def sampled_workspace(workers, n_items):

@@ -7,27 +7,18 @@ from gpukit.factorization.solvers.sgd.formulas import Rates, falling_rate
 # sgd. Found by trial on MovieLens 1M and on generated ratings of ten and a hundred times its size. Training is in units
 # of the ratings' deviation, so the rating scale does not matter. The number of ratings does: few are soon overfitted.
 RATE = (0.2, 0.3)  # learning rate at a million ratings and at a hundred million
-DECAY = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
-DECAY_BOUNDS = (0.03, 0.06)
-ANNEALING = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
 PAPER = {"learning_rate": 0.035, "regularization": 0.02, "annealing": 1.0}
 FACTOR_GAIN, BIAS_GAIN = 1.0 / 32.0, 1.0
 BIAS_RATE, BIAS_DECAY = 0.05, 0.01
 INFLUENCE_RATE, INFLUENCE_DECAY = 0.02, 0.002
-PAPER_BETA, PAPER_INFLUENCE = 0.3, 0.002 / 0.035
 BETA = 0.05  # of Eq. (7), for hogwild, and for sampled at the paper's rates
 # sampled. Found on a held-out click of each user of MovieLens 1M. Errors are those of probabilities, so the scale does
 # not matter. Rates fall with a row's squared errors, so the number of clicks hardly matters.
 SAMPLED = {"learning_rate": 0.15, "regularization": 0.0075, "annealing": 0.9}
-SAMPLED_EPOCHS, NEGATIVES = (15, 30), 4  # epochs at a million clicks or more, and for few: FilmTrust's 34 thousand
-SAMPLED_EPOCHS_A_DECADE = 1.6  # factor for each power of ten below a million
-SAMPLED_INFLUENCE_RATE = 0.05
 SAMPLED_PAPER = {"learning_rate": 0.035, "regularization": 0.005, "annealing": 1.0}
 SQUARES, CURVATURE = 0.3, 0.3  # of a click and its negatives: total e^2; curvature of the loss by the user
 # als. In units of the ratings' deviation; found on MovieLens 1M and on FilmTrust, with 32 thousand ratings.
 ALS_DECAY = 0.06  # lambda at a million ratings
-ALS_A_DECADE = 1.8  # factor for each power of ten below
-ALS_DECAY_BOUNDS = (0.05, 0.3)
 ALS_EPOCHS = 15
 # hogwild. alpha of Eq. (7) and lambda, in units of the ratings' deviation; found on MovieLens 1M.
 HOGWILD = {"epochs": 30, "learning_rate": 0.06, "regularization": 0.05, "annealing": 1.0}
@@ -56,14 +47,17 @@ def between(ends, share):
 
 def defaults(kind, n_ratings):
     """Return {'learning_rate', 'regularization', 'annealing'} of a kind of rates for n_ratings ratings."""
+    decay = 0.04  # regularization at a million ratings, times 0.75 for each power of ten above
+    decay_bounds = (0.03, 0.06)
+    annealing = (0.87, 0.8, 0.7)  # factor of the adaptive rate from epoch to epoch at a million ratings, ten, a hundred
     if kind == "paper":
         return PAPER
     beyond = decades(n_ratings)
-    regularization = float(np.clip(DECAY * 0.75**beyond, *DECAY_BOUNDS))
+    regularization = float(np.clip(decay * 0.75**beyond, *decay_bounds))
     return {
         "learning_rate": between(RATE, beyond / 2),
         "regularization": regularization,
-        "annealing": between(ANNEALING[:2], beyond) if beyond < 1 else between(ANNEALING[1:], beyond - 1),
+        "annealing": between(annealing[:2], beyond) if beyond < 1 else between(annealing[1:], beyond - 1),
     }
 
 
@@ -90,13 +84,14 @@ def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
     'adaptive': AdaGrad with one sum per row; the factors' rate also falls by the factor `annealing` per epoch. 'paper':
     Eq. (7) with beta 0.3 for everything, influences at the ratio of Table 5.
     """
+    paper_beta, paper_influence = 0.3, 0.002 / 0.035
     if kind == "adaptive":
         factor, bias = learning_rate * annealing**epoch, BIAS_RATE
         influence, gains = INFLUENCE_RATE, (FACTOR_GAIN, BIAS_GAIN)
         bias_decay = BIAS_DECAY
     else:
-        factor = bias = falling_rate(learning_rate, PAPER_BETA, epoch)
-        influence, gains = factor * PAPER_INFLUENCE, (0.0, 0.0)
+        factor = bias = falling_rate(learning_rate, paper_beta, epoch)
+        influence, gains = factor * paper_influence, (0.0, 0.0)
         bias_decay = regularization
     values = (
         factor,
@@ -113,8 +108,10 @@ def epoch_rates(kind, learning_rate, regularization, biases, annealing, epoch):
 
 def sampled_usual(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing', 'n_negatives'} for n_ratings clicks."""
-    epochs = int(round(np.clip(SAMPLED_EPOCHS[0] * SAMPLED_EPOCHS_A_DECADE ** -decades(n_ratings), *SAMPLED_EPOCHS)))
-    return {"epochs": epochs, "n_negatives": NEGATIVES, **(SAMPLED_PAPER if kind == "paper" else SAMPLED)}
+    sampled_epochs, negatives = (15, 30), 4  # epochs at a million clicks or more, and for few: FilmTrust's 34 thousand
+    sampled_epochs_a_decade = 1.6  # factor for each power of ten below a million
+    epochs = int(round(np.clip(sampled_epochs[0] * sampled_epochs_a_decade ** -decades(n_ratings), *sampled_epochs)))
+    return {"epochs": epochs, "n_negatives": negatives, **(SAMPLED_PAPER if kind == "paper" else SAMPLED)}
 
 
 def user_rates(learning_rate, counts):
@@ -128,12 +125,13 @@ def sampled_epoch_rates(settings, epoch):
     'adaptive': AdaGrad with one sum per row; the rate of factors and influences also falls by the factor `annealing`
     per epoch. 'paper': Eq. (7) for everything.
     """
+    sampled_influence_rate = 0.05
     decay = settings.regularization
     if settings.rates == "paper":
         rate = falling_rate(settings.learning_rate, BETA, epoch)
         factor, bias, influence, gains, decays = rate, rate, rate, (0.0, 0.0), (decay, decay)
     else:
-        factor, influence = settings.learning_rate * settings.annealing**epoch, SAMPLED_INFLUENCE_RATE
+        factor, influence = settings.learning_rate * settings.annealing**epoch, sampled_influence_rate
         bias, gains, decays = BIAS_RATE, (FACTOR_GAIN, BIAS_GAIN), (BIAS_DECAY, INFLUENCE_DECAY)
     biases = bias if settings.biases else 0.0
     values = factor, gains[0], decay, biases, gains[1], decays[0], influence, decays[1]
@@ -143,7 +141,9 @@ def sampled_epoch_rates(settings, epoch):
 def als_usual(kind, n_ratings):
     """Return {'epochs', 'learning_rate', 'regularization', 'annealing'} for n_ratings ratings; the learning rate is
     None."""
-    regularization = float(np.clip(ALS_DECAY * ALS_A_DECADE ** -decades(n_ratings), *ALS_DECAY_BOUNDS))
+    als_a_decade = 1.8  # factor for each power of ten below
+    als_decay_bounds = (0.05, 0.3)
+    regularization = float(np.clip(ALS_DECAY * als_a_decade ** -decades(n_ratings), *als_decay_bounds))
     return {"epochs": ALS_EPOCHS, "learning_rate": None, "regularization": regularization, "annealing": 1.0}
 
 

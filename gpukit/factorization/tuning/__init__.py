@@ -4,10 +4,8 @@
     found = tune(ratings)                  a Tuned: .best, .simplest, .table
     model = found.estimator().fit(ratings)
 
-    grid.py     settings to try: validated, or by the density of the ratings
-    fold.py     ratings of one fold, prepared once for every setting
-    entries.py  results of a setting: curves of RMSE by epoch, means and spreads, selection
-    search.py   `tune`: folds, rounds, the budget
+    grid.py    settings to try: validated, or by the density of the ratings
+    search.py  `tune`: folds, prepared once for every setting; rounds, the budget; results and selection
 
 Settings share the order of a fold's ratings, its history, the preparations for both major sides, and the neighbours of
 the largest K, which are cut to smaller ones. Each training begins at its own start: with a warm start its number of

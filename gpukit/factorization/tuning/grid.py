@@ -13,12 +13,9 @@ from gpukit.factorization.settings import MOST_FACTORS, USUAL_FACTORS, USUAL_NEI
 from gpukit.factorization.solvers.rates import defaults
 from gpukit.neighbors.estimator import MOST_NEIGHBORS
 
-MOST_SETTINGS = 10_000
 FACTORS, NEIGHBORS = (16, 64, 256), (0, 32)
-STEPS = (0.4, 0.65, 1.0, 1.6, 2.5)  # regularization, relative to density_regularization
 FINER = (1.25, 1.12)  # steps of regularization around the best of the default grid, one per round
 TWICE = 2 * FACTORS[-1]  # factors to try if the largest number is best
-SLOWER = 0.75  # factor of an additional learning rate to try
 
 
 class Setting(NamedTuple):
@@ -66,10 +63,11 @@ def settings_of(grid, estimator, ratings):
     the grid are the estimator's. n_factors is limited by the numbers of users and items, n_neighbors by the number of
     other items, with a UserWarning. ratings: Ratings. Raises ParameterError for too many settings.
     """
+    most_settings = 10_000
     own = own_setting(estimator, ratings)
     axes = {name: grid.get(name, [getattr(own, name)]) for name in Setting._fields}
-    if np.prod([float(len(values)) for values in axes.values()]) > MOST_SETTINGS:
-        raise ParameterError(f"the grid has more than {MOST_SETTINGS:,} settings; name fewer values.")
+    if np.prod([float(len(values)) for values in axes.values()]) > most_settings:
+        raise ParameterError(f"the grid has more than {most_settings:,} settings; name fewer values.")
     axes.update({name: clamped(name, axes[name], ratings.shape) for name in ("n_factors", "n_neighbors")})
     settings = [Setting(*values) for values in itertools.product(*axes.values())]
     settings.sort(key=lambda one: size(one, ratings))
@@ -133,12 +131,13 @@ def default_grid(ratings):
 
     It has several numbers of factors, zero and some neighbours, and regularization around density_regularization.
     """
+    steps = (0.4, 0.65, 1.0, 1.6, 2.5)  # regularization, relative to density_regularization
     users, items = ratings.shape
     middle = density_regularization(ratings)
     return {
         "n_factors": sorted({min(n, users, items) for n in FACTORS}),
         "n_neighbors": sorted({min(n, items - 1) for n in NEIGHBORS}),
-        "regularization": [rounded(middle * step) for step in STEPS],
+        "regularization": [rounded(middle * step) for step in steps],
     }
 
 
@@ -148,10 +147,11 @@ def around(best, step, usual_rate, shape):
     They have a regularization divided and multiplied by `step`, a smaller learning rate, and twice the factors if it
     has the most that were tried. usual_rate: the learning rate for None.
     """
+    slower = 0.75  # factor of an additional learning rate to try
     rate = known(best.learning_rate, usual_rate)
     return [
         *(best._replace(regularization=rounded(best.regularization * by)) for by in (1.0 / step, step)),
-        best._replace(learning_rate=rounded(SLOWER * rate)),
+        best._replace(learning_rate=rounded(slower * rate)),
         *([best._replace(n_factors=TWICE)] if 2 * best.n_factors == TWICE < min(shape) else []),
     ]
 

@@ -7,17 +7,23 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from gpukit import device as devices
 from gpukit.base import check_integer, check_real
 from gpukit.errors import DataError, GpukitError, ParameterError
 from gpukit.evaluation.splits import fold_numbers
-from gpukit.factorization.estimator import LSHMF, check_shape
+from gpukit.factorization.baseline import USUAL
+from gpukit.factorization.choose.evaluator import ONE_THREAD, Evaluator, Outcome, Stopping, rms, train_candidate
+from gpukit.factorization.estimator import LSHMF, MatrixFactorization, check_shape
+from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.factorization.solvers.rates import default_epochs, defaults
 from gpukit.factorization.tuning import grid as grids
-from gpukit.factorization.tuning.entries import Entry, ranked, simplest
-from gpukit.factorization.tuning.fold import Fold, estimator_of
+from gpukit.factorization.tuning.grid import OPEN
 from gpukit.model_selection.search import finalists
+from gpukit.model_selection.trial import Trial, simplest_of
 from gpukit.ratings.clicks import are_clicks
 from gpukit.ratings.pairs import ratings_of
+from gpukit.runtime import thread_count
+from gpukit.timing import work_clock
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,13 +32,140 @@ if TYPE_CHECKING:
     from gpukit.ratings.table import By
     from gpukit.typing import Progress, RatingsLike
 
+
+PATIENCE = 5  # epochs without a lower RMSE that end a training
 # (maximum number of ratings, folds, judged folds). RMSE on a tenth is close to that on all ratings.
 FOLDS = ((200_000, 5, 5), (2_000_000, 10, 5), (20_000_000, 10, 3), (float("inf"), 10, 2))
 ALL_ON_ALL = 200_000  # ratings up to which trainings are so short that every setting runs on every fold
-MOST_FOLDS = 255
 MARGIN, MOST = 0.01, 5  # relative RMSE margin of the settings that run on all folds; their maximum number
-FIRST_SHARE = 0.5  # share of the budget for the first fold
 BUDGET = 900.0
+
+
+def estimator_of(template, setting, epochs=None):
+    """Return the unfitted estimator of a grid.Setting.
+
+    template: an LSHMF with the other parameters.
+    """
+    kind = MatrixFactorization if setting.n_neighbors == 0 else LSHMF
+    names = kind().get_params()
+    chosen = {**template.get_params(), **setting._asdict(), "n_epochs": epochs}
+    return kind(**{name: value for name, value in chosen.items() if name in names})
+
+
+class Fold:
+    """Training and judging ratings of one fold on a device.
+
+    train, test: Ratings of the same rows; template: an LSHMF; most: the largest K of the settings, whose neighbours all
+    settings share. Preparations exist for either major side.
+    """
+
+    def __init__(self, train, test, template, most):
+        check_shape(train)
+        if not len(test):
+            raise DataError("a fold has no ratings to judge by: use fewer folds (cv).")
+        self.train, self.test, self.template, self.most = train, test, template, most
+        self.device, self.threads = devices.resolve(template.device), 1 if len(train) <= ONE_THREAD else None
+        self.evaluators = {}
+
+    def evaluator(self, model, seed):
+        """Return the choose.evaluator.Evaluator for the major side of an estimator."""
+        if model.walk not in self.evaluators:
+            way = PreparationOptions(model.walk, seed, model.deterministic, model.walk == LSHMF.walk)
+            find = lambda orders, steps: model.find_neighbors(orders, steps, self.most)  # noqa: E731
+            self.evaluators[model.walk] = Evaluator(self.train, self.test, way, self.device, find)
+        return self.evaluators[model.walk]
+
+    def evaluate(self, setting, epochs, leader=None, margin=0.0):
+        """Return the Outcome of a Setting, without the errors of its predictions.
+
+        epochs: the maximum. leader, margin: see Stopping.
+        """
+        with devices.reported(self.device, "Training"), thread_count.limited(self.threads):
+            if setting == OPEN:
+                return self.evaluate_open()
+            model = estimator_of(self.template, setting, epochs)
+            plan = model.check(len(self.train))
+            evaluators = [self.evaluator(model, plan.seed)]
+            return train_candidate(evaluators, plan, Stopping(PATIENCE, leader, margin))._replace(errors=None)
+
+    def evaluate_open(self):
+        """Return the Outcome of the estimator that chooses its own settings, as one epoch."""
+        begun, model = work_clock(), estimator_of(self.template, OPEN).fit(self.train)
+        row = {"epoch": 1, "rmse": model.evaluate(self.test)["rmse"], "seconds": work_clock() - begun}
+        return Outcome(model.check(len(self.train))._replace(epochs=1), [row], None)
+
+    def means_rmse(self):
+        """Return the RMSE of the bias-only predictor (baseline.py) on the judging ratings."""
+        evaluator = next(iter(self.evaluators.values()), None) or self.evaluator(self.template, 0)
+        return rms(evaluator.biased(USUAL))
+
+
+class Entry(NamedTuple):
+    """A grid.Setting and its choose.evaluator.Outcome on each fold so far."""
+
+    setting: object
+    outcomes: list
+
+    @property
+    def errors(self):
+        """(folds, epochs) RMSE, up to the shortest curve."""
+        length = min(len(outcome.curve) for outcome in self.outcomes)
+        return np.array([[row["rmse"] for row in outcome.curve[:length]] for outcome in self.outcomes])
+
+    @property
+    def epochs(self):
+        """Number of epochs with the lowest mean RMSE.
+
+        None for OPEN, where the estimator chooses it.
+        """
+        return None if self.setting == OPEN else int(np.argmin(self.errors.mean(axis=0))) + 1
+
+    @property
+    def rmse(self):
+        """Lowest mean RMSE over the folds."""
+        return float(self.errors.mean(axis=0).min())
+
+    @property
+    def spread(self):
+        """Standard deviation over the folds at that epoch.
+
+        None for one fold, or if one diverged.
+        """
+        column = self.errors[:, (self.epochs or 1) - 1]
+        return float(column.std(ddof=1)) if len(column) > 1 and np.isfinite(column).all() else None
+
+    def row(self):
+        """Return a dict for the table."""
+        return {
+            **self.setting._asdict(),
+            "n_epochs": self.epochs,
+            "rmse": self.rmse,
+            "spread": self.spread,
+            "folds": len(self.outcomes),
+            "seconds": float(sum(outcome.curve[-1]["seconds"] for outcome in self.outcomes)),
+            "curve": [float(error) for error in self.errors.mean(axis=0)],
+        }
+
+    def trial(self):
+        """Return the model_selection Trial whose scores are RMSE by fold at that epoch, negated."""
+        return Trial(self, -self.errors[:, (self.epochs or 1) - 1], {})
+
+
+def ranked(entries):
+    """Return the tried entries, by number of folds, then by RMSE."""
+    tried = [entry for entry in entries if entry.outcomes]
+    return sorted(tried, key=lambda entry: (-len(entry.outcomes), entry.rmse))
+
+
+def simplest(entries, size):
+    """Return the simplest Entry that the best is not better than, by more than a standard error over folds.
+
+    Only entries on the largest number of folds are compared. size: sort key of a setting.
+    """
+    order = ranked(entries)
+    compared = [entry for entry in order if len(entry.outcomes) == len(order[0].outcomes) and np.isfinite(entry.rmse)]
+    compared.sort(key=lambda entry: size(entry.setting))
+    return simplest_of([entry.trial() for entry in compared]).candidate
 
 
 class Tuned(NamedTuple):
@@ -193,9 +326,10 @@ class Search:
 
         One training is always run.
         """
+        first_share = 0.5  # share of the budget for the first fold
         if self.rules.budget is None or not any(entry.outcomes for entry in self.entries):
             return False
-        share = FIRST_SHARE if number == 0 else 1.0
+        share = first_share if number == 0 else 1.0
         return time.monotonic() - self.begun > share * self.rules.budget
 
     def leader(self, number):
@@ -269,9 +403,10 @@ def checked_rules(rules, ratings):
 
     Raises ParameterError for invalid values.
     """
+    most_folds = 255
     n = len(ratings)
     cv, judges = next(numbers for most, *numbers in FOLDS if n <= most) if rules.cv is None else (rules.cv, rules.cv)
-    check_integer("cv", cv, 2, MOST_FOLDS)
+    check_integer("cv", cv, 2, most_folds)
     if cv > n:
         raise ParameterError(f"{n:,} ratings cannot be dealt into {cv} folds (cv): use {n} or fewer.")
     epochs = 2 * default_epochs(n) if rules.epochs is None else rules.epochs

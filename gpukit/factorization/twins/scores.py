@@ -6,8 +6,8 @@ from gpukit._jit import njit
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA
 from gpukit.factorization.solvers.sgd.formulas import ZERO, set_scale
 from gpukit.factorization.twins.influence import dot, terms_of_item
+from gpukit.primitives.keys import descending_key, score_of_key
 from gpukit.scheduler import by_block
-from gpukit.selection.formulas import descending_key
 
 USERS = 32  # of a group
 ITEMS = 1 << 15  # of a block: scoring them for one user takes longer than waking a thread
@@ -104,3 +104,18 @@ def predict_pairs(start, stop, pairs, parameters, predicted):
         if size:
             value += terms_of_item(parameters, row, q[n + BASE], pairs.codes[t], pairs.levels, scratch)
         predicted[t] = value
+
+
+@by_block(lambda users: users.size, heavy=True)
+def add_weights(start, stop, users, history, weights, keys):
+    """Twin of kernels.add_weights."""
+    sums = np.empty(keys.shape[1], np.float32)
+    for line in range(start, stop):
+        user, row = users[line], keys[line]
+        sums[:] = 0
+        for t in range(history.indptr[user], history.indptr[user + 1]):
+            own = weights[history.items[t]]
+            for item in range(sums.size):
+                sums[item] += own[item]
+        for item in range(sums.size):
+            row[item] = descending_key(score_of_key(row[item]) + sums[item])

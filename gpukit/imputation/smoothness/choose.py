@@ -7,7 +7,7 @@ from gpukit.imputation.auto.judging import error_of
 from gpukit.imputation.constants import FACTORS, MOST_TRIALS, PERIOD_WEIGHTS, WEIGHT_GAIN
 from gpukit.imputation.periods import lags_of
 from gpukit.imputation.smoothness.solve import ROUGH, Weights, solve
-from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.trial import Budget
 
 WINDOW = 1 << 17  # numbers of the search
 NUMBERS = 1 << 18  # of all folds of a search

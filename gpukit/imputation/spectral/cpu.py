@@ -11,7 +11,7 @@ import numpy as np
 
 from gpukit.imputation.spectral import twins
 from gpukit.svt import cpu as svt
-from gpukit.svt.warm_start import WarmThresholding, pays
+from gpukit.svt.subspace import WarmThresholding, pays
 from gpukit.timing import work_clock
 
 TOGETHER = 256  # slices of a thresholding batch

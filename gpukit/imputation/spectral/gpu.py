@@ -22,7 +22,7 @@ from gpukit.imputation.spectral.cpu import (
     unit_of,
 )
 from gpukit.svt.gpu import Thresholding
-from gpukit.svt.warm_start import WarmThresholding, pays
+from gpukit.svt.subspace import WarmThresholding, pays
 
 SCRATCH = 256 << 20  # bytes of the estimate per inverse transform
 UNKNOWN = object()  # the device's caps are not initialized

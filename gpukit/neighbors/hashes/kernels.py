@@ -8,15 +8,16 @@ another's.
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.neighbors.formulas import bit_length, full_add
-from gpukit.neighbors.hashes.formulas import (
+from gpukit.neighbors.formulas import (
     ALL_BITS,
     COUNT_SLICES,
     NO_HASH,
     add_carry,
     add_eight,
+    bit_length,
     compare_slice,
     coordinate,
+    full_add,
     half_add,
     used_bits,
     value_bit,

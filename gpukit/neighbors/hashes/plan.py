@@ -11,8 +11,6 @@ from gpukit.streams import Keyed
 
 CHUNK = 4095  # most ratings of a unit, which 12 counter slices of simLSH can count
 WEIGHT_LIMIT = 1 << 31
-ROUNDED_WEIGHT = 1 << 20
-SLICES_STEP = 8  # kernels are compiled for sums of this number of bits and its multiples
 
 
 def level_weights(values, psi):
@@ -20,11 +18,12 @@ def level_weights(values, psi):
 
     Exact for ratings that are multiples of 2**-8 while the weights stay below 2**31; else rounded to 2**20 steps.
     """
+    rounded_weight = 1 << 20
     whole = whole_multiples(values)
     if whole is not None and np.abs(whole**psi).max() < WEIGHT_LIMIT:
         return (whole**psi).astype(np.int64)
     weights = np.asarray(values, np.float64) ** psi
-    return np.rint(weights / np.abs(weights).max() * ROUNDED_WEIGHT).astype(np.int64)
+    return np.rint(weights / np.abs(weights).max() * rounded_weight).astype(np.int64)
 
 
 def work_units(indptr, chunk=CHUNK):
@@ -85,7 +84,8 @@ class Sums(NamedTuple):
 
 def whole_slices(bits):
     """Return the number of slices of stored or compiled sums for sums of this number of bits."""
-    return -(-bits // SLICES_STEP) * SLICES_STEP
+    slices_step = 8  # kernels are compiled for sums of this number of bits and its multiples
+    return -(-bits // slices_step) * slices_step
 
 
 def word_keys(seed, n_words):

@@ -3,14 +3,15 @@
 import numpy as np
 
 from gpukit._jit import copy_row, njit
-from gpukit.neighbors.formulas import bit_length, full_add
-from gpukit.neighbors.hashes.formulas import (
+from gpukit.neighbors.formulas import (
     ALL_BITS,
     COUNT_SLICES,
     NO_HASH,
     add_eight,
+    bit_length,
     compare_slice,
     coordinate,
+    full_add,
     half_add,
     used_bits,
     value_bit,

@@ -8,7 +8,7 @@ slots.
     buckets   number of the q fine hashings that differ. A pair shares a fine hashing when all its p * G bits agree.
               Each of q tables is sorted by a hash of 24 bits; items with equal hashes are adjacent, and their bits are
               compared. O(q (N + shared pairs))
-    exact     the folder exact/: shrunk Pearson correlations
+    exact     shrunk Pearson correlations (exact_plan.py, exact_kernels.py | exact_twins.py)
     random    the paper's control group. O(N K)
 
 All are exact. A sparse search lists pairs instead of keys of all of them. STEPS of cpu.py and gpu.py has for a sparse
@@ -27,8 +27,6 @@ and for each other search but `random`
 
 from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
-
-from gpukit.neighbors.search import exact
 
 Search = Literal["hamming", "buckets", "exact", "random"]
 SEARCHES = get_args(Search)
@@ -49,6 +47,6 @@ class Card(NamedTuple):
 CARDS = {
     "hamming": Card(True, False, lambda settings: settings.n_bits),
     "buckets": Card(True, False, lambda settings: settings.q),
-    "exact": Card(exact.READS_CODES, exact.IS_SPARSE, exact.worst),
+    "exact": Card(False, True, lambda settings: 1 << 31),  # the key of zero correlation
     "random": Card(False, False, lambda settings: 0),
 }

@@ -5,11 +5,35 @@ from typing import NamedTuple
 
 import numpy as np
 
+from gpukit.neighbors import formulas
 from gpukit.neighbors.plan import Lists
-from gpukit.neighbors.search import formulas, twins
-from gpukit.neighbors.search.exact import cpu as exact
+from gpukit.neighbors.search import exact_plan, exact_twins, twins
 from gpukit.runtime.thread_count import get_num_threads
+from gpukit.selection.twins import smallest_listed
 from gpukit.sorting import cpu as sorting
+
+
+def selections(items, settings, runs):
+    """Yield (first, selected) of gpukit.neighbors.search."""
+    table = items.columns
+    numbers = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    return select_pairs(table, numbers, settings.n_neighbors, runs)
+
+
+def select_pairs(table, numbers, n_neighbors, runs):
+    """Yield (first, (items (B, K) int32, keys (B, K) uint32)): the best pairs of the query rows of runs, in stripes.
+
+    table: a gpukit.neighbors.columns.Columns; numbers: its levels as whole numbers, empty for clicks.
+    """
+    stripe = 1 << 21  # items listed by a stripe: about the cache's size
+    starts, rows, n_items = table.indptr, table.by_user, len(table.indptr) - 1
+    pairs, most = np.empty(n_items, np.int64), max(stripe, 2 * get_num_threads() * n_items)
+    exact_twins.count_pairs(starts, table.users, rows.starts, pairs)
+    for first, begins in exact_plan.stripes(pairs, runs, n_neighbors, most):
+        entries, sizes = np.empty(begins[-1], np.uint64), np.zeros(len(begins) - 1, np.int32)
+        by_item, by_user = (starts, table.users, table.levels), (rows.starts, rows.others, rows.codes)
+        exact_twins.list_pairs(*by_item, *by_user, numbers, first, begins, entries, sizes)
+        yield first, smallest_listed(begins, sizes, entries, n_neighbors)
 
 
 class SearchSteps(NamedTuple):
@@ -17,6 +41,12 @@ class SearchSteps(NamedTuple):
 
     stripes: Callable
     rows_together: Callable
+
+
+class SparseSteps(NamedTuple):
+    """Steps of a sparse search."""
+
+    selections: Callable
 
 
 def hamming_stripes(items, settings):
@@ -44,13 +74,6 @@ def bucket_stripes(items, settings):
     return stripe
 
 
-STEPS = {
-    "hamming": SearchSteps(hamming_stripes, lambda: 1),
-    "buckets": SearchSteps(bucket_stripes, get_num_threads),
-    "exact": exact,
-}
-
-
 def empty_lists(n_items, n_neighbors):
     """Return uninitialized Lists."""
     shape = n_items, n_neighbors
@@ -74,3 +97,10 @@ def random_lists(n_items, n_neighbors, seed):
     shape = lists.neighbors.shape
     fill_slots((np.zeros(shape, np.int32), np.zeros(shape, np.uint32)), 0, 0, seed, lists)
     return lists
+
+
+STEPS = {
+    "hamming": SearchSteps(hamming_stripes, lambda: 1),
+    "buckets": SearchSteps(bucket_stripes, get_num_threads),
+    "exact": SparseSteps(selections),
+}

@@ -6,14 +6,40 @@ from typing import NamedTuple
 import numpy as np
 
 from gpukit._driver import device_array, launch, zeros
-from gpukit.neighbors.plan import Lists, blocks
-from gpukit.neighbors.search import formulas, kernels
-from gpukit.neighbors.search.exact import gpu as exact
+from gpukit.device.gpu_arrays import resident
+from gpukit.device.upload import to_device
+from gpukit.neighbors import formulas
+from gpukit.neighbors.plan import STRIPE_BYTES, Lists, blocks
+from gpukit.neighbors.search import exact_kernels, exact_plan, kernels
+from gpukit.selection.kernels import smallest_listed
 from gpukit.sorting import gpu as sorting
 
+RATINGS, CLICKS = 7, 21  # items of a thread: 43 KB of sums per block, four blocks per multiprocessor of an H200
 BLOCK = 256
-FILLED = 8  # entries per thread
-SLOT_BLOCK = 64
+
+
+def selections(items, settings, runs):
+    """Yield (first, selected) of gpukit.neighbors.search."""
+    table = items.columns
+    numbers = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    return select_pairs(table, numbers, settings.n_neighbors, runs)
+
+
+def select_pairs(table, numbers, n_neighbors, runs):
+    """See cpu.select_pairs; table: users, levels and by_user on the device."""
+    list_block = 512
+    n_items, per_thread = len(table.indptr) - 1, RATINGS if len(numbers) else CLICKS
+    list_pairs = exact_kernels.make_list_pairs(list_block, per_thread, len(numbers) > 0)
+    starts, numbers, rows = to_device(table.indptr), resident(numbers, np.uint32), table.by_user
+    pairs, tiles = device_array(n_items, np.int64), blocks(n_items, list_block * per_thread)
+    warps = exact_kernels.WARP * n_items
+    launch(exact_kernels.count_pairs, blocks(warps, list_block), list_block, starts, table.users, rows.starts, pairs)
+    for first, begins in exact_plan.stripes(pairs.copy_to_host(), runs, n_neighbors, STRIPE_BYTES // 8):
+        n_rows, entries = len(begins) - 1, device_array(max(1, int(begins[-1])), np.uint64)
+        begins, sizes = to_device(begins), zeros(n_rows, np.int32)
+        by_item, by_user = (starts, table.users, table.levels), (rows.starts, rows.others, rows.codes)
+        launch(list_pairs, (n_rows, tiles), list_block, *by_item, *by_user, numbers, first, begins, entries, sizes)
+        yield first, smallest_listed(begins, sizes, entries, n_neighbors)
 
 
 class SearchSteps(NamedTuple):
@@ -21,6 +47,12 @@ class SearchSteps(NamedTuple):
 
     stripes: Callable
     rows_together: Callable
+
+
+class SparseSteps(NamedTuple):
+    """Steps of a sparse search."""
+
+    selections: Callable
 
 
 def hamming_stripes(items, settings):
@@ -54,21 +86,15 @@ def sorted_tables(items, settings):
 
 def bucket_stripes(items, settings):
     """Return stripe(first, keys); see gpukit.neighbors.search."""
+    filled = 8  # entries per thread
     width, tables = settings.p * settings.bits, sorted_tables(items, settings)
 
     def stripe(first, keys):
-        launch(kernels.fill, blocks(keys.size // FILLED, BLOCK), BLOCK, keys.ravel(), settings.q)
+        launch(kernels.fill, blocks(keys.size // filled, BLOCK), BLOCK, keys.ravel(), settings.q)
         grid = table_blocks(settings.q, kernels.MATCH_LANES * keys.shape[0])
         launch(kernels.bucket_matches, grid, BLOCK, items.codes, items.rated, width, *tables, first, keys)
 
     return stripe
-
-
-STEPS = {
-    "hamming": SearchSteps(hamming_stripes, lambda: kernels.TILE),
-    "buckets": SearchSteps(bucket_stripes, lambda: BLOCK // kernels.MATCH_LANES),
-    "exact": exact,
-}
 
 
 def empty_lists(n_items, n_neighbors):
@@ -79,10 +105,11 @@ def empty_lists(n_items, n_neighbors):
 
 def fill_slots(selected, first, worst, seed, lists):
     """See cpu.fill_slots."""
+    slot_block = 64
     n_items = lists.neighbors.shape[0]
     key, half = formulas.supplement_key(seed), formulas.permutation_half(n_items)
-    grid = blocks(selected[0].shape[0], SLOT_BLOCK)
-    launch(kernels.fill_slots, grid, SLOT_BLOCK, *selected, first, worst, key, half, n_items, *lists)
+    grid = blocks(selected[0].shape[0], slot_block)
+    launch(kernels.fill_slots, grid, slot_block, *selected, first, worst, key, half, n_items, *lists)
 
 
 def random_lists(n_items, n_neighbors, seed):
@@ -91,3 +118,10 @@ def random_lists(n_items, n_neighbors, seed):
     shape = lists.neighbors.shape
     fill_slots((zeros(shape, np.int32), zeros(shape, np.uint32)), 0, 0, seed, lists)
     return lists
+
+
+STEPS = {
+    "hamming": SearchSteps(hamming_stripes, lambda: kernels.TILE),
+    "buckets": SearchSteps(bucket_stripes, lambda: BLOCK // kernels.MATCH_LANES),
+    "exact": SparseSteps(selections),
+}

@@ -3,8 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, kernel
-from gpukit.neighbors.formulas import NOBODY, full_add
-from gpukit.neighbors.search.formulas import agreement, first_mate, in_list, table_code, table_hash
+from gpukit.neighbors.formulas import NOBODY, agreement, first_mate, full_add, in_list, table_code, table_hash
 from gpukit.random import bits, shuffled
 
 U32 = np.uint32

@@ -3,8 +3,7 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search.formulas import agreement, first_mate, in_list, table_code, table_hash
+from gpukit.neighbors.formulas import NOBODY, agreement, first_mate, in_list, table_code, table_hash
 from gpukit.random import bits, shuffled
 from gpukit.scheduler import by_block
 

@@ -16,7 +16,6 @@ from gpukit.primitives.search import lower_bound
 from gpukit.ranking.formulas import active
 from gpukit.scheduler import by_block
 
-MOST_VISITS = 50_000_000  # pairs visited one by one: a tenth of a second
 BLOCKS = 64  # runs of queries with similar numbers of documents, for the threads
 
 
@@ -128,11 +127,12 @@ def loss_of_pairs(scores, tree, weights):
 
     scores (l,) float64; tree: a level_tree.LevelTree; weights (m,) float64 of the queries.
     """
+    most_visits = 50_000_000  # pairs visited one by one: a tenth of a second
     group = np.repeat(np.arange(len(tree.group_starts) - 1), np.diff(tree.group_starts))
     by_rank = np.empty(len(scores))
     by_rank[tree.place] = scores
     ordered = by_rank[np.lexsort((by_rank, group))]
-    loss = _loss_of_pairs(ordered, tree.first_group, tree.group_starts, weights, MOST_VISITS)
+    loss = _loss_of_pairs(ordered, tree.first_group, tree.group_starts, weights, most_visits)
     return None if loss < 0.0 else loss
 
 

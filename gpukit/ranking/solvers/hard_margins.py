@@ -23,15 +23,9 @@ import numpy as np
 from gpukit.ranking.solvers import tron
 
 TRUSTED = 20  # steps of the trust region before the path, then of line searches
-RATIO = 30.0  # ratio of each C of the path to the previous one
 SOLVED = 1e-3  # of f: the gap at which a smaller C ends; above it the preconditioner is tried, or the path ends
-HARD = 1e-12  # relative fall of f at which Newton steps at one C end
-ENERGY = 1e-4  # of the allowed gap: conjugate gradients end when their last steps lower the model by less
 LAST = 6  # steps for this check
-MOST = 1000  # conjugate gradient steps
-SEARCHES, FLAT = 20, 0.1  # evaluations of a line search; the fraction of the slope at which it ends
 NOISY = 10.0  # of f: a bound of rounding above which a larger C is not tried; the bound is far above most errors
-ORDERED = 0.01  # of f: the largest loss of a smaller C that may vanish after lengthening w
 SLACK, LENGTHS = 0.25, 10.0 ** np.arange(5)  # of the allowed gap; its multiples that are tried
 
 
@@ -153,6 +147,8 @@ class Path:
 
     def solve(self, stage, w):
         """Return the Point at which Newton steps for one C end: certified, or with a negligible decrease of f."""
+        hard = 1e-12  # relative fall of f at which Newton steps at one C end
+        energy = 1e-4  # of the allowed gap: conjugate gradients end when their last steps lower the model by less
         at, inverse = Point(w, *stage.evaluate(w)), self.inverses[0](stage.C)
         while len(self.history) < self.most:
             self.scale = max(self.scale, stage.floor(*at))  # of smaller C too: minima increase with C
@@ -161,13 +157,13 @@ class Path:
             if at.f + stage.noise(at.w, at.f) - self.scale <= (tron.GAP * self.eps if last else SOLVED) * at.f:
                 break
             self.progress("training", len(self.history), None, news(at))
-            x, steps = newton_point(stage, ENERGY * tron.GAP * self.eps * self.scale, inverse)
+            x, steps = newton_point(stage, energy * tron.GAP * self.eps * self.scale, inverse)
             new = search(stage, at, x)
             if not new.f < at.f:
                 break
             at, before = new, at
             self.history.append({**news(at), "cg_steps": steps, "radius": None, "C": stage.C})
-            if before.f - at.f <= HARD * at.f:
+            if before.f - at.f <= hard * at.f:
                 break
         self.floor = max(self.floor, stage.floor(*at, self.problem.C))
         return at
@@ -190,10 +186,11 @@ def norm(vector):
 
 def path_of(problem):
     """Return the C of the path, from the value at which no feature's loss curves f more than w'w / 2."""
+    ratio = 30.0  # ratio of each C of the path to the previous one
     grid, C = [], problem.softest()
     while C < problem.C:
         grid.append(C)
-        C *= RATIO
+        C *= ratio
     return [*grid, problem.C]
 
 
@@ -202,10 +199,11 @@ def newton_point(problem, small, inverse):
 
     It ends when LAST steps lower the model by less than `small`. inverse: r -> M^-1 r of a preconditioner.
     """
+    most = 1000  # conjugate gradient steps
     x, residual = np.zeros(problem.n), problem.target()
     direction, falls = inverse(residual), []
     size = float(residual @ direction)
-    while len(falls) < min(3 * problem.n + 20, MOST) and float(residual @ residual) > 2.0 * small and size > 0.0:
+    while len(falls) < min(3 * problem.n + 20, most) and float(residual @ residual) > 2.0 * small and size > 0.0:
         image, curvature = problem.product(direction)
         if not 0.0 < curvature < np.inf:  # the numbers are too small or too large for float64
             break
@@ -225,14 +223,15 @@ def search(problem, at, x):
 
     Newton's method, in a bracket that is halved if a step does not halve it.
     """
+    searches, flat = 20, 0.1  # evaluations of a line search; the fraction of the slope at which it ends
     step = x - at.w
     first, low, high, length, width = float(at.g @ step), 0.0, np.inf, 1.0, np.inf
     if not first < 0:
         return at
-    for _ in range(SEARCHES):
+    for _ in range(searches):
         new = Point(at.w + length * step, *problem.evaluate(at.w + length * step))
         slope = float(new.g @ step)
-        if abs(slope) <= FLAT * abs(first):
+        if abs(slope) <= flat * abs(first):
             break
         low, high = (low, length) if slope > 0 else (length, high)
         curvature = problem.product(step)[1]
@@ -245,7 +244,8 @@ def search(problem, at, x):
 
 def is_ordered(at):
     """Return True if the loss at a Point is such a small part of f that all pairs may be in order."""
-    return at.f - 0.5 * float(at.w @ at.w) <= ORDERED * at.f
+    ordered = 0.01  # of f: the largest loss of a smaller C that may vanish after lengthening w
+    return at.f - 0.5 * float(at.w @ at.w) <= ordered * at.f
 
 
 def sharp(problem, w):

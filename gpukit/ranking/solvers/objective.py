@@ -9,7 +9,6 @@ from gpukit.errors import DataError
 WIDEST = 1024  # features up to which the preconditioner is a full matrix
 WIDEST_MAP = 4096  # with a feature map, whose passes over the documents cost more
 EPSILON = float(np.finfo(np.float64).eps) / 2  # the unit roundoff of float64
-ROUNDING = 1e-15  # of a matrix of unit scale, per row
 
 
 class Preconditioner:
@@ -56,9 +55,10 @@ def _solver(scaled, ridge):
 
     A ridge added for rounding keeps the factor positive definite if columns are linearly dependent.
     """
+    rounding = 1e-15  # of a matrix of unit scale, per row
     from scipy.linalg import cho_factor, cho_solve  # numpy's version wakes BLAS threads, which then wait busily
 
-    added = ROUNDING * len(ridge)
+    added = rounding * len(ridge)
     while True:
         try:
             factor = cho_factor(scaled + np.diag(ridge + added), lower=True, overwrite_a=True)

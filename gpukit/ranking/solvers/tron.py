@@ -20,10 +20,6 @@ from typing import NamedTuple
 import numpy as np
 
 ACCEPT, POOR, GOOD = 1e-4, 0.25, 0.75  # eta_0..2: thresholds of the actual over the predicted reduction
-SHRINK, KEEP, GROW = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
-CG_TOLERANCE = 0.1
-SETTLED = 1e-12  # relative reductions within rounding errors
-HIDDEN = 1e-9  # relative reductions that rounding may hide: sums over pairs cancel
 GAP = 0.1  # the allowed gap, relative to f, over eps
 CERTIFIED = 1e-6  # the gap, relative to f, up to which a point is a minimum
 
@@ -65,6 +61,7 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
     is one more evaluation unless w is 0. loose: the decrease of the last step replaces a larger gap, and nothing is
     certified.
     """
+    hidden = 1e-9  # relative reductions that rounding may hide: sums over pairs cancel
     w = np.array(w, np.float64)
     if start_norm is None and w.any():
         start_norm = float(np.linalg.norm(problem.evaluate(np.zeros_like(w))[1]))
@@ -92,7 +89,7 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
         trial, trial_gradient = problem.evaluate(w + found.step)
         floor = max(floor, problem.floor(w + found.step, trial, trial_gradient))
         actual = f - trial
-        if 0 < predicted <= HIDDEN * abs(f) and preconditioned_norm(problem, trial_gradient) < norm:
+        if 0 < predicted <= hidden * abs(f) and preconditioned_norm(problem, trial_gradient) < norm:
             actual = predicted  # a step without a visible effect on f must not shrink the radius to its own length
         radius = next_radius(radius, found.length, actual, predicted, trial - f - slope, slope)
         if actual > ACCEPT * predicted:
@@ -108,7 +105,8 @@ def minimize(problem, w, eps, max_iter, start_norm=None, progress=lambda *news: 
 
 def settled(f, actual, predicted):
     """Return True if both reductions are within rounding errors."""
-    return (abs(actual) <= SETTLED * abs(f) and abs(predicted) <= SETTLED * abs(f)) or (actual <= 0 and predicted <= 0)
+    settled = 1e-12  # relative reductions within rounding errors
+    return (abs(actual) <= settled * abs(f) and abs(predicted) <= settled * abs(f)) or (actual <= 0 and predicted <= 0)
 
 
 def preconditioned_norm(problem, g):
@@ -118,14 +116,15 @@ def preconditioned_norm(problem, g):
 
 def next_radius(radius, length, actual, predicted, curvature, slope):
     """Return the radius after a step of this length: rules of Lin and More 1999."""
-    scale = GROW if curvature <= 0 else max(SHRINK, -0.5 * slope / curvature)
+    shrink, keep, grow = 0.25, 0.5, 4.0  # sigma_1..3: of the radius
+    scale = grow if curvature <= 0 else max(shrink, -0.5 * slope / curvature)
     if actual < ACCEPT * predicted:
-        return min(max(scale, SHRINK) * length, KEEP * radius)
+        return min(max(scale, shrink) * length, keep * radius)
     if actual < POOR * predicted:
-        return max(SHRINK * radius, min(scale * length, KEEP * radius))
+        return max(shrink * radius, min(scale * length, keep * radius))
     if actual < GOOD * predicted:
-        return max(SHRINK * radius, min(scale * length, GROW * radius))
-    return max(radius, min(scale * length, GROW * radius))
+        return max(shrink * radius, min(scale * length, grow * radius))
+    return max(radius, min(scale * length, grow * radius))
 
 
 def conjugate_gradients(problem, g, radius, allowed=0.0):
@@ -134,11 +133,12 @@ def conjugate_gradients(problem, g, radius, allowed=0.0):
     If the decrease so far is within `allowed`, continue until ||residual||^2 / 2 is too, which then certifies the
     point.
     """
+    cg_tolerance = 0.1
     step, residual = np.zeros_like(g), -g
     z = problem.inverse(residual) if problem.inverse else residual
     direction, image = z.copy(), residual.copy()  # image = M direction, so that M is not needed
     size = float(residual @ z)
-    target, square, fall = CG_TOLERANCE * np.sqrt(size), 0.0, 0.0  # square = ||step||_M^2
+    target, square, fall = cg_tolerance * np.sqrt(size), 0.0, 0.0  # square = ||step||_M^2
     most = max(2 * len(g), 5)  # rounding takes more steps than unknowns if features are dependent
     for done in range(most):
         left = 0.5 * float(residual @ residual)

@@ -12,7 +12,7 @@ import numpy as np
 from gpukit.base.arrays import resident
 from gpukit.device import gpu_count, reported, resolve, spare_memory
 from gpukit.device.engine import engine
-from gpukit.io.numbering import are_close, ranked
+from gpukit.io.ids import are_close, ranked
 from gpukit.ratings.table import Ratings
 
 IDS, VALUES = (np.int32, np.int64), (np.float32, np.float64, np.int32, np.int64)

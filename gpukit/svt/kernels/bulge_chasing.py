@@ -1,19 +1,28 @@
 """GPU kernels of the thresholding after bidiagonal.py; twins/bulge_chasing.py has their CPU twins.
 
 B (q, p) is a slice or its transpose, whichever is tall. Order: bidiagonalize, chase, rotate, arrange, multiply.
+`combine` computes the polynomials of the thresholding by products (svt/products.py).
 """
 
 import numpy as np
 
-import gpukit.primitives.roots_cuda  # noqa: F401  (inverse_root becomes one instruction)
-from gpukit._cuda import cuda, device, factory, kernel
+from gpukit._cuda import SIMULATED, cuda, device, factory, kernel, overload, types
 from gpukit.primitives.warp import group_sum
 from gpukit.svt import formulas
-from gpukit.svt.formulas import ZERO, tolerances, weight
+from gpukit.svt.formulas import ZERO, inverse_root, tolerances, weight
 
 U32, I32 = np.uint32, np.int32
 FULL = U32(0xFFFFFFFF)
 BLOCK = 256  # threads of multiply
+BLOCKS, THREADS, MATRICES = 64, 256, 4096  # of a launch; MATRICES bounds the grid's second dimension
+
+if not SIMULATED:
+
+    @overload(inverse_root, target="cuda")
+    def _inverse_root_on_a_gpu(x):
+        """Compile formulas.inverse_root to the GPU's one instruction."""
+        single, double = cuda.libdevice.rsqrtf, cuda.libdevice.rsqrt
+        return (lambda x: single(x)) if x == types.float32 else (lambda x: double(x))
 
 
 @factory
@@ -292,3 +301,22 @@ def make_multiply(real, rows_own, own, step):
                         out[k, i, j] = total[r * own + number]
 
     return multiply
+
+
+@kernel
+def combine(Y, Z, a, b, c, out):
+    """Compute a matrix polynomial of each matrix.
+
+    out = a I + b Y + c Z.
+
+    Y, Z, out (N, p, p) float32 or float64, contiguous; a, b, c of their type.
+    Launch: any grid of two dimensions, blocks of one.   Deterministic: yes.   Source: products.py.
+    """
+    p = U32(out.shape[1])
+    for matrix in range(U32(cuda.blockIdx.y), U32(len(out)), U32(cuda.gridDim.y)):
+        k = U32(matrix)
+        for at in range(U32(cuda.grid(2)[0]), U32(p * p), U32(cuda.gridsize(2)[0])):
+            i = U32(U32(at) // p)
+            j = U32(U32(at) - U32(i * p))
+            value = b * Y[k, i, j] + c * Z[k, i, j]
+            out[k, i, j] = value + a if i == j else value

@@ -131,3 +131,13 @@ def multiply(start, stop, X, V, seats, weights, ranks, out):
                         out[k, j, i + at] = sums[at, j]
                     else:
                         out[k, i + at, j] = sums[at, j]
+
+
+@by_block(lambda out: len(out))
+def combine(start, stop, Y, Z, a, b, c, out):
+    """Twin of kernels.products.combine."""
+    for k in range(start, stop):
+        for i in range(out.shape[1]):
+            for j in range(out.shape[2]):
+                out[k, i, j] = b * Y[k, i, j] + c * Z[k, i, j]
+            out[k, i, i] += a

@@ -238,8 +238,8 @@ def test_what_letor_makes_of_short_queries_is_told(verb, tmp_path):
     sizes = (9, 4, 2, 10)
     file.write_text("".join(f"{d % 2} qid:{q} 1:{d % 2}\n" for q, size in enumerate(sizes) for d in range(size)))
     trained = ("ranksvm", file, "--c", 1, "--model", model, "--force")
-    for told in (verb(*trained), verb("rank", model, file, "--metrics")):
-        assert told.code == 0 and few in told.err and "--ndcg standard" in told.err, told
+    for result_text in (verb(*trained), verb("rank", model, file, "--metrics")):
+        assert result_text.code == 0 and few in result_text.err and "--ndcg standard" in result_text.err, result_text
     for other in (("--ndcg", "standard"), ("--quiet",)):
         assert "fewer than" not in verb(*trained, *other).err + verb("rank", model, file, "--metrics", *other).err
     file.write_text("".join(f"{d % 2} qid:{q} 1:{d % 2}\n" for q in range(4) for d in range(10)))

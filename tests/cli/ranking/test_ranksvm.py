@@ -163,8 +163,8 @@ def test_c_is_chosen_on_the_validation_set(verb, letor_folder, metric):
         best = max(fold["path"], key=lambda point: point["validation"][metric])
         assert fold["C"] == best["C"]
         assert fold["metrics"]["validation"] == pytest.approx(best["validation"])
-    told = verb("ranksvm", letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", metric, *CPU)
-    assert f"C of 3 by {metric} on the validation set" in told.out and "for all C together" in told.out
+    found_line = verb("ranksvm", letor_folder, "--c-grid", "2^-12,1,2^4", "--metric", metric, *CPU)
+    assert f"C of 3 by {metric} on the validation set" in found_line.out and "for all C together" in found_line.out
 
 
 def test_null_and_scale_reach_the_library(verb, tmp_path):
@@ -345,17 +345,17 @@ def wild(path, seed):
 def test_what_is_open_is_chosen_and_told(verb, tmp_path):
     train, test = wild(tmp_path / "train.csv", 1), wild(tmp_path / "test.csv", 2)
     result = verb("ranksvm", train, "--test", test, *CPU)
-    told = re.search(
+    found_line = re.search(
         r"^Settings of train: C = \S+, features to deviation 1 \(on 49 held-out queries (.*)\)\.$", result.err, re.M
     )
-    assert result.code == 0 and told
+    assert result.code == 0 and found_line
     number = r"\d\.\d{4}"
-    usual, best = told[1].split("; ")
+    usual, best = found_line[1].split("; ")
     assert re.fullmatch(f"the best of 18 trials adds {number}, standard error {number}", best)
-    told = re.fullmatch(f"{number} of pairs in order, ({number}) with C = 1, features as they are", usual)
+    found_line = re.fullmatch(f"{number} of pairs in order, ({number}) with C = 1, features as they are", usual)
     found = as_json(verb, train, "--test", test, "--c", "auto")["folds"][0]
     assert found["scale"] == found["chosen"]["scale"] == "deviation" and len(found["trials"]) == 18
-    assert float(told[1]) == pytest.approx(found["chosen"]["usual_pa"], abs=5e-5)
+    assert float(found_line[1]) == pytest.approx(found["chosen"]["usual_pa"], abs=5e-5)
     usual = as_json(verb, train, "--test", test, "--c", "1")["folds"][0]
     assert (usual["C"], usual["scale"], usual["chosen"]) == (1.0, "none", None)
     assert found["metrics"]["test"]["pa"] > usual["metrics"]["test"]["pa"] + 0.02
@@ -372,10 +372,10 @@ def test_auto_uses_the_validation_set_and_says_so(verb, tmp_path, metric):
     best = max(found["trials"], key=lambda trial: trial[metric])
     assert (found["C"], found["scale"]) == (best["C"], best["scale"]) and chosen[metric] == best[metric]
     assert found["metrics"]["validation"][metric] == pytest.approx(best[metric], abs=5e-3)
-    told = verb("ranksvm", *ask, *CPU).err
+    found_line = verb("ranksvm", *ask, *CPU).err
     word = "of pairs in order" if metric == "pa" else metric
     assert re.search(
-        rf"^Settings of train: C = .* \(on the validation set of 50 queries 0\.\d{{4}} {word}, ", told, re.M
+        rf"^Settings of train: C = .* \(on the validation set of 50 queries 0\.\d{{4}} {word}, ", found_line, re.M
     )
     without = as_json(verb, train, "--metric", metric)["folds"][0]["chosen"]
     assert (without["held_out"], without["metric"]) == ("queries", metric)

@@ -10,9 +10,9 @@ from numba.core.typing.typeof import typeof
 
 from gpukit.factorization.arrays import Batch, History, Pairs, Parameters, Query, Tables, WeightedBatch
 from gpukit.factorization.kernels import codes, scores
+from gpukit.factorization.kernels.scores import add_weights
 from gpukit.factorization.prepare import kernels as prepare
 from gpukit.factorization.shared import kernels as shared
-from gpukit.factorization.solvers.ease.kernels import add_weights
 from gpukit.factorization.solvers.sgd import chunk_kernels as chunks
 from gpukit.factorization.solvers.sgd import kernels as sgd
 from gpukit.factorization.solvers.sgd import stream_kernels as stream

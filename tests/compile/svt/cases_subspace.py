@@ -3,7 +3,7 @@
 import numpy as np
 from compile.usage import TARGETS, Case
 
-from gpukit.svt.kernels.products import combine
+from gpukit.svt.kernels.bulge_chasing import combine
 from gpukit.svt.kernels.subspace import make_whiten
 from gpukit.svt.plan import bytes_of_whiten, widest_subspace
 

@@ -5,10 +5,8 @@ import pytest
 
 from evaluation import naive
 from gpukit.errors import DataError, ParameterError
-from gpukit.evaluation.lists import measures
 from gpukit.evaluation.lists.clicks import Clicks, clicks_in_rows, clicks_of, contained, judged_by
-from gpukit.evaluation.lists.judge import check_cuts, judge
-from gpukit.evaluation.lists.measures import FEW, gini, list_properties
+from gpukit.evaluation.lists.judge import FEW, NAMES, check_cuts, gini, judge, list_properties, measured
 
 USERS, ITEMS, LENGTH = 37, 23, 12
 
@@ -55,10 +53,10 @@ def test_contained(relevant, lists):
 def test_metrics_are_their_definitions(relevant, lists, k):
     users = np.flatnonzero(relevant.counts())
     hits = contained(relevant, users, lists[users])
-    found, sets = measures.measured(hits, relevant.counts()[users], k), rows_of(relevant)
+    found, sets = measured(hits, relevant.counts()[users], k), rows_of(relevant)
     for place, user in enumerate(users):
         expected = naive.list_metrics(lists[user].tolist(), sets[user], k)
-        assert {name: found[name][place] for name in measures.NAMES} == pytest.approx(expected, abs=1e-14)
+        assert {name: found[name][place] for name in NAMES} == pytest.approx(expected, abs=1e-14)
 
 
 def test_what_is_shown_is_its_definition(random):
@@ -76,7 +74,7 @@ def test_the_judge_sees_users_in_tiles(relevant, lists, random):
     for k in cuts:
         each = [naive.list_metrics(lists[user].tolist(), sets[user], k) for user in users]
         row = found.row(k)
-        for name in measures.NAMES:
+        for name in NAMES:
             assert row[name] == pytest.approx(np.mean([one[name] for one in each]), abs=1e-13)
         kept = [[item for item in lists[user, :k].tolist() if item >= 0] for user in users]
         facts = naive.shown_to_all(kept, clicks.tolist(), FEW)

@@ -10,9 +10,8 @@ from factorization.inputs import planted, same_state
 from gpukit import persist
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import candidates, damping, rule
-from gpukit.factorization.choose.evaluator import Evaluator, rms
-from gpukit.factorization.choose.folds import folds
+from gpukit.factorization.choose import damping, rule
+from gpukit.factorization.choose.evaluator import Evaluator, folds, rms
 from gpukit.factorization.prepare.training_data import PreparationOptions
 from gpukit.ratings import Ratings
 
@@ -234,7 +233,7 @@ def test_each_user_has_one_rating():
 
 
 def test_judges_are_many_and_nobody_judges_twice():
-    from gpukit.factorization.choose.folds import ENOUGH, MOST
+    from gpukit.factorization.choose.evaluator import ENOUGH, MOST
 
     ratings = planted(50, 40, 0.5)
     ratings = ratings.take(slice(0, 1000))
@@ -256,9 +255,9 @@ def test_candidates_share_what_is_prepared(monkeypatch):
     calls = []
     original = evaluator.order_ratings
     monkeypatch.setattr(evaluator, "order_ratings", lambda *given: calls.append(1) or original(*given))
-    monkeypatch.setattr("gpukit.factorization.choose.folds.MOST_PARTS", 2)
+    monkeypatch.setattr("gpukit.factorization.choose.evaluator.MOST_PARTS", 2)
     fitted = make(LSHMF, n_epochs=1).fit(sparse()[0])
-    assert len(calls) == 2 and len(fitted.trials_) in (len(candidates.DECAYS) + 3, len(candidates.DECAYS) + 4)
+    assert len(calls) == 2 and len(fitted.trials_) in (len(rule.DECAYS) + 3, len(rule.DECAYS) + 4)
 
 
 def test_many_epochs_that_are_named_are_trained_and_not_tried():

@@ -7,10 +7,11 @@ import pytest
 
 from factorization.inputs import planted
 from gpukit.factorization import MatrixFactorization
-from gpukit.factorization.choose import candidates, choice, evaluator
+from gpukit.factorization.choose import choice, evaluator
+from gpukit.factorization.choose import rule as candidates
 from gpukit.factorization.choose.evaluator import Outcome, Stopping, is_behind, reach, rms, work_of_epoch
 from gpukit.factorization.solvers import rates
-from gpukit.model_selection import budget
+from gpukit.model_selection import trial
 
 
 def outcome(*curve):
@@ -97,8 +98,8 @@ def limited(monkeypatch, trainings, **named):
 
     The budget is a number of trainings of 20 epochs at F = K = 32.
     """
-    monkeypatch.setattr(budget, "LITTLE", 0)
-    monkeypatch.setattr(budget, "TRAININGS", trainings)
+    monkeypatch.setattr(trial, "LITTLE", 0)
+    monkeypatch.setattr(trial, "TRAININGS", trainings)
     ratings = planted(100, 40, 0.5, seed=1)
     fitted = MatrixFactorization(device="cpu", **named).fit(ratings)
     spent = [len(row["curve"]) * (row["n_factors"] + 8) for row in fitted.trials_]
@@ -135,4 +136,4 @@ def test_work_of_an_epoch():
 
 
 def test_a_choice_costs_at_most_ten_trainings():
-    assert budget.Budget.of_trainings(1e12).limit == 1e13 and budget.Budget.of_trainings(1.0).limit == budget.LITTLE
+    assert trial.Budget.of_trainings(1e12).limit == 1e13 and trial.Budget.of_trainings(1.0).limit == trial.LITTLE

@@ -6,7 +6,7 @@ import pytest
 from factorization.inputs import planted
 from gpukit.device import cpu
 from gpukit.factorization import LSHMF, MatrixFactorization
-from gpukit.factorization.choose import rule, sample
+from gpukit.factorization.choose import choice, rule
 from gpukit.ratings import Ratings
 
 
@@ -25,13 +25,13 @@ def plenty(monkeypatch):
     """
     monkeypatch.setattr(rule, "FEW", 0)
     monkeypatch.setattr(rule, "RATINGS_A_ROW", 40)
-    monkeypatch.setattr(sample, "SIZE", 1200)
+    monkeypatch.setattr(choice, "SIZE", 1200)
 
 
 def suits(ratings, **named):
     """Return True if the defaults suit the ratings."""
     model = MatrixFactorization(device="cpu", **named)
-    return sample.usual_suits(model, ratings, model.check(len(ratings)), cpu())
+    return choice.usual_suits(model, ratings, model.check(len(ratings)), cpu())
 
 
 def test_taste_is_relied_on_and_noise_is_not(plenty):
@@ -63,5 +63,5 @@ def test_few_ratings_are_always_chosen_for():
 
 def test_very_many_are_not_looked_at(plenty, monkeypatch):
     monkeypatch.setattr(rule, "VERY_MANY", 3000)
-    monkeypatch.setattr(sample, "folds", lambda *_: pytest.fail("they are sampled"))
+    monkeypatch.setattr(choice, "folds", lambda *_: pytest.fail("they are sampled"))
     assert suits(noise())

@@ -14,7 +14,7 @@ from gpukit.factorization.implicit import blend, choosing, hold_out, mix, start
 from gpukit.factorization.implicit.evaluator import DEPTH, SHOWN, measure_lists, units
 from gpukit.factorization.implicit.weights import weighted
 from gpukit.factorization.settings import check
-from gpukit.model_selection import budget
+from gpukit.model_selection import trial
 from gpukit.model_selection.splits import draw_sample
 from gpukit.ratings import Ratings, as_ratings
 from gpukit.ratings.orders.order import order_ratings
@@ -77,14 +77,14 @@ def test_additions_are_judged_by_clicks_that_the_search_has_not_used(monkeypatch
 
 def test_choosing_costs_at_most_ten_trainings(monkeypatch):
     """On a sample whose size does not depend on the number of clicks."""
-    monkeypatch.setattr(budget, "LITTLE", 0.0)
+    monkeypatch.setattr(trial, "LITTLE", 0.0)
     budgets, make = [], choosing.make_contest
     monkeypatch.setattr(choosing, "make_contest", lambda *it: budgets.append(make(*it)) or budgets[-1])
     train, _ = clicks()
     fitted = MatrixFactorization(device="cpu").fit(train)
     (contest,) = budgets
     training = units(plan(n_factors=choosing.limit_factors(128, train.shape)), len(train), train.shape)
-    assert contest.budget.limit == budget.TRAININGS * 8 * training and len(fitted.trials_) > 4
+    assert contest.budget.limit == trial.TRAININGS * 8 * training and len(fitted.trials_) > 4
     last = 3 * choosing.EPOCHS[-1] * training  # the last trial of the search on both draws; a training for additions
     assert contest.budget.left > -last
 

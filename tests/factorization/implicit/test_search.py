@@ -8,7 +8,7 @@ import pytest
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.implicit import choosing
 from gpukit.factorization.settings import check
-from gpukit.model_selection.budget import Budget
+from gpukit.model_selection.trial import Budget
 
 OPEN = {"n_factors", "n_epochs", "regularization", "unobserved_weight"}
 USERS = np.linspace(0.0, 0.5, 100)  # differences between users, equal for all settings
@@ -185,7 +185,7 @@ def test_no_more_factors_than_half_the_users_or_items(shape):
 
 
 def test_no_more_factors_than_the_budget_allows():
-    """Half of what is left is kept for additions."""
+    """Half of the rest is kept for additions."""
     work = [2 * 4 * choosing.units(plan(n_factors=size), 50_000, (6000, 4000)) for size in (128, 256)]
     for left, sizes in ((1.01 * work[1], [128, 256]), (0.99 * work[1], [128]), (0.99 * work[0], [])):
         found = grown_of(lambda one: one.n_factors, left + 1e6, spent=1e6 - 10)

@@ -7,7 +7,7 @@ from gpukit.device import cpu
 from gpukit.factorization import MatrixFactorization
 from gpukit.factorization.choose import rule
 from gpukit.factorization.implicit import hold_out
-from gpukit.factorization.lists import choosing, learning
+from gpukit.factorization.lists import learning
 from gpukit.ratings import as_ratings
 
 USERS, ITEMS, KINDS = 150, 80, 4
@@ -56,7 +56,7 @@ def test_the_choice_is_the_same_on_every_run():
 def test_plenty_of_ratings_are_not_asked(monkeypatch, limits):
     for name, value in limits.items():
         monkeypatch.setattr(rule, name, value)
-    monkeypatch.setattr(choosing, "search_settings", None)
+    monkeypatch.setattr(learning, "search_settings", None)
     assert fitted_of(tastes()).fit_lists()._head.numbers.tolist() == PLENTY
 
 
@@ -68,7 +68,7 @@ def test_too_few_users_cannot_judge():
 
 def test_all_ratings_are_ones():
     ratings = tastes()
-    ones = choosing.rated_pairs(fitted_of(ratings)._history_on(cpu()), ratings.shape, cpu())
+    ones = learning.rated_pairs(fitted_of(ratings)._history_on(cpu()), ratings.shape, cpu())
     assert ones.shape == ratings.shape and (ones.values == 1).all()
     pairs = [set(zip(one.users.tolist(), one.items.tolist())) for one in (ones, ratings)]
     assert pairs[0] == pairs[1] and len(ones) == len(ratings)

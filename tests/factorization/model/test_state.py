@@ -6,7 +6,6 @@ import pytest
 from factorization.inputs import assert_unused_is_zero, problem
 from gpukit.errors import ParameterError
 from gpukit.factorization.model import state as states
-from gpukit.factorization.model.formulas import SPREAD, first_factor
 from gpukit.factorization.model.layout import (
     BASE,
     BIAS,
@@ -18,6 +17,7 @@ from gpukit.factorization.model.layout import (
     gpu_layout,
     is_half,
 )
+from gpukit.factorization.prepare.formulas import SPREAD, first_factor
 from gpukit.random import key
 from gpukit.streams import Keyed
 

@@ -69,10 +69,11 @@ def test_ids_of_ratings_that_are_checked_and_that_are_not(name):
 
 
 def test_ids_are_found_again():
-    """By a table that grows with the known ids."""
+    """By a table that grows with the known ids, and by another one for more ids than these."""
     find, known = IdLookup(), np.array([30, 10, 20])
     assert find(np.array([20, 5, 30]), known).tolist() == [2, -1, 0]
     assert find(np.array([40, 20, 5]), np.append(known, [5, 40])).tolist() == [4, 2, 3]
+    assert find(np.array([10, 7, 40, 10, 30, 8]), np.append(known, [5, 40])).tolist() == [1, -1, 4, 1, 0, -1]
     assert find(np.array(["10", "x"]), known).tolist() == [1, -1]
 
 

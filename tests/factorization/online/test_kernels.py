@@ -10,8 +10,8 @@ from gpukit.factorization.arrays import History
 from gpukit.factorization.model.layout import BASE, BIAS, EXTRA, SQUARES
 from gpukit.factorization.online import cpu, new_rows, twins
 from gpukit.factorization.online import inputs as reading
-from gpukit.factorization.online.formulas import ASIDE, KNOWN
 from gpukit.factorization.prepare import twins as preparing
+from gpukit.factorization.prepare.formulas import ASIDE, KNOWN
 from gpukit.factorization.solvers import rates
 from gpukit.factorization.solvers.sgd import schedule
 

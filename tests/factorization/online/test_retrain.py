@@ -11,7 +11,7 @@ import pytest
 from factorization.inputs import make, planted, same_state
 from gpukit.errors import DataError
 from gpukit.factorization import LSHMF, MatrixFactorization, settings
-from gpukit.factorization.online import retrain, update_log
+from gpukit.factorization.online import plan, retrain
 from gpukit.factorization.online.plan import Options
 from gpukit.persist import load_model
 from gpukit.ratings import Ratings
@@ -52,7 +52,7 @@ def test_it_is_what_fit_makes_of_all_ratings(model):
     assert same_state(updated, expected) and updated._scale == expected._scale != before._scale
     assert before._state is state and not hasattr(before, "updates_") and len(before.user_ids_) == users
     (entry,) = updated.updates_
-    assert entry["rows"] == update_log.RETRAINED and entry["ratings"] == len(part) and entry["settled"] == 400
+    assert entry["rows"] == plan.RETRAINED and entry["ratings"] == len(part) and entry["settled"] == 400
     assert entry["walked"] == 800 and entry["seconds"] == updated.timings_
     new = (len(np.setdiff1d(mine, known)) for mine, known in ((part.users, old.users), (part.items, old.items)))
     assert (entry["users"], entry["items"]) == tuple(new)
@@ -65,7 +65,7 @@ def test_it_is_counted_from_the_last_time():
     for part in parts:
         model.partial_fit(part)
     assert [entry["rows"] for entry in model.updates_] == ["move", "move", "anew", "move", "move"]
-    assert update_log.count_when_chosen(model.updates_, len(model._rated.items)) == 400
+    assert plan.count_when_chosen(model.updates_, len(model._rated.items)) == 400
 
 
 def test_few_are_retrained_where_all_would_be_replayed():

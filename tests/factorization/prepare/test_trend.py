@@ -11,7 +11,7 @@ from factorization.inputs import ordered, planted, same_state
 from gpukit.cli.factorization.table import closing_table
 from gpukit.factorization import MatrixFactorization, cpu
 from gpukit.factorization.prepare import training_data, trend
-from gpukit.factorization.prepare.weights import order_weights
+from gpukit.factorization.prepare.training_data import order_weights
 from gpukit.ratings import Ratings
 
 steps = cpu.preparing

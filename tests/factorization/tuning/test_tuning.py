@@ -11,13 +11,11 @@ from gpukit.evaluation.splits import fold_numbers
 from gpukit.factorization import LSHMF
 from gpukit.factorization.choose import rule
 from gpukit.factorization.choose.evaluator import Outcome
-from gpukit.factorization.tuning import entries as tables
 from gpukit.factorization.tuning import grid as grids
+from gpukit.factorization.tuning import search as tables
 from gpukit.factorization.tuning import tune
-from gpukit.factorization.tuning.entries import Entry
-from gpukit.factorization.tuning.fold import Fold, estimator_of
 from gpukit.factorization.tuning.grid import OPEN, Setting
-from gpukit.factorization.tuning.search import ALL_ON_ALL, Rules, Search, checked_rules
+from gpukit.factorization.tuning.search import ALL_ON_ALL, Entry, Fold, Rules, Search, checked_rules, estimator_of
 from gpukit.ratings import Ratings
 
 TEMPLATE = LSHMF(lsh_q=8, device="cpu", random_state=3)

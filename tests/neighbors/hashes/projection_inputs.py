@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from gpukit.neighbors.hashes.formulas import coordinate
+from gpukit.neighbors.formulas import coordinate
 from gpukit.neighbors.hashes.plan import direction_keys
 from neighbors import naive
 

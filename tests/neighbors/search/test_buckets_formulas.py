@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.neighbors.search import formulas
+from gpukit.neighbors import formulas
 from neighbors.inputs import unpack
 
 

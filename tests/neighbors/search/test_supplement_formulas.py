@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from gpukit.neighbors.search.formulas import agreement, permutation_half
+from gpukit.neighbors.formulas import agreement, permutation_half
 from gpukit.random import shuffled
 
 

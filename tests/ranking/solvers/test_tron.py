@@ -213,11 +213,11 @@ def test_a_warm_start():
 
 def test_the_start_is_left_alone_and_progress_is_told():
     problem, _ = quadratic(4)
-    start, told = np.zeros(4), []
-    result = tron.minimize(problem, start, 1e-8, 100, progress=lambda *news: told.append(news))
-    assert not start.any() and len(told) == len(result.history) + 1
-    assert [news[:3] for news in told] == [("training", i, None) for i in range(len(told))]
-    assert told[0][3] == {"f": 0.0, "gradient": 1.0} and told[-1][3]["gradient"] <= 1e-8
+    start, reported = np.zeros(4), []
+    result = tron.minimize(problem, start, 1e-8, 100, progress=lambda *news: reported.append(news))
+    assert not start.any() and len(reported) == len(result.history) + 1
+    assert [news[:3] for news in reported] == [("training", i, None) for i in range(len(reported))]
+    assert reported[0][3] == {"f": 0.0, "gradient": 1.0} and reported[-1][3]["gradient"] <= 1e-8
 
 
 @pytest.mark.parametrize(

@@ -7,12 +7,10 @@ import numpy as np
 from gpukit.device.engine import engine
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.prepare import training_data
-from gpukit.factorization.prepare.weights import lay_out_weights
+from gpukit.factorization.prepare.training_data import lay_out_weights
 from gpukit.factorization.solvers import squares
 from gpukit.factorization.solvers.squares import plan
 from gpukit.factorization.solvers.squares.plan import Data, Terms
-
-STEPS, TOLERANCE = 100, 1e-6  # of conjugate gradients
 
 
 class Half(NamedTuple):
@@ -69,8 +67,9 @@ class Training:
     """Epochs of alternating least squares over a session's parameters."""
 
     def __init__(self, session, task, equations, halves):
+        steps, tolerance = 100, 1e-6  # of conjugate gradients
         self.session, self.share, self.equations, self.halves = session, task.share, equations, halves
-        ends = STEPS, np.float32(TOLERANCE)
+        ends = steps, np.float32(tolerance)
         self.terms = Terms(task.settings.biases, equations.nothing(), np.float32(DAMPING), *ends)
 
     def epoch(self, number):

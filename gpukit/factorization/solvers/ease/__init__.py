@@ -5,12 +5,9 @@
 B minimizes |X - X B|^2 + lambda |B|^2 with a diagonal of 0. The scores of a user are the sum of B's rows of the items
 that the user has clicked, so a new user needs no training.
 
-weights.py     B, and scores without B, by the inverse of the smaller side
 baseline.py    EASE as a baseline of lists, with its default regularization
 gpu.py         B by cuBLAS and cuSOLVER
-training.py    the interface of a solver: there are no epochs
-kernels.py     the sums of a user's rows of B, added to scores, with their twin in twins.py
-scores.py      the same sums for single pairs, for either device
+training.py    B, and scores without B, by the inverse of the smaller side; there are no epochs
 
 Paper: Steck, "Embarrassingly Shallow Autoencoders for Sparse Data", WWW 2019 (arXiv:1905.03375).
 Cost, n = min(M, N): the sums of squares of the clicks per row (of the larger side), n^3 for the inverse, and with fewer

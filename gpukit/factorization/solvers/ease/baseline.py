@@ -6,7 +6,7 @@ from gpukit.device import available_memory
 from gpukit.evaluation.lists.baselines import Popularity
 from gpukit.evaluation.lists.clicks import Clicks
 from gpukit.factorization.solvers import usual
-from gpukit.factorization.solvers.ease import weights
+from gpukit.factorization.solvers.ease import training
 
 MOST_WORK = 4e9  # of the solution, in multiplications of training: about 8,000 items
 TILE = 1 << 22  # scores at once
@@ -21,14 +21,14 @@ class Ease(Popularity):
         """Arguments as Popularity."""
         super().__init__(learned, n_items, known)
         decay = usual("ease", "adaptive", len(learned.items))["regularization"]
-        self.weights = weights.solve_weights(matrix_of(learned, n_items), decay)
+        self.weights = training.solve_weights(matrix_of(learned, n_items), decay)
         self.clicked = matrix_of(self.known, n_items)
 
     @staticmethod
     def is_affordable(learned: Clicks, n_items):
         """Return True if the solution takes a few seconds and half of the main memory at most."""
-        work = weights.work_of((len(learned.indptr) - 1, n_items), len(learned.items))
-        return work <= MOST_WORK and 2 * weights.memory_of(n_items) <= available_memory()
+        work = training.work_of((len(learned.indptr) - 1, n_items), len(learned.items))
+        return work <= MOST_WORK and 2 * training.memory_of(n_items) <= available_memory()
 
     def pair_scores(self, rows, items):
         """Return scores (B, C) float32 of items (B, C) for users (B,), known clicks included."""

@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit.device import free_memory
-from gpukit.factorization.solvers.ease.weights import ACCURATE
+from gpukit.factorization.solvers.ease.training import ACCURATE
 
-COPIES = 4  # matrices of N x N float32 numbers that the solution needs at once
 BLOCK = 1 << 28  # numbers of a dense block of users, in half precision
 
 
@@ -14,8 +13,9 @@ def solve_weights(X, ridge, device):
 
     None without cupy or the memory for it, and if single precision is not accurate.
     """
+    copies = 4  # matrices of N x N float32 numbers that the solution needs at once
     n_items = X.shape[1]
-    if 4 * COPIES * n_items**2 + 2 * BLOCK > free_memory(device):
+    if 4 * copies * n_items**2 + 2 * BLOCK > free_memory(device):
         return None
     try:
         import cupy

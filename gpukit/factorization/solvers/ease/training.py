@@ -1,4 +1,24 @@
-"""The solver's interface; the weights are solved for at the end of training (implicit/item_weights.py)."""
+"""Weights between items by least squares: the solver, its scores, and its interface without epochs.
+
+With C = (X X' + lambda I)^-1 and Z = C X, the same weights follow from a matrix of M x M numbers: for i != j
+
+    B_ij = (X'Z)_ij / (1 - t_j),    t_j = sum over the users u of j of Z_uj
+
+because P = (I - X'C X) / lambda. So the inverse is of the smaller side. For an item j without a click of user u the
+score is -(X P)_uj / P_jj, which is -lambda Z_uj / (1 - t_j). X is a scipy.sparse.csr_array of ones (M, N).
+"""
+
+import numpy as np
+
+from gpukit._pool import alone
+from gpukit.errors import ParameterError
+from gpukit.selection.twins import scores as scores_of_keys
+
+BLOCK = 1 << 22  # numbers of a block of a Gram matrix
+ACCURATE = 1e-3  # largest relative error of the inverse, on a vector of ones, in single precision
+# multiplications of an inverse and of a sparse product in the time of one of training; measured on a core
+INVERSE_RATE, PRODUCT_RATE = 150, 4
+ZERO = np.uint32(0x7FFFFFFF)  # key of the score 0
 
 
 def arrange(task):
@@ -7,3 +27,145 @@ def arrange(task):
 
 def begin(session, task, arranged):
     """Return None: there are no epochs."""
+
+
+def work_of(shape, n_clicks):
+    """Return the work of solve_weights, in multiplications of training; shape: (M, N)."""
+    return min(work_by_users(shape, n_clicks), shape[1] ** 3 / INVERSE_RATE)
+
+
+def work_by_users(shape, n_clicks):
+    """Return the work of solve_weights by the inverse of M x M numbers."""
+    return shape[0] ** 3 / INVERSE_RATE + n_clicks * sum(shape) / PRODUCT_RATE
+
+
+def work_of_scores(shape, n_clicks):
+    """Return the work of solve_scores."""
+    return min(shape) ** 3 / INVERSE_RATE + n_clicks * min(shape) / PRODUCT_RATE
+
+
+def uses_users(shape, n_clicks):
+    """Return True if the inverse of M x M numbers is the cheaper one."""
+    return work_by_users(shape, n_clicks) < shape[1] ** 3 / INVERSE_RATE
+
+
+def memory_of(n_items):
+    """Return the bytes of main memory that a solution needs."""
+    copies = 3  # matrices of N x N float32 numbers that the solution needs
+    return 4 * copies * n_items**2
+
+
+def memory_served(n_items):
+    """Return the bytes of the device's memory that weights need while lists are made."""
+    return 4 * n_items**2
+
+
+def solve_weights(X, ridge):
+    """Return B (N, N) float32 with a diagonal of 0; ridge: lambda."""
+    if uses_users(X.shape, X.nnz):
+        Z, rest = projected(X, ridge)
+        weights = np.ascontiguousarray(X.T @ Z)
+        weights /= rest
+    else:
+        weights = inverse_of(X.T.tocsr(), ridge)
+        weights /= -weights.diagonal()
+    np.fill_diagonal(weights, 0.0)
+    return weights
+
+
+def solve_scores(X, users, ridge):
+    """Return scores (b, N) float32 of users (b,) for the items that they have not clicked; others have no meaning."""
+    if X.shape[0] <= X.shape[1]:
+        Z, rest = projected(X, ridge)
+        return Z[users] * np.float32(-ridge) / rest
+    inverse = inverse_of(X.T.tocsr(), ridge)
+    return (X[users] @ inverse) / -inverse.diagonal()
+
+
+def projected(X, ridge):
+    """Return (Z (M, N), 1 - t (N,)), float32."""
+    inverse = inverse_of(X, ridge)
+    Z = np.ascontiguousarray((X.T @ inverse).T)
+    users = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+    sums = np.bincount(X.indices, Z[users, X.indices].astype(np.float64), X.shape[1])
+    return Z, (1.0 - sums).astype(np.float32)
+
+
+def inverse_of(rows, ridge):
+    """Return (rows rows' + ridge I)^-1, (n, n) float32, of sparse rows (n, any).
+
+    In double precision if single precision is not accurate.
+    """
+    inverse = inverted(gram_of(rows, np.float32), ridge)
+    if inverse is None or inverse_error(rows, inverse, ridge) > ACCURATE:
+        inverse = inverted(gram_of(rows, np.float64), ridge)
+    if inverse is None:
+        raise ParameterError(
+            f"regularization={ridge:g} is too small to invert a matrix of {rows.shape[0]:,} rows. Use a larger value."
+        )
+    return inverse.astype(np.float32, copy=False)
+
+
+def gram_of(rows, dtype):
+    """Return rows rows' (n, n), block by block, as sparse products need several times the memory."""
+    count = rows.shape[0]
+    gram, columns, step = np.empty((count, count), dtype), rows.T.tocsr(), max(1, BLOCK // max(1, count))
+    for first in range(0, count, step):
+        gram[first : first + step] = (rows[first : first + step] @ columns).toarray()
+    return gram
+
+
+def inverted(gram, ridge):
+    """Return (gram + ridge I)^-1 in the memory of gram (n, n); None if rounding makes it impossible.
+
+    By one thread: LAPACK's inverse is slower with several.
+    """
+    from scipy.linalg import get_lapack_funcs
+
+    factor, invert = get_lapack_funcs(("potrf", "potri"), (gram,))
+    gram.flat[:: len(gram) + 1] += ridge
+    with alone():
+        lower, failed = factor(gram.T, lower=True, clean=False, overwrite_a=True)
+        if failed:
+            return None
+        lower, failed = invert(lower, lower=True, overwrite_c=True)
+    if failed:
+        return None
+    mirror(lower)
+    return lower.T
+
+
+def mirror(lower):
+    """Copy the lower triangle of a square matrix to the upper one, by blocks that fit a cache."""
+    step = 256
+    for first in range(0, len(lower), step):
+        rows = slice(first, first + step)
+        own = np.tril(lower[rows, rows])
+        lower[rows, rows] = own + np.tril(own, -1).T
+        lower[rows, first + step :] = lower[first + step :, rows].T
+
+
+def inverse_error(rows, inverse, ridge):
+    """Return the relative error of (rows rows' + ridge I) inverse on a vector of ones."""
+    ones = np.ones(len(inverse))
+    image = inverse @ ones.astype(inverse.dtype)
+    back = rows @ (rows.T @ image.astype(np.float64)) + ridge * image
+    return float(np.linalg.norm(back - ones) / np.linalg.norm(ones))
+
+
+def pair_sums(session, users, items):
+    """Return the sums of weights (n,) float32 of pairs of rows; 0 for unknown users and items.
+
+    session: DeviceModel whose `weighted` adds the sums to keys (b, N) on the host. Each user's row is computed once.
+    """
+    out, n_items = np.zeros(len(users), np.float32), session.item_rows
+    known = np.flatnonzero(items < n_items)
+    rows, places = np.unique(users[known], return_inverse=True)
+    order = np.argsort(places, kind="stable")
+    step = session.tile_users()
+    for first in range(0, len(rows), step):
+        tile = rows[first : first + step]
+        sums = scores_of_keys(session.weighted(tile, np.full((len(tile), n_items), ZERO, np.uint32)))
+        pairs = order[slice(*np.searchsorted(places, (first, first + len(tile)), sorter=order))]
+        out[known[pairs]] = sums[places[pairs] - first, items[known[pairs]]]
+    return out

@@ -31,8 +31,6 @@ import numpy as np
 
 WAYS = ("cholesky", "gradients", "blocks")
 STEPS = 3  # of conjugate gradients per half epoch, from the current row (Takacs et al. 2011)
-STAGE = 4096  # numbers of a block's rows in shared memory
-MOST_ROWS = 16  # of a block
 BLOCK = 64  # factors of a row solved for at once, with the others fixed; on a GPU 32, 64 or 128
 PANEL = 32  # unknowns eliminated in a step
 DIRECT = {True: 32, False: 32}  # factors up to which elimination is faster, on a GPU or not; measured
@@ -50,7 +48,9 @@ def block_of(width):
 
 def rows_of_block(width):
     """Return the rows of `width` factors that one block of kernels.descent processes."""
-    return max(1, min(MOST_ROWS, STAGE // width))
+    stage = 4096  # numbers of a block's rows in shared memory
+    most_rows = 16  # of a block
+    return max(1, min(most_rows, stage // width))
 
 
 FEW = 124  # most clicks for a solution in the clicks' unknowns: with the right-hand side, 16 tiles of 8 per side

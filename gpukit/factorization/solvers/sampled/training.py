@@ -15,7 +15,6 @@ from gpukit.streams import Keyed
 
 PAIRWISE = "bpr"
 WORKERS_AN_ITEM = 8
-MOST_BITS = 1 << 34  # of the workspace: a bit per item and worker
 
 
 def arrange(task):
@@ -56,8 +55,9 @@ def worker_count(n_clicks, n_items, settings, most):
 
     It is bounded by the number of examples, by WORKERS_AN_ITEM, so that workers seldom share an item, and by memory.
     """
+    most_bits = 1 << 34  # of the workspace: a bit per item and worker
     examples = n_clicks * examples_of(settings.n_negatives, settings.loss == PAIRWISE)
-    return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, MOST_BITS // n_items)))
+    return schedule.worker_count(examples, max(1, min(most, WORKERS_AN_ITEM * n_items, most_bits // n_items)))
 
 
 def chunks_of(side, workers, settings, steps):

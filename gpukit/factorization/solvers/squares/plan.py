@@ -11,9 +11,6 @@ import numpy as np
 TILE = 8
 WARP, MOST_THREADS = 32, 256
 DIRECT_TILES = 33  # tiles per side, at most, of a matrix that one block eliminates in registers: F <= 260
-REGISTERS, MOST_REGISTERS = 1 << 16, 128  # of a multiprocessor, and of a thread with a tile
-FOUR_WARPS = 128  # threads; a multiprocessor has four parts with equal numbers of warps
-STAGE_BYTES = 32 << 10  # of shared memory for the rows that a block multiplies
 DIRECT_FACTORS = 4 * ((TILE * DIRECT_TILES - 2) // 4)
 
 
@@ -41,19 +38,22 @@ class Shape(NamedTuple):
 
 def shape_of(n_factors):
     """Return the Shape for F factors."""
+    stage_bytes = 32 << 10  # of shared memory for the rows that a block multiplies
     quads = -(-n_factors // 4)
     tile_rows = -(-(4 * quads + 2) // TILE)
     tiles = tile_rows * (tile_rows + 1) // 2
     groups = -(-tiles // MOST_THREADS)
     threads = -(-tiles // (WARP * groups)) * WARP
     slices = 1 << (WARP // tiles).bit_length() - 1 if tiles <= WARP else 1
-    staged = max(4, min(WARP, STAGE_BYTES // (4 * (TILE * tile_rows + 4))))
+    staged = max(4, min(WARP, stage_bytes // (4 * (TILE * tile_rows + 4))))
     return Shape(quads, tile_rows, tiles, threads, slices, groups, staged)
 
 
 def registers_of(threads):
     """Return the registers available to each thread of a block of `threads`."""
-    return min(MOST_REGISTERS, REGISTERS // (-(-threads // FOUR_WARPS) * FOUR_WARPS) // 8 * 8)
+    registers, most_registers = 1 << 16, 128  # of a multiprocessor, and of a thread with a tile
+    four_warps = 128  # threads; a multiprocessor has four parts with equal numbers of warps
+    return min(most_registers, registers // (-(-threads // four_warps) * four_warps) // 8 * 8)
 
 
 class Cut(NamedTuple):

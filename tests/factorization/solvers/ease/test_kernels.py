@@ -10,8 +10,9 @@ from factorization.solvers.ease import naive
 pytestmark = pytest.mark.kernel
 
 from gpukit.factorization import cpu, gpu
-from gpukit.factorization.solvers.ease import kernels, twins
-from gpukit.selection.formulas import LAST, descending_key
+from gpukit.factorization.kernels import scores as kernels
+from gpukit.factorization.twins import scores as twins
+from gpukit.primitives.keys import LAST, descending_key
 from gpukit.selection.twins import scores
 
 

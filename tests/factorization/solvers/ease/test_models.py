@@ -154,7 +154,7 @@ def test_options_without_a_meaning(name):
 
 
 def test_too_little_memory_is_told_before_the_solution(monkeypatch):
-    monkeypatch.setattr(item_weights.weights, "memory_of", lambda n_items: 1 << 60)
+    monkeypatch.setattr(item_weights.training, "memory_of", lambda n_items: 1 << 60)
     with pytest.raises(MemoryError, match="Solving for the weights between 60 items needs 1073741824.00 GiB"):
         fitted()
 
@@ -231,7 +231,7 @@ def test_the_search_follows_the_mean_and_ends_between_the_best_two(monkeypatch):
     train, _ = clicks()
     settings = LSHMF(device="cpu").check(len(train), "implicit")
     contest = choosing.make_contest(LSHMF(device="cpu"), set(), train, settings, cpu(), lambda *event: None, 1)
-    monkeypatch.setattr(item_weights.weights, "solve_scores", lambda matrix, users, decay: np.float32([[decay]]))
+    monkeypatch.setattr(item_weights.training, "solve_scores", lambda matrix, users, decay: np.float32([[decay]]))
     evaluator, worth = type(contest.evaluators[0]), lambda scores: -abs(np.log(scores[0, 0] / 40.0)) * np.ones((3, 4))
     monkeypatch.setattr(evaluator, "measure_scores", lambda self, scores: worth(scores))
     search = item_weights.RidgeSearch(contest, settings)

@@ -3,8 +3,7 @@
 import numpy as np
 
 from gpukit._cuda import cuda, device, factory, kernel
-from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search.exact.formulas import cosine_key, packing, pair_key, wide
+from gpukit.neighbors.formulas import NOBODY, cosine_key, packing, pair_key, wide
 from gpukit.primitives.search import lower_bound
 from gpukit.primitives.warp import group_sum
 

@@ -7,10 +7,10 @@ from neighbors.inputs import columns, columns_on_device
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:overflow encountered")]
 
-from gpukit.neighbors.search.exact import gpu, plan
+from gpukit.neighbors.search import exact_plan, gpu
 from gpukit.ratings import Ratings
-from neighbors.search.exact.inputs import CLICKS, SHAPES, case, clicks
-from neighbors.search.exact.test_twins import NO_LEVELS, keys_of, whole_keys
+from neighbors.search.exact_inputs import CLICKS, SHAPES, case, clicks
+from neighbors.search.test_exact_twins import NO_LEVELS, keys_of, whole_keys
 
 
 def kernel_keys(table, numbers, first, n_rows):
@@ -29,7 +29,7 @@ def test_pairs_of_ratings(name, block, per_thread, monkeypatch):
     table = columns(case(name))
     first = min(2, len(table.indptr) - 3)
     n_rows = min(6, len(table.indptr) - 1 - first)
-    numbers = plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
+    numbers = exact_plan.whole_numbers(table.values, int(np.diff(table.indptr).max()))
     np.testing.assert_array_equal(kernel_keys(table, numbers, first, n_rows), keys_of(table, first, n_rows))
 
 

@@ -1,21 +1,36 @@
-"""Host preparation of the exact search: ratings as whole numbers, and stripes of query rows."""
+"""Exact search: the paper's Graph Similarity Matrix (its Table 1 and Definition 3.1), a stripe of rows at a time.
+
+    S_jk = n / (n + 100) * rho_jk        rho: Pearson's correlation over the n users that rated both j and k
+
+The key of a pair is 2**31 (1 - S) rounded down; the score is S, and a pair with S <= 0 is not a pair of neighbours.
+Ratings become whole numbers first (`whole_numbers`), so that all sums are integers and equal on every device; only the
+final formula is in float64. The measure of clicks is a damped cosine: c_j and c_k users clicked an item, c_jk of them
+both.
+
+    S_jk = c_jk / (sqrt(c_j c_k) + 10)
+
+O(sum over users of the square of their ratings) additions. A query lists only the items that share a user with it, and
+the selection reads these lists. Memory is O(N) per thread or, on a GPU, a tile of shared memory, and a stripe of lists.
+A block processes a whole query with few pairs by a hash table, and otherwise a tile of items: such a query takes
+N / tile blocks.
+"""
 
 import math
 
 import numpy as np
 
 from gpukit.neighbors.columns import whole_multiples
-from gpukit.neighbors.search.exact.formulas import COUNT_BITS, SQUARE_BITS
+from gpukit.neighbors.formulas import COUNT_BITS, SQUARE_BITS
 
 CHUNKS = 64  # of a stripe: several for each thread
-MOST_STEPS = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
 
 
 def most_steps(longest):
     """Return the finest scale for which the sums over `longest` users fit a word of formulas.py."""
+    most_steps = 1023  # of a scale: the 32-bit sums of two users (formulas.packing)
     longest = max(longest, 1)
     square = math.isqrt(((1 << SQUARE_BITS) - 1) // longest)
-    return min(MOST_STEPS, square, ((1 << COUNT_BITS) - 1) // longest)
+    return min(most_steps, square, ((1 << COUNT_BITS) - 1) // longest)
 
 
 def whole_numbers(values, longest):

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-import gpukit.primitives.roots_cuda  # noqa: F401  (one instruction in kernels)
+import gpukit.svt.kernels.bulge_chasing  # noqa: F401  (one instruction in kernels)
 from gpukit._cuda import cuda, kernel
 from gpukit._jit import njit
-from gpukit.primitives.roots import inverse_root
+from gpukit.svt.formulas import inverse_root
 
 NUMBERS = (1e-30, 0.25, 2.0, 3e20)
 reals = pytest.mark.parametrize("real", [np.float32, np.float64])

@@ -3,9 +3,8 @@
 import numpy as np
 
 from gpukit._jit import njit
-from gpukit.neighbors.formulas import NOBODY
-from gpukit.neighbors.search.exact.formulas import SQUARE_BITS, cosine_key, pair_key
-from gpukit.neighbors.search.exact.plan import chunk_edges
+from gpukit.neighbors.formulas import NOBODY, SQUARE_BITS, cosine_key, pair_key
+from gpukit.neighbors.search.exact_plan import chunk_edges
 from gpukit.scheduler import by_block
 
 I64, U64 = np.int64, np.uint64

@@ -1,4 +1,4 @@
-"""Scalar maths of the selection: float32 scores as keys that sort the other way round."""
+"""Sort keys: floating-point numbers as integers in the same or the reverse order, for both devices."""
 
 import numpy as np
 
@@ -7,6 +7,9 @@ from gpukit._jit import njit
 U32 = np.uint32
 SIGN = U32(0x80000000)
 LAST = U32(0xFFFFFFFF)
+U64 = np.uint64
+SIGN_64 = U64(1 << 63)
+LAST_64 = U64((1 << 64) - 1)
 
 
 @njit
@@ -33,3 +36,13 @@ def descending_key(score):
 def score_of_key(key):
     """The inverse of `descending_key` (0 for either zero, NaN for the last key)."""
     return U32(turned(U32(key))).view(np.float32)
+
+
+@njit
+def ascending_key(pattern):
+    """The bits of a float64 as uint64 -> uint64 in the order of the numbers: -inf < -1 < -0 = 0 < 1 < inf.
+
+    A float32's bits belong in the upper half; the lower half of its key is then without meaning.
+    """
+    key = U64(~pattern) if pattern & SIGN_64 else U64(pattern | SIGN_64)
+    return SIGN_64 if key == U64(SIGN_64 - U64(1)) else key
