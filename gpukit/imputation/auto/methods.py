@@ -20,8 +20,8 @@ METHODS = (
 BY_NAME = {method.name: method for method in METHODS}
 NAMES = tuple(BY_NAME)
 CANDIDATES = (
-    *("vertex-median", "interpolation", "akima", "seasonal", "tikhonov"),
-    *("trend", "regression", "kriging", "regularized-em", "smoothness", "local", "spectral"),
+    *("vertex-median", "interpolation", "akima", "seasonal", "trend"),
+    *("regression", "kriging", "regularized-em", "smoothness", "local", "spectral"),
 )
 
 

@@ -117,9 +117,13 @@ def test_where_few_can_tell_the_row_itself_loses_values_too():
     seen[1, -12:] = False
     folds = masking.folds_of(asked(np.ones(seen.shape), seen), 0)
     own = [hidden[1] for hidden, _ in folds if hidden[1].any()]
-    assert len(own) == 3 and [int(one.argmax()) for one in own] == [76, 64, 52] and {int(one.sum()) for one in own} == {12}
+    assert (
+        len(own) == 3 and [int(one.argmax()) for one in own] == [76, 64, 52] and {int(one.sum()) for one in own} == {12}
+    )
     others = {int(row) for hidden, _ in folds for row in np.flatnonzero(hidden.any(axis=1)) if row != 1}
-    assert others == {0, 2, 3, 4} and all(hidden[row, -12:].all() for hidden, _ in folds for row in others if hidden[row].any())
+    assert others == {0, 2, 3, 4} and all(
+        hidden[row, -12:].all() for hidden, _ in folds for row in others if hidden[row].any()
+    )
     for hidden, lost in folds:
         for row in np.flatnonzero(hidden.any(axis=1)):
             assert not (seen & ~lost)[row, hidden[row].argmax() :].any()
