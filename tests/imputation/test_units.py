@@ -6,7 +6,7 @@ import pytest
 from gpukit import GraphImputer, load_model
 from gpukit.errors import DataError
 from gpukit.imputation.auto.saving import units_in
-from gpukit.imputation.units import Units, moments, units_of
+from gpukit.imputation.units import moments, units_of
 from gpukit.persist import Arrays
 
 SIZES = np.array([1.0, 0.02, 3e6, 40.0])
