@@ -23,7 +23,7 @@ ENDS, SERIES = 0.2, 1 / 3  # fraction of the times, at their end, that a fractio
 NEIGHBORS, RANKS = 5, 2
 
 
-class Result(NamedTuple):
+class Comparison(NamedTuple):
     """Errors of one table, pattern and seed.
 
     errors : {name: mean absolute error}, gpukit's default under OURS
@@ -242,7 +242,7 @@ def ends(conditions):
 
 
 def evaluate(name, pattern, seed, device):
-    """Return the Result of a table, a pattern and a seed."""
+    """Return the Comparison of a table, a pattern and a seed."""
     import pandas
 
     truth = np.array(TABLES[name]())
@@ -256,11 +256,11 @@ def evaluate(name, pattern, seed, device):
     residuals, deviations = (completed.to_numpy() - truth)[hidden], model.deviation_.to_numpy()[hidden]
     errors[OURS] = float(np.abs(residuals).mean())
     coverage = float((np.abs(residuals) <= QUANTILE * deviations).mean())
-    return Result(errors, coverage, crps(residuals, deviations) / max(errors[OURS], 1e-300))
+    return Comparison(errors, coverage, crps(residuals, deviations) / max(errors[OURS], 1e-300))
 
 
 def pattern_rows(pattern, results):
-    """Yield the rows of {table: [Result]}: of each table, and the geometric mean over the tables."""
+    """Yield the rows of {table: [Comparison]}: of each table, and the geometric mean over the tables."""
     ratios = {name: geometric_mean([one.ratio for one in parts]) for name, parts in results.items()}
     for name, parts in results.items():
         errors = {rival: np.mean([one.errors[rival] for one in parts]) for rival in parts[0].errors}
