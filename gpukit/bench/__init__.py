@@ -12,6 +12,7 @@
 | sorting.py, svt.py | segmented sort and singular-value thresholding compared with torch and numpy         |
 | ranking.py, letor.py | RankSVM on generated documents; MQ2008, CPU solvers, reading documents             |
 | imputation.py, decompositions.py, recovery.py | imputation: speed, the paper's SVD variants, accuracy     |
+| ends.py           | imputation at ends, in blocks and at points compared with eight rivals                 |
 | defaults.py, predictors.py | default factorizations compared with other packages on real ratings          |
 | deterministic.py  | deterministic compared with plain training                                            |
 | first_run.py      | the first runs of commands, which compile                                             |
@@ -60,6 +61,7 @@ BENCHES = {  # name: module and function
     "impute-accuracy": "recovery.accuracy",
     "impute-metr-la": "recovery.roads",
     "impute-molene": "recovery.stations",
+    "ends": "ends.ends",
     "ranks": "ranks.launcher.ranks",
     "table9": "reproduce.online.table9",
     "stream": "reproduce.online.stream",

@@ -17,6 +17,7 @@ from gpukit.factorization.lookup import PREDICTED, report_unknown, rows_or_unkno
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.io.ids import ascending_order
 from gpukit.ratings import Ratings
+from gpukit.ratings.check import check_range
 
 if TYPE_CHECKING:
     from gpukit.factorization.lookup import Predicted
@@ -262,7 +263,6 @@ class Serving(Estimator):
         """Return (answers.sequential.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
         from gpukit.factorization.answers import fold_in, sequential
         from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
-        from gpukit.ratings.check import check_range
         from gpukit.ratings.pairs import merge_repeats, table_of
         from gpukit.ratings.repeats import checked
 

@@ -17,6 +17,7 @@ after the transform Z = U' G by the Laplacian's eigenvectors U:
     auto/          comparison of methods on hidden values, ensembles, standard deviations
     simple.py      means, interpolation, neighbours            smoothing.py   Tikhonov, feature propagation
     kriging.py     a Gaussian process on the graph             regularized_em.py   joint distribution of the vertices
+    trend.py       damped trends beyond the ends of series     regression.py  regression on other series, lags and time
     smoothness/    smoothness in time and on the graph         soft_impute/   low rank of the whole table
     local/         regression on similar series                spectral/      the paper's algorithm
     distributed/   'spectral' over a parallel.Team; gpukit.graphs has the graph and its Fourier basis

@@ -14,6 +14,8 @@ Method = Literal[
     "akima",
     "last-value",
     "seasonal",
+    "trend",
+    "regression",
     "neighbors",
     "tikhonov",
     "tikhonov-normalized",

@@ -1,7 +1,9 @@
 """Standardization of vertices of different scales.
 
-Vertices such as prices and sales are divided by their standard deviation, their mean subtracted first. Otherwise the
-errors of vertices with the largest scale would determine the selected method and all deviations.
+Vertices such as prices and sales are divided by their spread, their mean subtracted first. Otherwise the errors of
+vertices with the largest scale would determine the selected method and all deviations. The spread is the standard
+deviation, of series in time the root mean square of the changes between adjacent columns: relative to the standard
+deviation, which contains the trend, errors of trending series would not count.
 """
 
 from typing import NamedTuple
@@ -30,19 +32,25 @@ class Units(NamedTuple):
     def note(self):
         """Message for the user."""
         return (
-            f"the standard deviations of sensors range from {self.size.min():.2g} to {self.size.max():.2g}, which "
-            "suggests different units. Methods and errors are measured relative to each sensor's standard deviation."
+            f"the spreads of sensors range from {self.size.min():.2g} to {self.size.max():.2g}, which suggests "
+            "different units. Methods and errors are measured relative to each sensor's spread."
         )
 
 
 def units_for(problem):
     """Return the Units of a Problem of series; None for matrices without order.
 
-    Units would change the ranks of the spectral slices of matrices.
+    Units would change the ranks of the spectral slices of matrices. The sizes are those of units_of, or for series in
+    time of their changes.
     """
     if not problem.ordered and min(problem.shape) > 1:
         return None
-    return units_of(problem.values, problem.seen)
+    units = units_of(problem.values, problem.seen)
+    if units is None or not problem.ordered:
+        return units
+    both = problem.seen[:, 1:] & problem.seen[:, :-1]
+    squares = np.square(np.diff(problem.values, axis=1)).sum(axis=1, where=both) / np.maximum(both.sum(axis=1), 1)
+    return units._replace(size=np.where(squares > 0, np.sqrt(squares), units.size))
 
 
 def units_of(values, seen):

@@ -23,6 +23,7 @@ HEAVY = {  # packages that take long to import; numba.cuda takes as long again a
     "pyarrow",
     "scipy",
     "sklearn",
+    "statsmodels",
     "surprise",
     "libmf",
     "threadpoolctl",

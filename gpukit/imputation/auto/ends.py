@@ -6,9 +6,9 @@ them, each fold further inside the series.
 
 Runs at an end of fewer series belong to sensors that started late or failed. Other series are observed there, but the
 own series only on one side. So such runs are hidden in other series at the same times: values hidden in the middle of
-a series, or in years of another regime, do not predict their errors. If few other series are observed there, the runs
-are hidden at that end of any series, a few per fold, because errors beyond an end are larger than between two
-observations.
+a series, or in years of another regime, do not predict their errors. If few other series are observed there, they are
+a weak sample, and without them methods lack predictors. Then the series themselves have such runs hidden before their
+ends too, together with everything beyond.
 """
 
 import numpy as np
@@ -19,10 +19,10 @@ from gpukit.imputation.constants import FEWEST_OTHERS, FOLDS
 def split_pattern(pattern, anywhere):
     """Split a pattern (n, T) of missing values into inner runs and runs at the ends.
 
-    Return (inner pattern, three arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs of
-    most rows, runs of fewer rows, and runs of fewer rows where few others are observed. No row of the pattern is
-    missing whole. anywhere: keep runs of fewer rows in the inner pattern. Runs of the third array stay there too if
-    they are less than half of it.
+    Return (inner pattern, two arrays (2, n) of run lengths at the first and the last column, 0 elsewhere): runs to hide
+    in their own rows, those of most rows and those of fewer rows where few others are observed; and runs to hide in
+    other rows, those of fewer rows. No row of the pattern is missing whole. anywhere: keep runs of fewer rows in the
+    inner pattern. Runs of fewer rows where few others are observed stay there too if they are less than half of it.
     """
     lengths = np.array([pattern.argmin(axis=1), pattern[:, ::-1].argmin(axis=1)])
     count = np.count_nonzero(lengths, axis=1, keepdims=True)
@@ -33,7 +33,7 @@ def split_pattern(pattern, anywhere):
     first, last = common + partial
     columns = np.arange(pattern.shape[1])
     inner = pattern & (columns >= first[:, None]) & (columns < (len(columns) - last)[:, None])
-    return inner, common, partial * ~is_rare, partial * is_rare
+    return inner, common + partial * is_rare, partial
 
 
 def hide_at_ends(seen, free, lengths):
@@ -60,7 +60,7 @@ def hide_at_start(seen, free, lengths):
 def hide_in_other_rows(seen, free, lengths, rng):
     """Return (n, T) bool of runs of `lengths` (2, n) at the same ends of other, random rows.
 
-    At most 1 / FOLDS of the rows observed and free there, and at most the number of rows with runs.
+    At most 1 / FOLDS of the rows observed and free there, and at most the number of rows with runs. One row stays.
     """
     ends = (
         hide_in_other_rows_at_start(seen, free, lengths[0], rng),
@@ -73,7 +73,7 @@ def hide_in_other_rows_at_start(seen, free, lengths, rng):
     """Apply hide_in_other_rows to the first columns only."""
     hidden = np.zeros(seen.shape, bool)
     rows, others = np.flatnonzero(lengths), np.flatnonzero(lengths == 0)
-    count = min(len(rows), int(np.ceil(len(others) / FOLDS)))
+    count = min(len(rows), int(np.ceil(len(others) / FOLDS)), len(others) - 1)
     for row, length in zip(rng.permutation(others), rng.permutation(np.resize(rows, len(others)))):
         if not count:
             break
@@ -81,17 +81,3 @@ def hide_in_other_rows_at_start(seen, free, lengths, rng):
         if (free[row, : len(entries)] | ~entries).all() and entries.any() and seen[row, len(entries) :].any():
             hidden[row, : len(entries)], count = entries, count - 1
     return hidden
-
-
-def draw_rows(lengths, rng):
-    """Draw random rows for runs of lengths (2, n) at the ends.
-
-    At most 1 / FOLDS of all rows, and at most the number of rows with runs.
-    """
-    result = np.zeros_like(lengths)
-    for target, side in zip(result, lengths):
-        if not side.any():
-            continue
-        runs = rng.permutation(side[side > 0])[: int(np.ceil(len(side) / FOLDS))]
-        target[rng.permutation(len(side))[: len(runs)]] = runs
-    return result

@@ -122,10 +122,9 @@ def overlay_runs(seen, free, rng, options):
     hidden_rows = lost = np.zeros(pattern.shape, bool)
     ordered, anywhere = options
     if ordered:
-        pattern, common, partial, rare = ends.split_pattern(pattern, anywhere)
-        common = common[:, rng.permutation(len(alive))]
-        hidden_rows, lost = ends.hide_at_ends(observed, free[alive], np.maximum(common, ends.draw_rows(rare, rng)))
-        hidden_rows = hidden_rows | ends.hide_in_other_rows(observed, free[alive] & ~lost, partial, rng)
+        pattern, own, others = ends.split_pattern(pattern, anywhere)
+        hidden_rows, lost = ends.hide_at_ends(observed, free[alive], own)
+        hidden_rows = hidden_rows | ends.hide_in_other_rows(observed, free[alive] & ~lost, others, rng)
     blocked, at_ends, size = (seen & ~free)[alive] | lost, hidden_rows, np.count_nonzero(pattern)
     count, idle = np.count_nonzero(hidden_rows), 0
     for _ in range(200 if size else 0):

@@ -1,6 +1,6 @@
 """Imputation methods by name."""
 
-from gpukit.imputation import kriging, regularized_em, simple
+from gpukit.imputation import kriging, regression, regularized_em, simple, trend
 from gpukit.imputation.local import method as local
 from gpukit.imputation.smoothness import method as smoothness
 from gpukit.imputation.soft_impute import method as soft_impute
@@ -9,6 +9,8 @@ from gpukit.imputation.spectral import method as spectral
 METHODS = (
     *simple.METHODS,
     soft_impute.METHOD,
+    trend.METHOD,
+    regression.METHOD,
     kriging.METHOD,
     regularized_em.METHOD,
     smoothness.METHOD,
@@ -18,8 +20,8 @@ METHODS = (
 BY_NAME = {method.name: method for method in METHODS}
 NAMES = tuple(BY_NAME)
 CANDIDATES = (
-    *("vertex-median", "interpolation", "akima", "seasonal", "tikhonov"),
-    *("kriging", "regularized-em", "smoothness", "local", "spectral"),
+    *("vertex-median", "interpolation", "akima", "seasonal", "trend"),
+    *("regression", "kriging", "regularized-em", "smoothness", "local", "spectral"),
 )
 
 

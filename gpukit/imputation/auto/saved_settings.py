@@ -93,6 +93,10 @@ RULES = {
     "tikhonov-normalized": SMOOTH,
     "feature-propagation": {"iterations": check_whole(1000), "center": check_center},
     "seasonal": {"lag": check_whole(int(LARGEST)), "memory": allow_none(check_not_negative(LARGEST))},
+    "trend": {
+        **dict.fromkeys(("level", "slope"), allow_none(check_not_negative(LARGEST))),
+        "fade": allow_none(check_positive(LARGEST)),
+    },
     "soft-impute": {"share": check_positive(1.0)},
     "kriging": {"bands": check_bands},
     "regularized-em": {"lags": lambda name, value: check_integer(name, value, 0, 1), "ridge": check_positive(1.0)},

@@ -90,11 +90,10 @@ def fill(problem, setting):
     folds = hiding.folds_of(few, problem.options.seed + 1, folds_for(few.seen), anywhere=True)
     *parts, whole = parts_of([(few, hidden) for hidden in folds] + [(inner, hiding.nothing(inner.seen))], share)
     steps = engine(problem.place.device, "gpukit.imputation.local")
-    ridges = None
     for number in range(PASSES if parts else 0):
         near = near_of(whole, setting["neighbors"])
         all_predictors = shared_out(functools.partial(predictors_of, near=near), parts)
-        coefficients, ridges = learn(steps, parts, all_predictors, whole, ridges)
+        coefficients = learn(steps, parts, all_predictors, whole)
         if number + 1 < PASSES:
             parts = predict_all(steps, parts, all_predictors, coefficients)
         [whole] = predict_all(steps, [whole], [predictors_of(whole, near)], coefficients)
@@ -192,20 +191,14 @@ def near_of(whole, neighbors):
     return most_similar(whole.series, alive, whole.problem.adjacency, min(neighbors, len(alive) - 1))
 
 
-def learn(steps, parts, all_predictors, whole, ridges):
-    """Return (coefficients (KINDS N, size) float64 of each kind and vertex, ridge of each kind).
-
-    all_predictors: Predictors of each part; ridges: of each kind, or None to select them.
-    """
+def learn(steps, parts, all_predictors, whole):
+    """Return (KINDS N, size) float64 coefficients of each kind and vertex; all_predictors: Predictors of each part."""
     problem = whole.problem
     rng = np.random.default_rng(problem.options.seed)
     orders = [rng.permutation(np.count_nonzero(learnable(part))) for part in parts]
     chosen = shared_out(lambda pair: sample_hidden(*pair, len(parts)), zip(parts, orders))
     folds = [describe_hidden(steps, part, problem.values, *rest) for part, *rest in zip(parts, all_predictors, chosen)]
-    table = Table(steps, len(problem.values), problem.options.metric, rng)
-    if ridges is None:
-        ridges = table.ridges(folds[:-1], folds[-1])
-    return table.coefficients(folds, ridges), ridges
+    return Table(steps, len(problem.values), problem.options.metric, rng).coefficients(folds)
 
 
 def describe_hidden(steps, part, values, predictors, places):

@@ -37,20 +37,25 @@ class Sorted(NamedTuple):
     first: np.ndarray
 
 
-def regress(steps, values, start, pulls, group, rounds):
-    """Return [(G, size) float64] coefficients on the host for each of pulls; the start for empty groups.
+def regress(steps, values, start, pull, group, rounds):
+    """Return (G, size) float64 coefficients on the host; the start for empty groups.
 
-    steps: the module of the device; values: Sorted, features on the device, the rest on the host; start and each of
-    pulls (S, size) float64: the start of coefficients, and its ridge, in summed squares of features; group (G,) int32:
-    the start of each group; rounds: of reweighting, 0 for squares.
+    steps: the module of the device; values: Sorted, features on the device, the rest on the host; start and pull (S,
+    size) float64: the start of coefficients, and its ridge, in summed squares of features; group (G,) int32: the start
+    of each group; rounds: of reweighting, 0 for squares.
     """
-    targets, out = steps.to_device(values.targets), [np.empty((len(group), start.shape[1])) for _ in pulls]
+    targets, out = steps.to_device(values.targets), start[group]
+    start, pull = steps.to_device(start), steps.to_device(pull)
     for low, high in together(values.first):
         pieces = pieces_of(values.first[low : high + 1])
-        for whole, part in zip(
-            out, some(steps, values.features, targets, pieces, start, pulls, group[low:high], rounds)
-        ):
-            whole[low:high] = part
+        if not len(pieces.owner):
+            continue
+        sums = Sums(steps, values.features, targets, pieces, rounds > 0)
+        beta, origin = steps.to_device(out[low:high]), steps.to_device(group[low:high])
+        for _ in range(max(rounds, 1)):
+            sums.at(beta)
+            sums.solve(start, pull, origin, beta)
+        out[low:high] = steps.to_host(beta)
     return out
 
 
@@ -81,21 +86,6 @@ def together(first):
         high = low + max(1, int(many))
         yield low, min(high, len(counts))
         low = high
-
-
-def some(steps, features, targets, pieces, start, pulls, group, rounds):
-    """Return [(G, size)] coefficients of a few groups for each of pulls; the first sums are common to all."""
-    if not len(pieces.owner):
-        return [start[group]] * len(pulls)
-    sums = Sums(steps, features, targets, pieces, rounds > 0)
-    drawn, there = [steps.to_device(start), steps.to_device(group)], [steps.to_device(pull) for pull in pulls]
-    found = [steps.to_device(start[group]) for _ in pulls]
-    for number in range(max(rounds, 1)):
-        for at, beta in enumerate(found):
-            if number or not at:
-                sums.at(beta)
-            sums.solve(drawn[0], there[at], drawn[1], beta)
-    return [steps.to_host(beta) for beta in found]
 
 
 class Sums:

@@ -6,17 +6,7 @@ import numpy as np
 
 from gpukit.imputation import scans
 from gpukit.imputation.auto.gap_kinds import KINDS
-from gpukit.imputation.auto.judging import error_of
-from gpukit.imputation.constants import (
-    FEW_REWEIGHTINGS,
-    KIND_RIDGE,
-    MOST_VALUES,
-    REWEIGHTINGS,
-    RIDGE_LOSS,
-    RIDGE_VALUES,
-    VALUES_PER_VERTEX,
-    VERTEX_RIDGES,
-)
+from gpukit.imputation.constants import KIND_RIDGE, MOST_VALUES, REWEIGHTINGS, VALUES_PER_VERTEX, VERTEX_RIDGE
 from gpukit.imputation.local.regression import Sorted, regress
 
 
@@ -39,60 +29,32 @@ class Table:
         self.steps, self.vertices, self.metric, self.rng = steps, vertices, metric, rng
         self.rounds = REWEIGHTINGS if metric == "absolute" else 0
 
-    def ridges(self, folds, held):
-        """Return (KINDS,) float64: the largest ridge of each kind with an error of at most RIDGE_LOSS times the least.
-
-        held: a fold that is not learned from.
-        """
-        out = np.full(KINDS, KIND_RIDGE)
-        if not folds:
-            return out
-        few, errors = Table(self.steps, self.vertices, self.metric, self.rng), []
-        few.rounds = min(self.rounds, FEW_REWEIGHTINGS)
-        ridges = [np.full(KINDS, ridge) for ridge in VERTEX_RIDGES]
-        for coefficients in few.of_vertices(folds, few.of_kinds(folds), ridges):
-            answers = self.steps.predict(held.features, held.base, held.group.astype(np.int32), coefficients)
-            errors.append(answers - self.steps.to_host(held.base) - held.targets)
-        kinds = held.group // self.vertices
-        for kind in np.flatnonzero(np.bincount(kinds, minlength=KINDS) >= RIDGE_VALUES):
-            scores = np.array([error_of(residuals[kinds == kind], self.metric) for residuals in errors])
-            out[kind] = VERTEX_RIDGES[int(np.flatnonzero(scores <= RIDGE_LOSS * scores.min())[-1])]
-        return out
-
-    def coefficients(self, folds, ridges):
+    def coefficients(self, folds):
         """Return (KINDS vertices, size): of all values, then of kinds, then of kinds and vertices."""
-        return self.of_vertices(folds, self.of_kinds(folds), [ridges])[0]
+        coefficients, sizes = self.of_kinds(folds)
+        origin = np.repeat(np.arange(KINDS, dtype=np.int32), self.vertices)
+        values = self.sorted(folds, np.concatenate([fold.group for fold in folds]), len(origin), VALUES_PER_VERTEX)
+        return regress(self.steps, values, coefficients, VERTEX_RIDGE * sizes, origin, self.rounds)
 
     def of_kinds(self, folds):
         """Return (coefficients, sizes) (KINDS, size) of kinds, shrunk to those of all values."""
         group = np.concatenate([fold.group for fold in folds])
         zero, origin = np.zeros((1, folds[0].features.shape[1])), np.zeros(1, np.int32)
-        every = self.pooled(folds, np.zeros(len(group), np.int64), origin, (zero, None), VERTEX_RIDGES[0])
+        every = self.pooled(folds, np.zeros(len(group), np.int64), origin, (zero, None), KIND_RIDGE)
         return self.pooled(folds, group // self.vertices, np.zeros(KINDS, np.int32), every, KIND_RIDGE)
 
     def pooled(self, folds, group, origin, start, ridge):
         """Return (coefficients, mean squares of features) (G, size) of groups; their start's for empty groups.
 
-        origin (G,) int32: the row of start, such a pair, of each group; its sizes None: the groups' own.
+        origin (G,) int32: the row of start, such a pair, of each group; its sizes None: the groups' own. ridge: weight
+        of the start, in values of usual size, so that the coefficient of a feature that is nearly 0 in all values of a
+        group stays at its start.
         """
         values = self.sorted(folds, group, len(origin), MOST_VALUES)
         coefficients, sizes = start
         own = mean_squares(self.steps.to_host(values.features), values.first, sizes, origin)
         pull = ridge * (own if sizes is None else sizes)
-        return regress(self.steps, values, coefficients, [pull], origin, self.rounds)[0], own
-
-    def of_vertices(self, folds, pooled, ridges):
-        """Return [(KINDS vertices, size)]: coefficients of kinds and vertices, shrunk to kinds, by ridge.
-
-        ridges [(KINDS,)]: weight of the start, in values of usual size. The coefficient of a feature that is nearly 0
-        in all values of a group therefore stays at its start.
-        """
-        coefficients, sizes = pooled
-        origin = np.repeat(np.arange(KINDS, dtype=np.int32), self.vertices)
-        values = self.sorted(folds, np.concatenate([fold.group for fold in folds]), len(origin), VALUES_PER_VERTEX)
-        return regress(
-            self.steps, values, coefficients, [ridge[:, None] * sizes for ridge in ridges], origin, self.rounds
-        )
+        return regress(self.steps, values, coefficients, pull, origin, self.rounds), own
 
     def sorted(self, folds, group, count, most):
         """Return Sorted of folds' values by their groups (n,), of `count` groups, at random `most` of each."""

@@ -24,10 +24,10 @@ def drifts(seed, count=8, columns=150):
     return np.cumsum(np.cumsum(np.random.default_rng(seed).normal(size=(count, columns)), axis=1), axis=1)
 
 
-def covered(values, missing):
+def covered(values, missing, method="auto"):
     """Return (coverage of 90 % intervals, deviations) of a fit without growth."""
     given = np.where(missing, np.nan, values)
-    model = GraphImputer(device="cpu").fit(None, given, times=np.arange(values.shape[1]))
+    model = GraphImputer(method=method, device="cpu").fit(None, given, times=np.arange(values.shape[1]))
     within = np.abs(model.completed_ - values) <= uncertainty.WIDE * model.deviation_
     return within[missing].mean(), model
 
@@ -87,13 +87,23 @@ def test_few_values_beyond_ends_are_like_others():
 def test_deviations_at_the_end_grow_with_distance_and_slope(tmp_path):
     values, missing = trends(), np.zeros((6, 120), bool)
     missing[:, -20:] = True
-    share, model = covered(values, missing)
+    share, model = covered(values, missing, "interpolation")
     found = model.deviation_[:, -20:]
     assert (found[1:, -1] > 4 * found[1:, 0]).all() and (found[-1] > 2 * found[0]).all() and share >= 0.85
     model.save(tmp_path / "m.gpukit")
     np.testing.assert_array_equal(
         load_model(tmp_path / "m.gpukit").plan_.deviations.growth, model.plan_.deviations.growth
     )
+
+
+@pytest.mark.slow
+def test_trends_are_continued_within_their_noise():
+    values, missing = trends(), np.zeros((6, 120), bool)
+    missing[:2, -24:] = True
+    share, model = covered(values, missing)
+    lines = [np.polyval(np.polyfit(np.arange(96), row[:96], 1), np.arange(96, 120)) for row in values[:2]]
+    errors = np.abs(np.array([model.completed_[:2, -24:], lines]) - values[:2, -24:]).mean(axis=(1, 2))
+    assert errors[0] < 1.05 * errors[1] and share >= 0.8
 
 
 @pytest.mark.nightly

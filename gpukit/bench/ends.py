@@ -1,0 +1,285 @@
+"""Benchmark of imputation at the ends of series, in blocks and at points, compared with eight rivals.
+
+The tables are series that statsmodels and vega_datasets (extra 'bench') hold, and generated ramps. The rivals take a
+line of pandas or scikit-learn, or a minute to install; the best of them is known with the truth, which favours them.
+"""
+
+import importlib.util
+import warnings
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from gpukit.bench.process import map_in_processes
+from gpukit.bench.record import Row
+from gpukit.bench.recovery import QUANTILE, crps
+from gpukit.imputation.estimator import GraphImputer
+
+SEEDS = range(3)
+PATTERNS = ("points", "blocks", "ends")
+MISSING = 0.1  # fraction of the values that are hidden, as points or in blocks
+ENDS, SERIES = 0.2, 1 / 3  # fraction of the times, at their end, that a fraction of the series misses
+NEIGHBORS, RANKS = 5, 2
+
+
+class Comparison(NamedTuple):
+    """Errors of one table, pattern and seed.
+
+    errors : {name: mean absolute error}, gpukit's default under OURS
+    coverage : fraction of the hidden values within the 90 % intervals
+    crps : continuous ranked probability score of the deviations, relative to the mean absolute error
+    """
+
+    errors: dict
+    coverage: float
+    crps: float
+
+    @property
+    def best(self):
+        """Name of the rival with the least error."""
+        return min((name for name in self.errors if name != OURS), key=self.errors.get)
+
+    @property
+    def ratio(self):
+        """Error of gpukit's default over that of the best rival."""
+        return self.errors[OURS] / self.errors[self.best]
+
+
+OURS = "gpukit"
+
+
+def read_statsmodels(name, columns):
+    """Return a function that reads a table of statsmodels; columns: a slice of them."""
+
+    def read():
+        from statsmodels import datasets
+
+        return getattr(datasets, name).load_pandas().data.iloc[:, columns].to_numpy(np.float64)
+
+    return read
+
+
+def read_vega(name):
+    """Return a data frame of vega_datasets."""
+    import pandas
+
+    [folder] = importlib.util.find_spec("vega_datasets").submodule_search_locations
+    return pandas.read_csv(Path(folder) / "_data" / name)
+
+
+def read_fertility():
+    """Return the births per woman by year and country, without countries that lack years."""
+    from statsmodels import datasets
+
+    years = datasets.fertility.load_pandas().data.select_dtypes("number").dropna(axis=1, how="all").dropna()
+    return years.to_numpy().T[:, ::8]
+
+
+def read_grunfeld():
+    """Return the investments by year and firm."""
+    from statsmodels import datasets
+
+    return datasets.grunfeld.load_pandas().data.pivot(index="year", columns="firm", values="invest").to_numpy()
+
+
+def read_electricity():
+    """Return Iowa's generation of electricity by year and source."""
+    return read_vega("iowa-electricity.csv").pivot(index="year", columns="source", values="net_generation").to_numpy()
+
+
+def read_stocks():
+    """Return the prices of stocks by month, since all are traded."""
+    frame = read_vega("stocks.csv").assign(month=lambda table: np.arange(len(table)))
+    frame["month"] = frame.groupby("symbol")["month"].rank(ascending=False)
+    return frame.pivot(index="month", columns="symbol", values="price").dropna().to_numpy()[::-1]
+
+
+def read_temperatures():
+    """Return the temperatures of two cities in the hours of two months."""
+    cities = [read_vega(name)["temp"].to_numpy()[:1440] for name in ("seattle-temps.csv", "sf-temps.csv")]
+    return np.column_stack(cities)
+
+
+def read_ramps(noise):
+    """Return a function that generates straight lines of different slopes with noise, relative to their range."""
+
+    def read():
+        rng, time = np.random.default_rng(0), np.linspace(0.0, 1.0, 80)[:, None]
+        return 10.0 * rng.random(9) + rng.normal(size=9) * 5.0 * (time + noise * rng.normal(size=(80, 9)))
+
+    return read
+
+
+TABLES = {  # columns are series, rows are times
+    "macrodata": read_statsmodels("macrodata", slice(2, None)),
+    "elnino": read_statsmodels("elnino", slice(1, None)),
+    "danish": read_statsmodels("danish_data", slice(1, 6)),
+    "longley": read_statsmodels("longley", slice(0, 6)),
+    "copper": read_statsmodels("copper", slice(0, 5)),
+    "interest": read_statsmodels("interest_inflation", slice(2, None)),
+    "fertility": read_fertility,
+    "grunfeld": read_grunfeld,
+    "employment": lambda: read_vega("us-employment.csv").select_dtypes("number").to_numpy(np.float64),
+    "stocks": read_stocks,
+    "electricity": read_electricity,
+    "weather": lambda: read_vega("seattle-weather.csv").select_dtypes("number").to_numpy(np.float64),
+    "temperatures": read_temperatures,
+    "ramps": read_ramps(0.01),
+    "noisy ramps": read_ramps(0.05),
+}
+
+
+def hide(shape, pattern, seed):
+    """Return (T, N) bool, True for hidden values of a pattern; every series keeps values."""
+    rng, hidden = np.random.default_rng(seed), np.zeros(shape, bool)
+    times, series = shape
+    if pattern == "points":
+        hidden = rng.random(shape) < MISSING
+    elif pattern == "blocks":
+        length = max(2, round(MISSING * times))
+        for column in rng.permutation(series)[: -(-series // 2)]:
+            for start in rng.integers(1, max(2, times - length), size=2 if times > 4 * length else 1):
+                hidden[start : start + length, column] = True
+    else:
+        chosen = rng.permutation(series)[: max(1, round(SERIES * series))]
+        hidden[times - max(1, round(ENDS * times)) :, chosen] = True
+    hidden[0] = False
+    return hidden
+
+
+def carry_forward(table):
+    """Return the last value carried forward, then backward."""
+    import pandas
+
+    return pandas.DataFrame(table).ffill().bfill().to_numpy(copy=True)
+
+
+def interpolate(table):
+    """Return linear interpolations in time."""
+    import pandas
+
+    return pandas.DataFrame(table).interpolate(limit_direction="both").to_numpy(copy=True)
+
+
+def column_means(table):
+    """Return the mean of each series."""
+    return np.where(np.isnan(table), np.nanmean(table, axis=0), table)
+
+
+def iterate(table):
+    """Impute by scikit-learn's IterativeImputer."""
+    from sklearn.experimental import enable_iterative_imputer  # noqa: F401
+    from sklearn.impute import IterativeImputer
+
+    return IterativeImputer(random_state=0).fit_transform(table)
+
+
+def nearest(table):
+    """Impute by scikit-learn's KNNImputer."""
+    from sklearn.impute import KNNImputer
+
+    return KNNImputer(n_neighbors=NEIGHBORS).fit_transform(table)
+
+
+def beyond(table, forecast):
+    """Return interpolations, with forecast(values, steps) of each series after its last value."""
+    out = interpolate(table)
+    for column, series in enumerate(table.T):
+        last = int(np.flatnonzero(~np.isnan(series))[-1]) + 1
+        if last < len(series):
+            out[last:, column] = forecast(out[:last, column], len(series) - last)
+    return out
+
+
+def drift(values, steps):
+    """Continue a series by its mean change."""
+    return values[-1] + np.arange(1, steps + 1) * (values[-1] - values[0]) / max(1, len(values) - 1)
+
+
+def damped_trend(values, steps):
+    """Forecast a series by exponential smoothing with a damped trend, of statsmodels."""
+    from statsmodels.tsa.holtwinters import ExponentialSmoothing
+
+    model = ExponentialSmoothing(values, trend="add", damped_trend=True, initialization_method="estimated")
+    return model.fit().forecast(steps)
+
+
+def regress(table):
+    """Return least-squares predictions from the other series, interpolated."""
+    from sklearn.linear_model import LinearRegression
+
+    whole, out = interpolate(table), table.copy()
+    for column in np.flatnonzero(np.isnan(table).any(axis=0)):
+        others, missing = np.delete(whole, column, axis=1), np.isnan(table[:, column])
+        model = LinearRegression().fit(others[~missing], table[~missing, column])
+        out[missing, column] = model.predict(others[missing])
+    return out
+
+
+RIVALS = {
+    "last value": carry_forward,
+    "interpolation": interpolate,
+    "column mean": column_means,
+    "IterativeImputer": iterate,
+    "KNNImputer": nearest,
+    "drift": lambda table: beyond(table, drift),
+    "damped trend": lambda table: beyond(table, damped_trend),
+    "regression": regress,
+}
+
+
+def ends(conditions):
+    """Measure errors and intervals on hidden values of each table."""
+    if not all(importlib.util.find_spec(name) for name in ("statsmodels", "vega_datasets", "sklearn")):
+        return
+    names = list(TABLES)[: max(1, round(conditions.scale * len(TABLES)))]
+    tasks = [(name, pattern, seed, conditions.device) for pattern in PATTERNS for name in names for seed in SEEDS]
+    results = map_in_processes(evaluate, tasks, conditions.workers)
+    for pattern in PATTERNS:
+        table = {name: [next(results) for _ in SEEDS] for name in names}
+        yield from pattern_rows(pattern, table)
+
+
+def evaluate(name, pattern, seed, device):
+    """Return the Comparison of a table, a pattern and a seed."""
+    import pandas
+
+    truth = np.array(TABLES[name]())
+    hidden = hide(truth.shape, pattern, seed)
+    given = np.where(hidden, np.nan, truth)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of convergence, of few values
+        errors = {rival: float(np.abs(impute(given) - truth)[hidden].mean()) for rival, impute in RIVALS.items()}
+        model = GraphImputer(device=str(device).split()[0])
+        completed = model.fit_transform(None, pandas.DataFrame(given), times=np.arange(len(given)))
+    residuals, deviations = (completed.to_numpy() - truth)[hidden], model.deviation_.to_numpy()[hidden]
+    errors[OURS] = float(np.abs(residuals).mean())
+    coverage = float((np.abs(residuals) <= QUANTILE * deviations).mean())
+    return Comparison(errors, coverage, crps(residuals, deviations) / max(errors[OURS], 1e-300))
+
+
+def pattern_rows(pattern, results):
+    """Yield the rows of {table: [Comparison]}: of each table, and the geometric mean over the tables."""
+    ratios = {name: geometric_mean([one.ratio for one in parts]) for name, parts in results.items()}
+    for name, parts in results.items():
+        errors = {rival: np.mean([one.errors[rival] for one in parts]) for rival in parts[0].errors}
+        text = ", ".join(f"{rival} {error:.4g}" for rival, error in sorted(errors.items(), key=lambda pair: pair[1]))
+        winners = ", ".join(one.best for one in parts)
+        kind = "generated" if "ramps" in name else "real"
+        what, unit = f"{pattern} missing: default over the best rival", "times its mean absolute error"
+        yield Row(what, name, kind, [one.ratio for one in parts], unit, f"best rivals {winners}; means {text}")
+        yield Row(f"{pattern} missing: 90 % intervals", name, kind, [one.coverage for one in parts], "share within")
+    every = [one for parts in results.values() for one in parts]
+    shape, note = f"{len(results)} tables", f"worst {max(ratios, key=ratios.get)} {max(ratios.values()):.3f}"
+    what = f"{pattern} missing: default over the best rival, geometric mean"
+    yield Row(what, shape, "real", [geometric_mean(list(ratios.values()))], "times its mean absolute error", note)
+    covered = float(np.mean([one.coverage for one in every]))
+    yield Row(f"{pattern} missing: 90 % intervals", shape, "real", [covered], "share within", "mean over tables")
+    score = float(np.mean([one.crps for one in every]))
+    yield Row(f"{pattern} missing: CRPS", shape, "real", [score], "times the mean absolute error", "mean over tables")
+
+
+def geometric_mean(values):
+    """Return the geometric mean of positive values."""
+    return float(np.exp(np.log(np.maximum(values, 1e-300)).mean()))
