@@ -115,7 +115,8 @@ def run_snippet(interpreter, code):
 def environment():
     """Return the environment of what a page runs."""
     path = os.pathsep.join([str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])])
-    return {**os.environ, "PYTHON": sys.executable, "PYTHONPATH": path, "MPLBACKEND": "agg", "COLUMNS": "200"}
+    inherited = {name: value for name, value in os.environ.items() if name != "GPUKIT_DATA"}
+    return {**inherited, "PYTHON": sys.executable, "PYTHONPATH": path, "MPLBACKEND": "agg", "COLUMNS": "200"}
 
 
 def free_port():
