@@ -6,6 +6,7 @@ import click
 
 from gpukit.bench import NAMES, Conditions, find
 from gpukit.cli import options, report
+from gpukit.cli.reproduce import reproduce
 from gpukit.device import resolve
 from gpukit.errors import ParameterError
 
@@ -26,7 +27,20 @@ SHAPES = (
 )
 
 
-@click.command("bench")
+class Bench(click.Command):
+    """A command whose first word may be the command `reproduce` instead of a name."""
+
+    commands = {reproduce.name: reproduce}
+
+    def make_context(self, info_name, args, parent=None, **extra):
+        """Return the context of this command, or of the one that the first word names."""
+        below = self.commands.get(args[0]) if args else None
+        if below is None:
+            return super().make_context(info_name, args, parent, **extra)
+        return below.make_context(f"{info_name} {below.name}", args[1:], parent, **extra)
+
+
+@click.command("bench", cls=Bench)
 @click.argument("names", nargs=-1, type=click.Choice(NAMES))
 @click.option(
     "--shape",
@@ -62,6 +76,7 @@ def bench(names, shapes, scale, workers, output, device):
     gpukit bench epochs hashing --scale 0.01
     gpukit bench ranking --shape mq2007 --device cpu
     gpukit bench --device cuda --output docs/benchmarks.csv
+    gpukit bench reproduce ranksvm table2 --scale 0.01      (see gpukit bench reproduce --help)
     """
     from gpukit.bench import record
 

@@ -48,8 +48,8 @@ def sections_of(command, name, parent):
     """[section] of a command and of the commands below it."""
     with click.Context(command, info_name=name, parent=parent, max_content_width=100, terminal_width=100) as ctx:
         parts = [section(ctx.command_path, command.get_help(ctx))]
-        for below in command.list_commands(ctx) if isinstance(command, click.Group) else ():
-            parts += sections_of(command.get_command(ctx, below), below, ctx)
+        for below, inner in sorted(getattr(command, "commands", {}).items()):
+            parts += sections_of(inner, below, ctx)
     return parts
 
 

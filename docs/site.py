@@ -2,9 +2,10 @@
 
 import re
 
-OUTSIDE = re.compile(r"\[([^\]]+)\]\(\.\./[^)]+\)")
+LINK = re.compile(r"\[([^\]]+)\]\(((?:\.\./)+)[^)]+\)")
 
 
-def on_page_markdown(markdown, **_):
+def on_page_markdown(markdown, page, **_):
     """Return the text of a page without links that leave docs/."""
-    return OUTSIDE.sub(r"\1", markdown)
+    depth = page.file.src_uri.count("/")
+    return LINK.sub(lambda link: link[0] if link[2].count("../") <= depth else link[1], markdown)

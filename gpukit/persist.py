@@ -218,6 +218,10 @@ def load_model(path: PathLike) -> Any:
     ----------
     path : str or Path
 
+    Returns
+    -------
+    Estimator
+
     Raises
     ------
     DataError

@@ -19,6 +19,9 @@ def test_the_site_is_built_without_a_warning(root, tmp_path):
     text = " ".join(section["title"] + section["text"] for section in sections)
     for name in ("LSHMF", "RankSVM", "GraphImputer", "n_factors", "--c-grid", "partial_fit"):
         assert name in text
+    guide = (tmp_path / "guides/ratings.html").read_text()
+    assert 'href="../ratings.html"' in guide  # a link to another folder of docs/ stays
+    assert ">arrayfile<" not in (tmp_path / "ratings.html").read_text()  # one that leaves docs/ is text
     outside = re.compile(r'(?:src|href)="https?://')
     assert not outside.search((tmp_path / "index.html").read_text().partition("<body")[0])
 

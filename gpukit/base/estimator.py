@@ -72,6 +72,10 @@ class Estimator:
         ----------
         deep : bool
             Ignored: no parameter is an estimator.
+
+        Returns
+        -------
+        dict
         """
         return {name: getattr(self, name) for name in self._parameter_names()}
 
@@ -82,6 +86,10 @@ class Estimator:
         ----------
         **params
             The fitted state does not depend on them; only `device` moves its computation.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
@@ -141,6 +149,11 @@ class Estimator:
         ----------
         path : str or Path
 
+        Returns
+        -------
+        Estimator
+            Of this class.
+
         Raises
         ------
         DataError
@@ -179,7 +192,12 @@ class Estimator:
         return scikit.tags()
 
     def get_metadata_routing(self) -> Any:
-        """Return scikit-learn's MetadataRequest of the estimator."""
+        """Return scikit-learn's description of the metadata that methods request.
+
+        Returns
+        -------
+        sklearn.utils.metadata_routing.MetadataRequest
+        """
         return scikit.routing(self)
 
 

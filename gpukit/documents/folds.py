@@ -40,7 +40,22 @@ def find_folds(path: PathLike) -> list[Fold]:
     """Return the folds of a LETOR folder, or its single one.
 
     Folds are Fold1 to FoldN, in numerical order. Each has train, vali and test, as .txt, .txt.gz, .txt.xz or binary
-    copy (.gkl). Raises DataError with the missing files.
+    copy (.gkl).
+
+    Parameters
+    ----------
+    path : str or Path
+        The folder, or one of its folds.
+
+    Returns
+    -------
+    list of Fold
+        name, train, vali, test: a str and three Paths.
+
+    Raises
+    ------
+    DataError
+        Files are missing.
     """
     path = Path(path)
     if not path.is_dir():

@@ -132,9 +132,29 @@ RECIPES = {46: LETOR4, 136: MSLR136}
 def synth_letor(like: Like = "mslr-web10k", scale: float = 1.0, seed: int = 0) -> Documents:
     """Generate documents with the shape of a LETOR training set.
 
-    A seed gives the same result on any machine. scale: fraction of the queries, whose lengths keep their distribution;
-    1 gives the shape of the paper's Table 1. X (l, 46 or 136) float32 in [0, 1]; y labels 0, 1, 2 (to 4 for MSLR), or 1
-    to n_t, the best n_t, in each query of the -list sets; query ids 1 to m. Raises ParameterError.
+    Parameters
+    ----------
+    like : {'mslr-web30k', 'mslr-web10k', 'mq2007-list', 'mq2008-list', 'mq2007', 'mq2008'}
+    scale : float
+        Fraction of the queries, whose lengths keep their distribution; 1 gives the shape of the paper's Table 1.
+    seed : int
+        A seed gives the same result on any machine.
+
+    Returns
+    -------
+    Documents
+        X (l, 46 or 136) float32 in [0, 1]; y labels 0, 1, 2 (to 4 for MSLR), or 1 to n_t, the best n_t, in each query
+        of the -list sets; query ids 1 to m.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> from gpukit import synth_letor
+    >>> synth_letor("mq2008", scale=0.01).X.shape[1]
+    46
     """
     shape = SHAPES[check_choice("like", like, tuple(SHAPES))]
     share = check_real("scale", scale, 0.0, 1.0, strict=True)

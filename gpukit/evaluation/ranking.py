@@ -58,35 +58,61 @@ def evaluate(
     ties: Ties = "average",
     more: Sequence[str] = (),
 ) -> Metrics:
-    """Return metrics of a ranking as Metrics: {name: float}.
-
-    y (l,) labels; scores (l,), higher is better, no NaN; offsets (m + 1,) integers: query t is the documents
-    offsets[t]:offsets[t + 1]. Empty queries are ignored. ties: "average", the mean over all orders of documents with
-    equal scores, or "file", their order in the input, as in LETOR's scripts.
+    """Return metrics of a ranking.
 
     pa, pa_ties   fraction of the preference pairs of all queries whose scores are in the order of their labels (Eq.
     16);
                   pa_ties: equal scores count as correct. NaN if no query has two labels
     tau           mean of Kendall's tau-b over the queries with pairs, 0 for one whose scores are all equal; NaN as pa
     ndcg@k        for every k of `cuts`, in the variant that `ndcg` names: see the function ndcg
-    mean_ndcg     in the same variant: mean of a query's NDCG@k over k = 1 ... n, as in LETOR's scripts.
-                  This and ndcg@k are NaN if a label is not a whole number from 0 to 30, because gains 2**y - 1 are
-                  for grades, not for positions in a total order (pa and tau are for both), and if no label is
-                  above 0; ndcg@k of "letor" also if no query has k documents
-    map           mean average precision; labels >= `relevant` count; 0 for a query without one. NaN if no label
-                  reaches `relevant`
-
-    `more` names others:
-
-    ndcg@k        any k
+    mean_ndcg     in the same variant: mean of a query's NDCG@k over k = 1 ... n, as in LETOR's scripts. This and ndcg@k
+                  are NaN if a label is not a whole number from 0 to 30, because gains 2**y - 1 are for grades, not for
+                  positions in a total order (pa and tau are for both), and if no label is above 0; ndcg@k of "letor"
+                  also if no query has k documents
+    map           mean average precision; labels >= `relevant` count; 0 for a query without one. NaN if no label reaches
+                  `relevant`
     p@k           mean share of documents with labels >= `relevant` among the first k, of k also in shorter queries
     mrr           mean of 1 / rank of the first document with a label >= `relevant`, 0 without one. NaN as map
     err@k         expected reciprocal rank of the first k documents: a user stops at a document of label y with
                   probability (2**y - 1) / 2**g, where g is the largest label of all queries (Chapelle et al., CIKM
                   2009). NaN if a label is not a grade
 
-    Raises DataError for arrays that do not fit together, are empty or hold NaN, ParameterError for another variant or
-    an unknown metric.
+    Parameters
+    ----------
+    y : (l,)
+        Labels.
+    scores : (l,)
+        Higher is better, no NaN.
+    offsets : (m + 1,) int
+        Query t is the documents offsets[t]:offsets[t + 1]. Empty queries are ignored.
+    ndcg : {'letor', 'standard', 'skip-blank', 'linear'}
+        Variant of NDCG.
+    relevant : float
+        Labels from here on are relevant, default 1.
+    cuts : list of int
+        k of ndcg@k.
+    ties : {'average', 'file'}
+        The mean over all orders of documents with equal scores, or their order in the input, as in LETOR's scripts.
+    more : list of str
+        Further metrics: ndcg@k, p@k, err@k of any k, mrr.
+
+    Returns
+    -------
+    Metrics
+        {name: float}; its `reasons` say why a metric is NaN, its `ties` count pairs with equal scores.
+
+    Raises
+    ------
+    DataError
+        Arrays do not fit together, are empty or hold NaN.
+    ParameterError
+        A variant or a metric is unknown.
+
+    Examples
+    --------
+    >>> from gpukit.evaluation.ranking import evaluate
+    >>> evaluate([2, 0, 1], [0.9, 0.1, 0.5], [0, 3])["pa"]
+    1.0
     """
     check_choice("ndcg", ndcg, NDCG_KINDS)
     check_choice("ties", ties, TIES)

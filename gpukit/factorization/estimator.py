@@ -60,22 +60,37 @@ class Factorization(Answering, Updating):
 
         Parameters
         ----------
-        X, y : Ratings, users x items (sparse, or dense with NaN) or a DataFrame of triples; or, with y (n,) as ratings,
-            X of user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). With a matrix y is ignored.
-            Pandas' X and y are matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there
-            if that GPU trains. They are copied to the host for more than 254 different ratings, clicks, sample_weight,
-            validation_fraction, model selection, checkpoints and several ranks.
-        sample_weight : (n,), weight of each rating (of a matrix: (M,), of each user), in place of the weights of
-            Ratings; ratings of weight 0 are excluded (weights.py)
-        validation : ratings to judge every epoch by, in place of validation_fraction; as X without y
-        progress : called as progress(stage, done, total, info)
-        checkpoint : file to which the state of training is written every minute and on Ctrl-C
-        resume : bool, default False; continue from the checkpoint
-        team : parallel.Team; all ranks call this with the same arguments and all get the model
-            (gpukit.factorization.shared lists what is supported)
+        X : Ratings, matrix of users x items (sparse, or dense with NaN), DataFrame of triples, or pairs
+            With y, X are user and item ids: an (n, 2) array, a DataFrame, a tuple (users, items). Pandas' X and y are
+            matched by their labels. Arrays on a GPU, of integer ids and of ratings, are read there if that GPU trains.
+            They are copied to the host for more than 254 different ratings, clicks, sample_weight, validation_fraction,
+            model selection, checkpoints and several ranks.
+        y : (n,) or None
+            Ratings of the pairs X; ignored with a matrix.
+        sample_weight : (n,) or None
+            Weight of each rating (of a matrix: (M,), of each user), in place of the weights of Ratings; ratings of
+            weight 0 are excluded (weights.py).
+        validation : as X without y, or None
+            Ratings to judge every epoch by, in place of validation_fraction.
+        progress : callable or None
+            Called as progress(stage, done, total, info).
+        checkpoint : str, Path or None
+            File to which the state of training is written every minute and on Ctrl-C.
+        resume : bool
+            Continue from the checkpoint, default False.
+        team : parallel.Team or None
+            All ranks call this with the same arguments and all get the model (gpukit.factorization.shared lists what is
+            supported).
 
-        Returns the estimator. Raises ParameterError, DataError, DeviceError, DeviceMemoryError, ModelError (a
-        checkpoint that does not fit).
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        ParameterError, DataError, DeviceError, DeviceMemoryError
+        ModelError
+            The checkpoint does not fit.
         """
         check_checkpoint(checkpoint, resume)
         given = {"sample_weight": sample_weight, "validation": validation, "progress": progress, "team": team}
@@ -99,12 +114,23 @@ class Factorization(Answering, Updating):
 
         Parameters
         ----------
-        X, y, sample_weight, progress, team : as in fit
-        checkpoint : str or path, default None; the file that fit wrote, or a new one. Until the training ends it keeps
-            the checkpoint of fit next to its own, so that both can be resumed.
-        resume : bool, default False; continue where the checkpoint has a state of this training, otherwise start.
+        X, y, sample_weight, progress, team
+            As in fit.
+        checkpoint : str, Path or None
+            The file that fit wrote, or a new one. Until the training ends it keeps the checkpoint of fit next to its
+            own, so that both can be resumed.
+        resume : bool
+            Continue where the checkpoint has a state of this training, otherwise start. Default False.
 
-        Raises ParameterError for a model that was not fitted in this process, otherwise the errors of fit.
+        Returns
+        -------
+        MatrixFactorization or LSHMF
+            Of the same class.
+
+        Raises
+        ------
+        ParameterError
+            The model was not fitted in this process; otherwise the errors of fit.
         """
         from gpukit.factorization.model import saving
 
@@ -237,58 +263,99 @@ class MatrixFactorization(Factorization):
     parameter that is set is kept; if any of them is set, the model has factors. n_factors is limited by the number of
     users and of items (UserWarning).
 
-    For clicks, open parameters, and solver and loss if both are 'auto', are chosen on a held-out click of each user
+    For clicks, open parameters, and solver and loss if both are 'auto', are chosen on held-out clicks of each user
     (gpukit.factorization.implicit). A prediction is then a score that ranks items for a user, without bounds.
 
     Parameters
     ----------
-    n_factors : F, 1 to 1024
-    n_epochs : number of epochs
-    biases : whether b_i, b_j are part of the model
-    feedback : 'explicit' (ratings), 'implicit' (clicks) or 'auto': clicks if all ratings are equal, as those of pairs
-        are
-    positive_from : ratings, or counts, from here on are clicks; the others are ignored
-    loss : for clicks, 'squared' (solvers 'ials', over all pairs, and 'ease'), 'cross-entropy' (the paper's) or 'bpr'
-        (both of solver 'sampled')
-    solver : 'sgd' (CUSGD++, the choice of 'auto' for ratings), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als'
-        (alternating least squares, the same on every run). n_epochs, learning_rate and regularization are the solver's
-        own by default. For clicks 'ials', 'ease' (weights between items) or 'sampled'.
-    n_negatives : of sampled: items drawn for each click
-    unobserved_weight : of ials: weight of a pair without a click; a click has weight 1
-    row_solver : of ials: solver of a row, 'cholesky' (exact), 'gradients' (a few steps of conjugate gradients),
-        'blocks' (some factors at a time, iALS++) or 'auto' (the fastest for F)
-    rates : of sgd: 'adaptive' (AdaGrad, one sum a row) or 'paper' (Eq. 7)
-    learning_rate : None for the default of the rates (rates.defaults)
-    regularization : in units of the ratings' deviation
-    validation_fraction : fraction of the ratings held out to judge every epoch
-    early_stopping : 0 (off), or the number of epochs without a better one after which training stops. It holds out
+    n_factors : int or None
+        F, 1 to 1024; None: chosen from the data.
+    n_epochs : int or None
+        Number of epochs; None: chosen from the data.
+    biases : bool
+        Include b_i and b_j.
+    feedback : {'auto', 'explicit', 'implicit'}
+        'explicit': ratings; 'implicit': clicks; 'auto': clicks if all ratings are equal, as those of pairs are.
+    positive_from : float or None
+        Ratings, or counts, from here on are clicks; the others are ignored.
+    loss : {'auto', 'squared', 'cross-entropy', 'bpr'}
+        For clicks: 'squared' (solvers 'ials', over all pairs, and 'ease'), 'cross-entropy' (the paper's) or 'bpr' (both
+        of solver 'sampled').
+    solver : {'auto', 'sgd', 'hogwild', 'als', 'ials', 'ease', 'sampled'}
+        For ratings: 'sgd' (CUSGD++, the choice of 'auto'), 'hogwild' (cuMF_SGD's batch-Hogwild) or 'als' (alternating
+        least squares, the same on every run). For clicks: 'ials', 'ease' (weights between items) or 'sampled'.
+        n_epochs, learning_rate and regularization are the solver's own by default.
+    n_negatives : int or None
+        Of 'sampled': items drawn for each click.
+    unobserved_weight : float or None
+        Of 'ials': weight of a pair without a click; a click has weight 1.
+    row_solver : {'auto', 'cholesky', 'gradients', 'blocks'}
+        Of 'ials': exact, a few steps of conjugate gradients, some factors at a time (iALS++), or the fastest for F.
+    rates : {'adaptive', 'paper'}
+        Of 'sgd': AdaGrad with one sum per row, or Eq. 7.
+    learning_rate : float or None
+        None: the default of the rates (rates.defaults).
+    regularization : float or None
+        In units of the ratings' deviation; None: chosen from the data.
+    validation_fraction : float
+        Fraction of the ratings held out to judge every epoch, default 0.
+    early_stopping : int
+        0 (off), or the number of epochs without a better one after which training stops. It holds out
         validation_fraction (0.05, if that is 0), then trains on all ratings for the best number of epochs. If fit gets
         a validation, that is used, and the best state is kept.
-    deterministic : the same result on every run, with any number of threads, by a schedule without conflicts; on a GPU
-        in batches and single precision (hogwild: by a single worker)
-    precision : of the items' factors in training: 'half' (float16, sgd on a GPU), 'single' or 'auto' (half on a GPU
-        from five million ratings on: faster, with the same accuracy)
-    device : 'auto', 'cpu', 'cuda', 'cuda:N'
-    random_state : integer seed
+    deterministic : bool
+        The same result on every run, with any number of threads, by a schedule without conflicts; on a GPU in batches
+        and single precision ('hogwild': by a single worker).
+    precision : {'auto', 'single', 'half'}
+        Of one side's factors in training: 'half' (float16, 'sgd' on a GPU), 'single' or 'auto' (half on a GPU from five
+        million ratings on: faster, with the same accuracy).
+    device : str
+        'auto', 'cpu', 'cuda', 'cuda:N'.
+    random_state : int or None
+        Seed; None is 0.
 
     Attributes
     ----------
-    user_ids_ (M,), item_ids_ (N,)
-    mean_ : mean of all ratings or, with a trend, the prediction for an unknown user and item
-    user_bias_ (M,), item_bias_ (N,), user_factors_ (M, F), item_factors_ (N, F) : a prediction is mean_ + user_bias_[i]
-        + item_bias_[j] + user_factors_[i] @ item_factors_[j], clipped to scale_. They are float32, in units of the
-        ratings (factors in the root of that), and computed at each access.
-    scale_ : the lowest and highest rating
-    user_baseline_ (M,), item_baseline_ (N,) : biases of the bias-only predictor, the start of training
-    chosen_ : dict of the settings of the training and why: predictor (the class, or 'damped biases', whose factors are
-        zero); n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned', 'held' at the baseline
-        or 'none'; damping of users and items; trend, the fraction of a line in their numbers of ratings towards which
-        users and items are damped, empty for the mean; share of the factors' part that is kept
-    trials_ : a dict a candidate, with its RMSE on held-out ratings and its curve by epoch
+    user_ids_ : (M,)
+    item_ids_ : (N,)
+    mean_ : float
+        Mean of all ratings or, with a trend, the prediction for an unknown user and item.
+    user_bias_ : (M,) float32
+    item_bias_ : (N,) float32
+    user_factors_ : (M, F) float32
+    item_factors_ : (N, F) float32
+        A prediction is mean_ + user_bias_[i] + item_bias_[j] + user_factors_[i] @ item_factors_[j], clipped to scale_.
+        They are in units of the ratings (factors in the root of that), and computed at each access.
+    scale_ : (float, float)
+        The lowest and highest rating.
+    user_baseline_ : (M,) float32
+    item_baseline_ : (N,) float32
+        Biases of the bias-only predictor, the start of training.
+    chosen_ : dict
+        The settings of the training and why: predictor (the class, or 'damped biases', whose factors are zero);
+        n_factors, n_neighbors, n_epochs, learning_rate, regularization; biases 'learned', 'held' at the baseline or
+        'none'; damping of users and items; trend, the fraction of a line in their numbers of ratings towards which
+        users and items are damped, empty for the mean; share of the factors' part that is kept.
+    trials_ : list of dict
+        A dict for each candidate, with its RMSE on held-out ratings and its curve by epoch.
     neighbors_ : (N, 0)
-    history_ : a dict an epoch: epoch, seconds, rmse or None
-    timings_ : seconds of choosing, prepare, neighbours, training
-    device_, feedback_ ('explicit' or 'implicit'), n_features_in_ = N
+    history_ : list of dict
+        For each epoch: epoch, seconds, rmse or None.
+    timings_ : dict
+        Seconds of choosing, prepare, neighbours, training.
+    device_ : str
+    feedback_ : str
+        'explicit' or 'implicit'.
+    n_features_in_ : int
+        N.
+
+    Examples
+    --------
+    >>> from gpukit import MatrixFactorization, synth_ratings
+    >>> train, test = synth_ratings("ml-10m", scale=0.001).split(0.1, seed=0)
+    >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(train)
+    >>> sorted(model.evaluate(test))
+    ['mae', 'rmse']
     """
 
     def __init__(
@@ -339,29 +406,50 @@ class LSHMF(Factorization):
 
     Parameters
     ----------
-    n_factors : F
-    n_neighbors : K, 1 to 1024; None for 32 or, if ratings are few, the number that predicts best (possibly 0). It is
-        limited by the number of other items (UserWarning).
-    n_epochs : number of epochs
-    lsh_p, lsh_q, lsh_bits : lsh_p coarse by lsh_q fine hashings of lsh_bits bits
-    lsh_psi : exponent of Psi(r) = r**psi (1, 2 or 4)
-    search : 'hamming', 'buckets' (the paper's), 'exact' (its GSM) or 'random' (its control group)
-    hash : 'simlsh', 'minhash' or 'projection' (RP_cos); see gpukit.neighbors.SimLSH
-    solver : 'auto', 'sgd', for clicks also 'ials', 'ease' or 'sampled'
-    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver, rates, learning_rate, regularization,
-        validation_fraction, early_stopping, deterministic, precision (of the users' factors), device, random_state : as
-        in MatrixFactorization
+    n_factors : int or None
+        F, 1 to 1024; None: chosen from the data, as in MatrixFactorization.
+    n_neighbors : int or None
+        K, 1 to 1024; None for 32 or, if ratings are few, the number that predicts best (possibly 0). It is limited by
+        the number of other items (UserWarning).
+    n_epochs : int or None
+        Number of epochs; None: chosen from the data.
+    lsh_p, lsh_q, lsh_bits : int
+        lsh_p coarse by lsh_q fine hashings of lsh_bits bits.
+    lsh_psi : {1, 2, 4}
+        Exponent of Psi(r) = r**psi.
+    search : {'hamming', 'buckets', 'exact', 'random'}
+        'buckets' is the paper's, 'exact' its GSM, 'random' its control group.
+    hash : {'simlsh', 'minhash', 'projection'}
+        'projection' is RP_cos; see gpukit.neighbors.SimLSH.
+    feedback, positive_from, loss, n_negatives, unobserved_weight, row_solver
+        As in MatrixFactorization.
+    solver : {'auto', 'sgd', 'ials', 'ease', 'sampled'}
+        'sgd' for ratings, the others for clicks.
+    rates, learning_rate, regularization, validation_fraction, early_stopping, deterministic, precision
+        As in MatrixFactorization.
+    device, random_state
+        As in MatrixFactorization.
 
     Attributes
     ----------
-    As MatrixFactorization, and:
+    neighbors_ : (N, K) int32
+        Item rows.
+    random_share_ : float
+        Fraction of the neighbour slots that are random.
+    explicit_influences_, implicit_influences_ : (N, K) float32
+        w and c of Eq. (1). A prediction has two more terms. The first is the sum of (r_ik - baseline_ik) w_jk over the
+        k of neighbors_[j] that user i has rated; the second is the sum of c_jk over those that i has not rated. Each is
+        divided by the root of its number of neighbours. baseline_ik = mean_ + user_baseline_[i] + item_baseline_[k]. w
+        has no unit, c is in units of the ratings.
 
-    neighbors_ : (N, K) int32 item rows
-    random_share_ : fraction of the neighbour slots that are random
-    explicit_influences_, implicit_influences_ : (N, K) float32, w and c of Eq. (1). A prediction has two more terms.
-        The first is the sum of (r_ik - baseline_ik) w_jk over the k of neighbors_[j] that user i has rated; the second
-        is the sum of c_jk over those that i has not rated. Each is divided by the root of its number of neighbours.
-        baseline_ik = mean_ + user_baseline_[i] + item_baseline_[k]. w has no unit, c is in units of the ratings.
+    All others are those of MatrixFactorization.
+
+    Examples
+    --------
+    >>> from gpukit import LSHMF, synth_ratings
+    >>> model = LSHMF(n_factors=4, n_neighbors=5, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+    >>> model.neighbors_.shape[1]
+    5
     """
 
     random_share_: float

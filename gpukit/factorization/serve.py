@@ -167,19 +167,28 @@ class Serving(Estimator):
     def predict(
         self, X: RatingsLike | IdsLike, items: IdsLike | None = None, *, unknown: Predicted = "warn"
     ) -> Float32:
-        """Return predicted ratings (n,) float32, within the range of the training ratings.
+        """Return predicted ratings, within the range of the training ratings.
 
         Parameters
         ----------
-        X : pairs as (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, otherwise its
-            first two columns), Ratings, or a users x items matrix, whose stored entries are predicted; with items:
-            ids of the users (n,)
-        items : ids of the items (n,), one for each user: predict(users, items). A single id is an array of one.
-        unknown : 'warn', 'baseline' or 'error' (DataError). Unknown users and items are predicted from the known one of
-            the pair, or as the mean. 'warn' counts them in a UserWarning, 'baseline' does not.
+        X : pairs
+            (users, items) of ids, an (n, 2) array of ids, a DataFrame (user and item by name, otherwise its first two
+            columns), Ratings, or a users x items matrix, whose stored entries are predicted; with items: ids of the
+            users (n,).
+        items : (n,) or None
+            Ids of the items, one for each user: predict(users, items). A single id is an array of one.
+        unknown : {'warn', 'baseline', 'error'}
+            Unknown users and items are predicted from the known one of the pair, or as the mean. 'warn' counts them in
+            a UserWarning, 'baseline' does not, 'error' raises DataError.
 
-        Raises DataError for ids that are neither text nor whole numbers, and for numbers of users and items that
-        differ.
+        Returns
+        -------
+        (n,) float32
+
+        Raises
+        ------
+        DataError
+            Ids are neither text nor whole numbers, or the numbers of users and items differ.
         """
         from gpukit.factorization import run
 

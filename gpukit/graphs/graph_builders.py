@@ -45,13 +45,37 @@ class Coordinates(NamedTuple):
 def graph_from_coordinates(
     coordinates: Coordinates | Table, neighbors: int | None = None, degrees: bool | None = None
 ) -> Graph:
-    """Return the Graph that joins each vertex to its nearest neighbours.
+    """Return the graph that joins each vertex to its nearest neighbours.
 
-    coordinates: a DataFrame with columns latitude and longitude (great-circle distances), or x and y, whose index holds
-    the labels of the vertices, unless it is the default index and there is one other column; or an array (N, 2) of x
-    and y, or, with degrees=True, of latitude and longitude. neighbors: number of nearest neighbours of each vertex
-    (None: 8); others may add more. Weights: exp(-(d / s)^2), s the median of the neighbours' distances d, at least
-    0.001. Raises DataError for missing or out-of-range coordinates; ParameterError.
+    Weights are exp(-(d / s)^2), s the median of the neighbours' distances d, at least 0.001.
+
+    Parameters
+    ----------
+    coordinates : DataFrame or (N, 2)
+        Columns latitude and longitude (great-circle distances), or x and y; the index holds the labels of the vertices,
+        unless it is the default index and there is one other column. An array has x and y, or, with degrees=True,
+        latitude and longitude.
+    neighbors : int or None
+        Number of nearest neighbours of each vertex (None: 8); others may add more.
+    degrees : bool or None
+        Of an array: latitude and longitude.
+
+    Returns
+    -------
+    Graph
+        adjacency (N, N) and vertices, the labels or None.
+
+    Raises
+    ------
+    ParameterError
+    DataError
+        Coordinates are missing or out of range.
+
+    Examples
+    --------
+    >>> from gpukit import graph_from_coordinates
+    >>> graph_from_coordinates([[0, 0], [0, 1], [1, 1]], neighbors=1).adjacency.shape
+    (3, 3)
     """
     if isinstance(coordinates, Coordinates):
         return nearest(coordinates, neighbors)
@@ -190,15 +214,30 @@ def select(coordinates, ids):
 
 
 def graph_from_distances(distances: Table, neighbors: int | None = None, ids: ArrayLike | None = None) -> Graph:
-    """Return the Graph whose weights decrease with distance.
+    """Return the graph whose weights decrease with distance.
 
     As in Li et al., "Diffusion Convolutional Recurrent Neural Network" (ICLR 2018): exp(-(d / s)^2), s the standard
-    deviation of the distances; no edge below 0.1.
+    deviation of the distances; no edge below 0.1, but every vertex keeps its nearest neighbour.
 
-    distances: a square array or DataFrame (NaN and infinity: no edge), or a DataFrame or list of (vertex, vertex,
-    distance). Of a pair in both directions, the shorter distance is used. Every vertex keeps its nearest neighbour,
-    even below that weight. neighbors: number of nearest neighbours of each vertex (None: all with weight 0.1). ids: the
-    vertices to use, in this order (None: all). Raises DataError for negative or no distances, and for repeated ids.
+    Parameters
+    ----------
+    distances : (N, N), DataFrame or list
+        A square array or DataFrame (NaN and infinity: no edge), or a DataFrame or list of (vertex, vertex, distance).
+        Of a pair in both directions, the shorter distance is used.
+    neighbors : int or None
+        Number of nearest neighbours of each vertex. None: all with weight 0.1.
+    ids : (N,) or None
+        The vertices to use, in this order. None: all.
+
+    Returns
+    -------
+    Graph
+        adjacency (N, N) and vertices.
+
+    Raises
+    ------
+    DataError
+        A distance is negative, there are none, or ids are repeated.
     """
     import pandas
 
@@ -320,12 +359,30 @@ def read_distances(path):
 
 
 def graph_from_series(values: ArrayLike, neighbors: int | None = None, ids: ArrayLike | None = None) -> Graph:
-    """Return the Graph that joins vertices with the most correlated series.
+    """Return the graph that joins vertices with the most correlated series.
 
-    values (N, T), NaN where missing. neighbors: number per vertex (None: 8). Weights are correlations over the columns
-    in which both are observed, shrunk if these are few, at least 0.001. A vertex without observed values is isolated,
-    unless no two vertices are joined otherwise: then each is joined to the next. Raises DataError for non-numeric or no
-    values.
+    Weights are correlations over the columns in which both are observed, shrunk if these are few, at least 0.001. A
+    vertex without observed values is isolated, unless no two vertices are joined otherwise: then each is joined to the
+    next.
+
+    Parameters
+    ----------
+    values : (N, T)
+        NaN where missing.
+    neighbors : int or None
+        Number per vertex (None: 8).
+    ids : (N,) or None
+        Labels of the vertices.
+
+    Returns
+    -------
+    Graph
+        adjacency (N, N) and vertices.
+
+    Raises
+    ------
+    DataError
+        The values are not numbers, or there are none.
     """
     values = numbers(values, "the series").astype(np.float64, copy=False)
     if not values.size or not values.ndim:

@@ -56,31 +56,43 @@ def read_graph(
     neighbors: int | None = None,
     times: Input | None = None,
 ) -> GraphTensor:
-    """Read a GraphTensor from one .npz, or from values and a graph.
+    """Read values on a graph from one .npz, or from values and a graph.
 
     Parameters
     ----------
-    path : str or None
+    path : str, Path, file or None
         An archive with `tensor` and `adjacency`, or its CSR parts, or `edges` [`weights`]; NEEDED has the keys, and
         as_graph_tensor their contents. Or a file of values, as `tensor`.
-    edges : str or None
+    edges : str, Path, file, Graph or None
         Text or Parquet (see read_graph_text), .npz or .npy.
-    tensor : str or None
+    tensor : str, Path, file or None
         .npy, .npz, text or Parquet: a wide table (see read_table) or a long one. If values and edges have ids, the
         order is that of the values (for a long table that of the graph), and vertices that only they have are isolated.
     slice_shape : (m, n) or None
         Slices of rows of m n values.
-    layout : 'rows', 'columns', 'long' or None
+    layout : {'rows', 'columns', 'long'} or None
         What a vertex is in a table, also in a .npy of (T, N); 'long' has one reading per line.
-    columns
-        Roles of the columns, see columns.asked.
-    coordinates, distances, neighbors
-        Without edges, the graph joins the nearest vertices by the file coordinates (or graph_builders.py's
-        Coordinates) or the file distances, `neighbors` of each; or, without these, by correlation of the values.
-    times : str or None
-        A file with the times of the columns, one per line or .npy, if the values' file has none (see read_times).
+    columns : str, list of str or None
+        Roles of the columns in the file's order, such as "time,sensor,-,value"; see columns.asked.
+    coordinates : str, Path, file, Coordinates or None
+        Without edges: the graph joins the nearest vertices by these coordinates.
+    distances : str, Path, file or None
+        Without edges: by these distances. Without coordinates too, by correlation of the values.
+    neighbors : int or None
+        Number of nearest neighbours of each vertex.
+    times : str, Path, file or None
+        The times of the columns, one per line or .npy, if the values' file has none (see read_times).
 
-    Raises DataError for missing, damaged, malformed or pickled content; ParameterError for an ambiguous request.
+    Returns
+    -------
+    GraphTensor
+
+    Raises
+    ------
+    DataError
+        The content is missing, damaged, malformed or pickled.
+    ParameterError
+        The request is ambiguous.
     """
     if slice_shape is not None:
         slice_shape = check_slice(slice_shape)

@@ -43,15 +43,45 @@ def synth_graph(
     adjacency: GraphLike | None = None,
     dtype: Literal["float32", "float64"] = "float32",
 ) -> GraphTensor:
-    """Generate a GraphTensor with its truth, of low spectral rank.
+    """Generate values of low spectral rank on a graph, with their truth.
 
-    like: 'random' (mean degree 20; 400 vertices) or 'ego-facebook' (its degrees and communities; 4,039 vertices);
-    vertices: another number of them. adjacency: a graph in any form that as_adjacency takes, instead of a generated
-    one. shape: (m, n) of a slice. rank: of each slice in the graph spectral domain. missing: the fraction of slices,
-    exact (rounded; one stays), or with entries=True the probability of each entry. noise: standard deviation of the
-    noise added to the observed values, relative to the truth's root mean square; the truth has no noise. dtype:
-    'float32' or 'float64'. The same seed gives the same data, bitwise on one machine, elsewhere if the stored basis is
-    the same. Raises ParameterError, DataError.
+    The same seed gives the same data, bitwise on one machine, elsewhere if the stored basis is the same.
+
+    Parameters
+    ----------
+    like : {'random', 'ego-facebook'}
+        A graph of mean degree 20 with 400 vertices, or of ego-Facebook's degrees and communities with 4,039.
+    vertices : int or None
+        Another number of vertices.
+    shape : (m, n)
+        Of a slice, default (50, 50).
+    rank : int
+        Of each slice in the graph spectral domain, default 5.
+    missing : float
+        Fraction of slices, exact (rounded; one stays); with entries=True the probability of each entry.
+    entries : bool
+        Single entries are missing instead of slices.
+    noise : float
+        Standard deviation of the noise added to the observed values, relative to the truth's root mean square; the
+        truth has no noise.
+    seed : int
+    adjacency : graph or None
+        A graph in any form that as_adjacency takes, instead of a generated one.
+    dtype : {'float32', 'float64'}
+
+    Returns
+    -------
+    GraphTensor
+
+    Raises
+    ------
+    ParameterError, DataError
+
+    Examples
+    --------
+    >>> from gpukit import synth_graph
+    >>> synth_graph("random", vertices=30, shape=(4, 3), rank=1).tensor.shape
+    (30, 4, 3)
     """
     check_choice("dtype", dtype, ("float32", "float64"))
     shape, rank = check_slice(shape, "shape"), check_integer("rank", rank, 1)

@@ -8,15 +8,25 @@ import numpy as np
 class GraphTensor(NamedTuple):
     """Graph of N vertices with an (m, n) matrix on each, partly missing.
 
-    adjacency  scipy.sparse csr (N, N) float64, see gpukit.graphs.adjacency.as_adjacency
-    tensor     (N, m, n) float32 or float64, C order, never NaN; 0 where missing
-    mask       bool (N,) for whole slices or (N, m, n) for single entries; True = observed
-    vertices   (N,) ids, numbers or text; None if the vertices have only their numbers
-    truth      (N, m, n) of the tensor's dtype, the complete tensor if known; else None
-    times      int64 seconds since 1970-01-01 UTC, or None: (n,) of the columns of the slices, or (m, n) of their
-               entries if rows of m n values were reshaped to slices
-    types      column_types.ColumnTypes of the input values; None: those of tensor
-    given      shape of the input tensor, (N,), (N, n) or (N, m, n); None: that of tensor
+    Parameters
+    ----------
+    adjacency : scipy.sparse csr (N, N) float64
+        See gpukit.graphs.adjacency.as_adjacency.
+    tensor : (N, m, n) float32 or float64
+        C order, never NaN; 0 where missing.
+    mask : (N,) or (N, m, n) bool
+        For whole slices or for single entries; True = observed.
+    vertices : (N,) or None
+        Ids, numbers or text; None if the vertices have only their numbers.
+    truth : (N, m, n) or None
+        The complete tensor, in the tensor's dtype, if known.
+    times : int64 or None
+        Seconds since 1970-01-01 UTC: (n,) of the columns of the slices, or (m, n) of their entries if rows of m n
+        values were reshaped to slices.
+    types : column_types.ColumnTypes or None
+        Of the input values; None: those of tensor.
+    given : tuple or None
+        Shape of the input tensor, (N,), (N, n) or (N, m, n); None: that of tensor.
     """
 
     adjacency: Any

@@ -43,54 +43,105 @@ MOST_STEPS = 100_000  # hundreds suffice; larger values in a model file would bl
 class GraphImputer(Estimator):
     """Impute missing values on the vertices of a graph.
 
-    method: 'auto', or a name of options.METHODS. 'auto' hides observed values in the pattern of the missing ones (whole
-    vertices, runs of columns, single entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the
-    mean of the candidates with the least error, corrected for skewed values. If weights or center is set, 'auto' means
-    'spectral'. metric: the error to minimize, 'absolute' (mean |error|) or 'squared' (root of the mean square).
-    minimum, maximum: bounds of imputed values (None: no bound, but 0 if the observed values are bounded by 0).
-    The entries of a slice, row by row, are a series in time if adjacent ones are similar or if times are passed to fit;
-    methods for time series are then applicable.
-
-    Attributes after fit, for every method:
-
-    completed_: the tensor with missing values filled in, in its shape and dtype (integers and booleans are rounded,
-    within bounds and range; each column of a frame has its own dtype), a frame or GPU array if fit got one. deviation_:
-    float64 of that shape, the standard deviation of each filled value's error, 0 where observed, NaN if no values were
-    hidden to estimate it (weights set, nothing hidden). An interval of 1.645 deviations on either side contains 90 % of
-    hidden values. After load both are host arrays with a row per vertex. coverage_: {0.5: share, 0.9: share} of hidden
-    values within the intervals of that probability, {} without hidden values. method_: name of the method used, or
-    'mix'. report_: [auto.judging.Row], each candidate's error on hidden values (name, setting, error, absolute, rms,
-    spread over the folds, folds, share of the mean), least first, with a row 'mix' for a mean; [] without hidden
-    values. notes_: [text], messages about the data. plan_: auto.plan.Plan of transform; None for 'spectral' alone.
-    confidence_: (N,) float64, 0 to 1, how well the observed values determine each vertex's share of the graph's
-    spectrum; not a probability. vertices_: (N,), the labels in the order of confidence_ and adjacency_, or None.
-    basis_, place_, stages_, device_. confidence_ and basis_ are computed on first access unless 'spectral' was tried,
-    the only method that needs the graph's Fourier basis. 'auto' tries it on graphs of at most 8,000 vertices, on larger
-    ones with a basis_size.
+    The method 'auto' hides observed values in the pattern of the missing ones (whole vertices, runs of columns, single
+    entries) and compares candidates on them (auto.methods.CANDIDATES). It uses the mean of the candidates with the
+    least error, corrected for skewed values. The entries of a slice, row by row, are a series in time if adjacent ones
+    are similar or if times are passed to fit; methods for time series are then applicable.
 
     The method 'spectral' is convolutional imputation: the spectral slices of a tensor on a graph are assumed to have
     low rank. Missing values are estimated by thresholding the singular values of each slice of the graph Fourier
     transform, with thresholds that fall from step to step (Algorithm 1 of the graph-tensor imputation paper),
-    accelerated. If the slices have clear ranks, projection to these ranks then removes the bias of the thresholds.
+    accelerated. If the slices have clear ranks, projection to these ranks then removes the bias of the thresholds. The
+    paper's own algorithm: weights='slice', center='none', accelerate=False, rank_phase=False.
 
-    Its parameters: weights, the relation of the slices' thresholds: 'slice' (the paper's: each starts at the slice's
-    largest singular value), 'common' (one for all), 'frequency' (in proportion to (0.05 + mu / mu_max)^exponent, mu the
-    Laplacian's eigenvalue) or 'auto'; center, a mean to subtract before and add after: 'none', 'global', 'entry' (one
-    for each of the m n entries) or 'auto'. 'auto' is selected on hidden data.
-    decay: the factor of the thresholds per step (None: they end at a thousandth); iterations: steps of this path.
-    tolerance: a path ends early when ||change||^2 <= tolerance ||estimate||^2. accelerate: Nesterov's momentum, with
-    thresholds that wait, within the same number of steps, while the estimate still changes faster than they fall.
-    rank_phase: fix the ranks after the path, for at most rank_iterations more steps.
-    The paper's own algorithm: weights='slice', center='none', accelerate=False, rank_phase=False.
-    holdout: a share of the observed values (0.1) to hide first to find the stopping point; then all are fitted.
-    basis_size: number of the smoothest eigenvectors in the basis, an approximation (None: all). dtype: 'float32' or
-    'float64', of the computation. device: 'auto', 'cpu', 'cuda', 'cuda:N'. random_state: seed of hidden values.
+    Parameters
+    ----------
+    method : str
+        'auto', or a name of options.METHODS. If weights, center or holdout is set, 'auto' means 'spectral'.
+    metric : {'absolute', 'squared'}
+        The error to minimize: mean |error| or the root of the mean square.
+    minimum, maximum : float or None
+        Bounds of imputed values. None: no bound, but 0 if the observed values are bounded by 0.
+    weights : {'auto', 'slice', 'common', 'frequency'}
+        Of 'spectral': the relation of the slices' thresholds. 'slice' (the paper's): each starts at the slice's largest
+        singular value; 'common': one for all; 'frequency': in proportion to (0.05 + mu / mu_max)^exponent, mu the
+        Laplacian's eigenvalue; 'auto': selected on hidden data.
+    exponent : float
+        Of weights='frequency', default 1.
+    center : {'auto', 'none', 'global', 'entry'}
+        Of 'spectral': a mean to subtract before and add after; 'entry': one for each of the m n entries.
+    decay : float or None
+        Factor of the thresholds per step. None: they end at a thousandth.
+    iterations : int
+        Steps of the path of thresholds, default 20.
+    tolerance : float
+        A path ends early when ||change||^2 <= tolerance ||estimate||^2.
+    accelerate : bool
+        Nesterov's momentum, with thresholds that wait, within the same number of steps, while the estimate still
+        changes faster than they fall.
+    rank_phase : bool
+        Fix the ranks after the path.
+    rank_iterations : int
+        Largest number of steps with fixed ranks, default 100.
+    holdout : float or None
+        Fraction of the observed values to hide first to find the stopping point; then all are fitted.
+    basis_size : int or None
+        Number of the smoothest eigenvectors in the basis, an approximation. None: all.
+    dtype : {'float32', 'float64'}
+        Of the computation.
+    device : str
+        'auto', 'cpu', 'cuda', 'cuda:N'.
+    random_state : int
+        Seed of hidden values.
 
-    Its attributes, empty if another method was used: history_ (path.History: an array per quantity), holdout_history_
-    (the same of the run on hidden data, or None); ranks_ (K,) int32 of the spectral slices; rank_phase_ (see path.Fit);
-    weights_, exponent_, center_, options_ (path.Options) as selected, trials_ of the selection (choose.Trial). basis_
-    is a graphs.basis.Basis; place_ (spectral.run.Place: basis_, the device, fit's dtype) of transform; stages_ {stage:
-    seconds}.
+    Attributes
+    ----------
+    completed_ : array or frame
+        The tensor with missing values filled in, in its shape and dtype (integers and booleans are rounded, within
+        bounds and range; each column of a frame has its own dtype), a frame or GPU array if fit got one. After load a
+        host array with a row per vertex.
+    deviation_ : float64
+        Of that shape: the standard deviation of each filled value's error, 0 where observed, NaN if no values were
+        hidden to estimate it (weights set, nothing hidden). An interval of 1.645 deviations on either side contains 90
+        % of hidden values.
+    coverage_ : dict
+        {0.5: share, 0.9: share} of hidden values within the intervals of that probability, {} without hidden values.
+    method_ : str
+        Name of the method used, or 'mix'.
+    report_ : list of auto.judging.Row
+        Each candidate's error on hidden values (name, setting, error, absolute, rms, spread over the folds, folds,
+        share of the mean), least first, with a row 'mix' for a mean; [] without hidden values.
+    notes_ : list of str
+        Messages about the data.
+    plan_ : auto.plan.Plan or None
+        Plan of transform; None for 'spectral' alone.
+    confidence_ : (N,) float64
+        0 to 1, how well the observed values determine each vertex's share of the graph's spectrum; not a probability.
+        It and basis_ are computed on first access unless 'spectral' was tried, the only method that needs the graph's
+        Fourier basis. 'auto' tries it on graphs of at most 8,000 vertices, on larger ones with a basis_size.
+    vertices_ : (N,) or None
+        The labels in the order of confidence_ and adjacency_.
+    basis_ : graphs.basis.Basis
+    place_ : spectral.run.Place
+        basis_, the device, fit's dtype, for transform.
+    stages_ : dict
+        Seconds by stage.
+    device_ : str
+    history_, holdout_history_ : path.History
+        Of 'spectral': an array per quantity; the same of the run on hidden data, or None.
+    ranks_ : (K,) int32
+        Of 'spectral': ranks of the spectral slices.
+    rank_phase_, weights_, exponent_, center_, options_, trials_
+        Of 'spectral': as selected (path.Fit, path.Options), and the trials of the selection (choose.Trial). All are
+        empty if another method was used.
+
+    Examples
+    --------
+    >>> from gpukit import GraphImputer, synth_graph
+    >>> data = synth_graph("random", vertices=40, shape=(6, 5), rank=1, missing=0.2, seed=0)
+    >>> model = GraphImputer(method="spectral").fit(data)
+    >>> model.completed_.shape
+    (40, 6, 5)
     """
 
     completed_: Any
@@ -210,25 +261,47 @@ class GraphImputer(Estimator):
     ) -> Self:
         """Estimate the missing values.
 
-        graph: anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
-        square DataFrame, the result of graph_from_coordinates, or a GraphTensor, which contains tensor and mask; None:
-        a graph of similar series. tensor (N, m, n), (N, n) or (N,), vertex axis first, NaN (masked, pandas' NA) where
-        missing; it is not changed. Or a DataFrame, or xarray's DataArray, of times by vertices or vertices by times, or
-        with a row per reading (time, sensor, value): labels are matched with the graph's, in any order; fit(frame) is
-        fit(None, frame). An array or a list alone, fit(X), is a table of times by sensors (T, N), or a series (T,); a
-        Series is a table of one column. mask: (N,) or of the tensor's shape, bool, True = observed; values that are NaN
-        or masked are missing; pandas' masks are matched by label.
-        For an array on a GPU, completed_, deviation_ and results of transform are on its GPU too, as arrays of its
-        library (cupy, torch, numba; numpy's for others). On the GPU of `device`, method 'spectral' uses it without a
-        host copy, except for the mask and, if weights or center is 'auto', a sample of two million numbers. Other
-        methods, which are compared on the host, copy it there. times: seconds or dates of the entries of a slice, row
-        by row (a GraphTensor and a frame contain their own), in any order; they determine the distances of columns.
-        progress: called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),
-        "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info {"change", "rank"}).
-        team: a parallel.Team, whose ranks share the computation of the method 'spectral'. Rank 0's data are used;
-        arguments of other ranks are ignored. All ranks have the model in the end, the others as after load.
-        Raises ParameterError, DataError (no observed value, sizes or labels that do not match, infinities, ...),
-        DeviceError, DeviceMemoryError. Warns when nothing is missing: the tensor is then returned unchanged.
+        Parameters
+        ----------
+        graph : graph, GraphTensor, table or None
+            Anything gpukit.graphs.adjacency.as_adjacency takes (an array, a scipy sparse matrix, networkx, edges), a
+            square DataFrame, the result of graph_from_coordinates, or a GraphTensor, which contains tensor and mask.
+            None: a graph of similar series. fit(frame) is fit(None, frame); an array or a list alone, fit(X), is a
+            table of times by sensors (T, N), or a series (T,).
+        tensor : (N, m, n), (N, n), (N,) or frame
+            Vertex axis first, NaN (masked, pandas' NA) where missing; it is not changed. Or a DataFrame, or xarray's
+            DataArray, of times by vertices or vertices by times, or with a row per reading (time, sensor, value):
+            labels are matched with the graph's, in any order. A Series is a table of one column.
+        mask : (N,) or the tensor's shape, bool, or None
+            True = observed; values that are NaN or masked are missing; pandas' masks are matched by label.
+        progress : callable or None
+            Called as progress(stage, done, total, info), stages "judging" (total None, info {"method", "error"}),
+            "choosing" (total None, info {"weights", "error"}), "path" and "rank" (info {"change", "rank"}).
+        times : array or None
+            Seconds or dates of the entries of a slice, row by row (a GraphTensor and a frame contain their own), in any
+            order; they determine the distances of columns.
+        team : parallel.Team or None
+            Ranks that share the computation of the method 'spectral'. Rank 0's data are used; arguments of other ranks
+            are ignored. All ranks have the model in the end, the others as after load.
+
+        Returns
+        -------
+        self
+            For an array on a GPU, completed_, deviation_ and results of transform are on its GPU too, as arrays of its
+            library (cupy, torch, numba; numpy's for others). On the GPU of `device`, method 'spectral' uses it without
+            a host copy, except for the mask and, if weights or center is 'auto', a sample of two million numbers. Other
+            methods, which are compared on the host, copy it there.
+
+        Raises
+        ------
+        ParameterError, DeviceError, DeviceMemoryError
+        DataError
+            No observed value, sizes or labels that do not match, infinities, ...
+
+        Warns
+        -----
+        UserWarning
+            Nothing is missing: the tensor is returned unchanged.
         """
         from gpukit.imputation.distributed import worker
 
@@ -283,11 +356,27 @@ class GraphImputer(Estimator):
     def transform(
         self, tensor: GraphTensor | Table, mask: ArrayLike | None = None, times: ArrayLike | None = None
     ) -> Any:
-        """Complete another tensor on the same graph with the fitted plan: of its form, shape and dtype.
+        """Complete another tensor on the same graph with the fitted plan.
 
-        tensor, mask, times as fit, or a GraphTensor; slices may have another size than fit's. Vertices are matched by
-        label if both have labels, else by position. Series (N, T) whose times continue those of fit are completed
-        together with fit's data. Raises as fit, and NotFittedError.
+        Series (N, T) whose times continue those of fit are completed together with fit's data.
+
+        Parameters
+        ----------
+        tensor : GraphTensor, array or frame
+            As in fit; slices may have another size than fit's. Vertices are matched by label if both have labels, else
+            by position.
+        mask, times
+            As in fit.
+
+        Returns
+        -------
+        array or frame
+            Of the form, shape and dtype of tensor.
+
+        Raises
+        ------
+        NotFittedError
+            And the errors of fit.
         """
         self._check_fitted()
         device = self.place_.device if self.plan_ is None else None
@@ -302,12 +391,28 @@ class GraphImputer(Estimator):
         times: ArrayLike | None = None,
         window: int | None = None,
     ) -> Any:
-        """Complete the next columns of series and append them.
+        """Complete the next columns of series and store them; the model is not refitted.
 
-        Series are (N, T), as in transform; columns are appended to the stored ones. Without times they follow the last
-        one. window: number of stored columns, the oldest are dropped (None: all); memory and time are proportional to
-        it. completed_ and deviation_ are then those of all stored columns, arrays in the order of vertices_ and of
-        time. The model is not refitted. Raises as transform, and DataError for matrices.
+        completed_ and deviation_ are then those of all stored columns, arrays in the order of vertices_ and of time.
+
+        Parameters
+        ----------
+        tensor : GraphTensor, array (N, T) or frame
+            As in transform. Without times the columns follow the last stored one.
+        mask, times
+            As in fit.
+        window : int or None
+            Number of stored columns, the oldest are dropped (None: all); memory and time are proportional to it.
+
+        Returns
+        -------
+        array or frame
+            The new columns, completed.
+
+        Raises
+        ------
+        DataError
+            The slices are matrices; and the errors of transform.
         """
         self._check_fitted()
         taken = inputs.taken_again(self, tensor, mask, times)
@@ -324,25 +429,54 @@ class GraphImputer(Estimator):
         progress: Progress | None = None,
         times: ArrayLike | None = None,
     ) -> Any:
-        """Return completed_ after fit, in the container of set_output; arguments as fit."""
+        """Fit and return completed_, in the container of set_output.
+
+        Parameters
+        ----------
+        graph, tensor, mask, progress, times
+            As in fit.
+
+        Returns
+        -------
+        array or frame
+        """
         return in_container(self, self.fit(graph, tensor, mask, progress, times).completed_)
 
     def set_output(self, *, transform: Output | None = None) -> Self:
         """Set the container of the results of transform and fit_transform.
 
-        transform: 'pandas', a DataFrame for arrays of times by sensors too; 'default', the container of the input;
-        None: no change. Until it is called, scikit-learn's set_config(transform_output=...) applies, if scikit-learn is
-        loaded.
+        Until it is called, scikit-learn's set_config(transform_output=...) applies, if scikit-learn is loaded.
+
+        Parameters
+        ----------
+        transform : {'pandas', 'default'} or None
+            'pandas': a DataFrame for arrays of times by sensors too; 'default': the container of the input; None: no
+            change.
+
+        Returns
+        -------
+        self
         """
         if transform is not None:
             self._sklearn_output_config = {"transform": check_output(transform)}
         return self
 
     def get_feature_names_out(self, input_features: Sequence[str] | None = None) -> Ids:
-        """Return the names (N,) of the columns of a completed table.
+        """Return the names of the columns of a completed table.
 
-        They are input_features, otherwise the columns of fit's frame, or x0, x1, ... Raises DataError for another
-        number of names.
+        Parameters
+        ----------
+        input_features : list of str or None
+            Names to return. None: the columns of fit's frame, or x0, x1, ...
+
+        Returns
+        -------
+        (N,) str
+
+        Raises
+        ------
+        DataError
+            The number of names is another one.
         """
         self._check_fitted()
         return feature_names(self, input_features)

@@ -136,8 +136,12 @@ class SimLSH(Estimator):
         ----------
         X : Ratings, matrix of users x items (sparse, or dense with NaN), DataFrame of triples, or array (n, 2)
             An array has the columns user and item.
-        y : array (n,), optional
+        y : (n,) or None
             Ratings of the pairs.
+
+        Returns
+        -------
+        self
 
         Raises
         ------
@@ -150,6 +154,12 @@ class SimLSH(Estimator):
         -----
         UserWarning
             More than a fifth of the neighbours are random.
+
+        Examples
+        --------
+        >>> from gpukit import SimLSH, synth_ratings
+        >>> SimLSH(n_neighbors=4).fit(synth_ratings("ml-10m", scale=0.001)).neighbors_.shape[1]
+        4
         """
         run = self.prepare(X, y)
         compiled = compile_seconds() - run.seconds[COMPILING]

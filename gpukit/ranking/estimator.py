@@ -196,6 +196,8 @@ class RankSVM(Estimator):
     ) -> Self:
         """Learn to rank the documents of each query.
 
+        Pandas X, y, qid and a query_weight per document are matched by their labels (index), arrays by position.
+
         Parameters
         ----------
         X : array, DataFrame or sparse matrix (l, n), or Documents
@@ -204,8 +206,10 @@ class RankSVM(Estimator):
             adjacent and scale is 'none'; otherwise it is copied to the host, like y and qid.
         y : (l,)
             Relevance: any real numbers, higher is better.
-        qid, group
-            Query ids (l,) in any order, or the number of documents of each query.
+        qid : (l,) or None
+            Query ids in any order.
+        group : (m,) or None
+            Number of documents of each query, instead of qid.
         query_weight : (m,), (l,) or dict
             In the order of the queries' first documents; one per document, equal within a query; or {qid: weight},
             which may have further queries.
@@ -215,20 +219,38 @@ class RankSVM(Estimator):
             group or qid of each (X, y) of eval_set.
         feature_names : list of str
             Names of the columns, for arrays.
-        metric : str or path.RankingMetric
-            A name of evaluation.evaluate, by which C 'auto' is chosen.
         validation : Documents or (X, y, qid)
             Deprecated: use eval_set.
+        metric : str or path.RankingMetric
+            A name of evaluation.evaluate, by which C 'auto' is chosen.
         progress : callable
             Called as progress("training", Newton step, None, {"f", "gradient"}).
         team : parallel.Team
             All ranks pass the same data, compute their share of the queries, and get the same model.
 
-        Pandas X, y, qid and a query_weight per document are matched by their labels (index), arrays by position.
+        Returns
+        -------
+        self
 
-        Raises ParameterError, DataError (no pairs, not finite, labels that differ, ...) and DeviceError. Warns if
-        max_iter or rounding ended the training, if all weights are 0, and if the last eval set does not define the
-        metric.
+        Raises
+        ------
+        ParameterError, DeviceError
+        DataError
+            No pairs, values that are not finite, labels that differ, ...
+
+        Warns
+        -----
+        UserWarning
+            max_iter or rounding ended the training, all weights are 0, or the last eval set does not define the metric.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from gpukit import RankSVM
+        >>> X, y = np.array([[1.0, 0.0], [0.2, 1.0], [0.9, 0.3], [0.1, 0.1]]), [2, 0, 1, 0]
+        >>> model = RankSVM(C=1.0).fit(X, y, qid=[7, 7, 8, 8])
+        >>> model.score(X, y, [7, 7, 8, 8])
+        1.0
         """
         from gpukit.ranking import inputs, serve
 
@@ -295,12 +317,23 @@ class RankSVM(Estimator):
         train, validation : Documents or (X, y, qid)
         grid : str or list of float
             "2^-15:2^8", "0.1,1,10" (path.parse_grid) or numbers.
-        metric, ndcg, relevant, ties
-            A metric of evaluation.evaluate and its options. The smaller C of equal values is chosen.
+        metric : str
+            A metric of evaluation.evaluate, default 'ndcg@10'. The smaller C of equal values is chosen.
+        ndcg, relevant, ties
+            Options of evaluation.evaluate.
+        query_weight, progress, team
+            As in fit.
 
-        After it, C_ is the chosen C, and coef_, objective_, history_ and n_iter_ belong to it. path_ is a dict per C:
-        C, objective, gradient_norm, newton, cg, seconds, converged, validation ({metric: value}). metric_ is the name.
-        Raises as fit, and DataError for a metric that the validation set does not define.
+        Returns
+        -------
+        self
+            C_ is the chosen C, and coef_, objective_, history_ and n_iter_ belong to it. path_ is a dict per C: C,
+            objective, gradient_norm, newton, cg, seconds, converged, validation ({metric: value}). metric_ is the name.
+
+        Raises
+        ------
+        DataError
+            The validation set does not define the metric; and the errors of fit.
         """
         from gpukit.ranking import path
 
@@ -329,11 +362,24 @@ class RankSVM(Estimator):
             warnings.warn(text, stacklevel=3)
 
     def predict(self, X: DocumentsLike, qid: ArrayLike | None = None, *, group: ArrayLike | None = None) -> Float64:
-        """Return scores (l,) float64, which compare documents of one query; higher is better.
+        """Return scores, which compare documents of one query; higher is better.
 
-        X as in fit, with the same number of columns. If X and the model have names, columns are matched by name in any
-        order; missing and unknown names raise DataError. For a model with columns_, other columns are ignored, with a
-        UserWarning if they have values. qid or group: required only with scale='query'.
+        Parameters
+        ----------
+        X : as in fit
+            With the same number of columns. If X and the model have names, columns are matched by name in any order.
+            For a model with columns_, other columns are ignored, with a UserWarning if they have values.
+        qid, group
+            As in fit; required only with scale='query'.
+
+        Returns
+        -------
+        (l,) float64
+
+        Raises
+        ------
+        DataError
+            Names are missing or unknown, or the number of columns is another one.
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -343,9 +389,17 @@ class RankSVM(Estimator):
     decision_function = predict
 
     def rank(self, X: DocumentsLike, qid: ArrayLike | None = None, *, group: ArrayLike | None = None) -> Int32:
-        """Return the rank of each document within its query, (l,) int32; 1 is the best.
+        """Return the rank of each document within its query; 1 is the best.
 
-        Equal scores are ranked by position. X, qid, group as in fit.
+        Parameters
+        ----------
+        X, qid, group
+            As in fit.
+
+        Returns
+        -------
+        (l,) int32
+            Equal scores are ranked by position.
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -363,8 +417,22 @@ class RankSVM(Estimator):
     ) -> float:
         """Return the pairwise accuracy (Eq. 16): the fraction of correctly ordered pairs.
 
-        Equal scores count as wrong. sample_weight: the weights of queries, as query_weight of fit (one per query, or
-        one per document, equal within a query). Other arguments as fit. Raises DataError if there are no pairs.
+        Parameters
+        ----------
+        X, y, qid, group
+            As in fit.
+        sample_weight : (m,), (l,) or dict
+            The weights of queries, as query_weight of fit.
+
+        Returns
+        -------
+        float
+            Equal scores count as wrong.
+
+        Raises
+        ------
+        DataError
+            There are no pairs.
         """
         self._check_fitted()
         from gpukit.ranking import serve
@@ -375,7 +443,17 @@ class RankSVM(Estimator):
         return accuracy
 
     def save_text(self, path: Path) -> None:
-        """Write the weights as text: comments, then a line index:weight:name per feature."""
+        """Write the weights as text: comments, then a line index:weight:name per feature.
+
+        Parameters
+        ----------
+        path : str or Path
+
+        Raises
+        ------
+        DataError
+            The file cannot be written.
+        """
         from gpukit.ranking import saving
 
         self._check_fitted()

@@ -75,10 +75,30 @@ def synth_ratings(
 ) -> Ratings:
     """Generate ratings with the shape of 'netflix', 'ml-10m' or 'yahoo'.
 
-    The result depends only on the arguments, on any machine. scale: fraction of the ratings; users and items scale with
-    its square root, so that the density stays. 1 gives the shape of the papers, with training and test ratings together
-    (`SHAPES[like].test` of them are for testing). Ratings are grouped by user; ids are 1..M and 1..N. Raises
-    ParameterError.
+    The result depends only on the arguments, on any machine.
+
+    Parameters
+    ----------
+    like : {'netflix', 'ml-10m', 'yahoo'}
+    scale : float
+        Fraction of the ratings; users and items scale with its square root, so that the density stays. 1 gives the
+        shape of the papers, with training and test ratings together (`SHAPES[like].test` of them are for testing).
+    seed : int
+
+    Returns
+    -------
+    Ratings
+        Grouped by user; ids are 1..M and 1..N.
+
+    Raises
+    ------
+    ParameterError
+
+    Examples
+    --------
+    >>> from gpukit import synth_ratings
+    >>> synth_ratings("ml-10m", scale=0.001).shape
+    (2210, 338)
     """
     return generate(scaled(like, scale), seed)[0]
 

@@ -88,37 +88,71 @@ class Ratings:
         return self.values[:count]
 
     def columns(self) -> dict[str, np.ndarray]:
-        """Return {name: (n,) array} of the triples and the present optional columns."""
+        """Return the arrays of the triples and of the present optional columns.
+
+        Returns
+        -------
+        dict
+            {name: (n,) array}.
+        """
         names = (one.name for one in fields(self) if one.init and not one.name.endswith("_ids"))
         return {name: column for name in names if (column := getattr(self, name)) is not None}
 
     def with_columns(self, **columns: np.ndarray) -> Ratings:
         """Return Ratings of these columns with the same id maps.
 
-        Columns that are not named are left out.
+        Parameters
+        ----------
+        **columns
+            (n,) arrays by name; columns that are not named are left out.
+
+        Returns
+        -------
+        Ratings
         """
         return Ratings(**columns, user_ids=self.user_ids, item_ids=self.item_ids)
 
     def take(self, which: np.ndarray | slice) -> Ratings:
-        """Return the Ratings at a mask or indices, with the same ids.
+        """Return a part of the ratings, with the same ids.
 
-        which: boolean mask (n,) or indices.
+        Parameters
+        ----------
+        which : (n,) bool, (k,) int or slice
+            Mask, or positions.
+
+        Returns
+        -------
+        Ratings
         """
         taken = self.with_columns(**{name: column[which] for name, column in self.columns().items()})
         once = isinstance(which, slice) or np.asarray(which).dtype == bool  # indices may name a rating twice
         return marked(taken, min(self._state, DISTINCT if once else SOUND))
 
     def split(self, fraction: float = 0.1, seed: int = 0, by: Split = "random") -> tuple[Ratings, Ratings]:
-        """Return (train, test), each in input order.
+        """Split into training and test ratings, each in input order.
 
-        by
-            'random': a rating is for training where numpy.random.default_rng(seed).random(n) >= fraction.
-            'time': the last `fraction` of all ratings are the test set.
-            'user-time': the last `fraction` of each user's ratings, rounded, but never all of them.
-            'user-last', 'user-one': the last, or a random, rating of each user with several (fraction is ignored).
-            'users': all ratings of random users, drawn as ratings are for 'random'.
+        Parameters
+        ----------
+        fraction : float
+            Fraction of the test set, default 0.1.
+        seed : int
+        by : {'random', 'time', 'user-time', 'user-last', 'user-one', 'users'}
+            'random': a rating is for training where numpy.random.default_rng(seed).random(n) >= fraction. 'time': the
+            last `fraction` of all ratings are the test set. 'user-time': the last `fraction` of each user's ratings,
+            rounded, but never all of them. 'user-last', 'user-one': the last, or a random, rating of each user with
+            several (fraction is ignored). 'users': all ratings of random users, drawn as ratings are for 'random'.
+            Equal times keep input order.
 
-        Equal times keep input order. Raises DataError if times are needed and missing.
+        Returns
+        -------
+        train, test : Ratings
+            With the same id maps.
+
+        Raises
+        ------
+        ParameterError
+        DataError
+            Times are needed and missing.
         """
         if not 0 <= fraction < 1:
             raise ParameterError(f"fraction must be at least 0 and less than 1; got {fraction!r}.")
@@ -169,18 +203,28 @@ class Ratings:
         return tuple(marked(self.with_columns(**part), self._state) for part in parted(self.columns(), kept))
 
     def csr(self) -> tuple[Int64, Int32, Float32]:
-        """Return (indptr (M+1,) int64, indices (n,) int32, values (n,) float32).
+        """Return the ratings as compressed rows of users.
 
-        Items ascend in each row.
+        Returns
+        -------
+        indptr : (M + 1,) int64
+        indices : (n,) int32
+            Items, ascending in each row.
+        values : (n,) float32
         """
         from gpukit.ratings.orders.compressed import compressed_rows
 
         return compressed_rows(self.users, self.items, self.values, self.shape)
 
     def csc(self) -> tuple[Int64, Int32, Float32]:
-        """Return (indptr (N+1,) int64, indices (n,) int32, values (n,) float32).
+        """Return the ratings as compressed columns of items.
 
-        Users ascend in each column.
+        Returns
+        -------
+        indptr : (N + 1,) int64
+        indices : (n,) int32
+            Users, ascending in each column.
+        values : (n,) float32
         """
         from gpukit.ratings.orders.compressed import compressed_rows
 

@@ -1,4 +1,6 @@
-"""gpukit bench: messages of benchmarks that measure nothing."""
+"""gpukit bench: messages of benchmarks that measure nothing; items of papers by name."""
+
+import csv
 
 import pytest
 
@@ -38,3 +40,21 @@ def test_a_named_benchmark_that_measures_nothing_fails_after_the_others(measurin
     result = measuring({NAMES[0]}, NAMES[0], NAMES[1], "--shape", "netflix")
     assert result.code == 2 and len(result.out.splitlines()) == 1
     assert result.err.startswith(f"Error: bench {NAMES[1]} measured nothing: it has no shape netflix")
+
+
+@pytest.mark.slow
+def test_the_command_writes_a_table_and_a_picture(verb, tmp_path, monkeypatch):
+    monkeypatch.delenv("GPUKIT_DATA", raising=False)
+    table, picture = tmp_path / "t.csv", tmp_path / "p.png"
+    words = "--shape", "mq2008", "--scale", 0.01, "--device", "cpu", "--output", table, "--plot", picture
+    result = verb("bench", "reproduce", "ranksvm", "Table 1", "fig1", *words)
+    assert result.code == 0 and "paper 52325, ours" in result.out and "Fig. 1 DCM" in result.out
+    with open(table, newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [one["item"] for one in rows] == ["table1"] * 6 + ["fig1"] * 4 and rows[0]["paper"] == "9630.0"
+    assert picture.read_bytes().startswith(b"\x89PNG")
+
+
+def test_unknown_items_are_refused(verb):
+    result = verb("bench", "reproduce", "ranksvm", "fig6")
+    assert result.code == 2 and "no 'fig6' to reproduce. Choose from table1, table2" in result.err

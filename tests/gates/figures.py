@@ -8,7 +8,8 @@ A comment directly below a paragraph, list item, table or code block covers all 
 
 A reference is [what | shape | device | column]: a part of the device's name is enough. The column is p20, p50 (the
 default) or p80, the least or the most by seed, or a text after which the number is in the row's note. The newest row
-counts, rounded as the figure is. Every figure without a row is counted, with one of KINDS.
+counts, rounded as the figure is. Every figure without a row is counted, with one of KINDS. Fenced blocks of commands,
+snippets and their output have no figures: tests/test_pages.py runs them and compares.
 """
 
 import ast
@@ -23,6 +24,7 @@ NUMBER = re.compile(
 UNITS = "ms s seconds microseconds minutes million/s GB/s MB/s GB MB MiB GiB TB mph kelvin per cent percent times"
 UNIT = re.compile(rf"\s*(?:%|(?:{UNITS.replace(' ', '|').replace('per|cent', 'per cent')})\b)")
 COMMENT = re.compile(r"<!--(.*?)-->", re.DOTALL)
+EXECUTED = re.compile(r"^```(?:console|python|text)\b.*?^```$", re.DOTALL | re.MULTILINE)
 NOT_PROSE = re.compile(r"`[^`\n]*`|\]\([^)]*\)")
 BEGINS_BLOCK = re.compile(r"\s*(?:- |\d{1,2}\. )|#+ ")
 REFERENCE = re.compile(r"\[([^\[\]|]+\|[^\[\]]+)\]")
@@ -61,6 +63,7 @@ def figures_have_rows(path, newest):
 
 def blocks_of(text):
     """Return the list of blocks of a page."""
+    text = EXECUTED.sub(lambda m: "\n" * m[0].count("\n"), text)
     sections = [m.start() for m in re.finditer(r"^#+ ", text, re.MULTILINE)]
     limits = [0, *sections, len(text)]
     blocks = []

@@ -66,7 +66,7 @@ def test_scripts(lines_of, root, tmp_path):
 
 def blocks_of(text):
     """Yield the code of a page: indented and fenced blocks, without commands of the shell."""
-    for fenced, indented in re.findall(r"^```python\n(.*?)^```|((?:^    [^\n]*\n|^\n)+)", text, re.M | re.S):
+    for fenced, indented in re.findall(r"^```py(?:thon)?\n(.*?)^```|((?:^    [^\n]*\n|^\n)+)", text, re.M | re.S):
         code = fenced or re.sub(r"^    ", "", indented, flags=re.M)
         yield "\n".join(line for line in code.splitlines() if not line.startswith("gpukit "))
 
@@ -107,5 +107,5 @@ def test_snippets_of_the_documentation(lines_of, root, tmp_path):
         for at, code in enumerate(filter(is_python, blocks_of(page.read_text(encoding="utf-8")))):
             (tmp_path / f"{page.stem}_{at}.py").write_text(script_of(code, model), encoding="utf-8")
             pages.add(page.stem)
-    assert {"README", "factorization", "clicks", "imputation", "neighbors", "ranking", "ranks"} <= pages
+    assert {"README", "factorization", "imputation", "neighbors", "ranking", "ranks"} <= pages
     assert lines_of(tmp_path, root) == set()

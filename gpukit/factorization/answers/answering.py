@@ -38,30 +38,96 @@ class Answering(Recommending):
     def similar_items(
         self, item: int | str, n: int = 10, by: SimilarBy = "evidence", with_evidence: bool = False
     ) -> tuple[Any, ...]:
-        """Return (item ids (m,), scores (m,) float32) of similar items.
+        """Return items that are similar to an item, best first.
 
-        There are at most n, best first. by: 'evidence', by common raters, their ratings and the factors, damped if few
-        rated both (answers/similarity.py); items without a common rater are excluded. 'factors': by the cosine of the
-        factors, or by the weights from this item if the model has no factors. with_evidence: two more arrays (m,)
-        int64, the number of common raters and of ratings of each item. Raises DataError for an unknown item.
+        Parameters
+        ----------
+        item : int or str
+            Id of the item.
+        n : int
+            Largest number of items, default 10.
+        by : {'evidence', 'factors'}
+            'evidence': common raters, their ratings and the factors, damped if few rated both (answers/similarity.py);
+            items without a common rater are excluded. 'factors': the cosine of the factors, or the weights from this
+            item if the model has no factors.
+        with_evidence : bool
+            Add two arrays to the result.
+
+        Returns
+        -------
+        ids : (m,) int64 or str
+        scores : (m,) float32
+        common, ratings : (m,) int64
+            Only with_evidence: numbers of common raters, and of ratings of each item.
+
+        Raises
+        ------
+        DataError
+            The item is unknown.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> ids, scores = model.similar_items(5, n=3)
+        >>> ids.shape
+        (3,)
         """
         return self._similar("item", self._row_of(item, "item"), n, by, with_evidence)
 
     def similar_users(
         self, user: int | str, n: int = 10, by: SimilarBy = "evidence", with_evidence: bool = False
     ) -> tuple[Any, ...]:
-        """Return (user ids (m,), scores (m,) float32) of similar users.
+        """Return users that are similar to a user, best first.
 
-        Users are compared by the items rated in common; as similar_items. with_evidence: two more arrays (m,) int64,
-        the number of items rated in common and of ratings of each user.
+        Parameters
+        ----------
+        user : int or str
+            Id of the user.
+        n : int
+            Largest number of users, default 10.
+        by : {'evidence', 'factors'}
+            As in similar_items; users are compared by the items that both rated.
+        with_evidence : bool
+            Add two arrays to the result.
+
+        Returns
+        -------
+        ids : (m,) int64 or str
+        scores : (m,) float32
+        common, ratings : (m,) int64
+            Only with_evidence: numbers of items that both rated, and of ratings of each user.
+
+        Raises
+        ------
+        DataError
+            The user is unknown.
         """
         return self._similar("user", self._row_of(user, "user"), n, by, with_evidence)
 
     def rated_alike(self, user: int | str, item: int | str, n: int = 5) -> tuple[Ids, Float32, Float32, Int64]:
         """Return a user's rated items that are most similar to an item.
 
-        There are at most n; similarity as in similar_items. Returns (item ids (m,), the user's ratings (m,) float32,
-        scores (m,) float32, common raters (m,) int64). Raises DataError for an unknown user or item.
+        Parameters
+        ----------
+        user, item : int or str
+            One id each.
+        n : int
+            Largest number of items, default 5.
+
+        Returns
+        -------
+        ids : (m,) int64 or str
+            Best first; similarity as in similar_items.
+        ratings, scores : (m,) float32
+            The user's ratings and the similarities.
+        common : (m,) int64
+            Numbers of common raters.
+
+        Raises
+        ------
+        DataError
+            The user or the item is unknown.
         """
         row, user_row = self._row_of(item, "item"), self._row_of(user, "user")
         check_integer("n", n, 1, MOST_ANSWERS)
@@ -79,13 +145,26 @@ class Answering(Recommending):
 
         Parameters
         ----------
-        user, item : one id each
-        by : 'lists', the score that `recommend` shows, or 'rating', the predicted rating; a model of clicks has one
-            score. The ranking of lists is learned at the first use, as by `recommend`.
-        unknown : 'error', DataError for an unknown user or item, or 'baseline': known_user and known_item of the result
-            report it, and their parts are 0
+        user, item : int or str
+            One id each.
+        by : {'lists', 'rating'}
+            The score that `recommend` shows, or the predicted rating; a model of clicks has one score. The ranking of
+            lists is learned at the first use, as by `recommend`.
+        unknown : {'error', 'baseline'}
+            'error': DataError for an unknown user or item. 'baseline': known_user and known_item of the result report
+            it, and their parts are 0.
 
-        Returns explaining.Explanation. Raises ParameterError for another `by`, DataError for invalid ids.
+        Returns
+        -------
+        explaining.Explanation
+            Its `total` is the sum, `rated` has the terms of the user's ratings, largest first.
+
+        Raises
+        ------
+        ParameterError
+            `by` has another value.
+        DataError
+            An id is invalid or unknown.
         """
         self._check_fitted()
         by = "rating" if check_choice("by", by, RANKED_BY) == "rating" or self.feedback_ != "explicit" else "lists"
@@ -99,10 +178,24 @@ class Answering(Recommending):
     def evidence(
         self, users: IdsLike, items: IdsLike, unknown: Literal["error", "zero"] = "error"
     ) -> tuple[Int64, Int64]:
-        """Return (ratings of each user (n,), ratings of each item (n,)) int64.
+        """Return the numbers of training ratings behind predictions of pairs.
 
-        They measure the evidence for predictions of pairs. users, items: ids, (n,) each. Unknown ids have 0
-        (unknown='zero') or raise DataError ('error').
+        Parameters
+        ----------
+        users, items : (n,) int or str
+            Ids.
+        unknown : {'error', 'zero'}
+            DataError for unknown ids, or 0 for their numbers.
+
+        Returns
+        -------
+        of_users, of_items : (n,) int64
+            Ratings of each user and of each item.
+
+        Raises
+        ------
+        DataError
+            An id is unknown.
         """
         self._check_fitted()
         rows = known_rows(self, users, "user", unknown, "zero"), known_rows(self, items, "item", unknown, "zero")
@@ -112,26 +205,59 @@ class Answering(Recommending):
         )
 
     def rating_counts(self) -> tuple[Int64, Int64]:
-        """Return the training ratings of each user (M,) and item (N,), int64."""
+        """Return the numbers of training ratings of all users and items.
+
+        Returns
+        -------
+        of_users : (M,) int64
+        of_items : (N,) int64
+        """
         self._check_fitted()
         return self._prepare("counts", lambda: counts_of(self._rated, len(self.user_ids_), len(self.item_ids_)))
 
     def export(self, path: Path, side: Side = "both", vectors: bool = False) -> None:
-        """Write factors, biases and numbers of ratings, with their ids, to path.
+        """Write factors, biases and numbers of ratings, with their ids.
 
-        The suffix of path is the format. .npz: an array for each fitted attribute (user_factors, item_bias, ...). .csv
-        and .parquet: a row a user or item: side, id, ratings, bias, factor_0, ... side: 'users', 'items' or 'both'.
-        vectors: instead of factors and biases, vectors of F + 2 numbers of users and of items, whose products are the
-        predictions without neighbours (answers/exporting.py). Raises ParameterError for another suffix, DataError for
-        data that cannot be written.
+        Parameters
+        ----------
+        path : str or Path
+            The suffix is the format. '.npz': an array for each fitted attribute (user_factors, item_bias, ...). '.csv'
+            and '.parquet': a row for each user or item: side, id, ratings, bias, factor_0, ...
+        side : {'both', 'users', 'items'}
+            What to write.
+        vectors : bool
+            Instead of factors and biases, vectors of F + 2 numbers of users and items, whose products are the
+            predictions without neighbours (answers/exporting.py).
+
+        Raises
+        ------
+        ParameterError
+            The suffix is another one.
+        DataError
+            The data cannot be written.
         """
         self._check_fitted()
         exporting.export(self, path, check_choice("side", side, exporting.SIDES), vectors)
 
     def evaluate(self, X: RatingsLike, y: ArrayLike | None = None) -> dict[str, float]:
-        """Return {'rmse', 'mae'} on ratings X, or ratings y of pairs X.
+        """Return errors on ratings, or metrics of lists on clicks.
 
-        X, y: as in fit. For a model of clicks: {'hr@10', 'recall@10', 'ndcg@10'} of its lists on clicks X.
+        Parameters
+        ----------
+        X : Ratings, matrix, DataFrame, or pairs
+            As in fit.
+        y : (n,) or None
+            Ratings of the pairs X.
+
+        Returns
+        -------
+        dict of float
+            {'rmse', 'mae'}; for a model of clicks {'hr@10', 'recall@10', 'ndcg@10'} of its lists on clicks X.
+
+        Raises
+        ------
+        DataError
+            X has no rating, or no click that can be judged.
         """
         self._check_fitted()
         if self.feedback_ == "explicit":
@@ -143,9 +269,19 @@ class Answering(Recommending):
         return {f"{name}@{LISTED}": found[name] for name in ("hr", "recall", "ndcg")}
 
     def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:
-        """Return the negative RMSE, or NDCG@10 for a model of clicks.
+        """Return a score for model selection: larger is better.
 
-        Larger is better, as model selection requires.
+        Parameters
+        ----------
+        X : Ratings, matrix, DataFrame, or pairs
+            As in fit.
+        y : (n,) or None
+            Ratings of the pairs X.
+
+        Returns
+        -------
+        float
+            The negative RMSE, or NDCG@10 for a model of clicks.
         """
         found = self.evaluate(X, y)
         return -found["rmse"] if "rmse" in found else found[f"ndcg@{LISTED}"]
@@ -158,19 +294,35 @@ class Answering(Recommending):
         given: Ratings | None = None,
         by: RankedBy = "lists",
     ) -> Report:
-        """Return the judging.Report of lists of k items on later clicks.
+        """Judge lists of k items by later clicks.
+
+        Lists rank all items, without known clicks. gpukit.evaluation.lists defines the metrics.
 
         Parameters
         ----------
-        X : pairs as predict takes them; all ratings count as clicks. Pairs that cannot be judged (unknown users or
-            items, known clicks) are excluded and counted.
-        k : length of the lists, or several lengths
-        baselines : whether to add popularity, item kNN and EASE
-        given : Ratings of users, known or not, whose lists are then made from these and judged (recommend_for)
-        by : ranking of the lists, as in recommend
+        X : pairs as in predict
+            All ratings count as clicks. Pairs that cannot be judged (unknown users or items, known clicks) are excluded
+            and counted.
+        k : int or list of int
+            Lengths of the lists, default 10.
+        baselines : bool
+            Add popularity, item kNN and EASE.
+        given : Ratings or None
+            Ratings of users, known or not, whose lists are then made from these and judged (recommend_for).
+        by : {'lists', 'rating'}
+            Ranking of the lists, as in recommend.
 
-        Lists rank all items, without known clicks. Raises ParameterError for a k above the number of items, DataError
-        if no pair is left. gpukit.evaluation.lists defines the metrics.
+        Returns
+        -------
+        judging.Report
+            Its rows(k) is a dict of means for each predictor.
+
+        Raises
+        ------
+        ParameterError
+            k exceeds the number of items.
+        DataError
+            No pair is left.
         """
         from gpukit.factorization.answers import judging
 
@@ -228,15 +380,49 @@ class Answering(Recommending):
         filters: Filters | None = None,
         unknown: Literal["error", "skip"] = "error",
     ) -> tuple[Ids, Ids, Float32]:
-        """Return (user ids (B,), item ids (B, n), scores (B, n) float32), best first, for users with these ratings.
+        """Return the best items for users with these ratings, whom the model need not know.
 
-        X, y: ratings as in fit, of users who need not be known; the model's own data on them are not used. For one user
-        also {item: rating}, or for clicks [item, ...]; the user's id is then 0. The model is not changed: factors (by
-        'rating': also the bias) are solved for with the items' parameters fixed (lists/head.py, implicit/fold.py,
-        answers/fold_in.py), and the neighbourhood's terms are of these ratings. unknown: unknown items raise DataError
-        ('error') or their ratings are ignored ('skip'). duplicates: as in partial_fit. The items of these ratings are
-        excluded unless exclude_seen is False. by, filters, scores and missing values: as in recommend. Raises
-        ParameterError, DataError, also for a rating outside scale_ and for a negative count.
+        The model is not changed: factors (by 'rating' also the bias) are solved for with the items' parameters fixed,
+        and the neighbourhood's terms are of these ratings. The model's own data on these users are not used.
+
+        Parameters
+        ----------
+        X : Ratings, matrix, DataFrame, pairs, dict or list
+            Ratings as in fit. For one user also {item: rating}, or for clicks [item, ...]; the user's id is then 0.
+        y : (n,) or None
+            Ratings of the pairs X.
+        n : int
+            Items per user, default 10.
+        exclude_seen : bool
+            Exclude the items of these ratings.
+        duplicates : {'last', 'mean', 'error'}
+            Rule for repeated pairs, as in partial_fit.
+        by, filters
+            As in recommend.
+        unknown : {'error', 'skip'}
+            DataError for unknown items, or ignore their ratings.
+
+        Returns
+        -------
+        users : (B,) int64 or str
+        items : (B, n) int64 or str
+            Best first; scores and missing values as in recommend.
+        scores : (B, n) float32
+
+        Raises
+        ------
+        ParameterError
+            n, by or filters is invalid.
+        DataError
+            An item is unknown, a rating is outside scale_, or a count is negative.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> users, items, scores = model.recommend_for({1: 5.0, 2: 3.5}, n=3)
+        >>> items.shape
+        (1, 3)
         """
         from gpukit.factorization.answers import fold_in
         from gpukit.factorization.online.inputs import bounds_of
@@ -256,7 +442,21 @@ class Answering(Recommending):
         filters: Filters | None = None,
         unknown: Literal["error", "skip"] = "error",
     ) -> Iterator[tuple[Ids, Ids, Float32]]:
-        """Generate recommend_for's results for Ratings, one user at a time."""
+        """Generate the results of recommend_for, one user at a time.
+
+        Parameters
+        ----------
+        ratings : Ratings
+            Ratings of the users.
+        n, exclude_seen, by, filters, unknown
+            As in recommend_for.
+
+        Yields
+        ------
+        users : (1,)
+        items : (1, n)
+        scores : (1, n) float32
+        """
         from gpukit.factorization.answers import fold_in
 
         self._check_fitted()

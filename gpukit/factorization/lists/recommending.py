@@ -98,22 +98,45 @@ class Recommending(Serving):
         filters: Filters | None = None,
         unknown: UnknownUsers = "error",
     ) -> tuple[Ids, Float32]:
-        """Return (item ids (B, n), scores (B, n) float32), best first.
+        """Return the best items of users, best first.
 
         Parameters
         ----------
-        users : user ids (None: all)
-        n : items a user
-        exclude_seen : whether to exclude items that the user has rated, or that mark_seen marked
-        by : 'lists', by factors for the occurrence and value of ratings (lists/head.py), which a model of ratings
-            learns at the first call, or in fit_lists, and keeps; scores are about 1 for a sure choice, 0 for none.
-            'rating': by predicted ratings, not clipped. A model of clicks has a single ranking.
-        filters : gpukit.factorization.Filters; scores include their additions
-        unknown : treatment of unknown users: 'error' (DataError), 'popular' (popular items) or 'skip' (no row in the
-            result)
+        users : (B,) int or str, or None
+            User ids; None: all users.
+        n : int
+            Items per user, default 10.
+        exclude_seen : bool
+            Exclude items that the user has rated, or that mark_seen marked.
+        by : {'lists', 'rating'}
+            'lists': by factors for the occurrence and value of ratings (lists/head.py), which a model of ratings learns
+            at the first call, or in fit_lists, and keeps; scores are about 1 for a sure choice, 0 for none. 'rating':
+            by predicted ratings, not clipped. A model of clicks has a single ranking.
+        filters : gpukit.factorization.Filters or None
+            Scores include their additions.
+        unknown : {'error', 'popular', 'skip'}
+            Unknown users: DataError, popular items, or no row in the result.
 
-        If fewer than n items are left, the id is None and the score NaN. Raises ParameterError, DataError (also for ids
-        of a wrong type).
+        Returns
+        -------
+        items : (B, n) int64 or str
+            Ids; None if fewer than n items are left (their score is NaN).
+        scores : (B, n) float32
+
+        Raises
+        ------
+        ParameterError
+            n, by or filters is invalid.
+        DataError
+            A user is unknown, or an id has a wrong type.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> items, scores = model.recommend([1, 2], n=5)
+        >>> items.shape, scores.dtype
+        ((2, 5), dtype('float32'))
         """
         tiles = list(self.recommend_batches(users, n, exclude_seen, by=by, filters=filters, unknown=unknown))
         if not tiles:
@@ -130,9 +153,18 @@ class Recommending(Serving):
         filters: Filters | None = None,
         unknown: UnknownUsers = "error",
     ) -> Iterator[tuple[Ids, Ids, Float32]]:
-        """Yield tiles (user ids (b,), item ids (b, n), scores (b, n)).
+        """Generate the results of recommend in tiles, so that scores of a million users are never all in memory.
 
-        Scores of a million users are never all in memory. Arguments and errors as recommend.
+        Parameters
+        ----------
+        users, n, exclude_seen, by, filters, unknown
+            As in recommend.
+
+        Yields
+        ------
+        users : (b,) int64 or str
+        items : (b, n) int64 or str
+        scores : (b, n) float32
         """
         check_choice("unknown", unknown, UNKNOWN)
         request = self._request(n, exclude_seen, by, filters)
@@ -151,13 +183,22 @@ class Recommending(Serving):
     def mark_seen(self, X: RatingsLike) -> Self:
         """Exclude pairs from recommendations without learning from them.
 
-        Use it for ratings that were held out to evaluate the model: users have seen these items.
+        Use it for ratings that were held out to evaluate the model: users have seen these items. Predictions, scores
+        and counts do not change.
 
         Parameters
         ----------
-        X : pairs, as predict takes them; pairs of unknown users or items are ignored
+        X : pairs as in predict
+            Pairs of unknown users or items are ignored.
 
-        Returns the estimator. Predictions, scores and counts do not change. Raises DataError for input without pairs.
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DataError
+            X has no pairs.
         """
         self._check_fitted()
         users, items = self._pairs(X)
@@ -194,9 +235,20 @@ class Recommending(Serving):
         by: RankedBy = "lists",
         unknown: Predicted = "warn",
     ) -> Float32:
-        """Return the scores (n,) float32 of pairs by which `recommend` ranks.
+        """Return the scores of pairs by which `recommend` ranks.
 
-        X, items, unknown: as in predict.
+        Parameters
+        ----------
+        X, items
+            As in predict.
+        by : {'lists', 'rating'}
+            As in recommend.
+        unknown : {'warn', 'baseline', 'error'}
+            As in predict.
+
+        Returns
+        -------
+        (n,) float32
         """
         ranking = self._ranking(by)
         z = self._z_of(X, items, ranking.session, unknown)
@@ -205,7 +257,15 @@ class Recommending(Serving):
     def fit_lists(self) -> Self:
         """Learn the ranking of lists now instead of at the first recommendation.
 
-        A model of clicks has it. Raises DeviceError, DeviceMemoryError.
+        A model of clicks has it already.
+
+        Returns
+        -------
+        self
+
+        Raises
+        ------
+        DeviceError, DeviceMemoryError
         """
         self._check_fitted()
         if self.feedback_ == "explicit":

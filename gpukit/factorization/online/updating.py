@@ -32,23 +32,52 @@ class Updating(Serving):
     ) -> Self:
         """Learn from new ratings of known and new users and items; the first call fits.
 
-        X, y: as in fit. New ids are appended to user_ids_ and item_ids_; old rows keep their numbers. rows: 'move'
-        trains all rows on the new ratings and on `replay` earlier ones for each (None: 0, and the whole history when it
-        has grown by a twenty-fifth). 'frozen' leaves rows with earlier ratings bit-identical (the paper's Algorithm 4);
-        ratings of known users for known items only enter the history. hashes: 'recount' searches the neighbours of
-        changed items again, 'kept' only those of new items. duplicates: rule for repeated pairs and pairs in the
-        history: 'last' (the new rating), 'mean' or 'error'. Ratings that the model has with the same value are ignored,
-        unless duplicates='error'. The ratings' mean and deviation stay those of fit. A rating outside scale_, or a
-        negative count for a model of counts, raises DataError with its row. widen_scale=True accepts such ratings;
-        scale_ widens to them, and negative counts are not clicks. progress: as in fit.
-
-        A model is retrained on all ratings when they have doubled since its settings were chosen, or with up to 200,000
+        New ids are appended to user_ids_ and item_ids_; old rows keep their numbers. Ratings that the model has with
+        the same value are ignored, unless duplicates='error'. The ratings' mean and deviation stay those of fit. A
+        model is retrained on all ratings when they have doubled since its settings were chosen, or with up to 200,000
         ratings, grown by a twenty-fifth. This requires rows='move', hashes='recount' and replay=None; rows is 'anew' in
         updates_ then.
 
-        Adds to updates_ a dict for each call: ratings, corrected, users, items (numbers of new ones), rows, walked
-        (ratings times epochs), settled (ratings at the last epoch over the whole history), seconds by stage. Raises
-        ParameterError, DataError, DeviceError, DeviceMemoryError; the model is then unchanged.
+        Parameters
+        ----------
+        X : Ratings, matrix, DataFrame, or pairs
+            As in fit.
+        y : (n,) or None
+            Ratings of the pairs X.
+        rows : {'move', 'frozen'}
+            'move' trains all rows on the new ratings and on `replay` earlier ones for each. 'frozen' leaves rows with
+            earlier ratings bit-identical (the paper's Algorithm 4); ratings of known users for known items only enter
+            the history.
+        hashes : {'recount', 'kept'}
+            Search the neighbours of changed items again, or only those of new items.
+        duplicates : {'last', 'mean', 'error'}
+            Rule for repeated pairs and pairs in the history; 'last' is the new rating.
+        replay : float or None
+            Earlier ratings for each new one. None: 0, and the whole history when it has grown by a twenty-fifth.
+        widen_scale : bool
+            Accept ratings outside scale_, which widens to them; negative counts are then not clicks.
+        progress : callable or None
+            As in fit.
+
+        Returns
+        -------
+        self
+            updates_ has one more dict: ratings, corrected, users, items (numbers of new ones), rows, walked (ratings
+            times epochs), settled (ratings at the last epoch over the whole history), seconds by stage.
+
+        Raises
+        ------
+        ParameterError, DeviceError, DeviceMemoryError
+        DataError
+            A rating is outside scale_, a count is negative, or ids have another type. The model is unchanged after any
+            error.
+
+        Examples
+        --------
+        >>> from gpukit import MatrixFactorization, synth_ratings
+        >>> model = MatrixFactorization(n_factors=4, n_epochs=3).fit(synth_ratings("ml-10m", scale=0.001))
+        >>> model.partial_fit(([1, 10_000], [5, 6], [4.0, 2.5])).updates_[-1]["users"]
+        1
         """
         options = check_options(rows, hashes, duplicates, replay, widen_scale)
         if not hasattr(self, self._fitted_by):
@@ -65,11 +94,24 @@ class Updating(Serving):
         return self
 
     def live(self, device: DeviceLike | None = None) -> Live:
-        """Return a gpukit.factorization.online.session.Live: the model on a device (None: its own).
+        """Return the model on a device, to which ratings are added in milliseconds.
 
-        Ratings are added to it in milliseconds, as by partial_fit(rows='frozen'). The model itself is not changed.
-        Raises ParameterError for a model of clicks and for neighbours without additive sums; DeviceError,
-        DeviceMemoryError.
+        They are learned as by partial_fit(rows='frozen'). The model itself is not changed.
+
+        Parameters
+        ----------
+        device : str or None
+            'cpu', 'cuda', 'cuda:N'; None: the device of the model.
+
+        Returns
+        -------
+        gpukit.factorization.online.session.Live
+
+        Raises
+        ------
+        ParameterError
+            The model is of clicks, or its neighbours have no additive sums.
+        DeviceError, DeviceMemoryError
         """
         from gpukit.factorization.online.session import Live
 

@@ -1,0 +1,70 @@
+"""Tables and figures of the papers by name: the benchmark of each, and the printed values next to ours."""
+
+import importlib
+import re
+from typing import NamedTuple
+
+import numpy as np
+
+PAPERS = {  # paper: {item: module.function of gpukit.bench}
+    "lsh-mf": {
+        "table4": "reproduce.solvers.table4",
+        "table6": "reproduce.solvers.table6",
+        "table7": "reproduce.neighbors.table7",
+        "table8": "reproduce.noise.table8",
+        "table9": "reproduce.online.table9",
+        "table10": "clicks.table10.clicks",
+        "fig6": "reproduce.solvers.fig6",
+        "fig7": "reproduce.neighbors.fig7",
+        "fig8": "reproduce.neighbors.fig8",
+        "fig9": "reproduce.neighbors.fig9",
+        "fig10": "reproduce.neighbors.fig10",
+    },
+    "imputation": {
+        name: f"reproduce.tensors.{name}" for name in ("table2", "table3", "fig6", "fig7", "fig8", "fig9", "fig10")
+    },
+    "ranksvm": {name: f"reproduce.pairs.{name}" for name in ("table1", "table2", "table3", "fig1")},
+}
+PRINTED = re.compile(r"the paper: (-?\d+(?:\.\d+)?(?:e-?\d+)?)(?![\d.]|,\d{3})(?: (s|ms|MB|%))?")
+POINT = re.compile(r"(\d[\d.e+-]*) s (-?\d[\d.e+-]*)(?=;|$)")
+THOUSAND = {("s", "ms"): 1000.0}  # (unit of the paper, of the row): factor
+COLUMNS = ("item", "what", "shape", "data", "paper", "ours", "unit", "ours/paper", "note")
+
+
+class Comparison(NamedTuple):
+    """A row of a table or figure: item of PAPERS, record.Row, value of the paper in the row's unit or None, ours."""
+
+    item: str
+    row: object
+    paper: float | None
+    ours: float
+
+    @property
+    def ratio(self):
+        """Ours over the paper's value; None without one."""
+        return self.ours / self.paper if self.paper else None
+
+    def cells(self):
+        """Return the cells of COLUMNS."""
+        row = self.row
+        return self.item, row.what, row.shape, row.data, self.paper, self.ours, row.unit, self.ratio, row.note
+
+
+def reproduce(paper, items, conditions):
+    """Yield the Comparisons of items of a paper (all without names)."""
+    for item in items or PAPERS[paper]:
+        module, _, function = PAPERS[paper][item].rpartition(".")
+        measure = getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
+        for row in measure(conditions):
+            yield Comparison(item, row, printed_value(row), float(np.median(row.samples)))
+
+
+def printed_value(row):
+    """Return the paper's value in the note of a row, in the row's unit; None without one."""
+    found = PRINTED.search(row.note)
+    return found and float(found[1]) * THOUSAND.get((found[2], row.unit), 1.0)
+
+
+def curve_of(row):
+    """Return the [(second, value)] in the note of a row; [] if it is not a curve."""
+    return [(float(second), float(value)) for second, value in POINT.findall(row.note)] if "; " in row.note else []

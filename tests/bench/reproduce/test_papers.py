@@ -1,0 +1,87 @@
+"""Items of the papers by name, printed values next to ours, and runs of those of imputation and RankSVM."""
+
+import importlib
+
+import numpy as np
+import pytest
+
+from gpukit.bench import Conditions
+from gpukit.bench.record import Row
+from gpukit.bench.reproduce import papers, tensors
+from gpukit.device import cpu
+
+
+def test_every_item_has_a_benchmark():
+    for items in papers.PAPERS.values():
+        for path in items.values():
+            module, _, function = path.rpartition(".")
+            assert callable(getattr(importlib.import_module(f"gpukit.bench.{module}"), function))
+
+
+def row(note, unit="ms", sample=3.0):
+    return Row("Table 4 time", "ml-10m", "generated", [sample], unit, note)
+
+
+@pytest.mark.parametrize(
+    "note, unit, value",
+    [
+        ("7 epochs; the paper: 1.3 s, MovieLens 10M", "ms", 1300.0),
+        ("the paper: 0.00015, of its own ratings", "RMSE", 0.00015),
+        ("the paper: 12.219 MB, MovieLens 10M", "MiB", 12.219),
+        ("the paper: 80.24 %", "%", 80.24),
+        ("the paper: 1e-05, in the order of", "relative error", 1e-5),
+        ("2 s; the paper: 475,388 users", "RMSE", None),
+        ("not in the paper's table", "s", None),
+    ],
+)
+def test_printed_values_are_in_the_unit_of_the_row(note, unit, value):
+    result = papers.Comparison("table4", row(note, unit), papers.printed_value(row(note, unit)), 3.0)
+    assert result.paper == value and result.ratio == (value and 3.0 / value)
+
+
+def test_curves_are_read_from_notes():
+    assert papers.curve_of(row("0.1 s 0.9; 0.25 s 1e-05")) == [(0.1, 0.9), (0.25, 1e-5)]
+    assert papers.curve_of(row("0.1 s")) == []
+
+
+@pytest.fixture
+def two_sets():
+    return Conditions(cpu(), ("mq2008", "mq2007"), 0.01)
+
+
+@pytest.mark.slow
+def test_the_tables_of_ranksvm(two_sets):
+    sizes = {
+        r.row.what: r for r in papers.reproduce("ranksvm", ["table1"], two_sets) if r.row.shape.startswith("mq2007")
+    }
+    assert sizes["Table 1 pairs"].paper == 246_015 and sizes["Table 1 features"].ratio == 1.0
+    assert sizes["Table 1 documents"].ours < 1000
+    times = list(papers.reproduce("ranksvm", ["table2"], two_sets))
+    assert [r.paper for r in times] == [0.67, 0.48, 1.37, None, 12.67, 10.18, 5.9, None]
+    assert all(r.ours > 0 for r in times)
+    accuracies = np.reshape([r.ours for r in papers.reproduce("ranksvm", ["table3"], two_sets)], (2, 4))
+    assert (np.ptp(accuracies, axis=1) < 0.01).all() and (accuracies > 60).all()  # one minimum, whatever the solver
+
+
+@pytest.mark.slow
+def test_the_figure_of_ranksvm_falls_to_the_optimum(two_sets):
+    results = list(papers.reproduce("ranksvm", ["fig1"], two_sets))
+    assert len(results) == 8
+    for result in results:
+        seconds, distances = zip(*papers.curve_of(result.row))
+        assert seconds == tuple(sorted(seconds)) and distances[0] > 1e-3 and distances[-1] < 1e-6
+
+
+@pytest.mark.slow
+def test_the_items_of_imputation(monkeypatch):
+    monkeypatch.setattr(tensors, "COUNTS", (600, 2100))
+    monkeypatch.setattr(tensors, "SIDES", {"Fig. 6": 8, "Fig. 7": 8, "Fig. 8": 8})
+    monkeypatch.setattr(tensors, "RATES", (0.1, 0.5))
+    conditions = Conditions(cpu(), (), 0.02)
+    for item in ("fig6", "table2", "fig10"):
+        assert any(r.paper for r in papers.reproduce("imputation", [item], conditions)), item
+    times = {r.row.what: r.ours for r in papers.reproduce("imputation", ["fig6"], conditions)}
+    assert list(times) == ["Fig. 6 20 iterations, k=600", "Fig. 6 20 iterations, k=2100"]
+    errors = {r.row.what: r for r in papers.reproduce("imputation", ["table3"], conditions)}
+    few, many = (errors[f"Table 3 observed {share} N, the paper's algorithm"] for share in (0.5, 0.9))
+    assert few.paper == 0.038 and many.ours < few.ours
