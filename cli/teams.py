@@ -6,7 +6,6 @@ import time
 
 import click
 
-from gpukit import interrupt
 from gpukit._pool import cores
 from gpukit.cli import report
 from gpukit.cli.options import AUTO
@@ -15,10 +14,10 @@ from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
 from gpukit.parallel import cost_model
-from gpukit.parallel.current_team import check_same_files, check_same_versions, join_team
+from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
-from gpukit.runtime.launcher_env import REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
+from gpukit.runtime.launcher_env import PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 
 hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which differ or are missing in other ranks
@@ -32,27 +31,23 @@ READ = (  # options that name input files, in addition to all arguments
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """Yield the parallel.Team of this process.
 
-    With --ranks or --gpus, this process starts the ranks, waits, and exits with their code. sources: the files that
-    every
-    rank opens; work(): the cost_model.Workload for auto.
+    With --ranks or --gpus, this process starts the ranks, waits, and exits with their code. sources: the files
+    that every rank opens; work(): the cost_model.Workload for auto.
     """
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
-    by_others = TEAM_VARIABLE not in os.environ
+    by_others = PARENT_VARIABLE not in os.environ
     wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
-        with interrupt.deferred():  # a stop before it can be reported to other ranks
-            team = left.enter_context(join_team(hush() if by_others and launched_ranks()[1] else None))
-        if team.rank:
-            hush()
+        team = left.enter_context(join_team(hush() if launched_ranks()[1] else None))
         if by_others and team.size > 1:
             check_launched_once(ask)
             check_standard_input(ctx)
             check_sources(sources)
-            check_same_versions(team)
+        if team.size > 1:
             check_same_files(team, sources)
         yield team
 
@@ -91,7 +86,7 @@ def let_first_speak():
 
     The first rank prints the same error and exits, and mpiexec then ends all. Other processes return at once.
     """
-    if launched_ranks()[1] and not hushed:
+    if launched_ranks()[1] and not hushed and PARENT_VARIABLE not in os.environ:
         time.sleep(REPORT_SECONDS)
 
 
@@ -113,8 +108,8 @@ def started(ctx, size, gpus):
     return launch(ctx.find_root().meta["gpukit.arguments"], size, make_rank_settings(size, gpus))
 
 
-def check_standard_input(ctx):
-    """Raise ParameterError for standard input if mpiexec started the ranks.
+def check_standard_input(ctx, reason="mpiexec does not hand standard input on reliably"):
+    """Raise ParameterError for standard input if other programs started the ranks.
 
     Under Open MPI it does not end after a rank has read all, and may contain additional data.
     """
@@ -123,8 +118,7 @@ def check_standard_input(ctx):
         for name in given if isinstance(given, tuple) else (given,):
             if name in STANDARD_INPUT:
                 raise ParameterError(
-                    f"mpiexec does not hand standard input ({name}) on reliably. Give a file, or start the ranks by "
-                    "--ranks or --gpus, which read a pipe."
+                    f"{reason} ({name}). Give a file, or start the ranks by --ranks or --gpus, which read a pipe."
                 )
 
 
