@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import time
 
 import click
@@ -13,7 +14,7 @@ from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
-from gpukit.parallel import cost_model
+from gpukit.parallel import cost_model, dask_cluster
 from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
@@ -31,12 +32,14 @@ READ = (  # options that name input files, in addition to all arguments
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """Yield the parallel.Team of this process.
 
-    With --ranks or --gpus, this process starts the ranks, waits, and exits with their code. sources: the files
+    With --ranks, --gpus or --dask, this process starts the ranks, waits, and exits with their code. sources: the files
     that every rank opens; work(): the cost_model.Workload for auto.
     """
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
     by_others = PARENT_VARIABLE not in os.environ
+    if by_others and (address := getattr(ask, "dask", None)):
+        ctx.exit(run_on_dask(ctx, ask, address, sources))
     wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
@@ -50,6 +53,18 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
         if team.size > 1:
             check_same_files(team, sources)
         yield team
+
+
+def run_on_dask(ctx, ask, address, sources):
+    """Run the command on the workers of a Dask cluster, print what rank 0 prints, and return its exit code."""
+    if ask.ranks or ask.gpus or launched_ranks()[0] > 1:
+        raise ParameterError("--dask starts a rank per worker: leave --ranks and --gpus out, and start it by itself.")
+    check_standard_input(ctx, "Dask workers do not read the standard input of this process")
+    check_sources(sources)
+    code, out, errors = dask_cluster.run_command(address, ctx.find_root().meta["gpukit.arguments"])
+    sys.stderr.write(errors)
+    sys.stdout.write(out)
+    return code
 
 
 def wished(ask, work):

@@ -10,6 +10,7 @@
 | array_transport.py | transport of arrays between ranks through the host                                     |
 | nccl.py            | transport of arrays between GPUs by NCCL                                               |
 | launch.py          | start of a command's ranks on this machine, end of all ranks if one fails              |
+| dask_cluster.py    | start of a command's ranks on the workers of a Dask cluster (extra `dask`)             |
 | current_team.py    | the Team of this process, by its environment; checks of files                          |
 | devices.py         | devices of ranks: one GPU per rank, transport between the devices                      |
 | cost_model.py      | number of GPUs of `--gpus auto`                                                        |
