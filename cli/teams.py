@@ -18,6 +18,7 @@ from gpukit.parallel import cost_model, dask_cluster
 from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
+from gpukit.parallel.rendezvous import UnreachableError
 from gpukit.runtime.launcher_env import PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 
 hushed = []  # not empty once this process discards its output
@@ -45,7 +46,13 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
-        team = left.enter_context(join_team(hush() if launched_ranks()[1] else None))
+        errors = hush() if launched_ranks()[1] else None
+        try:
+            team = left.enter_context(join_team(errors))
+        except UnreachableError as error:
+            if errors is not None:
+                os.write(errors, f"Error: {error}\n".encode())
+            raise
         if by_others and team.size > 1:
             check_launched_once(ask)
             check_standard_input(ctx)

@@ -73,9 +73,11 @@ class Heartbeat:
         raise TeamError(ENDED.format(rank))
 
     def close(self, patient=True):
-        """Leave the ranks. patient: rank 0 waits for all others, and raises the error of one that is lost."""
-        while patient and self.rank == 0 and self.controls and not self.noticed:
+        """Leave the ranks. patient: raise the error of another rank; rank 0 waits for all others."""
+        while patient and not self.noticed:
             self.check()
+            if self.rank or not self.controls:
+                break
             time.sleep(0.001)
         with self.lock:
             if not self.closed:

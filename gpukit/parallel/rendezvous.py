@@ -16,7 +16,6 @@ Every connection proves the key (multiprocessing.connection), and what arrives i
 import contextlib
 import json
 import os
-import secrets
 import socket
 import struct
 import time
@@ -36,6 +35,10 @@ CHECK_SECONDS = 0.2  # of a wait for a message between two checks whether anothe
 LONGEST_QUEUE = 1024  # of ranks that connect at the same time
 FAULTS = OSError, EOFError, AssertionError, ValueError, AuthenticationError  # of a peer that is no rank
 ENDED = "Rank {} has ended before the computation was complete: killed, or out of memory."
+
+
+class UnreachableError(TeamError):
+    """A rank does not reach another one, which therefore cannot report it."""
 
 
 class Rendezvous(NamedTuple):
@@ -58,7 +61,7 @@ class Rendezvous(NamedTuple):
 
 def make_rendezvous(size, address=None, **others):
     """Return the Rendezvous of a new job with a random key; address None: a socket of this machine."""
-    return Rendezvous(0, size, address or f"@gpukit-{secrets.token_hex(8)}", secrets.token_hex(16), **others)
+    return Rendezvous(0, size, address or f"@gpukit-{os.urandom(8).hex()}", os.urandom(16).hex(), **others)
 
 
 def read_environment():
@@ -115,8 +118,8 @@ def meet(rendezvous):
 
 def describe(rendezvous, address):
     """Return the message of a rank that joins."""
-    others = (f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))
-    versions = ", ".join((f"gpukit {__version__}", *others))
+    names = () if address.startswith("@") else ("numba", "numba-cuda", "numpy")  # one machine: one installation
+    versions = ", ".join((f"gpukit {__version__}", *(f"{name} {metadata.version(name)}" for name in names)))
     job = f"attempt {rendezvous.attempt} of job {rendezvous.job!r} with {rendezvous.size} ranks"
     values = {"rank": rendezvous.rank, "job": job, "versions": versions}
     return json.dumps({**values, "host": socket.gethostname(), "address": address}).encode()
@@ -221,7 +224,9 @@ def connect(address, rendezvous):
             except FAULTS as error:
                 reason, end = str(error), min(end, time.monotonic())
         if time.monotonic() >= end:
-            raise TeamError(f"Rank {rendezvous.rank} on {socket.gethostname()} does not reach {address} ({reason}).")
+            raise UnreachableError(
+                f"Rank {rendezvous.rank} on {socket.gethostname()} does not reach {address} ({reason})."
+            )
         time.sleep(PAUSE)
 
 
@@ -296,7 +301,7 @@ def find_address():
 def local_address(control):
     """Return an unused address of the interface by which a Connection leaves this host."""
     with socket.socket(fileno=os.dup(control.fileno())) as end:
-        return f"[{end.getsockname()[0]}]:0" if end.family != socket.AF_UNIX else f"@gpukit-{secrets.token_hex(8)}"
+        return f"[{end.getsockname()[0]}]:0" if end.family != socket.AF_UNIX else f"@gpukit-{os.urandom(8).hex()}"
 
 
 def address_of(listener):

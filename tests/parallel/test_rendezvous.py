@@ -16,6 +16,7 @@ from gpukit.errors import GpukitError, ParameterError
 from gpukit.parallel import TeamError, heartbeat, rendezvous
 from gpukit.parallel.current_team import open_team
 from gpukit.parallel.rendezvous import make_rendezvous, read_environment
+from parallel.test_commands import GPUKIT
 from parallel.test_team import together
 
 CODE = (
@@ -98,7 +99,7 @@ def test_a_rank_of_another_start(changes):
 def test_another_version(monkeypatch):
     versions = iter(["0.1", "0.2"])
     monkeypatch.setattr(rendezvous.metadata, "version", lambda name: next(versions) if name == "numba" else "1")
-    errors = answers(*two())
+    errors = answers(*two(free_address()))
     assert (
         len({str(error) for error in errors}) == 1 and "numba 0.1" in str(errors[0]) and "numba 0.2" in str(errors[0])
     )
@@ -263,6 +264,17 @@ def test_a_rank_that_computes_without_waiting_is_ended():
     ranks = by_hand("time.sleep(60) if team.rank == 0 else sys.exit(7)")
     (out, _), _ = [rank.communicate(timeout=30) for rank in ranks]
     assert ranks[0].returncode != 0 and ranks[1].returncode == 7
+
+
+@pytest.mark.slow
+def test_a_command_that_does_not_reach_rank_0(root):
+    """It says so itself, because rank 0 cannot."""
+    meeting = make_rendezvous(2, "127.0.0.1:1", seconds=1)
+    words = [*GPUKIT, "ranksvm", str(root / "data/letor-sample"), "--fold", "1", "--device", "cpu"]
+    environment = {**os.environ, **meeting.environment(1)}
+    result = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60)
+    assert result.returncode == 1 and result.stdout == "" and result.stderr.count("\n") == 1
+    assert result.stderr.startswith(f"Error: Rank 1 on {socket.gethostname()} does not reach 127.0.0.1:1")
 
 
 @pytest.mark.slow

@@ -170,6 +170,24 @@ def test_a_failure_is_reported_to_all(failing):
         assert str(errors[rank]) == "row 7 has no rating." and errors[rank].exit_code == 2
 
 
+def test_a_failure_ends_the_wait_for_a_rank_that_computes():
+    over, in_time = threading.Event(), []
+
+    def work(team):
+        if team.rank == 1:
+            raise DataError("row 7 has no rating.")
+        if team.rank == 0:
+            return in_time.append(over.wait(10))
+        try:
+            return team.receive(0)
+        finally:
+            over.set()
+
+    errors = together(3, work)
+    assert str(errors[2]) == "row 7 has no rating." and str(errors[0]) == str(errors[2]), errors
+    assert in_time == [True]
+
+
 def test_a_stop_request_is_reported_to_all():
     """As Interrupted, not as an error."""
 
@@ -235,4 +253,4 @@ def test_a_rank_that_was_stopped_with_the_others_loses_none(monkeypatch):
     """It has not looked for long, so it cannot know which of them were silent."""
     monkeypatch.setattr(heartbeat, "LATE_SECONDS", -1.0)  # every look is late
     monkeypatch.setattr(heartbeat, "PATIENCE", 0.0)
-    assert together(2, lambda team: time.sleep(1.0) or team.size) == [2, 2]
+    assert together(2, lambda team: time.sleep(1.8) or team.size) == [2, 2]
