@@ -152,8 +152,9 @@ class Heartbeat:
 
     def _report(self, text):
         """Write a message that the main thread of rank 0 does not print."""
-        if self.errors is not None:
-            os.write(self.errors, f"Error: {text}\n".encode())
+        descriptor = self.errors if self.rank else 2
+        if descriptor is not None:
+            os.write(descriptor, f"Error: {text}\n".encode())
 
     def _end(self, seconds):
         """End a main thread that has not noticed an error for some seconds."""

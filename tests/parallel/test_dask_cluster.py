@@ -1,5 +1,6 @@
 """Ranks on the workers of Dask clusters: answers of one process, faults, two jobs at once."""
 
+import contextlib
 import json
 import os
 import pickle
@@ -82,6 +83,37 @@ def test_only_names_and_numbers_are_sent(monkeypatch):
     assert [arguments[0]["GPUKIT_RANK"] for _, arguments, _ in client.sent[2:]] == ["0", "1"]
     assert {arguments[0]["GPUKIT_NUM_THREADS"] for _, arguments, _ in client.sent[2:]} == {"3"}
     assert len(client.cancelled) == 2
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_workers_are_held_in_one_order(monkeypatch, fails):
+    """Before any task starts, until the job has ended: two jobs that each held half of them would wait for ever."""
+    client, events = Client([[], [], []]), []
+    client.scheduler_info = lambda n_workers: {"workers": {f"w{number}": {} for number in (2, 0, 1)}}
+
+    class Lock:
+        def __init__(self, name, **options):
+            self.name = name
+
+        def acquire(self):
+            events.append(f"+{self.name}")
+
+        def release(self):
+            events.append(f"-{self.name}")
+
+    def submit(function, *arguments, **options):
+        events.append("task")
+        if fails:
+            raise KeyboardInterrupt
+        return Client.submit(client, function, *arguments, **options)
+
+    client.submit = submit
+    monkeypatch.setattr(distributed, "Lock", Lock)
+    with pytest.raises(KeyboardInterrupt) if fails else contextlib.nullcontext():
+        dask_cluster.launch(client, [])
+    names = [f"gpukit w{number}" for number in range(3)]
+    tasks = ["task"] * (1 if fails else 6)
+    assert events == [*(f"+{name}" for name in names), *tasks, *(f"-{name}" for name in names)]
 
 
 @pytest.mark.parametrize(

@@ -267,6 +267,15 @@ def test_a_rank_that_computes_without_waiting_is_ended():
 
 
 @pytest.mark.slow
+def test_a_rank_that_cannot_be_interrupted_is_ended():
+    """As in a call that waits on a GPU; the heartbeat prints the reason."""
+    ranks = by_hand("team.rank == 1 and sys.exit(7); import signal; signal.signal(15, 1); time.sleep(60)")
+    since = time.monotonic()
+    (_, err), _ = [rank.communicate(timeout=30) for rank in ranks]
+    assert ranks[0].returncode == 1 and err == "Error: SystemExit: 7\n" and time.monotonic() - since < 30
+
+
+@pytest.mark.slow
 def test_a_command_that_does_not_reach_rank_0(root):
     """It says so itself, because rank 0 cannot."""
     meeting = make_rendezvous(2, "127.0.0.1:1", seconds=1)
