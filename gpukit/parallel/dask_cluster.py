@@ -5,15 +5,18 @@ is. Only words, numbers and names travel; functions are named by their module.
 """
 
 import contextlib
+import importlib
 import os
 import secrets
 import subprocess
+import sys
 import tempfile
 import time
 from collections import Counter
 from urllib.parse import urlparse
 
 from gpukit.errors import ParameterError
+from gpukit.parallel.current_team import join_team
 from gpukit.parallel.launch import COMMAND, end_ranks, start_rank
 from gpukit.parallel.rendezvous import address_of, listen, make_rendezvous
 from gpukit.parallel.team import TeamError
@@ -66,6 +69,30 @@ def launch(client, arguments, command=COMMAND):
             if client.status == "running":  # a lost scheduler takes the tasks along
                 client.cancel(tasks)
     return combine_results(results, workers)
+
+
+def run(client, function, *arguments):
+    """Call a function on a rank for each worker of a client's cluster; return (exit code, output, errors) of rank 0.
+
+    Parameters
+    ----------
+    client : distributed.Client
+        Its workers import the function, so its module is installed there or in the current folder.
+    function : str
+        Its name as "module:name". It is called as name(team, *arguments), with the Team of the rank.
+    *arguments
+        Words and numbers, such as names of files.
+    """
+    command = f"from gpukit.parallel.dask_cluster import call; call({function!r}, {arguments!r})"
+    return launch(client, [], command)
+
+
+def call(function, arguments):
+    """Call "module:name" with the Team of this process."""
+    sys.path.insert(0, os.getcwd())
+    module, _, name = function.partition(":")
+    with join_team() as team:
+        getattr(importlib.import_module(module), name)(team, *arguments)
 
 
 def submit(client, function, worker, *arguments):
@@ -173,8 +200,8 @@ def combine_results(results, workers):
     failures = [result for result in results if result is not None and result[0]]
     if not (lost or failures):
         return results[0]
-    for code, _, errors in failures:
-        if "Error: " in errors:
+    for code, _, errors in sorted(failures, key=lambda failure: "Error: " not in failure[2]):
+        if errors:
             return abs(code), "", errors
     if failures and not lost:
         code = failures[0][0]

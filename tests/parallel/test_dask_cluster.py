@@ -254,6 +254,28 @@ def test_the_exit_code_and_message_of_a_rank(pair, root, tmp_path):
     assert code == 2 and out == "" and err.count("Error: ") == 1 and "'nothing'" in err and err.count("\n") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("name, code", [("train", 0), ("fail", 1)])
+def test_a_function_of_a_user(pair, tmp_path, monkeypatch, name, code):
+    """By its name, with names of files; its estimators take the team."""
+    monkeypatch.chdir(tmp_path)
+    Path("mine.py").write_text(
+        "import numpy as np\nfrom gpukit import RankSVM\n\n"
+        "def train(team, model, C):\n"
+        "    rows = np.random.default_rng(1).normal(size=(60, 3))\n"
+        "    found = RankSVM(C=C, device='cpu').fit(rows, rows[:, 0].round(), np.arange(60) // 6, team=team)\n"
+        "    if team.rank == 0: found.save(model)\n    print(team.size)\n\n"
+        "def fail(team, *words):\n    if team.rank == 1: raise ValueError('no such thing')\n    team.barrier()\n"
+    )
+    with distributed.Client(pair.scheduler_address, set_as_default=False) as client:
+        result, out, err = dask_cluster.run(client, f"mine:{name}", "m.gpukit", 0.5)
+    assert result == code and (out == "2\n" if name == "train" else "ValueError: no such thing" in err), err
+    if name == "train":
+        rows = np.random.default_rng(1).normal(size=(60, 3))
+        one = RankSVM(C=0.5, device="cpu").fit(rows, rows[:, 0].round(), np.arange(60) // 6)
+        np.testing.assert_allclose(RankSVM.load("m.gpukit").coef_, one.coef_, rtol=1e-10)
+
+
 class Job:
     """Ranks of Python code on a cluster, started by a thread."""
 
