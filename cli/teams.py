@@ -7,6 +7,7 @@ import time
 
 import click
 
+from gpukit import interrupt
 from gpukit._pool import cores
 from gpukit.cli import report
 from gpukit.cli.options import AUTO
@@ -47,8 +48,11 @@ def run_as_team(ctx, ask, sources=(), work=lambda: None):
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
         errors = hush() if launched_ranks()[1] else None
+        by_mpi = "GPUKIT_RANKS" not in os.environ
         try:
-            team = left.enter_context(join_team(errors))
+            # MPI's start cannot be interrupted on one rank alone; a rendezvous reports the request itself.
+            with interrupt.deferred() if by_mpi else contextlib.nullcontext():
+                team = left.enter_context(join_team(errors))
         except UnreachableError as error:
             if errors is not None:
                 os.write(errors, f"Error: {error}\n".encode())
