@@ -16,7 +16,7 @@ from gpukit.cli import report, standard
 from gpukit.cli.process import main
 from gpukit.errors import GpukitError, ParameterError
 from gpukit.io import notes
-from gpukit.runtime.launcher_env import ALONE_VARIABLE, REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
+from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 from gpukit.runtime.start import check_threads, defer_unused_modules, gpu_memory_limit
 
 __all__ = ["LazyGroup", "VERBS", "gpukit", "main", "run", "run_alone", "survived"]
@@ -184,10 +184,10 @@ def run(arguments=None):
         sys.stdout.flush()
         return 0
     except GpukitError as error:
-        return _complain("" if left_alone() == "" else f"Error: {error}", error.exit_code)
+        return _complain(f"Error: {error}", error.exit_code)
     except (KeyboardInterrupt, click.Abort) as stop:
         if (why := left_alone()) is not None:
-            return _complain(why and f"Error: {why}", 1)
+            return _complain(f"Error: {why}", 1)
         tell_others(stop)
         if getattr(stop, "reported", False):  # by rank 0
             return interrupt.exit_code(stop)
@@ -215,18 +215,15 @@ def tell_others(stop):
 
     They would otherwise report a kill.
     """
-    if TEAM_VARIABLE in os.environ:
+    if PARENT_VARIABLE in os.environ:  # join_team removes it
         with contextlib.suppress(BaseException), interrupt.deferred():
             with importlib.import_module("gpukit.parallel.current_team").join_team():
                 raise stop
 
 
 def left_alone():
-    """Return the message of a rank that its launcher ended.
-
-    "" if the launcher prints it, None for other ranks.
-    """
-    why = getattr(sys.modules.get("gpukit.parallel.current_team"), "exit_reasons", None)
+    """Return the message of a rank that was ended because another one has failed, None for other ranks."""
+    why = getattr(sys.modules.get("gpukit.parallel.heartbeat"), "exit_reasons", None)
     return why[0] if why else None
 
 

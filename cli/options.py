@@ -54,6 +54,12 @@ gpus = click.option(
     metavar="N|auto",
     help="Run on N GPUs of this machine, a process each; auto: all if that is faster, else one.",
 )
+dask = click.option(
+    "--dask",
+    metavar="ADDRESS|local",
+    help="Run on all workers of a Dask cluster, a process each: the address of its scheduler, or local for workers on "
+    "this machine. Files are read and written by the workers.",
+)
 as_json = click.option("--json", "as_json", is_flag=True, help="Print the result as one JSON object.")
 quiet = click.option("--quiet", "-q", is_flag=True, help="No progress bar and no remarks; results and errors only.")
 force = click.option("--force", is_flag=True, help="Replace existing files; without it they are kept.")

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import sys
 import time
 import zipfile
 from pathlib import Path
@@ -16,11 +17,12 @@ from gpukit.device import gpu_count
 from gpukit.errors import ParameterError
 from gpukit.io import sinks
 from gpukit.io.sources import STANDARD_INPUT
-from gpukit.parallel import cost_model
-from gpukit.parallel.current_team import check_same_files, check_same_versions, join_team
+from gpukit.parallel import cost_model, dask_cluster
+from gpukit.parallel.current_team import check_same_files, join_team
 from gpukit.parallel.devices import make_rank_settings
 from gpukit.parallel.launch import launch
-from gpukit.runtime.launcher_env import REPORT_SECONDS, TEAM_VARIABLE, launched_ranks
+from gpukit.parallel.rendezvous import UnreachableError
+from gpukit.runtime.launcher_env import PARENT_VARIABLE, REPORT_SECONDS, launched_ranks
 
 hushed = []  # not empty once this process discards its output
 GIVEN = "/dev/fd/", "/proc/self/fd/"  # descriptors, which differ or are missing in other ranks
@@ -39,29 +41,48 @@ PRODUCTS = 20  # with the Hessian, of a training
 def run_as_team(ctx, ask, sources=(), work=lambda: None):
     """Yield the parallel.Team of this process.
 
-    With --ranks or --gpus, this process starts the ranks, waits, and exits with their code. sources: the files that
-    every
-    rank opens; work(): the cost_model.Workload for auto.
+    With --ranks, --gpus or --dask, this process starts the ranks, waits, and exits with their code. sources: the files
+    that every rank opens; work(): the cost_model.Workload for auto.
     """
     if ask.ranks and ask.gpus:
         raise ParameterError("--ranks and --gpus exclude each other: processes on the CPU, or on GPUs.")
-    by_others = TEAM_VARIABLE not in os.environ
+    by_others = PARENT_VARIABLE not in os.environ
+    if by_others and (address := getattr(ask, "dask", None)):
+        ctx.exit(run_on_dask(ctx, ask, address, sources))
     wanted = wished(ask, work) if by_others and launched_ranks()[0] == 1 else 1
     if wanted > 1:
         check_sources(sources)
         ctx.exit(started(ctx, wanted, bool(ask.gpus)))
     with contextlib.ExitStack() as left:
-        with interrupt.deferred():  # a stop before it can be reported to other ranks
-            team = left.enter_context(join_team(hush() if by_others and launched_ranks()[1] else None))
-        if team.rank:
-            hush()
+        errors = hush() if launched_ranks()[1] else None
+        by_mpi = "GPUKIT_RANKS" not in os.environ
+        try:
+            # MPI's start cannot be interrupted on one rank alone; a rendezvous reports the request itself.
+            with interrupt.deferred() if by_mpi else contextlib.nullcontext():
+                team = left.enter_context(join_team(errors))
+        except UnreachableError as error:
+            if errors is not None:
+                os.write(errors, f"Error: {error}\n".encode())
+            raise
         if by_others and team.size > 1:
             check_launched_once(ask)
             check_standard_input(ctx)
             check_sources(sources)
-            check_same_versions(team)
+        if team.size > 1:
             check_same_files(team, sources)
         yield team
+
+
+def run_on_dask(ctx, ask, address, sources):
+    """Run the command on the workers of a Dask cluster, print what rank 0 prints, and return its exit code."""
+    if ask.ranks or ask.gpus or launched_ranks()[0] > 1:
+        raise ParameterError("--dask starts a rank per worker: leave --ranks and --gpus out, and start it by itself.")
+    check_standard_input(ctx, "Dask workers do not read the standard input of this process")
+    check_sources(sources)
+    code, out, errors = dask_cluster.run_command(address, ctx.find_root().meta["gpukit.arguments"])
+    sys.stderr.write(errors)
+    sys.stdout.write(out)
+    return code
 
 
 def wished(ask, work):
@@ -98,7 +119,7 @@ def let_first_speak():
 
     The first rank prints the same error and exits, and mpiexec then ends all. Other processes return at once.
     """
-    if launched_ranks()[1] and not hushed:
+    if launched_ranks()[1] and not hushed and PARENT_VARIABLE not in os.environ:
         time.sleep(REPORT_SECONDS)
 
 
@@ -120,8 +141,8 @@ def started(ctx, size, gpus):
     return launch(ctx.find_root().meta["gpukit.arguments"], size, make_rank_settings(size, gpus))
 
 
-def check_standard_input(ctx):
-    """Raise ParameterError for standard input if mpiexec started the ranks.
+def check_standard_input(ctx, reason="mpiexec does not hand standard input on reliably"):
+    """Raise ParameterError for standard input if other programs started the ranks.
 
     Under Open MPI it does not end after a rank has read all, and may contain additional data.
     """
@@ -130,8 +151,7 @@ def check_standard_input(ctx):
         for name in given if isinstance(given, tuple) else (given,):
             if name in STANDARD_INPUT:
                 raise ParameterError(
-                    f"mpiexec does not hand standard input ({name}) on reliably. Give a file, or start the ranks by "
-                    "--ranks or --gpus, which read a pipe."
+                    f"{reason} ({name}). Give a file, or start the ranks by --ranks or --gpus, which read a pipe."
                 )
 
 

@@ -95,6 +95,7 @@ AT_LEAST_1 = click.IntRange(min=1)
 @options.shared
 @options.ranks
 @options.gpus
+@options.dask
 @click.pass_context
 def train_lshmf(ctx, **values):
     """Train a model on RATINGS to predict ratings and to recommend items.

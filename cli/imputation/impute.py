@@ -176,6 +176,7 @@ NAMING = options.Naming(
 @options.shared
 @options.ranks
 @options.gpus
+@options.dask
 @click.pass_context
 def impute(ctx, **values):
     """Fill in what is missing of the series of sensors, or of matrices on the vertices of a graph.

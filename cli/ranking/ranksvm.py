@@ -82,6 +82,7 @@ NAMING = options.Naming({"eps": "--eps"})
 @options.device
 @options.ranks
 @options.gpus
+@options.dask
 @options.as_json
 @options.quiet
 @click.pass_context

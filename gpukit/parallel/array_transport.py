@@ -58,4 +58,4 @@ class HostTransport:
             self.receive(*self.pending.pop(0))
 
     def check(self):
-        """Raise errors of other ranks: none here, because every wait has a timeout."""
+        """Raise errors of other ranks: none here, because waits for messages do it."""

@@ -1,4 +1,4 @@
-"""The Team of this process, started by gpukit, mpiexec or srun, or alone."""
+"""The Team of this process: by a rendezvous, by MPI, or alone."""
 
 from __future__ import annotations
 
@@ -8,36 +8,34 @@ import os
 import signal
 import socket
 import zlib
-from importlib import metadata
 
 import numpy as np
 
-from gpukit._version import __version__
 from gpukit.errors import DataError, ParameterError
-from gpukit.parallel import mailbox, mpi, sockets
-from gpukit.parallel.stalled_ranks import SILENT_EXIT
+from gpukit.parallel import mpi, rendezvous, sockets
+from gpukit.parallel.heartbeat import RANK_ENDED, Heartbeat, exit_reasons
 from gpukit.parallel.team import ALONE, Team
-from gpukit.runtime.launcher_env import ALONE_VARIABLE, TEAM_VARIABLE, launched_ranks
+from gpukit.runtime.launcher_env import ALONE_VARIABLE, PARENT_VARIABLE, launched_ranks
 
 PR_SET_PDEATHSIG = 1  # of prctl
 SAMPLES, SAMPLE_BYTES = 16, 1 << 18  # of a file, for its checksum
-RANK_ENDED = signal.SIGUSR1  # sent by launch.py to ranks that have not noticed the end of another rank
-exit_reasons = []  # set by the launcher's signals: the message to print, "" if the launcher prints it
 
 
 def join_team(errors=None) -> Team:
     """Return the Team of this process; ALONE if the process has no launcher.
 
-    errors: see mpi.Messages. Raises ParameterError if mpiexec or srun has started several ranks, but mpi4py is missing
-    or MPI sees each rank alone.
+    errors: descriptor for messages that rank 0 cannot print any more. Raises ParameterError if mpiexec or srun has
+    started several ranks, but mpi4py is missing or MPI sees each rank alone.
     """
-    if TEAM_VARIABLE in os.environ:
-        return join_launched_team(os.environ.pop(TEAM_VARIABLE))
+    end_with_parent()
     size, _ = launched_ranks()
     if size == 1:
         return ALONE
+    meeting = rendezvous.read_environment()
+    if meeting is not None:
+        return open_team(meeting, errors, is_process=True)
     try:
-        messages = mpi.Messages(errors=errors)
+        messages = mpi.Messages(errors)
     except ImportError as error:
         raise ParameterError(
             f"{size} ranks were started by mpiexec or srun, and mpi4py cannot be loaded ({error}). "
@@ -45,20 +43,28 @@ def join_team(errors=None) -> Team:
         ) from None
     if messages.size == 1:
         raise ParameterError(
-            f"{size} ranks were started by mpiexec or srun, but MPI sees each of them alone. "
-            "Start them by srun --mpi=pmix (srun --mpi=list lists the types), or by the mpiexec of mpi4py's own MPI."
+            f"{size} ranks were started by mpiexec or srun, but MPI sees each of them alone. Start them by srun "
+            "--mpi=pmix (srun --mpi=list lists the types), by the mpiexec of mpi4py's own MPI, or set GPUKIT_RANKS, "
+            "GPUKIT_RANK, GPUKIT_ADDRESS and GPUKIT_KEY."
         )
-    signal.signal(SILENT_EXIT, _stop)
     return Team(messages)
 
 
-def check_same_versions(team):
-    """Raise ParameterError on all ranks if their versions of gpukit or its packages differ."""
-    if difference := find_difference(team, describe_versions()):
-        first, expected, rank, host, text = difference
-        raise ParameterError(
-            f"Rank 0 on {first} runs {expected}; rank {rank} on {host} runs {text}. Install the same on both."
-        )
+def open_team(meeting, errors=None, is_process=False):
+    """Return the Team of a rank of a Rendezvous; errors, is_process: see Heartbeat."""
+    peers = rendezvous.meet(meeting)
+    connections = rendezvous.connect_all(meeting, peers)
+    return Team(sockets.Messages(meeting.rank, connections, Heartbeat(meeting, peers, errors, is_process)))
+
+
+def end_with_parent():
+    """Let the end of the process that has started this rank end it too."""
+    signal.signal(RANK_ENDED, _stop)
+    if parent := os.environ.pop(PARENT_VARIABLE, None):
+        with contextlib.suppress(OSError):  # without prctl, ranks notice the end of the others
+            ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+        if os.getppid() != int(parent):  # it has already ended
+            signal.raise_signal(signal.SIGTERM)
 
 
 def check_same_files(team, paths):
@@ -95,28 +101,7 @@ def find_difference(team, text):
     return None
 
 
-def describe_versions():
-    """Return the versions of gpukit, numba, numba-cuda and numpy as text."""
-    others = (f"{name} {metadata.version(name)}" for name in ("numba", "numba-cuda", "numpy"))
-    return ", ".join((f"gpukit {__version__}", *others))
-
-
-def join_launched_team(text):
-    """Return the Team of launch.py, from the text of TEAM_VARIABLE."""
-    rank, launcher, *descriptors = text.split(",")
-    for number in (RANK_ENDED, SILENT_EXIT):
-        signal.signal(number, _stop)
-    with contextlib.suppress(OSError):  # without prctl, ranks notice the closed sockets of the others
-        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != int(launcher):  # it has already ended
-        signal.raise_signal(signal.SIGTERM)
-    ends = dict(map(int, pair.split(":")) for pair in descriptors)
-    memory = ends.pop(int(rank), None)
-    return Team(sockets.Messages(int(rank), ends) if memory is None else mailbox.Messages(int(rank), ends, memory))
-
-
 def _stop(number, frame):
-    """Handle RANK_ENDED and SILENT_EXIT: record the reason and request a stop."""
-    reason = "Another rank has ended before the computation was complete: killed, or out of memory."
-    exit_reasons.append(reason if number == RANK_ENDED else "")
+    """Handle RANK_ENDED: record the reason and request a stop."""
+    exit_reasons.append("Another rank has ended before the computation was complete: killed, or out of memory.")
     signal.raise_signal(signal.SIGTERM)

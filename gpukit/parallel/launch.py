@@ -1,25 +1,23 @@
 """Start of a command's ranks on this machine: one exit code, no process left behind."""
 
 import contextlib
-import errno
 import os
 import signal
+import socket
 import subprocess
 import sys
+import threading
 import time
 
 from gpukit import interrupt
-from gpukit.parallel.current_team import RANK_ENDED
-from gpukit.parallel.mailbox import allocate_boxes
-from gpukit.parallel.sockets import make_socket_pairs
-from gpukit.parallel.stalled_ranks import SILENT_EXIT, RankMonitor, StoppedError, forward_ctrl_z, signal_ranks
+from gpukit.parallel.heartbeat import RANK_ENDED
+from gpukit.parallel.rendezvous import make_rendezvous
 from gpukit.parallel.team import TeamError
-from gpukit.runtime.launcher_env import TEAM_VARIABLE
+from gpukit.runtime.launcher_env import PARENT_VARIABLE
 
-END_SECONDS = 10.0  # for ranks to end by themselves after one has failed
+END_SECONDS = 6.0  # for ranks to end by themselves after one has failed
 FORWARD_SECONDS = 1.0  # for a rank that got a stop request to report it to the others itself
 PAUSE = 0.01
-LIMIT_ERRORS = errno.EMFILE, errno.ENFILE, errno.EAGAIN, errno.ENOMEM
 SIGNAL_CODE = 128  # plus the signal's number: exit code of a command that reports its stop
 COMMAND = "from gpukit.cli.process import main; main()"
 
@@ -30,61 +28,38 @@ def launch(arguments, size, settings=lambda rank: {}, command=COMMAND):
     settings(rank) returns environment variables of a rank. Only rank 0 has the standard streams and the terminal.
     Ctrl-Z stops all ranks. Ranks get Ctrl-C as SIGTERM, which ends a starting Python without output.
 
-    Raises TeamError if the machine cannot start the ranks, or if one is stopped while others run. A stop request, also
-    one to a single rank, is sent to all ranks once and raised; its `reported` is True if rank 0 has printed a message.
+    Raises TeamError if the machine cannot start the ranks. A stop request, also one to a single rank, is sent to all
+    ranks once and raised; its `reported` is True if rank 0 has printed a message.
     """
-    ranks, number, stopped, request = [], signal.SIGTERM, None, None
+    ranks, number, request, meeting = [], signal.SIGTERM, None, make_rendezvous(size)
     try:
-        with open_connections(size) as connections:
-            for rank, descriptors in enumerate(connections):
-                ranks.append(_start_rank(rank, descriptors, arguments, settings(rank), command))
-        monitor = RankMonitor({rank: process.pid for rank, process in enumerate(ranks)})
+        for rank in range(size):
+            ranks.append(start_rank(arguments, {**settings(rank), **meeting.environment(rank)}, rank == 0, command))
         with forward_ctrl_z(ranks):
-            _wait_for_ranks(ranks, monitor)
+            _wait_for_ranks(ranks)
         number = RANK_ENDED
     except OSError as error:
-        advice = " Use fewer ranks." if error.errno in LIMIT_ERRORS else ""
-        raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}).{advice}") from error
-    except StoppedError:
-        number, stopped = SILENT_EXIT, ranks[monitor.failure[0]]
-        raise
+        raise TeamError(f"{size:,} ranks cannot be started here ({error.strerror}).") from error
     except KeyboardInterrupt as stop:
         request = stop
         raise
     finally:
-        with interrupt.deferred():  # a second request must not leave ranks behind
-            _end_ranks(ranks, number, stopped)
+        with interrupt.deferred() as further:  # must not leave ranks behind
+            silent = end_ranks(ranks, number)
             if request is not None and ranks:
+                further.requested = None
                 request.reported = ranks[0].returncode - SIGNAL_CODE in interrupt.SIGNALS
-    return _combine_exit_codes([rank.returncode for rank in ranks])
+    return _combine_exit_codes([rank.returncode for rank in ranks], silent)
 
 
-@contextlib.contextmanager
-def open_connections(size):
-    """Yield [{other rank: descriptor of its socket}], for ranks that start within the context.
-
-    If there is shared memory, its descriptor is under the rank's own number.
-    """
-    with contextlib.ExitStack() as stack:
-        pairs = make_socket_pairs(size)
-        for end in (end for ends in pairs for end in ends.values()):
-            stack.callback(end.close)
-        connections = [{other: end.fileno() for other, end in ends.items()} for ends in pairs]
-        if (memory := allocate_boxes(size)) is not None:
-            stack.callback(os.close, memory)
-            connections = [{rank: memory, **descriptors} for rank, descriptors in enumerate(connections)]
-        yield connections
-
-
-def _start_rank(rank, descriptors, arguments, settings, command):
+def start_rank(arguments, settings, has_streams=False, command=COMMAND, **streams):
     """Start a rank in its own session, so that only this process forwards Ctrl-C."""
-    pairs = (f"{other}:{descriptor}" for other, descriptor in descriptors.items())
-    team = ",".join([str(rank), str(os.getpid()), *pairs])
-    streams = {} if rank == 0 else dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL)
+    if not has_streams:
+        streams = {**dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.DEVNULL), **streams}
     return subprocess.Popen(
         [sys.executable, "-P", "-c", command, *arguments],
-        env={**os.environ, **settings, TEAM_VARIABLE: team},
-        pass_fds=[*descriptors.values(), *([] if rank else inherited_descriptors())],
+        env={**os.environ, **settings, PARENT_VARIABLE: str(os.getpid())},
+        pass_fds=inherited_descriptors() if has_streams else (),
         start_new_session=True,
         **streams,
     )
@@ -101,14 +76,42 @@ def inherited_descriptors():
     return descriptors
 
 
-def _wait_for_ranks(ranks, monitor):
+@contextlib.contextmanager
+def forward_ctrl_z(ranks):
+    """Stop and continue ranks [subprocess.Popen], in process groups of their own, together with this process."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGTSTP) != signal.SIG_DFL:
+        yield
+        return
+
+    def stop(number, frame):
+        signal_ranks(ranks, signal.SIGSTOP)
+        signal.signal(number, signal.SIG_DFL)
+        try:
+            signal.raise_signal(number)  # stops this process until SIGCONT
+        finally:
+            signal.signal(number, stop)
+            signal_ranks(ranks, signal.SIGCONT)
+
+    signal.signal(signal.SIGTSTP, stop)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTSTP, signal.SIG_DFL)
+
+
+def signal_ranks(ranks, number):
+    """Send a signal to all ranks that have not ended."""
+    for rank in ranks:
+        rank.send_signal(number)
+
+
+def _wait_for_ranks(ranks):
     """Return when all ranks have ended, or END_SECONDS after one has failed.
 
-    Raises StoppedError if a rank is stopped, Interrupted if a rank got a stop request and does not forward it.
+    Raises Interrupted if a rank got a stop request and does not forward it.
     """
     failed = None
     while None in (codes := [rank.poll() for rank in ranks]):
-        monitor.check()
         if failed is None and any(codes):
             failed = time.monotonic()
         elapsed = 0.0 if failed is None else time.monotonic() - failed
@@ -127,17 +130,16 @@ def _stop_signal(ranks):
     return next((number for number in numbers if number in interrupt.SIGNALS), None)
 
 
-def _end_ranks(ranks, number, stopped):
-    """End the remaining ranks by a signal, after END_SECONDS by force.
+def end_ranks(ranks, number):
+    """End the remaining ranks by a signal, after END_SECONDS by force; return those that needed force.
 
-    A stopped rank is killed at once. Rank 0 gets the signal first, so that it does not report the end of another rank
-    instead.
+    Rank 0 gets the signal first, so that it does not report the end of another rank instead. A request to stop also
+    ends ranks that Ctrl-Z has stopped.
     """
-    remaining = [rank for rank in ranks if rank.poll() is None]
+    remaining, silent = [rank for rank in ranks if rank.poll() is None], []
     signal_ranks(remaining, number)
-    if stopped is not None:
-        stopped.kill()
-    signal_ranks(remaining, signal.SIGCONT)
+    if number != RANK_ENDED:
+        signal_ranks(remaining, signal.SIGCONT)
     start = time.monotonic()
     for rank in remaining:
         try:
@@ -145,14 +147,21 @@ def _end_ranks(ranks, number, stopped):
         except subprocess.TimeoutExpired:
             rank.kill()
             rank.wait()
+            silent.append(rank)
+    return silent
 
 
-def _combine_exit_codes(codes):
+def _combine_exit_codes(codes, silent):
     """Return one exit code; report failures that rank 0 cannot report."""
-    if codes[0] < 0:
-        sys.stderr.write(f"Error: rank 0 was ended by signal {-codes[0]}, and all other ranks with it.\n")
-        return 1
     rank, code = next(((rank, abs(code)) for rank, code in enumerate(codes) if code), (0, 0))
-    if code and not codes[0]:
-        sys.stderr.write(f"Error: rank {rank} has failed (exit code {code}) after rank 0 has ended.\n")
-    return code
+    line = ""
+    if silent and codes[0] == -signal.SIGKILL:
+        line = f"Rank 0 on {socket.gethostname()} was silent: stopped (by SIGSTOP?). All ranks have ended. Start again"
+        line += "; --resume continues from a checkpoint"
+    elif codes[0] < 0:
+        line = f"rank 0 was ended by signal {-codes[0]}, and all other ranks with it"
+    elif code and not codes[0]:
+        line = f"rank {rank} has failed (exit code {code}) after rank 0 has ended"
+    if line:
+        sys.stderr.write(f"Error: {line}.\n")
+    return 1 if codes[0] < 0 else code

@@ -2,35 +2,86 @@
 
 import atexit
 import contextlib
-import math
+import ctypes
 import os
+import socket
 import sys
+import threading
 import time
 
 import numpy as np
 
 from gpukit.interrupt import undisturbed
-from gpukit.parallel.mpi_init import start_mpi, watch_start
-from gpukit.parallel.sockets import TIMEOUT
-from gpukit.parallel.stalled_ranks import SILENT_EXIT, RankMonitor, WaitTimer, local_ranks, process_identity
-from gpukit.parallel.team import SilenceError, TeamError
+from gpukit.parallel.heartbeat import END_SECONDS, Heartbeat
+from gpukit.parallel.rendezvous import START_SECONDS, find_address, make_rendezvous, meet
+from gpukit.parallel.team import TeamError
+from gpukit.runtime.launcher_env import launched_ranks, read_whole_number
 
 WHOLE, LENGTH, PART = 7, 8, 9  # tags: a message; the length of one sent in parts; a part
 PART_BYTES = 1 << 30  # an MPI count is an int
-REPORT_SECONDS, EXTRA_SECONDS = 8.0, 2.0  # for the first rank to report, before another does, before mpiexec ends all
 BUSY_SECONDS, PAUSE = 0.002, 0.0005  # of polling without a pause; seconds of a pause
+LATER_SECONDS = 3.0  # until the next rank reports what all have noticed
+NOT_STARTED = (
+    "MPI has not started on all ranks for {:g} s: one is stopped, or its host cannot be reached. If ranks start later, "
+    "set GPUKIT_START_SECONDS."
+)
+
+
+def start_mpi():
+    """Return mpi4py's MPI, initialized by a C call that lets other Python threads run.
+
+    mpi4py's own initialization blocks all threads, and waits for a stopped rank without a timeout.
+    """
+    import mpi4py
+
+    mpi4py.rc.initialize = False
+    if mpi4py.rc.finalize is None:
+        mpi4py.rc.finalize = True
+    from mpi4py import MPI
+
+    if not MPI.Is_initialized():
+        try:
+            initialize = ctypes.CDLL(MPI.__file__).MPI_Init_thread
+        except (OSError, AttributeError):  # the library has no such symbol
+            MPI.Init_thread()
+            return MPI
+        initialize(None, None, MPI.THREAD_MULTIPLE, ctypes.byref(ctypes.c_int()))
+        for communicator in (MPI.COMM_SELF, MPI.COMM_WORLD):  # as after mpi4py's own initialization
+            communicator.Set_errhandler(MPI.ERRORS_RETURN)
+    return MPI
+
+
+@contextlib.contextmanager
+def limit_start(errors):
+    """End this process if the context takes longer than GPUKIT_START_SECONDS; one rank says so."""
+    seconds, done = read_whole_number(os.environ, "GPUKIT_START_SECONDS", START_SECONDS), threading.Event()
+
+    def end():
+        if not done.wait(seconds + LATER_SECONDS * min(2, launched_ranks()[1])):
+            os.write(2 if errors is None else errors, f"Error: {NOT_STARTED.format(seconds)}\n".encode())
+            os._exit(1)
+
+    threading.Thread(target=end, daemon=True).start()
+    try:
+        yield
+    finally:
+        done.set()
 
 
 class Messages:
     """Messages of an MPI rank; errors: descriptor for messages that rank 0 cannot print any more."""
 
     def __init__(self, errors=None):
-        with watch_start(TIMEOUT, errors):
+        with limit_start(errors):
             self.MPI = start_mpi()
             self.communicator = self.MPI.COMM_WORLD.Dup()
-            self.monitor = RankMonitor(local_ranks(self.communicator.allgather(process_identity())))
-        self.rank, self.size = self.communicator.Get_rank(), self.communicator.Get_size()
-        self.queued, self.discarded, self.errors, self.seconds = [], [], errors, TIMEOUT
+            self.rank, self.size = self.communicator.Get_rank(), self.communicator.Get_size()
+            hosts = self.communicator.allgather(socket.gethostname())
+            meeting = make_rendezvous(self.size, find_address() if len(set(hosts)) > 1 else None)
+            meeting = self.communicator.bcast(meeting)._replace(rank=self.rank)
+            self.heartbeat = Heartbeat(meeting, meet(meeting), errors, is_process=True)
+        self.queued, self.discarded = [], []
+        self.check, self.fail = self.heartbeat.check, self.heartbeat.fail
         atexit.register(self._finalize)
 
     @undisturbed
@@ -53,13 +104,13 @@ class Messages:
         """See team.Messages."""
         with self._translate_errors(rank):
             status = self.MPI.Status()
-            self._wait_until(lambda: self.communicator.Iprobe(rank, self.MPI.ANY_TAG, status), rank)
+            self._wait_until(lambda: self.communicator.Iprobe(rank, self.MPI.ANY_TAG, status))
             data = np.empty(status.Get_count(self.MPI.BYTE), np.uint8)
             self.communicator.Recv([data, self.MPI.BYTE], rank, status.Get_tag())
             if status.Get_tag() == LENGTH:
                 data = np.empty(data.view(np.int64)[0], np.uint8)
                 for part in split_parts(data):
-                    self._wait_until(lambda: self.communicator.Iprobe(rank, PART), rank)
+                    self._wait_until(lambda: self.communicator.Iprobe(rank, PART))
                     self.communicator.Recv([part, self.MPI.BYTE], rank, PART)
         return data.data
 
@@ -72,21 +123,11 @@ class Messages:
             name = "another rank" if rank is None else f"rank {rank}"
             raise TeamError(f"MPI does not reach {name}: {error}.") from error
 
-    def check(self):
-        """See team.Messages; checks the ranks of this host."""
-        self.monitor.check()
-
     def close(self, patient=True):
-        """See team.Messages. Queued messages are sent first."""
-        if not patient:
-            self.monitor.seconds = 0.0  # a stopped rank receives nothing more
-        try:
-            with self._translate_errors():
-                for _, request in self.queued:
-                    self._wait_until(lambda request=request: self._discard_incoming() or request.Test(), None)
-        except TeamError:
-            if patient:
-                raise
+        """See team.Messages. Queued messages are sent first; the heartbeat ends with the process."""
+        with self._translate_errors():
+            for _, request in self.queued:
+                self._wait_until(lambda request=request: self._discard_incoming() or request.Test(), patient)
         self.queued = []
 
     def _discard_incoming(self):
@@ -98,53 +139,37 @@ class Messages:
             request = self.communicator.Irecv([data, self.MPI.BYTE], status.Get_source(), status.Get_tag())
             self.discarded.append((data, request))  # the sender may be stopped before it has sent all
 
-    def _wait_until(self, is_done, rank):
-        """Return when is_done() is true; unlike MPI's own waits, raise SilenceError after the timeout."""
-        timer = WaitTimer()
+    def _wait_until(self, is_done, patient=True):
+        """Return when is_done() is true; unlike MPI's own waits, raise the error of another rank.
+
+        patient=False: an error is known, and only the loss of a rank ends the wait.
+        """
+        start = time.monotonic()
         while not is_done():
-            waited = timer.seconds()
-            if waited > self.seconds:
-                name = "Another rank" if rank is None else f"Rank {rank}"
-                raise SilenceError(f"{name} has not answered for {self.seconds:g} s. Is it stopped, or out of memory?")
-            if waited > BUSY_SECONDS:
-                self.check()
+            if time.monotonic() - start > BUSY_SECONDS:
+                if patient:
+                    self.check()
+                elif self.heartbeat.lost is not None:
+                    return
                 time.sleep(PAUSE)
 
     def _finalize(self):
-        """End the process if a rank is stopped, because MPI's finalization would wait for it."""
-        silent = self.monitor.failure is None and not self._wait_for_all()
-        if self.monitor.failure is None:
+        """Wait for all ranks; end the process if one is lost, because MPI's finalization would wait for it."""
+        if not self.MPI.Is_finalized():
+            with self._translate_errors():
+                barrier = self.communicator.Ibarrier()
+                self._wait_until(lambda: self._discard_incoming() or barrier.Test(), patient=False)
+        if self.heartbeat.lost is None:
+            self.heartbeat.close(False)
             return
-        stopped, reason = self.monitor.failure
-        if self.rank:  # once one rank has left, mpiexec ends the others
-            reports = self.rank == (2 if stopped == 1 else 1)
-            time.sleep(REPORT_SECONDS if reports else REPORT_SECONDS + EXTRA_SECONDS)
-        if self.rank or silent:
-            self._report(reason)
+        if self.rank == int(self.heartbeat.lost == 0):  # the first rank that is left
+            if not self.heartbeat.noticed:
+                os.write(2, f"Error: {self.heartbeat.failure[1]}\n".encode())
+        else:  # once one rank has left, mpiexec ends the others
+            time.sleep(2 * END_SECONDS - LATER_SECONDS)
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(1)
-
-    def _wait_for_all(self):
-        """Wait for all ranks without a timeout; return False if one is stopped."""
-        if self.MPI.Is_finalized():
-            return True
-        self.seconds = math.inf
-        try:
-            with self._translate_errors():
-                barrier = self.communicator.Ibarrier()
-                self._wait_until(lambda: self._discard_incoming() or barrier.Test(), None)
-        except TeamError:
-            self.errors = 2 if self.errors is None else self.errors
-            return False
-        return True
-
-    def _report(self, reason):
-        """Print the reason that rank 0 has not printed, because it is stopped or computes."""
-        if self.rank and 0 in self.monitor.ranks:
-            os.kill(self.monitor.ranks[0], SILENT_EXIT)
-        if self.errors is not None:
-            os.write(self.errors, f"Error: {reason}\n".encode())
 
 
 def split_parts(data):

@@ -9,7 +9,7 @@ import numpy as np
 from gpukit.errors import GpukitError
 from gpukit.interrupt import Interrupted
 
-HEADER, FAILED = struct.Struct("<4s4xq"), b"fail"  # padded, so that the numbers after it are aligned
+HEADER = struct.Struct("<4s4xq")  # padded, so that the numbers after it are aligned
 OPERATIONS = {"sum": np.add, "max": np.maximum, "min": np.minimum}
 
 
@@ -17,12 +17,25 @@ class TeamError(GpukitError):
     """Another rank has failed, has ended, or does not answer."""
 
 
-class SilenceError(TeamError):
-    """Another rank has not answered within the timeout."""
+def describe_error(error):
+    """Return (exit code, or minus the number of a stop signal; message) of an exception, for another rank."""
+    if isinstance(error, KeyboardInterrupt):
+        return -int(getattr(error, "number", signal.SIGINT)), ""
+    text = str(error) if isinstance(error, GpukitError) else f"{type(error).__name__}: {error}"
+    return getattr(error, "exit_code", 1), text
+
+
+def raise_error(code, text):
+    """Raise the exception of another rank's `describe_error`."""
+    if code < 0:
+        raise Interrupted(-code)
+    error = TeamError(text)
+    error.exit_code = code
+    raise error
 
 
 class Messages(Protocol):
-    """Messages between the ranks of a Team: sockets.Messages, mailbox.Messages or mpi.Messages.
+    """Messages between the ranks of a Team: sockets.Messages or mpi.Messages.
 
     A message is bytes. Messages from one rank to another arrive in the order in which they were sent.
     """
@@ -39,11 +52,14 @@ class Messages(Protocol):
     def receive(self, rank):
         """Return the next message of a rank, as a buffer that belongs to the caller.
 
-        Raises TeamError if the rank has ended, SilenceError after the timeout.
+        Raises the error of another rank, TeamError if one has ended or is silent.
         """
 
     def check(self):
-        """Raise TeamError if another rank is known to be stopped. May be called often."""
+        """Raise the error of another rank, if one has failed. May be called often."""
+
+    def fail(self, code, text):
+        """Report an error to all other ranks: its exit code and message, or minus the number of a stop signal."""
 
     def close(self, patient=True):
         """Close the connections.
@@ -107,19 +123,11 @@ class Team:
 
     def fail(self, error):
         """Report an exception to all other ranks: an error's message, or a request to stop."""
-        code = error.exit_code if isinstance(error, GpukitError) else 1
-        if isinstance(error, KeyboardInterrupt):
-            code = -getattr(error, "number", signal.SIGINT)
-        text = str(error) if isinstance(error, GpukitError) else f"{type(error).__name__}: {error}"
-        message = HEADER.pack(FAILED, code) + text.encode()
-        for rank in self.others:
-            try:
-                self.messages.send(rank, message)
-            except TeamError:  # that rank has ended
-                continue
+        if self.messages is not None:
+            self.messages.fail(*describe_error(error))
 
     def check(self):
-        """Raise TeamError if another rank is known to be stopped."""
+        """Raise the error of another rank, if one has failed."""
         if self.messages is not None:
             self.messages.check()
 
@@ -138,11 +146,7 @@ class Team:
 
     def send(self, rank, array):
         """Send an array; see Messages."""
-        try:
-            self.messages.send(rank, pack(array))
-        except TeamError:  # the rank has ended; its error message may still be readable
-            while True:
-                self.receive(rank)
+        self.messages.send(rank, pack(array))
 
     def receive(self, rank):
         """Return the next array that a rank has sent."""
@@ -157,14 +161,8 @@ def pack(array):
 
 
 def unpack(data):
-    """Return the array of a message, or raise the exception that a rank has sent."""
+    """Return the array of a message."""
     kind, number = HEADER.unpack_from(data)
-    if kind == FAILED and number < 0:
-        raise Interrupted(-number)
-    if kind == FAILED:
-        error = TeamError(bytes(data[HEADER.size :]).decode())
-        error.exit_code = number
-        raise error
     shape = struct.unpack_from(f"<{number}q", data, HEADER.size)
     start = HEADER.size + 8 * number
     return np.frombuffer(data, kind.rstrip(b"\0").decode(), offset=start).reshape(shape)

@@ -1,23 +1,24 @@
-"""Number of ranks and own rank, from the environment variables of mpiexec and srun."""
+"""Number of ranks and own rank, from the environment variables of gpukit's rendezvous, mpiexec and srun."""
 
 import os
 
 from gpukit.errors import ParameterError
 
 RANK_VARIABLES = {  # {variable of the number of ranks: variable of the rank}
+    "GPUKIT_RANKS": "GPUKIT_RANK",  # see parallel/rendezvous.py
     "OMPI_COMM_WORLD_SIZE": "OMPI_COMM_WORLD_RANK",
     "PMI_SIZE": "PMI_RANK",
     "PMIX_SIZE": "PMIX_RANK",
     "SLURM_STEP_NUM_TASKS": "SLURM_PROCID",
 }
-TEAM_VARIABLE = "GPUKIT_TEAM"  # "rank,launcher's process,rank:descriptor,...", set by parallel/launch.py
+PARENT_VARIABLE = "GPUKIT_PARENT"  # process that has started the rank with its own options; the rank ends with it
 ALONE_VARIABLE = "GPUKIT_ALONE"  # if set, each process computes independently
-REMEDY = f"mpiexec and srun set it; unset it, or set {ALONE_VARIABLE}=1 for a process that works alone."
+REMEDY = f"What starts the ranks sets it; unset it, or set {ALONE_VARIABLE}=1 for a process that works alone."
 REPORT_SECONDS = 5.0  # that rank 0 has to report an error that all ranks detect
 
 
 def launched_ranks(environment=os.environ):
-    """Return (number of ranks, own rank) as set by mpiexec or srun.
+    """Return (number of ranks, own rank) as set by what has started the ranks.
 
     (1, 0) without a launcher or with GPUKIT_ALONE=1. Raises ParameterError for variables that are not such numbers.
     """

@@ -9,6 +9,7 @@ from typing import NamedTuple
 from gates.gates import KERNEL_DECORATORS, holds_kernels, jitted, tree_of, twin_file
 
 HEAVY = {  # packages that take long to import; numba.cuda takes as long again as numba, mpi4py starts MPI
+    "distributed",
     "mpi4py",
     "cupy",
     "cupyx",

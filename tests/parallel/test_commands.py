@@ -200,7 +200,7 @@ def test_inputs_by_a_descriptor_of_the_shell(tmp_path, launcher):
         assert (result.returncode == 0) == works and len(errors) == (not works), result.stderr
         if not works:
             standard = "/dev/stdin" in line and launcher == "mpiexec"
-            message = "does not hand standard input (/dev/stdin) on reliably" if standard else "can be read once"
+            message = "does not hand standard input on reliably (/dev/stdin)" if standard else "can be read once"
             assert result.returncode == 2 and message in errors[0]
 
 
@@ -304,7 +304,8 @@ def test_a_killed_rank_ends_the_command(root, tmp_path, victim, after):
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - start < 30
     assert process.returncode == 1 and err.count("\n") == 1, err
-    assert ("rank 0 was ended by signal 9" if victim == 0 else "Rank 1 has ended") in err
+    seen = ("rank 0 was ended by signal 9",) if victim == 0 else ("Rank 1 has ended", "Another rank has ended")
+    assert any(words in err for words in seen), err
     assert not any(Path(f"/proc/{rank}").exists() for rank in ranks)
     assert list(tmp_path.iterdir()) == []
 

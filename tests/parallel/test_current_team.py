@@ -1,4 +1,4 @@
-"""Ranks of mpiexec or srun: their number, their visibility to MPI, equal versions and files."""
+"""Ranks of mpiexec or srun: their number, their visibility to MPI, equal files."""
 
 from types import SimpleNamespace
 
@@ -6,19 +6,19 @@ import pytest
 
 from gpukit.errors import DataError, ParameterError
 from gpukit.parallel import current_team
-from gpukit.runtime.launcher_env import RANK_VARIABLES, TEAM_VARIABLE, launched_ranks
+from gpukit.runtime.launcher_env import RANK_VARIABLES, launched_ranks
 from parallel.test_team import together
 
 
 @pytest.fixture(autouse=True)
 def no_launcher(monkeypatch):
     """An environment without a launcher."""
-    for name in (*RANK_VARIABLES, *RANK_VARIABLES.values(), TEAM_VARIABLE):
+    for name in (*RANK_VARIABLES, *RANK_VARIABLES.values()):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setattr(current_team.mpi, "Messages", lambda errors: SimpleNamespace(rank=0, size=1))
 
 
-@pytest.mark.parametrize(("size", "rank"), RANK_VARIABLES.items())
+@pytest.mark.parametrize(("size", "rank"), list(RANK_VARIABLES.items())[1:])
 def test_launchers_set_size_and_rank(monkeypatch, size, rank):
     assert launched_ranks() == (1, 0) and current_team.join_team() is current_team.ALONE
     for count, number, expected in (("1", "0", (1, 0)), ("", "3", (1, 0)), ("12", "3", (12, 3))):
@@ -57,27 +57,6 @@ def test_tasks_without_mpi(monkeypatch):
     monkeypatch.setattr(current_team.mpi, "Messages", raise_missing)
     with pytest.raises(ParameterError, match=r"^4 ranks .* mpi4py cannot be loaded .*Install gpukit\[mpi\]"):
         current_team.join_team()
-
-
-def test_equal_versions():
-    assert together(3, current_team.check_same_versions) == [None] * 3
-
-
-def test_another_version_on_another_host(monkeypatch):
-    """All ranks end with both versions in the message."""
-    hosts = iter("abc")
-    monkeypatch.setattr(current_team.socket, "gethostname", lambda: next(hosts))
-    monkeypatch.setattr(current_team, "describe_versions", lambda: next(versions))
-    versions = iter(["gpukit 0.1.0", "gpukit 0.1.0", "gpukit 0.2.0"])
-
-    def message_of(team):
-        with pytest.raises(ParameterError) as raised:
-            current_team.check_same_versions(team)
-        return str(raised.value)
-
-    messages = together(3, message_of)
-    assert len(set(messages)) == 1 and "gpukit 0.1.0" in messages[0] and "gpukit 0.2.0" in messages[0]
-    assert messages[0].endswith("Install the same on both.")
 
 
 def test_equal_files(tmp_path):

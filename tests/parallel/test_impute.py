@@ -86,7 +86,8 @@ def test_a_killed_rank_ends_the_command(path, tmp_path, victim, after):
     _, err = process.communicate(timeout=60)
     assert time.monotonic() - start < 30
     assert process.returncode == 1 and err.count("\n") == 1, err
-    assert ("rank 0 was ended by signal 9" if victim == 0 else "Rank 1 has ended") in err
+    seen = ("rank 0 was ended by signal 9",) if victim == 0 else ("Rank 1 has ended", "Another rank has ended")
+    assert any(words in err for words in seen), err
     assert have_ended(ranks) and list(tmp_path.iterdir()) == []
 
 

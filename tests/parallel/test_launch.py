@@ -20,8 +20,8 @@ JOIN = (
 
 
 def start(command, size=3, before=""):
-    """Start a process that launches ranks of Python code."""
-    code = before + START.format(size=size, command=JOIN + command)
+    """Start a process that launches ranks of Python code; before: of a rank before it joins."""
+    code = START.format(size=size, command=before + JOIN + command)
     return subprocess.Popen(
         [sys.executable, "-P", "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )
@@ -60,7 +60,7 @@ def test_only_rank_0_has_output():
 
 
 ROUNDS = (
-    "print(type(team.messages).__module__) if team.rank == 0 else None\n"
+    "pass\n"
     "for turn in range(400):\n"
     "    array = np.full(1 + 997 * turn % 4000, turn, np.float64)\n"
     "    assert (team.allreduce(array) == 3 * turn).all() and (team.allgather(array)[team.rank - 1] == turn).all()\n"
@@ -69,16 +69,16 @@ ROUNDS = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("before, by", [(FEW, "sockets"), (MANY, "mailbox")], ids=["sockets", "memory"])
-def test_short_and_long_messages_of_ranks(before, by):
-    """8 to 32,000 bytes, to polling and sleeping ranks; with many processors by shared memory."""
-    code, out, err = finish(start(ROUNDS, before=before))
-    assert (code, out, err) == (0, f"gpukit.parallel.{by}\n", "")
+@pytest.mark.parametrize("cores", [FEW, MANY], ids=["sleep", "poll"])
+def test_short_and_long_messages_of_ranks(cores):
+    """8 to 32,000 bytes, to polling and sleeping ranks."""
+    code, out, err = finish(start(ROUNDS, before=cores))
+    assert (code, out, err) == (0, "", "")
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("waiting", [0, 0.5])
-def test_a_killed_rank_is_noticed_with_shared_memory(waiting):
+def test_a_killed_rank_is_noticed(waiting):
     """By a polling rank and by a sleeping one."""
     command = f"team.barrier(); team.rank == 1 and (time.sleep({waiting}), os.kill(os.getpid(), 9)); team.barrier()"
     start_time = time.monotonic()
@@ -87,28 +87,13 @@ def test_a_killed_rank_is_noticed_with_shared_memory(waiting):
     assert time.monotonic() - start_time < 20
 
 
-def test_more_ranks_than_open_files_allowed():
-    code = (
-        "import resource; resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64))\n"
-        "from gpukit.errors import GpukitError\n"
-        "from gpukit.parallel.launch import launch\n"
-        "for size in (40, 3):\n"
-        "    try: print(launch([], size, command='pass'))\n"
-        "    except GpukitError as error: print(error)\n"
-    )
-    result = subprocess.run([sys.executable, "-P", "-c", code], capture_output=True, text=True)
-    assert result.stdout == "40 ranks cannot be started here (Too many open files). Use fewer ranks.\n0\n", (
-        result.stderr
-    )
-
-
 @pytest.mark.slow
 def test_a_rank_gets_a_stop_request_before_it_has_joined(tmp_path):
     """The others get the request and do not report the rank as killed."""
     (tmp_path / "r.csv").write_text("1,2,3\n2,2,4\n2,1,5\n")
     command = (
         "import os, signal; from gpukit.cli import main, process\n"
-        "first = os.environ['GPUKIT_TEAM'].startswith('0,')\n"
+        "first = os.environ['GPUKIT_RANK'] == '0'\n"
         "main.check_limit = lambda: first or signal.raise_signal(signal.SIGTERM)\nprocess.main()\n"
     )
     words = ["train-lshmf", str(tmp_path / "r.csv"), "--device", "cpu", "-q"]

@@ -1,51 +1,43 @@
 """Collective operations and failures of ranks, in teams of threads."""
 
-import os
+import socket
 import threading
+import time
 
 import numpy as np
 import pytest
 
 from gpukit.errors import DataError
 from gpukit.interrupt import Interrupted
-from gpukit.parallel import ALONE, Team, TeamError, mailbox, sockets
-from gpukit.parallel.mailbox import allocate_boxes
-from gpukit.parallel.sockets import make_socket_pairs
-from gpukit.parallel.team import SilenceError
+from gpukit.parallel import ALONE, TeamError, heartbeat, sockets
+from gpukit.parallel.current_team import open_team
+from gpukit.parallel.rendezvous import make_rendezvous
 
 LARGE = 3 << 20  # bytes, more than the buffer of a socket
 
 
-@pytest.fixture(autouse=True, params=[False, True], ids=["sockets", "memory"])
-def _boxes(request, monkeypatch):
-    """Short messages by shared memory, and by sockets only."""
-    monkeypatch.setattr(sockets, "cores", lambda: 1000 if request.param else 1)
+@pytest.fixture(autouse=True, params=[1, 1000], ids=["sleep", "poll"])
+def _cores(request, monkeypatch):
+    """Ranks sleep until a message arrives, or poll first."""
+    monkeypatch.setattr(sockets, "cores", lambda: request.param)
 
 
-def together(size, work, seconds=20.0):
+def together(size, work, address=None):
     """Return [result or exception of work(team)] of each rank."""
-    results, memory = [None] * size, allocate_boxes(size)
+    results, meeting = [None] * size, make_rendezvous(size, address)
 
-    def messages(number, ends):
-        ends = {other: end.detach() for other, end in ends.items()}
-        if memory is None:
-            return sockets.Messages(number, ends, seconds)
-        return mailbox.Messages(number, ends, os.dup(memory), seconds)
-
-    def rank(number, ends):
+    def rank(number):
         try:
-            with Team(messages(number, ends)) as team:
+            with open_team(meeting._replace(rank=number)) as team:
                 results[number] = work(team)
         except Exception as error:
             results[number] = error
 
-    threads = [threading.Thread(target=rank, args=pair) for pair in enumerate(make_socket_pairs(size))]
+    threads = [threading.Thread(target=rank, args=(number,)) for number in range(size)]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join(60)
-    if memory is not None:
-        os.close(memory)
     assert not any(thread.is_alive() for thread in threads)
     return results
 
@@ -106,7 +98,7 @@ def test_several_large_messages_before_any_is_read():
             team.send(1 - team.rank, np.array([number]))
         return [team.receive(1 - team.rank)[0] for _ in range(6)]
 
-    assert together(2, work, 10.0) == [[1, 0, 11, 1, 21, 2], [0, 0, 10, 1, 20, 2]]
+    assert together(2, work) == [[1, 0, 11, 1, 21, 2], [0, 0, 10, 1, 20, 2]]
 
 
 def test_many_messages_before_any_is_read():
@@ -117,7 +109,7 @@ def test_many_messages_before_any_is_read():
             team.send(1 - team.rank, np.full(30_000, number, np.uint8))
         return [int(team.receive(1 - team.rank)[-1]) for _ in range(60)]
 
-    assert together(2, work, 10.0) == [list(range(60))] * 2
+    assert together(2, work) == [list(range(60))] * 2
 
 
 @pytest.mark.parametrize("shape", [(5,), (2, 3), (1, 2, 3)])
@@ -178,6 +170,24 @@ def test_a_failure_is_reported_to_all(failing):
         assert str(errors[rank]) == "row 7 has no rating." and errors[rank].exit_code == 2
 
 
+def test_a_failure_ends_the_wait_for_a_rank_that_computes():
+    over, in_time = threading.Event(), []
+
+    def work(team):
+        if team.rank == 1:
+            raise DataError("row 7 has no rating.")
+        if team.rank == 0:
+            return in_time.append(over.wait(10))
+        try:
+            return team.receive(0)
+        finally:
+            over.set()
+
+    errors = together(3, work)
+    assert str(errors[2]) == "row 7 has no rating." and str(errors[0]) == str(errors[2]), errors
+    assert in_time == [True]
+
+
 def test_a_stop_request_is_reported_to_all():
     """As Interrupted, not as an error."""
 
@@ -204,16 +214,43 @@ def test_a_rank_that_has_ended_is_noticed():
     assert isinstance(error, TeamError) and "Rank 1 has ended" in str(error) and error.exit_code == 1
 
 
-def test_timeout():
-    over = threading.Event()
+@pytest.mark.parametrize("silent", [0, 1])
+def test_a_silent_rank_is_lost(monkeypatch, silent):
+    """Its thread does not report any more, as if the process were stopped; all others get the same message."""
+    monkeypatch.setattr(heartbeat, "PATIENCE", 0.4)
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.1)
+    over, beat = threading.Event(), heartbeat.Heartbeat._send
+    monkeypatch.setattr(
+        heartbeat.Heartbeat, "_send", lambda own, message: None if own.rank == silent else beat(own, message)
+    )
 
     def work(team):
-        if team.rank == 1:
+        if team.rank == silent:
             return over.wait(20)
         try:
-            return team.broadcast(root=1)
+            return team.broadcast(root=silent)
         finally:
             over.set()
 
-    error, _ = together(2, work, seconds=0.2)
-    assert isinstance(error, SilenceError) and "Rank 1 has not answered for 0.2 s" in str(error)
+    errors = together(3, work)
+    expected = heartbeat.SILENT.format(silent, socket.gethostname(), 0.4)
+    assert [str(error) for rank, error in enumerate(errors) if rank != silent] == [expected] * 2
+
+
+def test_a_long_computation_is_no_silence(monkeypatch):
+    monkeypatch.setattr(heartbeat, "PATIENCE", 0.4)
+    monkeypatch.setattr(heartbeat, "BEAT_SECONDS", 0.1)
+
+    def work(team):
+        if team.rank:
+            time.sleep(1.2)
+        return float(team.allreduce(np.ones(1))[0])
+
+    assert together(2, work) == [2.0, 2.0]
+
+
+def test_a_rank_that_was_stopped_with_the_others_loses_none(monkeypatch):
+    """It has not looked for long, so it cannot know which of them were silent."""
+    monkeypatch.setattr(heartbeat, "LATE_SECONDS", -1.0)  # every look is late
+    monkeypatch.setattr(heartbeat, "PATIENCE", 0.0)
+    assert together(2, lambda team: time.sleep(1.8) or team.size) == [2, 2]

@@ -12,7 +12,6 @@ from gpukit.imputation.distributed.partition import parts_of, pays, speeds_of, u
 from gpukit.imputation.distributed.redistribution import move
 from gpukit.imputation.distributed.scatter import create_share, describe_tensor
 from gpukit.imputation.spectral.cpu import hidden_entries, lacking, out_of_units
-from gpukit.parallel.team import SilenceError
 
 END, HERE, BEGIN, LARGEST, STEP, SPECTRUM, MISSING, MOVE = range(8)
 MEASURED = 6  # steps that measure the ranks' speeds; the first one compiles and is excluded
@@ -94,21 +93,12 @@ class DistributedCompletion:
 def serve(worker):
     """Answer requests until rank 0 ends them, on all ranks but 0."""
     part = None
-    while (what := int((question := next_request(worker))[0])) != END:
+    while (what := int((question := worker.team.broadcast())[0])) != END:
         if what == BEGIN:
             part = None  # release memory first
             part = create_share(worker, question[1:])
         elif what != HERE:
             ANSWERS[what](part, question[1:])
-
-
-def next_request(worker):
-    """Return the next request, without a time limit; TeamError if rank 0 has ended."""
-    while True:
-        try:
-            return worker.team.broadcast()
-        except SilenceError:
-            continue
 
 
 def largest(part, numbers):

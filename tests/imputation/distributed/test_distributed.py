@@ -31,7 +31,7 @@ def graph(shape=(5, 4), N=30, rank=2, entries=False, seed=0):
 
 def fitted(size, data, **settings):
     """Return the models of all ranks."""
-    done = together(size, lambda team: GraphImputer(**settings).fit(None if team.rank else data, team=team), 60.0)
+    done = together(size, lambda team: GraphImputer(**settings).fit(None if team.rank else data, team=team))
     for one in done:
         if isinstance(one, Exception):
             raise one

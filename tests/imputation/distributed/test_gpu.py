@@ -48,7 +48,7 @@ def both_walked(arguments, on_gpu, device):
             worker.ask(END)
             return found
 
-    found, other = together(2, work, 60.0)
+    found, other = together(2, work)
     assert other is None, other
     assert not isinstance(found, Exception), found
     return found
