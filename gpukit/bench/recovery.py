@@ -32,6 +32,7 @@ METHODS = (  # that use time or what the sensors have in common
     "vertex-median",
 )
 WEEK = (7, 288)  # days and readings a day of a METR-LA sensor
+QUANTILE = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
 CONSTANTS = np.geomspace(0.2, 2.0, 25)  # candidates for the best constant deviation, relative to the RMS error
 HIDDEN = {"sensors": "20 % of sensors", "readings": "20 % of readings", "blocks": "points and faults"}
 
@@ -254,7 +255,6 @@ def broadcast_mask(mask, values):
 
 def evaluate_intervals(model, truth, mask):
     """Return (coverage, crps, ranks) of an Evaluation."""
-    quantile = 1.6448536  # standard deviations on either side that hold 90 % of a normal distribution
     hidden = ~broadcast_mask(mask, truth).reshape(len(truth), -1)
     errors, deviations = (
         part.reshape(hidden.shape).astype(np.float64) for part in (model.completed_ - truth, model.deviation_)
@@ -263,7 +263,7 @@ def evaluate_intervals(model, truth, mask):
     constant = min(crps(residuals, share * np.sqrt(np.square(residuals).mean())) for share in CONSTANTS)
     rows = hidden.any(axis=1)
     means = [np.where(hidden, part, 0.0).sum(axis=1)[rows] for part in (deviations, np.abs(errors))]
-    coverage = float((np.abs(residuals) <= quantile * sizes).mean())
+    coverage = float((np.abs(residuals) <= QUANTILE * sizes).mean())
     return coverage, crps(residuals, sizes) / constant, np.array(means) / hidden.sum(axis=1)[rows]
 
 
