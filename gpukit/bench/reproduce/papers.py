@@ -31,7 +31,7 @@ THOUSAND = {("s", "ms"): 1000.0}  # (unit of the paper, of the row): factor
 COLUMNS = ("item", "what", "shape", "data", "paper", "ours", "unit", "ours/paper", "note")
 
 
-class Comparison(NamedTuple):
+class Reproduction(NamedTuple):
     """A row of a table or figure: item of PAPERS, record.Row, value of the paper in the row's unit or None, ours."""
 
     item: str
@@ -51,12 +51,12 @@ class Comparison(NamedTuple):
 
 
 def reproduce(paper, items, conditions):
-    """Yield the Comparisons of items of a paper (all without names)."""
+    """Yield the Reproductions of items of a paper (all without names)."""
     for item in items or PAPERS[paper]:
         module, _, function = PAPERS[paper][item].rpartition(".")
         measure = getattr(importlib.import_module(f"gpukit.bench.{module}"), function)
         for row in measure(conditions):
-            yield Comparison(item, row, printed_value(row), float(np.median(row.samples)))
+            yield Reproduction(item, row, printed_value(row), float(np.median(row.samples)))
 
 
 def printed_value(row):

@@ -35,7 +35,7 @@ def row(note, unit="ms", sample=3.0):
     ],
 )
 def test_printed_values_are_in_the_unit_of_the_row(note, unit, value):
-    result = papers.Comparison("table4", row(note, unit), papers.printed_value(row(note, unit)), 3.0)
+    result = papers.Reproduction("table4", row(note, unit), papers.printed_value(row(note, unit)), 3.0)
     assert result.paper == value and result.ratio == (value and 3.0 / value)
 
 
