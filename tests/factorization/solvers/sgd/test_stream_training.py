@@ -10,7 +10,7 @@ import pytest
 
 pytestmark = [pytest.mark.kernel, pytest.mark.filterwarnings("ignore:.* encountered|.* neighbour slots are random")]
 
-from support import small_launches, thinned
+from support import SIMULATED, small_launches, thinned
 
 from gpukit._driver import launch
 from gpukit.device import Device
@@ -89,8 +89,12 @@ def resident(estimator, ratings, monkeypatch):
 
 
 def assert_same(one, other):
+    """To the bit in the simulator; a GPU's z of ratings may differ in the last bits from those of the host."""
     for name, array in one._asdict().items():
-        np.testing.assert_array_equal(array, getattr(other, name), err_msg=name)
+        if SIMULATED:
+            np.testing.assert_array_equal(array, getattr(other, name), err_msg=name)
+        else:
+            np.testing.assert_allclose(array, getattr(other, name), rtol=1e-4, atol=1e-6, err_msg=name)
 
 
 CASES = {
@@ -104,7 +108,7 @@ CASES = {
 
 @pytest.mark.parametrize("case, kept", thinned(CASES, [0, 3, 8], share=7))
 def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
-    """To the bit, in two epochs: the second starts with blocks that were sent during the first."""
+    """In two epochs: the second starts with blocks that were sent during the first."""
     kind, named, levels, weighted = CASES[case]
     estimator, ratings = kind(**NAMED, **named), ratings_of(levels, weighted)
     expected, run = resident(estimator, ratings, monkeypatch), streamed(estimator, ratings, kept, monkeypatch)
@@ -118,7 +122,8 @@ def test_streamed_epochs_are_resident_epochs(case, kept, monkeypatch):
         assert_same(run.session.state(), expected.session.state())
     asked = run.session.ask(ratings.users[:50], ratings.items[:50])
     others = expected.session.ask(ratings.users[:50], ratings.items[:50])
-    np.testing.assert_array_equal(run.session.predict(asked), expected.session.predict(others))
+    found, known = run.session.predict(asked), expected.session.predict(others)
+    np.testing.assert_allclose(found, known, rtol=0, atol=0 if SIMULATED else 1e-5)
 
 
 @pytest.mark.slow
@@ -180,6 +185,7 @@ class Event:
         stream.queue(lambda: None, lambda number=self.recorded: self.reached >= number)
 
 
+@pytest.mark.simulator  # whose copies and launches take place at once
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in (1, 2))])
 def test_any_order_that_events_allow(seed, monkeypatch):
     """A buffer is neither read before its block has arrived nor filled before it was read."""
