@@ -83,9 +83,9 @@ def run(ask, stages, team):
     found = kept.stamp(ask.model)
     fitted, chosen = models.open_model(ask.model, ask.device, stages)
     title_of = {} if team.rank else models.read_title_of(ask.titles)
+    total, tiles, count = answers(ask, fitted, team)  # a wrong input ends the command before lists are learned
     if ask.by == "lists":
         kept.learn_lists(fitted, ask, found, stages, team)
-    total, tiles, count = answers(ask, fitted, team)
     stages.done("reading")
     if team.rank:
         return list(tiles)

@@ -196,9 +196,8 @@ def judged(done):
 
 
 def sure(confidence):
-    """Return a short text of a confidence; next to 1, its distance from 1."""
-    lacks = 1.0 - confidence
-    return f"1 - {lacks:.1e}" if 1e-15 < lacks < 5e-4 else f"{confidence:.3f}"
+    """Return a short text of a confidence."""
+    return ">0.999" if 0.9995 < confidence < 1.0 else f"{confidence:.3f}"
 
 
 def lacking_vertices(done):

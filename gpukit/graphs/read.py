@@ -278,9 +278,10 @@ def _match_rows(ids, names, count, path):
     rows = {name: row for row, name in enumerate(np.asarray(names).tolist())}
     lacking = [one for one in ids.tolist() if one not in rows]
     if lacking:
+        others = f", nor for {len(lacking) - 1:,} others," if len(lacking) > 1 else ""
         raise DataError(
-            f"{path} has no values for vertex {lacking[0]!r}, nor for {len(lacking) - 1:,} others, of the "
-            f"edges' {len(ids):,}. Give every vertex its values, nan or an empty column where they are missing."
+            f"{path} has no values for vertex {lacking[0]!r}{others} of the edges' {len(ids):,}. Give every "
+            "vertex its values, nan or an empty column where they are missing."
         )
     return np.array([rows[one] for one in ids.tolist()], dtype=np.int64)
 

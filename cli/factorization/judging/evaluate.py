@@ -7,12 +7,13 @@ import click
 from gpukit.cli import models, options, report
 from gpukit.cli.factorization.judging import lists, ratings
 from gpukit.cli.report import Stages
+from gpukit.cli.sections import Sectioned
 from gpukit.cli.teams import run_as_team
 from gpukit.errors import ParameterError
 from gpukit.factorization.lists.recommending import BY
 
 
-@click.command()
+@click.command(cls=Sectioned)
 @click.argument("model")
 @click.argument("test")
 @click.option("--lists", "of_lists", is_flag=True, help="Judge lists; a model of clicks is judged so in any case.")
