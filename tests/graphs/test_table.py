@@ -194,7 +194,7 @@ def test_refused(read):
         with pytest.raises(error, match=words) as caught:
             read(lines, **options)
         assert "\n" not in str(caught.value)
-    with pytest.raises(DataError, match="has no values for vertex 'e', nor for 0 others, of the edges' 5"):
+    with pytest.raises(DataError, match="has no values for vertex 'e' of the edges' 5"):
         read([[one, *row] for one, row in zip("abcdx", PLAIN)], NAMED)
 
 
