@@ -11,8 +11,6 @@ LIMIT = 120  # lines of a page
 @pytest.mark.slow
 @pytest.mark.parametrize("name", RUN)
 def test_a_page_runs_and_prints_what_it_shows(name, root, tmp_path):
-    if name.endswith("serve.md"):
-        pytest.importorskip("fastapi"), pytest.importorskip("gunicorn"), pytest.importorskip("uvicorn")
     done = list(pages.run_page((root / name).read_text(encoding="utf-8"), tmp_path))
     assert done, "nothing ran"
     missing = [line for step, printed in done for line in pages.missing_lines(step.shown, printed)]

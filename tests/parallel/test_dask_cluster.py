@@ -11,6 +11,7 @@ import threading
 import time
 from pathlib import Path
 
+import distributed
 import numpy as np
 import pytest
 from cli_support import heed_ctrl_c
@@ -26,7 +27,6 @@ from gpukit.ratings import synth_ratings
 from parallel.test_commands import GPUKIT, command
 from parallel.test_launch import JOIN, have_ended
 
-distributed = pytest.importorskip("distributed")
 NUMBERS = "print(team.size, int(team.allreduce(np.array([team.rank]))[0]), flush=True); "
 PIDS = "open(os.environ['GPUKIT_JOB'] + '.' + str(os.getpid()), 'w').close(); "
 
