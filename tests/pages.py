@@ -7,7 +7,7 @@
 | ```text          | directly below a python fence: lines that the snippet prints                                     |
 | ```... title="F" | the text of the file F, written before what follows runs                                         |
 
-A line `...` stands for omitted output. Seconds and numbers of threads may differ, other numbers by CLOSE.
+A line `...` marks omitted output. Seconds and thread counts may differ, other numbers by CLOSE.
 `PYTHONPATH=tests python -m pages docs/guides/PAGE.md ...` prints pages with the complete output of today.
 """
 

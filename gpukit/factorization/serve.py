@@ -270,7 +270,7 @@ class Serving(Estimator):
 
     def _sequential(self, X, y=None):
         """Return (answers.sequential.Sequential, its rows, Ratings of X and y); see evaluate_sequentially."""
-        from gpukit.factorization.answers import fold_in, sequential
+        from gpukit.factorization.answers.sequential import predict_sequentially
         from gpukit.factorization.online.inputs import bounds_of, check_ratings, locate
         from gpukit.ratings.pairs import merge_repeats, table_of
         from gpukit.ratings.repeats import checked
@@ -289,9 +289,8 @@ class Serving(Estimator):
         users, items = rows_or_unknown(ratings.user_ids, self.user_ids_), self._rows_of(ratings.item_ids, "item")
         is_new = users == len(self.user_ids_)
         users[is_new] += np.arange(is_new.sum(), dtype=np.int32)
-        prior = self._prepare("prior", lambda: fold_in.prior_of(self))
         rows = users[ratings.users], items[ratings.items]
-        found = sequential.predict_sequentially(self, ratings, *rows, prior)
+        found = predict_sequentially(self, ratings, *rows)
         return found, found.rows(ratings.values), ratings
 
     def score(self, X: RatingsLike, y: ArrayLike | None = None) -> float:

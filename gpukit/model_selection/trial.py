@@ -50,10 +50,10 @@ class Trial(NamedTuple):
         mean, count = float((shares * change).sum()), np.count_nonzero(shares)
         return mean, float((count / max(count - 1, 1) * np.square(shares * (change - mean)).sum()) ** 0.5)
 
-    def is_better(self, other):
-        """Return True if the gain over another Trial is larger than CERTAIN standard errors."""
+    def is_better(self, other, certain=CERTAIN):
+        """Return True if the gain over another Trial is larger than `certain` standard errors."""
         mean, error = self.gain(other)
-        return mean > CERTAIN * error
+        return mean > certain * error
 
     def extend(self, other):
         """Return the Trial with the units of another one of the same candidate."""

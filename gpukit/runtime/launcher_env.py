@@ -18,7 +18,7 @@ REPORT_SECONDS = 5.0  # that rank 0 has to report an error that all ranks detect
 
 
 def launched_ranks(environment=os.environ):
-    """Return (number of ranks, own rank) as set by what has started the ranks.
+    """Return (number of ranks, own rank) from the variables of the launcher.
 
     (1, 0) without a launcher or with GPUKIT_ALONE=1. Raises ParameterError for variables that are not such numbers.
     """

@@ -197,7 +197,7 @@ def cluster(request):
 
 @pytest.fixture(scope="module")
 def pair():
-    """A cluster of two workers, of which tests kill ranks but not workers."""
+    """A cluster of two workers. Tests kill its ranks, not the workers."""
     with distributed.LocalCluster(2, threads_per_worker=1, dashboard_address=None) as cluster:
         yield cluster
 

@@ -57,7 +57,7 @@ def answers(*meetings):
 
 
 def two(address=None, **changes):
-    """Return the Rendezvous of two ranks, of which rank 1 differs."""
+    """Return the Rendezvous of two ranks; that of rank 1 differs."""
     first = make_rendezvous(2, address)._replace(seconds=1.0)
     return first, first._replace(rank=1, **changes)
 

@@ -482,7 +482,7 @@ class Answering(Recommending):
             return self._prepare("scorer", lambda: scorer(self))
         from gpukit.factorization.answers import fold_in
 
-        state, prior = self._state, self._prepare("prior", lambda: fold_in.prior_of(self))
+        state, prior = self._state, fold_in.prior_of(self)
         return lambda ratings: fold_in.predict_scores(state, ratings, fold_in.fit_user(state, ratings, prior))
 
 

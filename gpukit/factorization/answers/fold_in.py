@@ -49,6 +49,11 @@ class Prior(NamedTuple):
 
 
 def prior_of(model):
+    """Return the Prior of a fitted model of ratings, measured at the first call."""
+    return model._prepare("prior", lambda: measure_prior(model))
+
+
+def measure_prior(model):
     """Return the Prior of a fitted model of ratings."""
     sample = 100_000  # ratings that measure the noise
     least = 1e-6  # of the noise, for users that the model fits exactly

@@ -13,7 +13,7 @@ import numpy as np
 
 from gpukit._jit import njit
 from gpukit.evaluation.metrics import mae, rmse
-from gpukit.factorization.answers.fold_in import features_of
+from gpukit.factorization.answers.fold_in import features_of, prior_of
 from gpukit.factorization.baseline import DAMPING
 from gpukit.factorization.model.layout import BASE, BIAS
 from gpukit.factorization.run import unscale
@@ -62,13 +62,13 @@ class Sequential(NamedTuple):
         ]
 
 
-def predict_sequentially(model, ratings, users, items, prior):
+def predict_sequentially(model, ratings, users, items):
     """Return the Sequential of Ratings for a fitted model of ratings.
 
     users, items (n,): rows of the model; unknown users have any rows from M on, an unknown item has row N. A user's
-    ratings are taken by their times, if there are any, and by their order; prior: fold_in.Prior.
+    ratings are taken by their times, if there are any, and by their order.
     """
-    state, scale = model._state, model._scale
+    state, scale, prior = model._state, model._scale, prior_of(model)
     z = (ratings.values.astype(np.float64) - scale.mean) / scale.deviation
     order = np.argsort(users, kind="stable") if ratings.times is None else np.lexsort((ratings.times, users))
     sequences = append_to_known(model._rated, len(state.user_factors), users[order], items[order], z[order])

@@ -401,8 +401,7 @@ class Additions:
             trials.append(self.measure("ials and ease", self.base, best, **changes))
         changes = {"solver": "ease", "n_factors": 1, "epochs": 0, "popular": 0.0, "ease": 1.0, "regularization": ridge}
         alone, weighted = self.measure("ease", without_factors(self.base), **changes), best_of(trials)
-        mean, error = alone.gain(weighted)
-        weighted = alone if mean > DECIDED * error else weighted
+        weighted = alone if alone.is_better(weighted, DECIDED) else weighted
         return best if best.is_better(weighted) else weighted
 
     def add_second(self, best, second):

@@ -287,6 +287,9 @@ def test_item_weights_alone_only_if_they_are_better(monkeypatch):
     assert alone.regularization == 70.0 and alone.ease_decay == alone.popular == 0.0
     assert choosing.final_settings(alone, plan(epochs=12), False).epochs == 0
     assert weighted(lambda one: LUCKY * (one.solver == "ease"), monkeypatch).solver == "ials"
+    for errors, solver in ((1.5, "ials"), (3.0, "ease")):  # a standard error of the difference is 0.01
+        lead = LUCKY + 0.01 * errors
+        assert weighted(lambda one, lead=lead: lead * (one.solver == "ease"), monkeypatch).solver == solver
 
 
 def test_regularization_of_item_weights_for_all_clicks():

@@ -54,7 +54,7 @@ class Resident(NamedTuple):
 
 
 def streamed(estimator, ratings, kept, monkeypatch):
-    """Return a Run whose ratings are in blocks, `kept` of which stay on the device."""
+    """Return a Run with ratings in blocks; `kept` blocks stay on the device."""
     with monkeypatch.context() as patch, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         patch.setattr(begin, "fitting_layout", lambda *given: (begin.choose_layout(*given)[0], True))
